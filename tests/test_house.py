@@ -321,7 +321,7 @@ def test_dependencies_of_the_package_are_numpy_alone():
 
 def test_dir_of_the_package_lists_public_names_only():
     names = set(dir(bp))
-    submodules = {"adapters", "boxes", "data", "demo", "io", "morton", "recording", "scale", "scenes", "testing"}
+    submodules = {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
     assert {"pairs", "World"} | submodules <= names
     assert not [name for name in names if name.startswith("_") and name != "__version__"]
     modules = {name for name in names if inspect.ismodule(getattr(bp, name))}

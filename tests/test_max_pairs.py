@@ -88,3 +88,22 @@ def test_work_goes_on_after_the_limit():
         with pytest.raises(bp.TooManyPairsError):
             bp.pairs(boxes, max_pairs=10)
         assert np.array_equal(bp.pairs(boxes, sort=True), expected)
+
+
+@pytest.mark.parametrize("method", METHOD_NAMES)
+@pytest.mark.parametrize("room", [0, 1, 3, 4, 5, 100])
+def test_capacity_pads_the_pairs_and_tells_their_number(method, room):
+    boxes = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [2, 2, 4, 4], [9, 9, 9, 9], [3, 3, 9, 9]])
+    expected = [[0, 1], [0, 2], [1, 2], [1, 4], [2, 4], [3, 4]]
+    padded, count = bp.pairs(boxes, method=method, sort=True, capacity=room)
+    kept = expected[:room]
+    assert padded.dtype == np.int32
+    assert padded.tolist() == kept + [[-1, -1]] * (room - len(kept))
+    assert (count, type(count)) == (len(expected), np.int32)
+
+
+def test_capacity_and_max_pairs_exclude_each_other():
+    with pytest.raises(ValueError, match="give one"):
+        bp.pairs([[0, 0, 1, 1]] * 3, capacity=3, max_pairs=3)
+    with pytest.raises(ValueError, match="capacity"):
+        bp.pairs([[0, 0, 1, 1]] * 3, capacity=-1)

@@ -12,10 +12,10 @@ from public_calls import calls, complaint, complaints
 NOT_CALLED = {
     "Actor", "BoxIndex", "Cells", "Changes", "Clashes", "Clearances", "Contact", "Contacts", "CustomRows",
     "CustomShape", "Event", "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts", "IndexStats",
-    "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "QueryResult",
-    "RayHits", "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "UnknownRowError",
-    "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame", "boxes.from_geometries", "plot",
-    "save_replay",
+    "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "PaddedPairs",
+    "QueryResult", "RayHits", "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError",
+    "UnknownRowError", "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
+    "boxes.from_geometries", "plot", "save_replay",
 }  # fmt: skip
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages
     "from_bytes", "load", "save", "to_bytes", "on_exit", "on_stay", "on_step", "outline", "record", "refresh", "render",

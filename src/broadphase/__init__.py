@@ -31,6 +31,7 @@ Submodules, imported on first use
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
     morton (Z order), scale (more boxes than fit into memory, from files to files),
+    gpu (boxes on a CUDA device, which pairs takes too),
     adapters (functions of pygame and other libraries, faster)
 
 ``help(bp.pairs)`` and so on describe each. Documentation: docs/index.md of the repository.
@@ -79,7 +80,7 @@ from broadphase.narrow import (
 )
 from broadphase.narrow.triangles import triangle_pairs
 from broadphase.neighbors import NeighborList, Neighbors, neighbors
-from broadphase.pairs import Explanation, count_pairs, explain, iter_pairs, pairs
+from broadphase.pairs import Explanation, PaddedPairs, count_pairs, explain, iter_pairs, pairs
 from broadphase.plotting import plot
 from broadphase.shapes import (
     AABB,
@@ -109,7 +110,7 @@ from broadphase.world.queries import Hit, Visible
 from broadphase.world.world import World
 
 if TYPE_CHECKING:
-    from broadphase import adapters, boxes, data, demo, io, morton, recording, scale, scenes, testing
+    from broadphase import adapters, boxes, data, demo, gpu, io, morton, recording, scale, scenes, testing
     from broadphase.recording import save_replay
 
 __all__ = [
@@ -155,6 +156,7 @@ __all__ = [
     "Neighbors",
     "Octree",
     "Outline",
+    "PaddedPairs",
     "Point",
     "QueryResult",
     "RayHits",
@@ -184,6 +186,7 @@ __all__ = [
     "demo",
     "distance",
     "explain",
+    "gpu",
     "io",
     "iou",
     "iter_pairs",
@@ -211,7 +214,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset(
-    {"adapters", "boxes", "data", "demo", "io", "morton", "recording", "scale", "scenes", "testing"}
+    {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
 )
 _PUBLIC = frozenset(__all__) | {"__version__"}
 

@@ -13,7 +13,16 @@ import numpy.typing as npt
 
 from broadphase.errors import clipped, quoted
 
-__all__ = ["array_of", "as_array", "as_flag", "as_real", "as_reals", "as_whole"]
+__all__ = [
+    "array_of",
+    "as_array",
+    "as_flag",
+    "as_real",
+    "as_reals",
+    "as_whole",
+    "is_on_device",
+    "require_no_gradient",
+]
 
 
 def as_whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
@@ -124,12 +133,8 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} must not be sequences of different lengths") from None
 
 
-_HOST = (
-    1,
-    3,
-    11,
-    13,
-)  # devices of DLPack whose memory the processor reads: its own, pinned, and managed by CUDA or ROCm
+# Devices of DLPack whose memory the processor reads: its own, pinned, and managed by CUDA or ROCm; and CUDA's.
+_HOST, _CUDA = (1, 3, 11, 13), 2
 
 
 def array_of(values: Any, name: str) -> npt.NDArray[Any]:
@@ -165,16 +170,43 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
         raise TypeError(f"{name} cannot be read as an array: {clipped(str(error))}") from error
 
 
-def _require_host(values: Any, name: str) -> None:
-    variable = name.rpartition(", ")[2]  # of "boxes, lower"
+def is_on_device(values: Any) -> bool:
+    """Return whether numbers are in the memory of a CUDA device, as DLPack or the CUDA array interface tells.
+
+    Examples
+    --------
+    >>> is_on_device(np.zeros(3)), is_on_device([1, 2])
+    (False, False)
+    """
+    kind = type(values)
+    if kind is tuple and len(values) == 2:  # lower and upper corners
+        values, kind = values[0], type(values[0])
+    if kind is np.ndarray or kind is list:
+        return False
+    if hasattr(kind, "__dlpack_device__"):
+        try:
+            return int(values.__dlpack_device__()[0]) == _CUDA
+        except Exception:  # such as ValueError of torch for tensors without data, which `array_of` explains
+            return False
+    return hasattr(kind, "__cuda_array_interface__")
+
+
+def require_no_gradient(values: Any, name: str) -> None:
+    """Raise TypeError for a tensor that is part of a computation of gradients."""
     if getattr(values, "requires_grad", False) is True:
+        variable = name.rpartition(", ")[2]  # of "boxes, lower"
         raise TypeError(f"{name} is a tensor that requires a gradient, which no result has; pass {variable}.detach()")
+
+
+def _require_host(values: Any, name: str) -> None:
+    variable = name.rpartition(", ")[2]
+    require_no_gradient(values, name)
     try:
         kind, number = map(int, values.__dlpack_device__())
     except Exception as error:  # such as ValueError of torch for tensors without data
         raise TypeError(f"{name} is on a device whose memory cannot be read: {clipped(str(error))}") from error
     if kind not in _HOST:
-        device = {2: "cuda", 8: "metal", 10: "rocm", 14: "oneapi"}.get(kind, f"DLPack type {kind}")
+        device = {_CUDA: "cuda", 8: "metal", 10: "rocm", 14: "oneapi"}.get(kind, f"DLPack type {kind}")
         raise TypeError(
             f"{name} is on device {device}:{number}; copy it to host memory,"
             f" such as {variable}.cpu() of torch or {variable}.get() of cupy"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real, as_whole
+from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.batches import batched_rows
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
@@ -23,7 +23,9 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Explanation", "MethodName", "count_pairs", "explain", "iter_pairs", "pairs"]
+    from broadphase.gpu import DeviceExplanation
+
+__all__ = ["Explanation", "MethodName", "PaddedPairs", "count_pairs", "explain", "iter_pairs", "pairs"]
 
 #: What ``method=`` takes.
 MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
@@ -31,6 +33,72 @@ MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid"
 NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
 _METHODS = dict(_native.Method.__members__)
+
+
+class PaddedPairs(NamedTuple):
+    """Pairs in memory of a fixed size; the result of `pairs` with ``capacity=``.
+
+    Attributes
+    ----------
+    pairs : array, shape (capacity, 2), int32
+        Row numbers; -1 behind the last pair.
+    count : int32
+        How many pairs there are; more than `capacity` if some are missing. For boxes on a device it is there too, an
+        array of shape (), or of shape (1,) of Warp; ``-1 - row`` if the box of that row is none.
+    """
+
+    pairs: Any
+    count: Any
+
+
+@overload
+def pairs(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    *,
+    method: MethodName = "auto",
+    workers: int = 1,
+    sort: bool = False,
+    touching: bool = True,
+    margin: float = 0.0,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    static: Any = None,
+    ignore_pairs: Any = None,
+    ignore_shared: Any = None,
+    batch: Any = None,
+    period: Any = None,
+    max_pairs: int | None = None,
+    capacity: None = None,
+    invalid: Literal["raise", "skip"] = "raise",
+    progress: Progress = None,
+) -> NDArray[np.int32]: ...
+
+
+@overload
+def pairs(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    *,
+    method: MethodName = "auto",
+    workers: int = 1,
+    sort: bool = False,
+    touching: bool = True,
+    margin: float = 0.0,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    static: Any = None,
+    ignore_pairs: Any = None,
+    ignore_shared: Any = None,
+    batch: Any = None,
+    period: Any = None,
+    max_pairs: int | None = None,
+    capacity: int,
+    invalid: Literal["raise", "skip"] = "raise",
+    progress: Progress = None,
+) -> PaddedPairs: ...
 
 
 def pairs(
@@ -51,13 +119,15 @@ def pairs(
     batch: Any = None,
     period: Any = None,
     max_pairs: int | None = None,
+    capacity: int | None = None,
     invalid: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
-) -> NDArray[np.int32]:
+) -> NDArray[np.int32] | PaddedPairs:
     """Find every pair of overlapping boxes.
 
     Boxes are closed: boxes that only touch overlap (see `touching`). With `other`, find every pair of a box of the
-    first set and a box of the second.
+    first set and a box of the second. Boxes on a CUDA device are searched there, and the pairs are an array of the same
+    library on the same device: see `broadphase.gpu.pairs`.
 
     Parameters
     ----------
@@ -99,6 +169,8 @@ def pairs(
     max_pairs : int, optional
         Raise TooManyPairsError as soon as there are more. Until then, each worker holds at most about
         ``16 * max_pairs`` bytes of pairs.
+    capacity : int, optional
+        Return `PaddedPairs`: room for so many pairs, and how many there are.
     invalid : {"raise", "skip"}
         What to do with boxes that have NaN or lower > upper. "skip" ignores them with a warning; the rows of the others
         stay the same.
@@ -111,7 +183,8 @@ def pairs(
     -------
     pairs : ndarray, shape (m, 2), int32
         Row numbers, first < second, each pair once; with `other`, row of `boxes` and row of `other`. A new array of
-        two contiguous columns. Without `sort`, in an order that is the same in every run.
+        two contiguous columns. Without `sort`, in an order that is the same in every run. With `capacity`,
+        `PaddedPairs`.
 
     Raises
     ------
@@ -158,8 +231,30 @@ def pairs(
     >>> bp.pairs([[0, 0, 1, 1], [9, 0, 10, 1], [5, 0, 6, 1]], period=[10, None])
     array([[0, 1]], dtype=int32)
     """
+    if type(boxes) is not np.ndarray and is_on_device(boxes):
+        _refuse_on_device(method, workers, ignore_pairs, period, progress)
+        from broadphase.gpu.pairs import pairs as on_device  # imported where there is a device
+
+        made: NDArray[np.int32] | PaddedPairs = on_device(
+            boxes,
+            other,
+            sort=sort,
+            touching=touching,
+            margin=margin,
+            layer=layer,
+            mask=mask,
+            group=group,
+            static=static,
+            ignore_shared=ignore_shared,
+            batch=batch,
+            max_pairs=max_pairs,
+            capacity=capacity,
+            invalid=invalid,
+        )
+        return made
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+    room = None if capacity is None else capacity_of(capacity, max_pairs)
     arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
     try:
         if progress is None:
@@ -171,7 +266,38 @@ def pairs(
         raise search.invalid_box() from None
     except _native.TooManyPairs:
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
-    return search.rows_of_input(found)
+    rows = search.rows_of_input(found)
+    return rows if room is None else _padded(rows, room)
+
+
+def capacity_of(capacity: int, max_pairs: int | None) -> int:
+    """Check ``capacity=``, which does not go with ``max_pairs=``."""
+    if max_pairs is not None:
+        raise ValueError("max_pairs and capacity are two ways to limit pairs; give one")
+    return as_whole(capacity, "capacity", 0, 2**31 - 1)
+
+
+def _padded(found: NDArray[np.int32], capacity: int) -> PaddedPairs:
+    padded = np.full((capacity, 2), -1, np.int32)
+    padded[: len(found)] = found[:capacity]
+    return PaddedPairs(padded, np.int32(min(len(found), np.iinfo(np.int32).max)))
+
+
+def _refuse_on_device(method: Any, workers: Any, ignore_pairs: Any, period: Any, progress: Any) -> None:
+    """Raise ValueError for options that boxes in host memory have, and those on a device have not."""
+    advice = {
+        "method": (method != "auto", "a device has one method; leave it out"),
+        "workers": (workers != 1, "threads of the host do nothing there; leave it out"),
+        "ignore_pairs": (
+            ignore_pairs is not None,
+            "use group=, of which rows with one negative number are no pairs, or ignore_shared=",
+        ),
+        "period": (period is not None, "use broadphase.gpu.neighbors for points, or copy the boxes to host memory"),
+        "progress": (progress not in (None, False), "a device does not tell; leave it out"),
+    }
+    for name, (is_given, instead) in advice.items():
+        if is_given:
+            raise ValueError(f"{name} is not for boxes on a device: {instead}")
 
 
 def count_pairs(
@@ -194,6 +320,8 @@ def count_pairs(
     progress: Progress = None,
 ) -> int:
     """Count the pairs of overlapping boxes, in memory that does not depend on their number.
+
+    Boxes on a CUDA device are counted there.
 
     Parameters
     ----------
@@ -218,6 +346,23 @@ def count_pairs(
     >>> bp.count_pairs([[0, 0, 1, 1]] * 1000)
     499500
     """
+    if type(boxes) is not np.ndarray and is_on_device(boxes):
+        _refuse_on_device(method, workers, ignore_pairs, period, progress)
+        from broadphase.gpu.pairs import count_pairs as on_device
+
+        return on_device(
+            boxes,
+            other,
+            touching=touching,
+            margin=margin,
+            layer=layer,
+            mask=mask,
+            group=group,
+            static=static,
+            ignore_shared=ignore_shared,
+            batch=batch,
+            invalid=invalid,
+        )
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
     search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
     try:
@@ -583,7 +728,7 @@ def _row(values: tuple[float, ...]) -> str:
 
 def explain(
     boxes: Boxes, other: Boxes | None = None, *, workers: int = 1, batch: Any = None, period: Any = None
-) -> Explanation:
+) -> Explanation | DeviceExplanation:
     """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
 
     Parameters
@@ -600,7 +745,7 @@ def explain(
     Returns
     -------
     Explanation
-        Plain numbers by name; prints as a table.
+        Plain numbers by name; prints as a table. For boxes on a device, `broadphase.gpu.DeviceExplanation`.
 
     Raises
     ------
@@ -619,6 +764,11 @@ def explain(
     >>> bp.explain((corners, corners + 0.01)).method
     'grid'
     """
+    if type(boxes) is not np.ndarray and is_on_device(boxes):
+        _refuse_on_device("auto", workers, None, period, None)
+        from broadphase.gpu.pairs import explain as on_device
+
+        return on_device(boxes, other, batch=batch)
     search = prepare(boxes, other, "auto", workers, True, 0.0, "raise", batch=batch, period=period)
     lower, upper, other_lower, other_upper = search.corners
     batches = search.arguments[-2]

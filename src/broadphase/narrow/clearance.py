@@ -243,9 +243,10 @@ def pairs_within(
     if len(rows) != len(first) or len(others) != len(second):
         raise UnsupportedQueryError("the shapes of a world from which bodies have been removed have no clearances")
     other = None if second is first else second.shapes.boxes
-    return box_pairs(
+    found: NDArray[np.int32] = box_pairs(
         first.shapes.boxes, other, margin=float(margin), sort=True, workers=workers, ignore_shared=shared, **filters
     )
+    return found
 
 
 def measure(

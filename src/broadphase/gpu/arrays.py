@@ -1,0 +1,424 @@
+"""Arrays of other libraries as Warp sees them, results as arrays of the same library, and the memory between them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from broadphase.arguments import is_on_device, require_no_gradient
+from broadphase.boxes.numbers import as_plain_array
+from broadphase.errors import quoted
+from broadphase.extras import import_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Given", "Library", "Place", "Scratch", "as_kind", "device_named", "opened", "place_of", "release", "warp"]
+
+_lock = threading.Lock()
+_ready: Any = None
+
+
+def warp() -> Any:
+    """Import NVIDIA Warp and start it, without its banner.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    """
+    global _ready
+    if _ready is None:
+        with _lock:
+            wp: Any = import_extra("warp", purpose="searching on a GPU", extra="gpu")
+            with wp.ScopedLogLevel(wp.LOG_WARNING):
+                wp.init()
+            _ready = wp
+    return _ready
+
+
+class Library(Protocol):
+    """What makes arrays: NumPy, torch, CuPy, JAX or Warp."""
+
+    name: str
+
+    def stream(self, device: Any) -> Any:
+        """Return the stream of Warp on which the caller's work is; None on the CPU."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+        """Return new memory on a device as an array of Warp that keeps it alive."""
+
+    def give(self, array: Any) -> Any:
+        """Turn an array that `allocate` has made into one of the library."""
+
+
+class _NumPy:
+    """Arrays in host memory: copied to the device, and results copied back."""
+
+    name = "numpy"
+
+    def stream(self, device: Any) -> Any:
+        return warp().get_stream(device) if device.is_cuda else None
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+        return _allocated(shape, dtype, device)
+
+    def give(self, array: Any) -> Any:
+        return array.numpy()
+
+
+class _Warp(_NumPy):
+    """Arrays of Warp itself, and of whatever has the CUDA array interface and is not known by name."""
+
+    name = "warp"
+
+    def give(self, array: Any) -> Any:
+        return array
+
+
+class _Jax(_NumPy):
+    """Arrays of JAX, which waits for other streams itself when it takes a result by DLPack."""
+
+    name = "jax"
+
+    def give(self, array: Any) -> Any:
+        return sys.modules["jax"].dlpack.from_dlpack(array)
+
+
+class _Torch:
+    """Tensors, on torch's current stream and in its memory: also within ``torch.cuda.graph``."""
+
+    name = "torch"
+
+    def stream(self, device: Any) -> Any:
+        if not device.is_cuda:
+            return None
+        torch: Any = sys.modules["torch"]
+        return _stream_at(device, torch.cuda.current_stream(device.ordinal).cuda_stream)
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+        torch: Any = sys.modules["torch"]
+        wp = warp()
+        kinds = {wp.int32: torch.int32, wp.int64: torch.int64, wp.float32: torch.float32, wp.float64: torch.float64}
+        kinds |= {wp.uint8: torch.uint8, wp.bool: torch.bool}
+        inner = getattr(dtype, "_shape_", ())
+        kind = kinds[getattr(dtype, "_wp_scalar_type_", dtype)]
+        try:
+            tensor = torch.empty((*shape, *inner), dtype=kind, device=wp.device_to_torch(device))
+        except torch.OutOfMemoryError as error:
+            raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
+        return _lent(tensor, tensor.data_ptr(), shape, dtype, device)
+
+    def give(self, array: Any) -> Any:
+        return array.owner
+
+
+class _CuPy:
+    """Arrays of CuPy, on its current stream and of its memory pool."""
+
+    name = "cupy"
+
+    def stream(self, device: Any) -> Any:
+        cupy: Any = sys.modules["cupy"]
+        with cupy.cuda.Device(device.ordinal):
+            return _stream_at(device, cupy.cuda.get_current_stream().ptr)
+
+    def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+        cupy: Any = sys.modules["cupy"]
+        wp = warp()
+        inner = getattr(dtype, "_shape_", ())
+        kind = wp.dtype_to_numpy(getattr(dtype, "_wp_scalar_type_", dtype))
+        try:
+            with cupy.cuda.Device(device.ordinal):
+                made = cupy.empty((*shape, *inner), kind)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
+        return _lent(made, made.data.ptr, shape, dtype, device)
+
+    def give(self, array: Any) -> Any:
+        return array.owner
+
+
+NUMPY, WARP, JAX, TORCH, CUPY = _NumPy(), _Warp(), _Jax(), _Torch(), _CuPy()
+_LIBRARIES: dict[str, Library] = {"torch": TORCH, "cupy": CUPY, "jax": JAX, "jaxlib": JAX, "warp": WARP}
+
+
+def _allocated(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+    try:
+        return warp().empty(shape, dtype=dtype, device=device)
+    except RuntimeError as error:
+        if "allocate" in str(error):
+            raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
+        raise
+
+
+def _lent(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
+    """Return memory of another library as an array of Warp that keeps it alive."""
+    wp = warp()
+    if pointer and 0 not in shape:
+        array = wp.array(ptr=pointer, dtype=dtype, shape=shape, device=device, copy=False)
+    else:
+        array = wp.empty(shape, dtype=dtype, device=device)
+    array.owner = owner
+    return array
+
+
+_streams: dict[tuple[str, int], Any] = {}
+
+
+def _stream_at(device: Any, handle: int) -> Any:
+    """Return the stream of Warp for a stream of CUDA; 0 is the default stream."""
+    key = (device.alias, handle)
+    stream = _streams.get(key)
+    if stream is None:
+        stream = _streams[key] = warp().Stream(device, cuda_stream=handle or None)
+    return stream
+
+
+class Given(NamedTuple):
+    """An array that was given, of numbers, and the library that it is of."""
+
+    array: Any
+    library: Library
+
+
+def opened(values: Any, name: str, device: Any = None) -> Given:
+    """Return an array of any library as one of Warp, without a copy where it is on a device already.
+
+    Parameters
+    ----------
+    values
+        An array on a device, or anything that NumPy reads.
+    name : str
+        Name of the argument in error messages.
+    device : warp device, optional
+        Where the numbers must be. What NumPy reads is copied there; an array of another device raises ValueError.
+    """
+    wp = warp()
+    library = _LIBRARIES.get(type(values).__module__.partition(".")[0])
+    if library is None and not is_on_device(values):
+        return _copied(values, name, device)
+    if library is not WARP:
+        require_no_gradient(values, name)
+    try:
+        if isinstance(values, wp.array):
+            array = _as_scalars(values)
+        elif library is TORCH:
+            array = wp.from_torch(values.detach(), dtype=None) if values.device.type in ("cuda", "cpu") else None
+        elif library is not JAX and hasattr(values, "__cuda_array_interface__"):
+            array = wp.array(values, device=_device_of_interface(values), copy=False)
+        else:
+            array = _as_scalars(wp.from_dlpack(values))
+    except (TypeError, RuntimeError, BufferError, KeyError, AttributeError) as error:
+        raise TypeError(f"{name} cannot be read as an array on a device: {error}") from error
+    if array is None:
+        raise TypeError(f"{name} is on device {values.device}; the devices here are CUDA's, and the CPU of Warp")
+    if device is not None and array.device != device:
+        raise ValueError(f"{name} is on {array.device.alias}, and the boxes are on {device.alias}; copy it there")
+    return Given(array, library or WARP)
+
+
+def _as_scalars(array: Any) -> Any:
+    """Return an array of vectors, such as of ``wp.vec3``, as one of numbers with an axis more."""
+    wp = warp()
+    inner = getattr(array.dtype, "_shape_", ())
+    if not inner:
+        return array
+    scalar = array.dtype._wp_scalar_type_
+    if 0 in array.shape:
+        return wp.empty((*array.shape, *inner), dtype=scalar, device=array.device)
+    size = wp.types.type_size_in_bytes(scalar)
+    steps = tuple(size * int(np.prod(inner[k + 1 :])) for k in range(len(inner)))
+    numbers = wp.array(
+        ptr=array.ptr,
+        dtype=scalar,
+        shape=(*array.shape, *inner),
+        strides=(*array.strides, *steps),
+        device=array.device,
+        copy=False,
+    )
+    numbers.owner = array
+    return numbers
+
+
+def _device_of_interface(values: Any) -> Any:
+    """Return the device of an array with the CUDA array interface, which does not tell; CuPy's arrays do."""
+    wp = warp()
+    number = getattr(getattr(values, "device", None), "id", None)
+    return wp.get_cuda_device(number) if isinstance(number, int) else wp.get_cuda_device()
+
+
+def _copied(values: Any, name: str, device: Any) -> Given:
+    wp = warp()
+    if device is None:
+        device = wp.get_preferred_device()
+    plain = np.ascontiguousarray(as_plain_array(values, name))
+    if not plain.dtype.isnative:
+        plain = plain.astype(plain.dtype.newbyteorder("="))
+    try:
+        kind = wp.dtype_from_numpy(plain.dtype)
+    except TypeError:
+        raise TypeError(f"{name} has dtype {plain.dtype}, which no device has") from None
+    array = _allocated(plain.shape, kind, device)
+    if plain.size:
+        array.assign(plain)
+    return Given(array, NUMPY)
+
+
+def as_kind(array: Any, kind: Any, scratch: Callable[[tuple[int, ...], Any], Any]) -> Any:
+    """Return whole numbers or Booleans as 64-bit integers, sign kept: the same memory where it can be."""
+    wp = warp()
+    if array.dtype == kind:
+        return array
+    if array.dtype == wp.uint64 and kind == wp.int64:
+        return array.view(wp.int64)
+    made = scratch(array.shape, kind)
+    wp.utils.array_cast(array, made)
+    return made
+
+
+# Where a call runs ----------------------------------------------------------------------------------------------------
+
+
+class Scratch:
+    """Working memory by name, which grows and is kept: calls of equal sizes allocate once.
+
+    What a name holds belongs to the call that runs; the calls of one stream run one after the other, on the host by the
+    lock, on the device by the stream.
+    """
+
+    def __init__(self, device: Any, allocate: Callable[[tuple[int, ...], Any, Any], Any]) -> None:
+        self.lock = threading.RLock()
+        self._device = device
+        self._allocate = allocate
+        self._arrays: dict[tuple[str, Any], Any] = {}
+        self._launches: dict[tuple[Any, str], tuple[Any, int, list[Any]]] = {}
+
+    def array(self, name: str, size: int, dtype: Any, *, fill: int | None = None) -> Any:
+        """Return an array of at least one and at least `size` elements, filled only when it is made."""
+        key = name, dtype
+        kept = self._arrays.get(key)
+        if kept is None or kept.size < size:
+            self._arrays.pop(key, None)
+            kept = self._allocate((max(size, 1),), dtype, self._device)
+            if fill is not None:
+                kept.fill_(fill)
+            self._arrays[key] = kept
+        return kept
+
+    def launch(self, name: str, kernel: Any, size: int, inputs: list[Any]) -> None:
+        """Launch a kernel. Its arguments are kept packed by `name`, and only those that have changed are packed again.
+
+        That takes a quarter of the time of ``warp.launch``, which is most of the time of a search of few boxes.
+        """
+        key = kernel, name
+        values = [_packed(value) for value in inputs]
+        command, size_before, before = self._launches.get(key, (None, size, values))
+        if command is None:
+            command = warp().launch(kernel, size, inputs=inputs, device=self._device, record_cmd=True)
+            command.fwd_args = None  # it would keep arrays of the caller alive
+        else:
+            if size != size_before:
+                command.set_dim(size)
+            for place, (value, old) in enumerate(zip(values, before, strict=True)):
+                if value != old:
+                    command.set_param_at_index(place, inputs[place])
+        self._launches[key] = command, size, values
+        command.launch()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.capacity for array in self._arrays.values())
+
+
+def _packed(value: Any) -> Any:
+    """Return what tells whether an argument of a kernel has changed, without keeping it alive."""
+    if isinstance(value, int | float) or value is None:
+        return value
+    if hasattr(value, "strides"):
+        return value.ptr, value.shape, value.strides
+    return 0 if getattr(value, "parts", None) == 0 else object()  # a filter: empty, or packed each time
+
+
+_kept: dict[tuple[str, int], Scratch] = {}
+
+
+class Place(NamedTuple):
+    """Where a call runs: a device, the caller's stream, and the library that results are of."""
+
+    device: Any
+    library: Library
+    stream: Any
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether the stream records a CUDA graph."""
+        return self.stream is not None and bool(self.stream.is_capturing)
+
+    @contextmanager
+    def running(self) -> Iterator[Scratch]:
+        """Make the caller's stream current, and give the working memory of its calls.
+
+        A graph that is being recorded gets memory of its own, from the library's allocator, which keeps it as long as
+        the graph lives: the memory of other calls may be replaced before the graph is replayed.
+        """
+        if self.stream is None:
+            scratch = _scratch_of(self.device, 0)
+            with scratch.lock:
+                yield scratch
+            return
+        wp = warp()
+        if self.is_capturing:
+            with wp.ScopedStream(self.stream, sync_enter=False):
+                yield Scratch(self.device, self.library.allocate)
+            return
+        scratch = _scratch_of(self.device, self.stream.cuda_stream or 0)
+        with scratch.lock, wp.ScopedStream(self.stream, sync_enter=False):
+            yield scratch
+
+
+def _scratch_of(device: Any, stream: int) -> Scratch:
+    key = (device.alias, stream)
+    with _lock:
+        if key not in _kept:
+            _kept[key] = Scratch(device, _allocated)
+        return _kept[key]
+
+
+def release() -> None:
+    """Free the working memory that calls on devices have kept for the next ones."""
+    with _lock:
+        _kept.clear()
+
+
+def place_of(given: Given) -> Place:
+    """Return where a call on this array runs."""
+    device = given.array.device
+    return Place(device, given.library, given.library.stream(device))
+
+
+def device_named(device: Any) -> Any:
+    """Return a device by its name; by default the current CUDA device.
+
+    Raises
+    ------
+    ValueError
+        There is no such device, or none of CUDA.
+    """
+    wp = warp()
+    if device is None:
+        if not wp.is_cuda_available():
+            raise ValueError(
+                'there is no CUDA device: use broadphase.pairs, or pass device="cpu" to run the kernels on the CPU'
+            )
+        return wp.get_cuda_device()
+    try:
+        return wp.get_device(device)
+    except (ValueError, RuntimeError) as error:
+        names = ", ".join(one.alias for one in wp.get_devices())
+        raise ValueError(f"device {quoted(device)} is not there; there are: {names}") from error

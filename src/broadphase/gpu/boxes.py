@@ -1,0 +1,387 @@
+"""Boxes on a device, and the options of `pairs` that say which of them are compared and count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.arguments import is_on_device
+from broadphase.boxes.forms import as_corners, as_rows
+from broadphase.errors import InvalidBoxError
+from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, warp
+from broadphase.gpu.tree import Keys
+
+if TYPE_CHECKING:
+    from broadphase.gpu.arrays import Given, Place, Scratch
+
+__all__ = ["DeviceBoxes", "boxes_on", "invalid_box", "keys_of", "passing_of"]
+
+_FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
+_MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32
+_ALL_BITS = -1
+
+
+@dataclass(slots=True)
+class DeviceBoxes:
+    """Boxes on a device.
+
+    Attributes
+    ----------
+    lower, upper : warp array of float32 or float64, shape (n, d)
+        Views of what was given.
+    size : int or None
+        Boxes of each scene, where they came as scenes of one size.
+    place : Place
+        Where a search of them runs.
+    """
+
+    lower: Any
+    upper: Any
+    size: int | None
+    place: Place
+
+    @property
+    def count(self) -> int:
+        """Number of boxes."""
+        return int(self.lower.shape[0])
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        return int(self.lower.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the corners, of Warp."""
+        return self.lower.dtype
+
+    @property
+    def device(self) -> Any:
+        """The device of Warp."""
+        return self.place.device
+
+    @property
+    def tree_kernels(self) -> Any:
+        """The kernels of trees of such boxes."""
+        from broadphase.gpu.tree_kernels import tree_kernels
+
+        return tree_kernels(self.dim, self.dtype)
+
+    def as_double(self) -> DeviceBoxes:
+        """Return the boxes in float64, exactly."""
+        wp = warp()
+        if self.dtype == wp.float64:
+            return self
+        made = [wp.empty(self.lower.shape, dtype=wp.float64, device=self.device) for _ in range(2)]
+        if self.count:
+            wp.utils.array_cast(self.lower, made[0])
+            wp.utils.array_cast(self.upper, made[1])
+        return DeviceBoxes(made[0], made[1], self.size, self.place)
+
+
+def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -> DeviceBoxes:
+    """Return boxes in any form that `pairs` takes.
+
+    Parameters
+    ----------
+    boxes
+        Arrays on a device, or anything that `broadphase.pairs` takes.
+    name : str
+        Name of the argument in error messages.
+    device : str or warp device, optional
+        Where to search. Default: where the boxes are, and for those in host memory the current CUDA device.
+    empty_dim : int
+        Number of axes where there are no boxes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape, dtype or device.
+    """
+    wp = warp()
+    wanted = None if device is None else device_named(device)
+    first = boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes
+    if not is_on_device(first) and not _is_of_other_library(first):
+        wanted = device_named(device) if wanted is None else wanted
+        rows, size = as_rows(boxes, name)
+        lower, upper = as_corners(rows, name=name, empty_dim=empty_dim)
+        both = opened(np.stack([lower, upper], axis=1), name, wanted)
+        return DeviceBoxes(*_halves(both.array, 1), size, place_of(both))
+    if isinstance(boxes, tuple) and len(boxes) == 2:
+        given = [
+            opened(corner, f"{name}, {side}", wanted) for corner, side in zip(boxes, ("lower", "upper"), strict=True)
+        ]
+        low, high = (one.array for one in given)
+        if low.device != high.device:
+            raise ValueError(f"{name} has corners on {low.device.alias} and {high.device.alias}")
+        if low.shape != high.shape or low.ndim not in (2, 3) or not 0 < low.shape[-1] <= 4:
+            raise ValueError(f"{name} has corners of shape {low.shape} and {high.shape}; {_FORMS}")
+        _require_floats(low, f"{name}, lower")
+        _require_floats(high, f"{name}, upper")
+        if low.dtype != high.dtype:
+            raise TypeError(f"{name} has corners of two dtypes; convert one, so that no number is rounded by mistake")
+        size = int(low.shape[1]) if low.ndim == 3 else None
+        place = place_of(given[0])
+        return _checked(DeviceBoxes(_as_table(low), _as_table(high), size, place), name)
+    one = opened(boxes, name, wanted)
+    array = one.array
+    shape = tuple(array.shape)
+    if shape == (0,):
+        array, shape = wp.empty((0, 2, empty_dim), dtype=array.dtype, device=array.device), (0, 2, empty_dim)
+    is_flat = len(shape) == 2 and shape[1] in (2, 4, 6, 8)
+    if not is_flat and not (len(shape) in (3, 4) and shape[-2] == 2 and 0 < shape[-1] <= 4):
+        raise ValueError(f"{name} has shape {shape}; {_FORMS}")
+    _require_floats(array, name)
+    size = int(shape[1]) if len(shape) == 4 else None
+    lower, upper = _halves(array, 1 if is_flat else array.ndim - 2)
+    return _checked(DeviceBoxes(_as_table(lower), _as_table(upper), size, place_of(one)), name)
+
+
+def _is_of_other_library(values: Any) -> bool:
+    """Return whether an array in host memory is of torch, JAX or Warp, whose results are."""
+    return type(values).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "warp")
+
+
+def _checked(boxes: DeviceBoxes, name: str) -> DeviceBoxes:
+    if boxes.count > _MOST_BOXES:
+        raise ValueError(f"{name}: at most {_MOST_BOXES} boxes a set on a device; divide them, or use broadphase.scale")
+    return boxes
+
+
+def _require_floats(array: Any, name: str) -> None:
+    wp = warp()
+    if array.dtype not in (wp.float32, wp.float64):
+        kind = getattr(array.dtype, "__name__", array.dtype)
+        raise TypeError(f"{name} has dtype {kind}; on a device, boxes are float32 or float64: convert them there")
+
+
+def _view(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    wp = warp()
+    if 0 in shape:
+        return wp.empty(shape, dtype=array.dtype, device=array.device)
+    view = wp.array(
+        ptr=array.ptr + offset, dtype=array.dtype, shape=shape, strides=strides, device=array.device, copy=False
+    )
+    view.owner = array
+    return view
+
+
+def _halves(array: Any, axis: int) -> tuple[Any, Any]:
+    """Divide an array in two along an axis: lower and upper corners; an axis of two goes away."""
+    shape, strides = tuple(array.shape), tuple(array.strides)
+    half = shape[axis] // 2
+    if axis == array.ndim - 1:
+        rest = (*shape[:axis], half), strides
+    else:
+        rest = (*shape[:axis], *shape[axis + 1 :]), (*strides[:axis], *strides[axis + 1 :])
+    return _view(array, 0, *rest), _view(array, half * strides[axis], *rest)
+
+
+def _as_table(corners: Any) -> Any:
+    """Let the corners of scenes follow each other: shape (E * n, d)."""
+    if corners.ndim == 2:
+        return corners
+    scenes, size, dim = corners.shape
+    of_scene, of_row, of_axis = corners.strides
+    if of_scene != size * of_row and scenes > 1:
+        corners = corners.contiguous()
+        of_scene, of_row, of_axis = corners.strides
+    return _view(corners, 0, (scenes * size, dim), (of_row, of_axis))
+
+
+def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
+    """Return the error for a box that is none, of which one row comes to the host."""
+    from broadphase.boxes.forms import describe_invalid
+
+    lower, upper = (side[row : row + 1].numpy() for side in (boxes.lower, boxes.upper))
+    text = describe_invalid(lower, upper, 0).removeprefix("row 0")
+    return InvalidBoxError(f"{name}: row {row}{text}", row=row)
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+def keys_of(batch: Any, sets: tuple[DeviceBoxes, ...], scratch: Scratch) -> tuple[Keys, ...]:
+    """Convert ``batch=`` of one set or two, and the scenes of arrays of shape (E, n, 2, d)."""
+    names = ("boxes", "other")
+    sizes = [one.size for one in sets]
+    if batch is None and all(size is None for size in sizes):
+        return tuple(Keys() for _ in sets)
+    form = "of shape (E, n, 2, d) are E batches of n already"
+    if len(sets) == 2:
+        if batch is None and None in sizes:
+            plain = names[sizes.index(None)]
+            raise ValueError(f"batch: boxes {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
+        batch = (batch, batch) if batch is None or isinstance(batch, int | np.integer) else batch
+        if not isinstance(batch, tuple) or len(batch) != 2:
+            raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
+    else:
+        batch = (batch,)
+    scenes = [one.count // max(one.size, 1) if one.size is not None else None for one in sets]
+    for k, one in enumerate(sets):
+        name = "batch" if len(sets) == 1 else f"batch[{k}]"
+        if one.size is not None and batch[k] is not None:
+            raise ValueError(f"{name}: {names[k]} {form}; leave it out")
+        if one.size is None and batch[k] is None:
+            raise ValueError(f"{name} is None; one key per row is needed")
+    if None not in scenes:
+        if len(sets) == 2 and scenes[0] != scenes[1] and all(one.count for one in sets):
+            raise ValueError(f"boxes has {scenes[0]} batches, and other has {scenes[1]}")
+        return tuple(Keys(count or 0, size or 0) for count, size in zip(scenes, sizes, strict=True))
+    found = []
+    for k, one in enumerate(sets):
+        name = "batch" if len(sets) == 1 else f"batch[{k}]"
+        if one.size is not None:
+            rows, step = _scene_numbers(one, scratch, f"{name}.scenes"), 1
+        else:
+            rows, step = _attribute(batch[k], name, one, scratch, 0, warp().int64)
+        found.append(Keys(rows=rows, step=step))
+    if len(sets) == 1 and found[0].step == 0:
+        return (Keys(),)
+    return tuple(found)
+
+
+def _scene_numbers(boxes: DeviceBoxes, scratch: Scratch, name: str) -> Any:
+    from broadphase.gpu.loading import load
+    from broadphase.gpu.pairs_kernels import row_kernels
+
+    wp, kernels = warp(), row_kernels()
+    load(boxes.device, kernels.module)
+    rows = scratch.array(name, boxes.count, wp.int64)
+    if boxes.count:
+        scratch.launch(name, kernels.number_scenes, boxes.count, [boxes.size, rows])
+    return rows
+
+
+def passing_of(
+    sets: tuple[DeviceBoxes, ...],
+    scratch: Scratch,
+    *,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    static: Any = None,
+    ignore_shared: Any = None,
+) -> Any:
+    """Make the filter of the kernels of the options of `broadphase.pairs`, one value each or tuples for two sets."""
+    from broadphase.gpu.pairs_kernels import BY_GROUP, BY_LAYER, BY_SHARED, BY_STATIC, Filter
+
+    wp = warp()
+    passing = Filter()
+    parts = 0
+    own, second = sets[0], sets[-1]
+    if layer is not None or mask is not None:
+        parts |= BY_LAYER
+        layers = _both("layer", layer, sets)
+        masks = _both("mask", mask, sets)
+        passing.layers, passing.layer_step = _attribute(layers[0], "layer", own, scratch, _ALL_BITS, wp.int64)
+        passing.masks, passing.mask_step = _attribute(masks[0], "mask", own, scratch, _ALL_BITS, wp.int64)
+        passing.other_layers, passing.other_layer_step = passing.layers, passing.layer_step
+        passing.other_masks, passing.other_mask_step = passing.masks, passing.mask_step
+        if len(sets) == 2:
+            passing.other_layers, passing.other_layer_step = _attribute(
+                layers[1], "layer[1]", second, scratch, _ALL_BITS, wp.int64
+            )
+            passing.other_masks, passing.other_mask_step = _attribute(
+                masks[1], "mask[1]", second, scratch, _ALL_BITS, wp.int64
+            )
+    if group is not None:
+        parts |= BY_GROUP
+        groups = _both("group", group, sets)
+        passing.groups, passing.group_step = _attribute(groups[0], "group", own, scratch, 0, wp.int64)
+        passing.other_groups, passing.other_group_step = passing.groups, passing.group_step
+        if len(sets) == 2:
+            passing.other_groups, passing.other_group_step = _attribute(
+                groups[1], "group[1]", second, scratch, 0, wp.int64
+            )
+    if static is not None:
+        parts |= BY_STATIC
+        statics = _both("static", static, sets)
+        passing.statics, passing.static_step = _attribute(statics[0], "static", own, scratch, 0, wp.uint8)
+        passing.other_statics, passing.other_static_step = passing.statics, passing.static_step
+        if len(sets) == 2:
+            passing.other_statics, passing.other_static_step = _attribute(
+                statics[1], "static[1]", second, scratch, 0, wp.uint8
+            )
+    if ignore_shared is not None:
+        both = _both("ignore_shared", ignore_shared, sets)
+        if both[0] is not None and both[1] is not None:
+            parts |= BY_SHARED
+            passing.shared = _parts_of(both[0], "ignore_shared", own, scratch)
+            passing.other_shared = passing.shared
+            if len(sets) == 2:
+                passing.other_shared = _parts_of(both[1], "ignore_shared[1]", second, scratch)
+    passing.parts = parts
+    return passing
+
+
+def _both(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, Any]:
+    if len(sets) == 1:
+        return value, value
+    if value is None or isinstance(value, int | np.integer | bool):
+        return value, value
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise ValueError(f"{name}: for two sets of boxes, give a tuple (for the first, for the second)")
+    return value[0], value[1]
+
+
+def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:
+    """Return an option as an array where the boxes are; only boxes of NumPy have options of NumPy."""
+    on_host = not is_on_device(value) and not _is_of_other_library(value)
+    if on_host and boxes.place.library is not NUMPY:
+        raise TypeError(
+            f"{name} is a {type(value).__name__} in host memory, and the boxes are on {boxes.device.alias}:"
+            f" copy {name} there"
+        )
+    return opened(value, name, boxes.device)
+
+
+def _attribute(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch, default: int, kind: Any) -> tuple[Any, int]:
+    """Return one 64-bit integer (static: one byte) for each box, and 1; or one for all, and 0."""
+    wp = warp()
+    if value is None:
+        value = default
+    if isinstance(value, int | np.integer | bool | np.bool_):
+        number = int(value)
+        if kind == wp.uint8 and number not in (0, 1):
+            raise TypeError(f"{name} must be bool, not {number}")
+        if not -(2**63) <= number < 2**64:
+            raise TypeError(f"{name} must hold integers of 64 bits")
+        one = scratch.array(f"{name}.one", 1, kind)
+        one.fill_(number - 2**64 if number >= 2**63 else number)
+        return one, 0
+    array = _given(value, name, boxes).array
+    if array.ndim != 1 or array.shape[0] != boxes.count:
+        raise ValueError(f"{name} has shape {tuple(array.shape)}; one per box is needed: ({boxes.count},)")
+    return _integers(array, name, scratch, kind), 1
+
+
+def _parts_of(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch) -> Any:
+    array = _given(value, name, boxes).array
+    if array.ndim not in (1, 2) or array.shape[0] != boxes.count:
+        wanted = f"({boxes.count}, k) or ({boxes.count},)"
+        raise ValueError(f"{name} has shape {tuple(array.shape)}; one per box is needed: {wanted}")
+    array = _integers(array, name, scratch, warp().int64)
+    return array if array.ndim == 2 else _view(array, 0, (*array.shape, 1), (*array.strides, 8))
+
+
+def _integers(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
+    wp = warp()
+    if kind == wp.uint8:
+        if array.dtype not in (wp.bool, wp.uint8):
+            raise TypeError(f"{name} must be bool, not {array.dtype.__name__}")
+        return array if array.dtype == wp.uint8 else array.view(wp.uint8)
+    whole = (wp.int8, wp.int16, wp.int32, wp.int64, wp.uint8, wp.uint16, wp.uint32, wp.uint64, wp.bool)
+    if array.dtype not in whole:
+        if array.size:
+            raise TypeError(f"{name} must be integer, not {array.dtype.__name__}")
+        return wp.empty(array.shape, dtype=kind, device=array.device)
+
+    def memory(shape: tuple[int, ...], dtype: Any) -> Any:
+        made = scratch.array(f"{name}.integers", int(np.prod(shape)), dtype)
+        steps = tuple(8 * int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
+        return _view(made, 0, shape, steps)
+
+    return as_kind(array, kind, memory)

@@ -1,0 +1,538 @@
+"""The overlapping pairs of boxes on a device: all, as many as there is room for, or their number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from broadphase.arguments import as_flag, as_real, as_whole
+from broadphase.errors import TooManyPairsError, unknown_name
+from broadphase.gpu.arrays import warp
+from broadphase.gpu.boxes import boxes_on, invalid_box, keys_of, passing_of
+from broadphase.gpu.loading import load
+from broadphase.gpu.tree import Keys, build, frame_of
+from broadphase.pairs import PaddedPairs, capacity_of
+
+if TYPE_CHECKING:
+    from broadphase.boxes.forms import Boxes
+    from broadphase.gpu.arrays import Scratch
+    from broadphase.gpu.boxes import DeviceBoxes
+
+__all__ = ["DeviceExplanation", "Found", "Search", "count_pairs", "explain", "find", "pairs", "way_of"]
+
+# Scenes up to the first, or with as many comparisons as the second in all, are compared box by box: that takes one
+# kernel, and a tree takes eight. Chosen by counting memory accesses; not measured on a card yet.
+SMALL_SCENE = 256
+FEW_TESTS = 1 << 21
+#: Pairs that there is room for at first, for each box.
+ROOM = 4
+
+_COUNTERS = 3  # pairs, and the first box of each set that is none
+
+
+def pairs(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    *,
+    device: Any = None,
+    sort: bool = False,
+    touching: bool = True,
+    margin: float = 0.0,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    static: Any = None,
+    ignore_shared: Any = None,
+    batch: Any = None,
+    max_pairs: int | None = None,
+    capacity: int | None = None,
+    invalid: str = "raise",
+) -> Any:
+    """Find every pair of overlapping boxes on a device.
+
+    The same pairs as those of `broadphase.pairs`, which calls this for arrays on a CUDA device.
+
+    Parameters
+    ----------
+    boxes, other : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
+        Lower and upper corner of each box, d = 1 to 4: float32 or float64 on a device, of torch, CuPy, JAX, Warp or
+        anything with the CUDA array interface or DLPack, of any strides; also ``wp.vec3`` and the like. Or what
+        `broadphase.pairs` takes in host memory, which is copied to the device. Both sets are of one device.
+    device : str or device of Warp, optional
+        "cuda:0" and so on, or "cpu", where Warp runs the same kernels without a GPU. Default: where the boxes are, and
+        for boxes in host memory the current CUDA device.
+    sort : bool
+        Sort the pairs by their first, then by their second row. Otherwise their order changes from call to call.
+    touching, margin, layer, mask, group, static, ignore_shared, batch
+        As in `broadphase.pairs`. Arrays are on the device of the boxes.
+    max_pairs : int, optional
+        Raise TooManyPairsError if there are more.
+    capacity : int, optional
+        Room for pairs. The result is then `PaddedPairs`: nothing waits for the device, no memory is allocated after the
+        first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph.
+    invalid : {"raise"}
+        Boxes with NaN or lower > upper are errors.
+
+    Returns
+    -------
+    array of shape (m, 2), int32, or PaddedPairs
+        Row numbers, first < second, each pair once; with `other`, row of `boxes` and row of `other`. A new array of the
+        library of `boxes`, on its device.
+
+    Raises
+    ------
+    InvalidBoxError
+        NaN or lower > upper, with the first bad row. Not with `capacity`, whose count tells it.
+    ValueError, TypeError
+        Wrong shape, dtype or device; options that do not fit.
+    TooManyPairsError
+        More than `max_pairs`.
+    MemoryError
+        The device has not enough memory. Nothing has changed.
+    MissingExtraError
+        Warp is not installed.
+
+    Notes
+    -----
+    Work is put on the caller's stream: torch's and CuPy's current one, or Warp's of the device. Without `capacity`, the
+    call waits once for the number of pairs. Working memory, some 130 bytes a box and 16 a pair, is kept for the next
+    call on the stream; `release` frees it.
+
+    Boxes are put into Z order, those of larger classes of size behind smaller ones; a linear BVH is built over them,
+    and each leaf walks those behind it. Scenes of at most 256 boxes are compared box by box. Exact for the numbers
+    given: nodes are rounded, the boxes themselves decide. O(n log n + m) time where sizes are alike.
+
+    References
+    ----------
+    .. [1] A. Prokopenko, D. Lebrun-Grandié, "Revising Apetrei's bounding volume hierarchy construction algorithm to
+       allow stackless traversal", 2024. arXiv 2402.00665
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.gpu.pairs([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], device="cpu")
+    array([[0, 1]], dtype=int32)
+    >>> found = bp.gpu.pairs([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], device="cpu", capacity=2)
+    >>> found.pairs.tolist(), int(found.count)
+    ([[0, 1], [-1, -1]], 1)
+    """
+    _require_raise(invalid)
+    sets, half_margin = _sets(boxes, other, device, margin)
+    sort, touching = as_flag(sort, "sort"), as_flag(touching, "touching")
+    limit = None if max_pairs is None else as_whole(max_pairs, "max_pairs", 0)
+    room = None if capacity is None else capacity_of(capacity, max_pairs)
+    place = sets[0].place
+    with place.running() as scratch:
+        passing = passing_of(
+            sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
+        )
+        search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
+        if room is not None:
+            return _padded(search, room, sort)
+        _refuse_capture(place)
+        found = find(search, sort, limit, _row_bits(sets[-1].count) if sort else 0)
+        return found.result()
+
+
+def count_pairs(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    *,
+    device: Any = None,
+    touching: bool = True,
+    margin: float = 0.0,
+    layer: Any = None,
+    mask: Any = None,
+    group: Any = None,
+    static: Any = None,
+    ignore_shared: Any = None,
+    batch: Any = None,
+    invalid: str = "raise",
+) -> int:
+    """Count the pairs of overlapping boxes on a device, in memory that does not depend on their number.
+
+    Parameters
+    ----------
+    boxes, other, device, touching, margin, layer, mask, group, static, ignore_shared, batch, invalid
+        As in `pairs`.
+
+    Returns
+    -------
+    int
+        The same as ``len(pairs(...))``.
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError, MissingExtraError
+        As `pairs`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.gpu.count_pairs([[0, 0, 1, 1]] * 1000, device="cpu")
+    499500
+    """
+    _require_raise(invalid)
+    sets, half_margin = _sets(boxes, other, device, margin)
+    touching = as_flag(touching, "touching")
+    place = sets[0].place
+    with place.running() as scratch:
+        passing = passing_of(
+            sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
+        )
+        search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
+        _refuse_capture(place)
+        search.run(0, 0, scratch.array("found", 1, warp().int64))
+        return search.total()
+
+
+def _require_raise(invalid: str) -> None:
+    if invalid == "skip":
+        raise ValueError('invalid="skip" is for boxes in host memory; on a device, leave out such boxes first')
+    if invalid != "raise":
+        raise ValueError(unknown_name("invalid", invalid, ["raise"]))
+
+
+@dataclass(frozen=True)
+class DeviceExplanation:
+    """The result of `explain`; ``print`` it for a table.
+
+    Attributes
+    ----------
+    method : str
+        "tree", "scenes" where all boxes of a scene are compared, or "none" where there can be no pairs.
+    reason : str
+        Why, in one sentence.
+    box_count : int
+        Number of boxes, of both sets together where there are two.
+    dim : int
+        Number of axes.
+    dtype : str
+        The dtype in which boxes are compared.
+    device : str
+        Where.
+    library : str
+        Of which library results are.
+    batch_count : int
+        Number of scenes of one size; 1 where there are none.
+    working_bytes : int
+        Memory on the device that is kept for the next call on the stream.
+    """
+
+    method: str
+    reason: str
+    box_count: int
+    dim: int
+    dtype: str
+    device: str
+    library: str
+    batch_count: int
+    working_bytes: int
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}, on {self.device}",
+                *([f"  batches            {self.batch_count:,}"] if self.batch_count > 1 else []),
+                f"  results            arrays of {self.library}",
+                f"  working memory     {self.working_bytes / 1e6:,.1f} MB, kept for the next call",
+                self.reason,
+            ]
+        )
+
+
+def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:
+    """Explain how the pairs of these boxes are found on a device, and why.
+
+    Parameters
+    ----------
+    boxes, other, device, batch
+        As in `pairs`.
+
+    Returns
+    -------
+    DeviceExplanation
+        Plain numbers by name; prints as a table.
+
+    Raises
+    ------
+    ValueError, TypeError, MissingExtraError
+        As `pairs`.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> bp.gpu.explain([[0, 0, 1, 1]] * 1000, device="cpu").method
+    'scenes'
+    """
+    sets, _ = _sets(boxes, other, device, 0.0)
+    own, second = sets[0], sets[-1]
+    place = own.place
+    with place.running() as scratch:
+        keys = keys_of(batch, sets, scratch)
+        bytes_kept = scratch.nbytes
+    way = way_of(sets, keys)
+    size = keys[-1].scene_size or second.count
+    if way == "none":
+        reason = "none: there are too few boxes for a pair."
+    elif way == "scenes":
+        many = f" of its scene, {size:,} boxes" if keys[-1].scene_size else f", {size:,} in all"
+        reason = f"scenes: each box is compared with every other{many}; for so few, a tree would not pay."
+    else:
+        sets_of = "one tree" if len(sets) == 1 else "a tree for each set"
+        apart = ", keys before places in its order" if keys[0].rows is not None or keys[0].scene_size else ""
+        reason = f"tree: {sets_of} over boxes in Z order{apart}; each leaf walks those behind it."
+    return DeviceExplanation(
+        method=way,
+        reason=reason,
+        box_count=sum(one.count for one in sets),
+        dim=own.dim,
+        dtype=own.dtype.__name__,
+        device=place.device.alias,
+        library=place.library.name,
+        batch_count=max(keys[0].scene_count, 1),
+        working_bytes=bytes_kept,
+    )
+
+
+def _refuse_capture(place: Any) -> None:
+    if place.is_capturing:
+        raise ValueError("the number of pairs is not known while a CUDA graph is recorded; pass capacity=")
+
+
+def _row_bits(count: int) -> int:
+    """Return how many bits hold any row of so many; at least one, since 0 means pairs that are not sorted."""
+    return max(1, (count - 1).bit_length())
+
+
+def _sets(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[DeviceBoxes, ...], float]:
+    wp = warp()
+    own = boxes_on(boxes, "boxes", device)
+    sets: tuple[DeviceBoxes, ...] = (own,)
+    if other is not None:
+        second = boxes_on(other, "other", own.device, empty_dim=own.dim)
+        if second.place.library is not own.place.library:
+            raise TypeError(
+                f"boxes are of {own.place.library.name} and other of {second.place.library.name};"
+                " give both of one library"
+            )
+        if own.dim != second.dim:
+            if own.count and second.count:
+                raise ValueError(f"boxes have {own.dim} dimensions and other has {second.dim}")
+            dim = second.dim if second.count else own.dim
+            own, second = (one if one.count else _none(one, dim) for one in (own, second))
+        if own.dtype != second.dtype:
+            own, second = own.as_double(), second.as_double()
+        sets = own, second
+    half = as_real(margin, "margin") / 2
+    largest = 3.4028234663852886e38 if own.dtype == wp.float32 else 1.7976931348623157e308
+    if not 0.0 <= half <= largest:
+        raise ValueError(
+            f"margin must not be negative, and half of it must be a finite {own.dtype.__name__}, not {margin}"
+        )
+    return sets, half
+
+
+def _none(boxes: DeviceBoxes, dim: int) -> DeviceBoxes:
+    from broadphase.gpu.boxes import DeviceBoxes
+
+    nothing = warp().empty((0, dim), dtype=boxes.dtype, device=boxes.device)
+    return DeviceBoxes(nothing, nothing, boxes.size, boxes.place)
+
+
+class Search:
+    """One search for pairs: what it needs on the device, made by the first `run`, and read again by the next.
+
+    Attributes
+    ----------
+    way : str
+        "none" where there can be no pairs, "scenes" where boxes are compared one by one, "tree" otherwise.
+    """
+
+    def __init__(
+        self,
+        sets: tuple[DeviceBoxes, ...],
+        half_margin: float,
+        touching: bool,
+        passing: Any,
+        keys: tuple[Keys, ...],
+        scratch: Scratch,
+    ) -> None:
+        wp = warp()
+        self.sets, self.keys, self.scratch = sets, keys, scratch
+        self.way = way_of(sets, keys)
+        self._half_margin, self._touching, self._passing = half_margin, int(touching), passing
+        self._trees: tuple[Any, ...] = ()
+        self.counters = scratch.array("counters", _COUNTERS, wp.int64)
+
+    @property
+    def device(self) -> Any:
+        """The device of Warp."""
+        return self.sets[0].device
+
+    def run(self, capacity: int, shift: int, found: Any) -> None:
+        """Find the pairs, and write those that there is room for; a second time, only the walks are done again."""
+        from broadphase.gpu.pairs_kernels import pairs_kernels
+
+        own = self.sets[0]
+        kernels = pairs_kernels(own.dim, own.dtype)
+        load(self.device, own.tree_kernels.module, kernels.module, kernels.rows.module)
+        self.counters.zero_()
+        if self.way == "none":
+            for k, one in enumerate(self.sets):
+                self._check(kernels, one, 1 + k)
+        elif self.way == "scenes":
+            self._compare(kernels, capacity, shift, found)
+        else:
+            if not self._trees:
+                self._build()
+            self._walk(kernels, capacity, shift, found)
+
+    def _check(self, kernels: Any, boxes: DeviceBoxes, counter: int) -> None:
+        if boxes.count:
+            inputs = [boxes.lower, boxes.upper, counter, self.counters]
+            self.scratch.launch(f"set{counter}", kernels.check, boxes.count, inputs)
+
+    def _compare(self, kernels: Any, capacity: int, shift: int, found: Any) -> None:
+        own, other = self.sets[0], self.sets[-1]
+        is_one = len(self.sets) == 1
+        if not is_one:
+            self._check(kernels, other, 2)
+        sizes = [keys.scene_size or one.count for keys, one in zip(self.keys, self.sets, strict=True)]
+        inputs = [own.lower, own.upper, sizes[0], other.lower, other.upper, sizes[-1], int(is_one), self._half_margin]
+        inputs += [self._touching, self._passing, shift, capacity, found, self.counters]
+        self.scratch.launch("pairs", kernels.in_scenes, own.count, inputs)
+
+    def _build(self) -> None:
+        half, counters, scratch = self._half_margin, self.counters, self.scratch
+        if len(self.sets) == 1:
+            tree = build(self.sets[0], half, self.keys[0], scratch, "tree", counters=counters, checked=1)
+            self._trees = (tree,)
+            return
+        larger = max(self.sets, key=lambda one: one.count)
+        frame = frame_of(larger, scratch, "tree", self.keys[0].scene_count)
+        self._trees = tuple(
+            build(one, half, keys, scratch, f"tree{k}", counters=counters, checked=1 + k, frame=frame)
+            for k, (one, keys) in enumerate(zip(self.sets, self.keys, strict=True))
+        )
+
+    def _walk(self, kernels: Any, capacity: int, shift: int, found: Any) -> None:
+        end = [self._touching, self._passing, shift, capacity, found, self.counters]
+        if len(self._trees) == 1:
+            [tree] = self._trees
+            inputs = [tree.nodes, tree.boxes, tree.sorted_keys, tree.codes, tree.is_keyed, tree.keys.scene_size]
+            self.scratch.launch("pairs", kernels.in_tree, tree.count, [*inputs, tree.count, *end])
+            return
+        # The larger set walks the tree of the smaller one; what is of a larger class there walks back.
+        for own, other in (self._trees, self._trees[::-1]):
+            is_second = int(own is self._trees[1])
+            inputs = [own.nodes, own.boxes, own.sorted_keys, own.codes, own.count]
+            inputs += [other.nodes, other.boxes, other.sorted_keys, other.codes, other.count]
+            inputs += [own.is_keyed, int(own.keys.scene_size > 0)]
+            inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, is_second]
+            self.scratch.launch(f"pairs{is_second}", kernels.of_trees, own.count, [*inputs, *end])
+
+    def total(self) -> int:
+        """Wait for the device, and return the number of pairs.
+
+        Raises
+        ------
+        InvalidBoxError
+            A box is none.
+        """
+        total, *bad = (int(value) for value in self.counters.numpy()[:_COUNTERS])
+        for name, boxes, value in zip(("boxes", "other"), self.sets, bad, strict=False):
+            if value:
+                raise invalid_box(boxes, name, 2**31 - value)
+        return total
+
+
+def way_of(sets: tuple[DeviceBoxes, ...], keys: tuple[Keys, ...]) -> str:
+    """Return how pairs are found: "none", "scenes" or "tree"."""
+    own, other = sets[0], sets[-1]
+    if not own.count or not other.count or (len(sets) == 1 and own.count < 2):
+        return "none"
+    if any(one.rows is not None for one in keys):
+        return "tree"
+    size = keys[-1].scene_size or other.count
+    return "scenes" if size <= SMALL_SCENE or own.count * size <= FEW_TESTS else "tree"
+
+
+@dataclass
+class Found:
+    """All pairs of a search, in working memory."""
+
+    search: Search
+    total: int
+    shift: int
+    keys: Any
+
+    def result(self) -> Any:
+        """Return the pairs as a new array of the library of the boxes, shape (m, 2)."""
+        wp = warp()
+        place = self.search.sets[0].place
+        made = place.library.allocate((self.total, 2), wp.int32, place.device)
+        if self.total:
+            packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(self.total,), device=place.device, copy=False)
+            if self.shift:
+                from broadphase.gpu.pairs_kernels import row_kernels
+
+                inputs = [self.keys, self.shift, self.search.counters, packed]
+                self.search.scratch.launch("pairs", row_kernels().unpack_keys, self.total, inputs)
+            else:
+                wp.copy(packed, self.keys, count=self.total)
+        return place.library.give(made)
+
+
+def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
+    """Find all pairs: once where there is room for them from the start, otherwise the walks are repeated."""
+    wp = warp()
+    scratch = search.scratch
+    factor = 2 if sort else 1  # sorting takes as much again
+    found = scratch.array("found", max(1024, ROOM * sum(one.count for one in search.sets)) * factor, wp.int64)
+    search.run(found.size // factor, shift, found)
+    total = search.total()
+    if limit is not None and total > limit:
+        raise TooManyPairsError(f"there are more than max_pairs={limit} pairs")
+    if total > found.size // factor:
+        found = scratch.array("found", total * factor, wp.int64)
+        search.run(total, shift, found)
+    if sort and total:
+        _sort(found, total, shift + _row_bits(search.sets[0].count), scratch)
+    return Found(search, total, shift, found)
+
+
+def _sort(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
+    if 2 * count > 2**31 - 1:
+        raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
+    wp = warp()
+    wp.utils.radix_sort_pairs(keys, scratch.array("sorted", 2 * count, wp.int32), count, 0, min(bits, 64))
+
+
+def _padded(search: Search, capacity: int, sort: bool) -> PaddedPairs:
+    from broadphase.gpu.pairs_kernels import row_kernels
+
+    wp, rows = warp(), row_kernels()
+    place, scratch, device = search.sets[0].place, search.scratch, search.device
+    made = place.library.allocate((capacity, 2), wp.int32, device)
+    count = place.library.allocate((1,), wp.int32, device)
+    packed = made
+    if capacity:
+        packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(capacity,), device=device, copy=False)
+    if sort and capacity:
+        shift = _row_bits(search.sets[-1].count)
+        bits = shift + _row_bits(search.sets[0].count)
+        keys = scratch.array("found", 2 * capacity, wp.int64)
+        search.run(capacity, shift, keys)
+        scratch.launch("pairs", rows.pad_keys, capacity, [capacity, 1 << bits, keys, search.counters])
+        _sort(keys, capacity, bits + 1, scratch)
+        scratch.launch("pairs", rows.unpack_keys, capacity, [keys, shift, search.counters, packed])
+    else:
+        if capacity:
+            packed.fill_(-1)
+        else:
+            packed = scratch.array("found", 1, wp.int64)
+        search.run(capacity, 0, packed)
+    scratch.launch("pairs", rows.tell_count, 1, [search.counters, count])
+    given = place.library.give(count)
+    return PaddedPairs(place.library.give(made), given if place.library.name == "warp" else given[0])

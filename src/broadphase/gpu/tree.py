@@ -1,0 +1,182 @@
+"""A tree over boxes on a device: its arrays, and how they are filled. See `tree_kernels` for what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from broadphase.gpu.arrays import warp
+
+if TYPE_CHECKING:
+    from broadphase.gpu.arrays import Scratch
+    from broadphase.gpu.boxes import DeviceBoxes
+
+__all__ = ["Frame", "Keys", "Tree", "build", "frame_of", "refit"]
+
+_MOST_BITS = 62  # of a code, so that the next one is a number of 64 bits too
+
+
+@dataclass(slots=True)
+class Keys:
+    """What keeps boxes of one tree apart: equal scenes one after the other, or a key for each row, or nothing.
+
+    Attributes
+    ----------
+    scene_count, scene_size : int
+        Number of scenes and boxes of each; 0 where there are none.
+    rows : warp array of int64, or None
+        A key for each row.
+    step : int
+        0 where `rows` has one key for all.
+    """
+
+    scene_count: int = 0
+    scene_size: int = 0
+    rows: Any = None
+    step: int = 1
+
+
+@dataclass(slots=True)
+class Tree:
+    """A tree over boxes; see `build`. Arrays may be longer than what is used of them."""
+
+    scratch: Scratch
+    name: str
+    kernels: Any
+    count: int
+    keys: Keys
+    frame: Frame
+    order: Any
+    codes: Any
+    sorted_keys: Any
+    levels: Any
+    ends: Any
+    nodes: Any
+    boxes: Any
+
+    @property
+    def is_keyed(self) -> int:
+        """1 where each row has a key of its own, otherwise 0."""
+        return int(self.keys.rows is not None)
+
+    @property
+    def code_bits(self) -> int:
+        """Bits of a code below the class of size."""
+        return self.frame.bits * int(self.kernels.axes)
+
+
+def axis_bits(dim: int, scene_count: int) -> int:
+    """Return the bits of a cell along each axis, where so many scenes have bits in front of them."""
+    from broadphase.gpu.tree_kernels import AXIS_BITS, SIZE_BITS, axes_of
+
+    axes = axes_of(dim)
+    left = _MOST_BITS - (SIZE_BITS + axes) - max(scene_count - 1, 0).bit_length()
+    return min(AXIS_BITS[dim], left // axes)
+
+
+@dataclass(slots=True)
+class Frame:
+    """Where the boxes are: samples of their centers, sorted along each axis. What is compared shares one.
+
+    Attributes
+    ----------
+    samples : warp array of float64
+        Where most boxes are, and the samples; see `tree_kernels`.
+    widths : warp array of int64
+        How wide their boxes are along each axis.
+    count : int
+        Number of samples along each axis.
+    bits : int
+        Bits of the cells of codes along each axis.
+    """
+
+    samples: Any
+    widths: Any
+    count: int
+    bits: int
+
+
+def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Frame:
+    """Return where boxes are, for codes and nodes."""
+    from broadphase.gpu.tree_kernels import SAMPLES
+
+    wp = warp()
+    kernels = boxes.tree_kernels
+    count = min(boxes.count, SAMPLES)
+    samples = scratch.array(f"{name}.frame", 8 + 3 * SAMPLES, wp.float64)
+    widths = scratch.array(f"{name}.widths", 3, wp.int64)
+    inputs = [boxes.lower, boxes.upper, boxes.count, count, samples, widths]
+    scratch.launch(name, kernels.frame, count * kernels.axes, inputs)
+    scratch.launch(name, kernels.widths, count * kernels.axes, inputs)
+    return Frame(samples, widths, count, axis_bits(boxes.dim, scene_count))
+
+
+def build(
+    boxes: DeviceBoxes,
+    half_margin: float,
+    keys: Keys,
+    scratch: Scratch,
+    name: str,
+    *,
+    counters: Any,
+    checked: int,
+    frame: Frame | None = None,
+) -> Tree:
+    """Build a tree over boxes, at least one, in working memory.
+
+    Parameters
+    ----------
+    boxes : DeviceBoxes
+        The boxes.
+    half_margin : float
+        By how much they are grown on each side.
+    keys : Keys
+        What keeps them apart.
+    scratch : Scratch
+        Where the arrays of the tree are, by names that begin with `name`.
+    counters : warp array of int64
+        Where ``2**31 - row`` of the first box that is none is left, as the maximum with what is there ...
+    checked : int
+        ... at this place; 0 for boxes that were checked.
+    frame : Frame, optional
+        That of another tree, for trees that are compared with each other. Default: an own one.
+
+    Notes
+    -----
+    O(n) time but for the sort, which has as many passes as codes have bytes. 130 bytes a box, of doubles 180.
+    """
+    wp = warp()
+    kernels, count = boxes.tree_kernels, boxes.count
+    if frame is None:
+        frame = frame_of(boxes, scratch, name, keys.scene_count)
+    codes = scratch.array(f"{name}.codes", 2 * count, wp.int64)
+    order = scratch.array(f"{name}.order", 2 * count, wp.int32)
+    ends = scratch.array(f"{name}.ends", count, wp.int32)
+    is_keyed = int(keys.rows is not None)
+    first_codes = scratch.array(f"{name}.codes_of_rows", count, wp.int64) if is_keyed else codes
+    sorted_keys = scratch.array(f"{name}.keys", 2 * count, wp.int64) if is_keyed else None
+    inputs = [boxes.lower, boxes.upper, count, frame.samples, frame.widths, frame.count]
+    inputs += [frame.bits, keys.scene_size, checked]
+    scratch.launch(name, kernels.codes, count, [*inputs, first_codes, order, ends, counters])
+    if is_keyed:
+        wp.copy(codes, first_codes, count=count)
+    code_bits = frame.bits * kernels.axes + kernels.class_bits + max(keys.scene_count - 1, 0).bit_length()
+    wp.utils.radix_sort_pairs(codes, order, count, 0, min(code_bits, 64))
+    if is_keyed:
+        scratch.launch(name, kernels.keys, count, [order, keys.rows, keys.step, sorted_keys])
+        wp.utils.radix_sort_pairs(sorted_keys, order, count)
+        scratch.launch(f"{name}.codes", kernels.keys, count, [order, first_codes, 1, codes])
+    levels = scratch.array(f"{name}.levels", count, wp.uint8)
+    if count > 1:
+        scratch.launch(name, kernels.levels, count - 1, [sorted_keys, is_keyed, codes, levels])
+    nodes = scratch.array(f"{name}.nodes", 2 * count - 1, kernels.node_type)
+    exact = None if kernels.nodes_are_exact else scratch.array(f"{name}.boxes", count, kernels.exact_type)
+    tree = Tree(scratch, name, kernels, count, keys, frame, order, codes, sorted_keys, levels, ends, nodes, exact)
+    refit(tree, boxes, half_margin)
+    return tree
+
+
+def refit(tree: Tree, boxes: DeviceBoxes, half_margin: float) -> None:
+    """Write the nodes of a tree again, for boxes that have moved, in the order of the places that they had."""
+    inputs = [boxes.lower, boxes.upper, half_margin, tree.frame.samples, tree.order, tree.levels, tree.count, tree.ends]
+    tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes, tree.boxes])

@@ -1,0 +1,442 @@
+"""Kernels that put boxes into Z order and build a linear tree over them.
+
+The tree has n leaves in the order of their codes and n - 1 inner nodes. Node v < n - 1 is inner, v - (n - 1) is the
+place of a leaf otherwise. An inner node has the number of its first leaf if it is a right child, that of its last leaf
+if it is a left child, and the root has 0 (Karras 2012). So what follows a subtree in a walk, the right child that
+begins where it ends, is known from its last leaf alone, and walks need no stack.
+
+Which two leaves meet first is told by the highest bit in which their codes differ, as one number for each gap between
+leaves (`levels`). Gaps on both sides of a subtree never have the same level, so that the tree is determined, and one
+pass from the leaves up builds nodes and bounds together (Apetrei 2014).
+
+References
+----------
+.. [1] T. Karras, "Maximizing Parallelism in the Construction of BVHs, Octrees, and k-d Trees", HPG 2012.
+   10.2312/EGGH/HPG12/033-037
+.. [2] C. Apetrei, "Fast and Simple Agglomerative LBVH Construction", CGVC 2014. 10.2312/cgvc.20141206
+.. [3] A. Prokopenko, D. Lebrun-Grandié, "Revising Apetrei's bounding volume hierarchy construction algorithm to allow
+   stackless traversal", 2024. arXiv 2402.00665
+"""
+
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from broadphase.gpu.native import fence, first_unequal_bit, node_type
+
+__all__ = [
+    "AXIS_BITS",
+    "SAMPLES",
+    "SIZE_BITS",
+    "axes_of",
+    "in_nodes_of",
+    "kernel_module",
+    "lower_place",
+    "tree_kernels",
+]
+
+#: Boxes that tell where the others are.
+SAMPLES = 512
+#: Bits of the cells along each axis. Axes past the third are not in codes.
+AXIS_BITS = {1: 48, 2: 24, 3: 17, 4: 17}
+#: Bits of the class of size in front of them, in front of one for each axis along which a box is thin.
+SIZE_BITS = 3
+
+_INDEX_LEVELS = wp.constant(0)
+_CODE_LEVELS = wp.constant(64)
+_KEY_LEVELS = wp.constant(128)
+_UNITS = wp.constant(wp.float64(2.0**40))
+_KNOTS = wp.constant(8)  # where they begin in `frame`, after the two that nodes of doubles are measured by
+
+
+def axes_of(dim: int) -> int:
+    """Return how many axes nodes and codes have."""
+    return min(dim, 3)
+
+
+def kernel_module(name: str, dim: int, kind: Any) -> Any:
+    """Return the module of Warp for kernels of a dimension and a type, which is compiled as a whole."""
+    module = wp.get_module(f"broadphase.gpu.{name}_{dim}d_{kind.__name__}")
+    # A sum of products must round as written, the same on every device; and nothing here has a gradient.
+    module.options.update({"enable_backward": False, "fuse_fp": False, "max_unroll": 16})
+    return module
+
+
+@wp.func
+def spread_by_three(value: wp.int64) -> wp.int64:
+    """Put two zeros between the lowest 21 bits."""
+    x = value & wp.int64(0x1FFFFF)
+    x = (x | (x << wp.int64(32))) & wp.int64(0x1F00000000FFFF)
+    x = (x | (x << wp.int64(16))) & wp.int64(0x1F0000FF0000FF)
+    x = (x | (x << wp.int64(8))) & wp.int64(0x100F00F00F00F00F)
+    x = (x | (x << wp.int64(4))) & wp.int64(0x10C30C30C30C30C3)
+    return (x | (x << wp.int64(2))) & wp.int64(0x1249249249249249)
+
+
+@wp.func
+def spread_by_two(value: wp.int64) -> wp.int64:
+    """Put a zero between the lowest 32 bits."""
+    x = value & wp.int64(0xFFFFFFFF)
+    x = (x | (x << wp.int64(16))) & wp.int64(0x0000FFFF0000FFFF)
+    x = (x | (x << wp.int64(8))) & wp.int64(0x00FF00FF00FF00FF)
+    x = (x | (x << wp.int64(4))) & wp.int64(0x0F0F0F0F0F0F0F0F)
+    x = (x | (x << wp.int64(2))) & wp.int64(0x3333333333333333)
+    return (x | (x << wp.int64(1))) & wp.int64(0x5555555555555555)
+
+
+@wp.func
+def share_below(value: wp.float64, frame: wp.array(dtype=wp.float64), axis: int, sample_count: int) -> wp.float64:
+    """Return about which share of the boxes has its center below a coordinate: between samples in proportion.
+
+    Beyond the samples, it goes on with the distance, so that boxes that lie far away are told apart too, at any scale.
+    """
+    first = _KNOTS + axis * sample_count
+    low = int(0)
+    high = sample_count
+    while low < high:
+        middle = (low + high) // 2
+        if frame[first + middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    place = wp.float64(low)
+    if low > 0 and low < sample_count:
+        before = frame[first + low - 1]
+        place += (value - before) / (frame[first + low] - before)
+    else:
+        least = frame[first]
+        most = frame[first + sample_count - 1]
+        usual = (wp.float64(0.5) * most - wp.float64(0.5) * least) / wp.float64(sample_count)
+        beyond = wp.float64(0.5) * (value - most)
+        if low == 0:
+            beyond = wp.float64(0.5) * (least - value)
+        share = beyond / wp.max(beyond + usual, wp.float64(1e-300))
+        if low == 0:
+            place = wp.float64(1.0) - share
+        else:
+            place += share
+    return place / wp.float64(sample_count + 1)
+
+
+@wp.func
+def lower_place(
+    keys: wp.array(dtype=wp.int64),
+    codes: wp.array(dtype=wp.int64),
+    is_keyed: int,
+    key: wp.int64,
+    code: wp.int64,
+    count: int,
+) -> int:
+    """Return the first of `count` places, sorted by key and code, that is not before a key and a code."""
+    low = int(0)
+    high = count
+    while low < high:
+        middle = low + (high - low) // 2
+        is_before = bool(False)
+        if is_keyed != 0 and keys[middle] != key:
+            is_before = keys[middle] < key
+        else:
+            is_before = codes[middle] < code
+        if is_before:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@lru_cache(maxsize=None)
+def in_nodes_of(kind: Any) -> Any:
+    """Return the function that rounds a coordinate to those of nodes.
+
+    All that it does keeps the order of numbers, so that boxes that overlap do so in nodes as well. Floats are taken as
+    they are; doubles are measured from where most boxes are, since floats far from 0 are far from one another, and in
+    units of the size of that place.
+    """
+
+    @wp.func
+    def in_nodes(value: kind, frame: wp.array(dtype=wp.float64), axis: int) -> wp.float32:
+        if wp.static(kind is wp.float32):
+            return wp.float32(value)
+        low = wp.float64(0.5) * frame[2 * axis]
+        high = wp.float64(0.5) * frame[2 * axis + 1]
+        size = wp.max(high - low, wp.float64(1e-300))
+        return wp.float32((wp.float64(value) - (low + high)) / size)
+
+    return in_nodes
+
+
+@lru_cache(maxsize=None)
+def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
+    """Return the kernels for boxes of a dimension and a type, float32 or float64."""
+    module = kernel_module("tree", dim, kind)
+    axes = axes_of(dim)
+    exact_type = wp.types.vector(length=2 * dim, dtype=kind)
+    shares_type = wp.types.vector(length=axes, dtype=wp.float64)
+    cells_type = wp.types.vector(length=axes, dtype=wp.int64)
+    most = kind(3.4028234663852886e38 if kind is wp.float32 else 1.7976931348623157e308)
+
+    @wp.func
+    def finite(value: kind) -> wp.float64:
+        return wp.float64(wp.clamp(value, -most, most))
+
+    @wp.func
+    def middle(low: kind, high: kind) -> wp.float64:
+        return wp.float64(0.5) * finite(low) + wp.float64(0.5) * finite(high)
+
+    in_nodes = in_nodes_of(kind)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def frame_of_samples(
+        lower: wp.array2d(dtype=kind),
+        upper: wp.array2d(dtype=kind),
+        row_count: int,
+        sample_count: int,
+        frame: wp.array(dtype=wp.float64),
+        widths: wp.array(dtype=wp.int64),
+    ):
+        """Sort the centers of samples along each axis, each by its rank."""
+        task = wp.tid()
+        axis = task // sample_count
+        own = task - axis * sample_count
+        own_row = int(wp.int64(own) * wp.int64(row_count) / wp.int64(sample_count))
+        value = middle(lower[own_row, axis], upper[own_row, axis])
+        rank = int(0)
+        for k in range(sample_count):
+            row = int(wp.int64(k) * wp.int64(row_count) / wp.int64(sample_count))
+            that = middle(lower[row, axis], upper[row, axis])
+            if that < value or (that == value and k < own):
+                rank += 1
+        frame[_KNOTS + axis * sample_count + rank] = value
+        if rank == sample_count // 16:
+            frame[2 * axis] = value
+        if rank == sample_count - 1 - sample_count // 16:
+            frame[2 * axis + 1] = value
+        if own == 0:
+            widths[axis] = wp.int64(0)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def widths_of_samples(
+        lower: wp.array2d(dtype=kind),
+        upper: wp.array2d(dtype=kind),
+        row_count: int,
+        sample_count: int,
+        frame: wp.array(dtype=wp.float64),
+        widths: wp.array(dtype=wp.int64),
+    ):
+        """Add up the widths of the samples along each axis, in shares of the boxes times `_UNITS`."""
+        task = wp.tid()
+        axis = task // sample_count
+        own = task - axis * sample_count
+        row = int(wp.int64(own) * wp.int64(row_count) / wp.int64(sample_count))
+        low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
+        high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
+        wp.atomic_add(widths, axis, wp.int64((high - low) * _UNITS))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def codes_of_boxes(
+        lower: wp.array2d(dtype=kind),
+        upper: wp.array2d(dtype=kind),
+        row_count: int,
+        frame: wp.array(dtype=wp.float64),
+        widths: wp.array(dtype=wp.int64),
+        sample_count: int,
+        bits: int,
+        scene_size: int,
+        checked: int,
+        codes: wp.array(dtype=wp.int64),
+        order: wp.array(dtype=wp.int32),
+        ends: wp.array(dtype=wp.int32),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Give each box its code: scene, class of size, thin axes, cell in Z order; and look for boxes that are none.
+
+        All is measured in shares of the boxes, so that crowds are divided finely, and empty space is not. A box that is
+        large for its place lies behind the small ones: those find it, each in its own walk, where it would have to find
+        them one after the other. Sticks and plates lie apart, those along each axis by themselves, and are first
+        divided along the axes on which they are thin: nodes of sticks across each other would cover everything.
+        """
+        row = wp.tid()
+        is_box = bool(True)
+        for axis in range(wp.static(dim)):
+            is_box = is_box and lower[row, axis] <= upper[row, axis]
+        if not is_box and checked != 0:
+            wp.atomic_max(counters, checked, wp.int64(0x80000000) - wp.int64(row))
+        spacing = wp.pow(wp.float64(row_count), wp.float64(wp.static(-1.0 / axes)))  # usual distance of two, as a share
+        places = shares_type()
+        sides = shares_type()
+        widest = wp.float64(0.0)
+        for axis in range(wp.static(axes)):
+            low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
+            high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
+            places[axis] = wp.float64(0.5) * (low + high)
+            sides[axis] = wp.max(high - low, wp.float64(0.5) * spacing)
+            widest = wp.max(widest, sides[axis])
+        thin = int(0)
+        for axis in range(wp.static(axes)):
+            if sides[axis] * wp.float64(8.0) < widest:
+                thin |= wp.static(1 << axis)
+        # Cells have the form of the boxes, the mean one: an axis on which boxes are wide is divided so much later.
+        usual = shares_type()
+        least = wp.float64(1.0)
+        for axis in range(wp.static(axes)):
+            usual[axis] = wp.float64(widths[axis]) / (_UNITS * wp.float64(sample_count))
+            usual[axis] = wp.max(usual[axis], wp.float64(0.5) * spacing)
+            least = wp.min(least, usual[axis])
+        largest = (wp.int64(1) << wp.int64(bits)) - wp.int64(1)
+        cells = cells_type()
+        for axis in range(wp.static(axes)):
+            cell = wp.int64(places[axis] * wp.float64(largest + wp.int64(1)))
+            cell = wp.clamp(cell, wp.int64(0), largest)
+            later = wp.int64(wp.log2(usual[axis] / least) + wp.float64(0.5))
+            if thin != 0 and (thin & wp.static(1 << axis)) == 0:
+                later = wp.max(later, wp.int64(4))
+            cells[axis] = cell >> wp.min(later, wp.int64(bits))
+        code = cells[0]
+        if wp.static(axes == 2):
+            code = spread_by_two(cells[0]) | (spread_by_two(cells[1]) << wp.int64(1))
+        if wp.static(axes == 3):
+            code = spread_by_three(cells[0]) | (spread_by_three(cells[1]) << wp.int64(1))
+            code |= spread_by_three(cells[2]) << wp.int64(2)
+        # Each class is of sizes up to 4 (on one axis, 16) times those of the one before. Samples are few: along one or
+        # two axes, shares of small boxes are known roughly, and the first class takes more.
+        octaves = wp.log2(widest / spacing) / wp.float64(wp.static(4.0 if axes == 1 else 2.0))
+        octaves -= wp.float64(wp.static(0.0 if axes == 3 else 1.0))
+        size = wp.int64(wp.clamp(octaves, wp.float64(0.0), wp.float64(wp.static(2.0**SIZE_BITS - 1.0))))
+        place = (size << wp.int64(wp.static(axes))) | wp.int64(thin)
+        if scene_size > 0:
+            place |= wp.int64(row // scene_size) << wp.int64(wp.static(SIZE_BITS + axes))
+        codes[row] = code | (place << wp.int64(wp.static(axes) * bits))
+        order[row] = row
+        if ends:
+            ends[row] = -1
+
+    @wp.kernel(module=module, enable_backward=False)
+    def keys_in_order(
+        order: wp.array(dtype=wp.int32),
+        keys: wp.array(dtype=wp.int64),
+        step: int,
+        sorted_keys: wp.array(dtype=wp.int64),
+    ):
+        place = wp.tid()
+        sorted_keys[place] = keys[order[place] * step]
+
+    @wp.kernel(module=module, enable_backward=False)
+    def levels_of_gaps(
+        keys: wp.array(dtype=wp.int64),
+        is_keyed: int,
+        codes: wp.array(dtype=wp.int64),
+        levels: wp.array(dtype=wp.uint8),
+    ):
+        """Give each gap between two leaves a number, the larger the less they have in common."""
+        place = wp.tid()
+        level = _INDEX_LEVELS + first_unequal_bit(wp.int64(place), wp.int64(place + 1))
+        if codes[place] != codes[place + 1]:
+            level = _CODE_LEVELS + first_unequal_bit(codes[place], codes[place + 1])
+        if is_keyed != 0:
+            if keys[place] != keys[place + 1]:
+                level = _KEY_LEVELS + first_unequal_bit(keys[place], keys[place + 1])
+        levels[place] = wp.uint8(level)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def nodes_from_leaves(
+        lower: wp.array2d(dtype=kind),
+        upper: wp.array2d(dtype=kind),
+        half_margin: kind,
+        frame: wp.array(dtype=wp.float64),
+        order: wp.array(dtype=wp.int32),
+        levels: wp.array(dtype=wp.uint8),
+        leaf_count: int,
+        ends: wp.array(dtype=wp.int32),
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+    ):
+        """Write the leaf of each place, and climb: of two children, the one that is ready last makes the parent.
+
+        `ends` holds -1 for each gap before and after; between, where the child that came first begins or ends.
+        """
+        place = wp.tid()
+        row = order[place]
+        node = node_type()
+        box = exact_type()
+        for axis in range(wp.static(dim)):
+            box[axis] = lower[row, axis] - half_margin
+            box[axis + wp.static(dim)] = upper[row, axis] + half_margin
+        if boxes:
+            boxes[place] = box
+        for axis in range(wp.static(axes)):
+            node[axis] = in_nodes(box[axis], frame, axis)
+            node[axis + 3] = in_nodes(box[axis + wp.static(dim)], frame, axis)
+        first = place
+        last = place
+        inner = leaf_count - 1
+        follows = 2 * leaf_count - 1
+        if last < inner:
+            follows = last + 1
+            if last + 1 == inner or levels[last] < levels[last + 1]:
+                follows += inner
+        node[6] = wp.cast(row, wp.float32)
+        node[7] = wp.cast(follows, wp.float32)
+        number = inner + place
+        nodes[number] = node
+        while first > 0 or last < inner:
+            is_right = first > 0 and (last == inner or levels[first - 1] < levels[last])
+            gap = last
+            told = first
+            if is_right:
+                gap = first - 1
+                told = last
+            fence()
+            other = wp.atomic_exch(ends, gap, told)
+            if other < 0:
+                break
+            fence()
+            ends[gap] = -1
+            sibling = gap
+            child = gap
+            if is_right:
+                first = other
+                if other == gap:
+                    sibling += inner
+                    child += inner
+            else:
+                last = other
+                sibling = gap + 1
+                if other == gap + 1:
+                    sibling += inner
+                if first == gap:
+                    child += inner
+            that = nodes[sibling]
+            for axis in range(wp.static(axes)):
+                node[axis] = wp.min(node[axis], that[axis])
+                node[axis + 3] = wp.max(node[axis + 3], that[axis + 3])
+            number = 0
+            follows = 2 * leaf_count - 1
+            if last < inner:
+                follows = last + 1
+                if last + 1 == inner or levels[last] < levels[last + 1]:
+                    follows += inner
+            if first > 0 or last < inner:
+                if first > 0 and (last == inner or levels[first - 1] < levels[last]):
+                    number = first
+                else:
+                    number = last
+            node[6] = wp.cast(child, wp.float32)
+            node[7] = wp.cast(follows, wp.float32)
+            nodes[number] = node
+
+    return SimpleNamespace(
+        frame=frame_of_samples,
+        widths=widths_of_samples,
+        codes=codes_of_boxes,
+        keys=keys_in_order,
+        levels=levels_of_gaps,
+        nodes=nodes_from_leaves,
+        axes=axes,
+        class_bits=SIZE_BITS + axes,
+        exact_type=exact_type,
+        node_type=node_type,
+        nodes_are_exact=kind is wp.float32 and dim <= 3,
+        module=module,
+    )
