@@ -17,6 +17,7 @@ from broadphase.gpu.pairs_kernels import pairs_kernels  # noqa: E402
 from broadphase.gpu.tree_kernels import tree_kernels  # noqa: E402
 
 PAIRS = sys.modules["broadphase.gpu.pairs"]
+LOADING = sys.modules["broadphase.gpu.loading"]
 WAYS = ("tree", "scenes")
 
 
@@ -33,6 +34,7 @@ def check(boxes, other=None, *, label="", **options):
     assert found.dtype == np.int32, label
     assert_same_pairs(found, expected, label)
     assert np.array_equal(gpu.pairs(boxes, other, device="cpu", sort=True, **options), expected), label
+    options.pop("max_pairs", None)
     assert gpu.count_pairs(boxes, other, device="cpu", **options) == len(expected), label
     return expected
 
@@ -188,6 +190,19 @@ def test_gpu_max_pairs_raises_above_the_limit_only():
         gpu.pairs(boxes, device="cpu", max_pairs=1, capacity=1)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_gpu_search_past_max_pairs_ends_early(way, monkeypatch):
+    force(monkeypatch, way)
+    boxes = np.zeros((3000, 2, 3), np.float32)  # 4,498,500 pairs
+    given = []
+    kept = PAIRS.Search.total
+    monkeypatch.setattr(PAIRS.Search, "total", lambda search: given.append(kept(search)) or given[-1])
+    with pytest.raises(bp.TooManyPairsError):
+        gpu.pairs(boxes, device="cpu", max_pairs=10)
+    assert 10 < given[0] < 10_000
+    check(boxes[:300], max_pairs=44850)
+
+
 def test_gpu_pairs_beyond_the_room_at_first_are_found_all(monkeypatch):
     monkeypatch.setattr(PAIRS, "ROOM", 0)
     gpu.release()
@@ -247,6 +262,37 @@ def test_gpu_results_belong_to_the_caller():
     gpu.release()
     assert np.array_equal(first, kept)
     assert_same_pairs(padded.pairs[: int(padded.count)], kept)
+
+
+@pytest.mark.parametrize("sort", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_gpu_capacity_allocates_only_the_result_and_reads_nothing_back(way, sort, monkeypatch):
+    force(monkeypatch, way)
+    boxes = make_scene("uniform", 300)
+    expected = bp.pairs(boxes, sort=True)
+    given = wp.array(boxes, dtype=wp.float32, device="cpu")
+    other = wp.array(boxes + 0.05, dtype=wp.float32, device="cpu")
+    mask = wp.full(300, -1, dtype=wp.int32, device="cpu")
+    options = {"capacity": 2000, "sort": sort, "mask": mask, "margin": 0.01}
+    for arguments in ((given,), (given, other)):
+        options["mask"] = mask if len(arguments) == 1 else (mask, mask)
+        gpu.pairs(*arguments, **options)
+        made, empty, read = [], wp.empty, wp.array.numpy
+
+        def counted(*shape, _made=made, _empty=empty, **kind):
+            _made.append(shape)
+            return _empty(*shape, **kind)
+
+        def refused(array):
+            raise AssertionError("read back")
+
+        monkeypatch.setattr(wp, "empty", counted)
+        monkeypatch.setattr(wp.array, "numpy", refused)
+        found = gpu.pairs(*arguments, **options)
+        monkeypatch.setattr(wp, "empty", empty)
+        monkeypatch.setattr(wp.array, "numpy", read)
+        assert made == [((2000, 2),), ((1,),)]
+        assert found.count.numpy()[0] >= len(expected)
 
 
 def test_gpu_calls_of_threads_do_not_mix():
@@ -446,6 +492,29 @@ except bp.MissingExtraError as error:
     print(error)
 """
     assert run_script(script).strip() == 'searching on a GPU needs warp: pip install "broadphase[gpu]"'
+
+
+def test_gpu_compilation_that_takes_long_is_told(capsys, monkeypatch):
+    class Slow:
+        name = "broadphase.gpu.slow"
+
+    def load_module(*_, **__):
+        started.wait(20)
+
+    def tell(*names):
+        original(*names)
+        started.set()
+
+    original, started = LOADING._tell, threading.Event()
+    monkeypatch.setattr(LOADING, "_SILENT", 0.001)
+    monkeypatch.setattr(LOADING, "_tell", tell)
+    monkeypatch.setattr(wp, "load_module", load_module)
+    LOADING.load(wp.get_device("cpu"), Slow)
+    assert started.is_set()
+    assert (
+        capsys.readouterr().err
+        == "broadphase: compiling broadphase.gpu.slow for cpu; Warp keeps it for the next time\n"
+    )
 
 
 def test_gpu_import_does_not_import_warp():

@@ -34,7 +34,7 @@ def tree_of(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
         tree = build(given, 0.0, Keys(), scratch, "picture", counters=counters, checked=0)
         nodes = tree.nodes.numpy()[: 2 * len(boxes) - 1].copy()
         order = tree.order.numpy()[: len(boxes)].copy()
-    links = nodes[:, 6:8].view(np.int32)
+    links = nodes[:, 6:8].view(np.int32)  # of floats, as bits
     return nodes[:, [0, 1, 3, 4]], links[:, 0], links[:, 1], order
 
 

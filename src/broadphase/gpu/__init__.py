@@ -7,6 +7,16 @@ without a GPU, one after the other: for tests, not for speed.
 """
 
 from broadphase.gpu.arrays import release
+from broadphase.gpu.index import Index, PaddedRows, QueryRows
 from broadphase.gpu.pairs import DeviceExplanation, count_pairs, explain, pairs
 
-__all__ = ["DeviceExplanation", "count_pairs", "explain", "pairs", "release"]
+__all__ = [
+    "DeviceExplanation",
+    "Index",
+    "PaddedRows",
+    "QueryRows",
+    "count_pairs",
+    "explain",
+    "pairs",
+    "release",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -218,7 +218,7 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
     if array is None:
         raise TypeError(f"{name} is on device {values.device}; the devices here are CUDA's, and the CPU of Warp")
     if device is not None and array.device != device:
-        raise ValueError(f"{name} is on {array.device.alias}, and the boxes are on {device.alias}; copy it there")
+        raise ValueError(f"{name} is on {array.device.alias}, and the search is on {device.alias}; copy it there")
     return Given(array, library or WARP)
 
 
@@ -342,7 +342,7 @@ def _packed(value: Any) -> Any:
         return value
     if hasattr(value, "strides"):
         return value.ptr, value.shape, value.strides
-    return 0 if getattr(value, "parts", None) == 0 else object()  # a filter: empty, or packed each time
+    return value.most if getattr(value, "parts", None) == 0 else object()  # a filter: empty, or packed each time
 
 
 _kept: dict[tuple[str, int], Scratch] = {}
@@ -374,12 +374,19 @@ class Place(NamedTuple):
             return
         wp = warp()
         if self.is_capturing:
-            with wp.ScopedStream(self.stream, sync_enter=False):
+            with wp.ScopedStream(self.stream, sync_enter=False), self._known_capture():
                 yield Scratch(self.device, self.library.allocate)
             return
         scratch = _scratch_of(self.device, self.stream.cuda_stream or 0)
         with scratch.lock, wp.ScopedStream(self.stream, sync_enter=False):
             yield scratch
+
+    def _known_capture(self) -> AbstractContextManager[Any]:
+        """Tell Warp of a capture that torch or CuPy has begun, so that what its sort allocates is part of the graph."""
+        if self.device.captures:
+            return nullcontext()
+        capture: AbstractContextManager[Any] = warp().ScopedCapture(stream=self.stream, external=True)
+        return capture
 
 
 def _scratch_of(device: Any, stream: int) -> Scratch:

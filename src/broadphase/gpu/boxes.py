@@ -16,11 +16,12 @@ from broadphase.gpu.tree import Keys
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Given, Place, Scratch
 
-__all__ = ["DeviceBoxes", "boxes_on", "invalid_box", "keys_of", "passing_of"]
+__all__ = ["DeviceBoxes", "boxes_on", "invalid_box", "is_in_host_memory", "keys_of", "passing_of"]
 
 _FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
 _MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32
 _ALL_BITS = -1
+_ON_DEVICES = ("torch", "jax", "jaxlib", "warp")
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
     wp = warp()
     wanted = None if device is None else device_named(device)
     first = boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes
-    if not is_on_device(first) and not _is_of_other_library(first):
+    if is_in_host_memory(first):
         wanted = device_named(device) if wanted is None else wanted
         rows, size = as_rows(boxes, name)
         lower, upper = as_corners(rows, name=name, empty_dim=empty_dim)
@@ -139,9 +140,9 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
     return _checked(DeviceBoxes(_as_table(lower), _as_table(upper), size, place_of(one)), name)
 
 
-def _is_of_other_library(values: Any) -> bool:
-    """Return whether an array in host memory is of torch, JAX or Warp, whose results are."""
-    return type(values).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "warp")
+def is_in_host_memory(values: Any) -> bool:
+    """Return whether numbers are NumPy's to read: not on a device, nor of torch, JAX or Warp on the CPU."""
+    return not is_on_device(values) and type(values).__module__.partition(".")[0] not in _ON_DEVICES
 
 
 def _checked(boxes: DeviceBoxes, name: str) -> DeviceBoxes:
@@ -203,17 +204,24 @@ def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
 # Options --------------------------------------------------------------------------------------------------------------
 
 
-def keys_of(batch: Any, sets: tuple[DeviceBoxes, ...], scratch: Scratch) -> tuple[Keys, ...]:
-    """Convert ``batch=`` of one set or two, and the scenes of arrays of shape (E, n, 2, d)."""
-    names = ("boxes", "other")
+def keys_of(
+    batch: Any,
+    sets: tuple[DeviceBoxes, ...],
+    scratch: Scratch,
+    *,
+    what: str = "boxes",
+    shape: str = "(E, n, 2, d)",
+) -> tuple[Keys, ...]:
+    """Convert ``batch=`` of one set or two, and the scenes of arrays of a shape; the first set is named by `what`."""
+    names = (what, "other")
     sizes = [one.size for one in sets]
     if batch is None and all(size is None for size in sizes):
         return tuple(Keys() for _ in sets)
-    form = "of shape (E, n, 2, d) are E batches of n already"
+    form = f"of shape {shape} are E batches of n already"
     if len(sets) == 2:
         if batch is None and None in sizes:
             plain = names[sizes.index(None)]
-            raise ValueError(f"batch: boxes {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
+            raise ValueError(f"batch: {what} {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
         batch = (batch, batch) if batch is None or isinstance(batch, int | np.integer) else batch
         if not isinstance(batch, tuple) or len(batch) != 2:
             raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
@@ -228,7 +236,7 @@ def keys_of(batch: Any, sets: tuple[DeviceBoxes, ...], scratch: Scratch) -> tupl
             raise ValueError(f"{name} is None; one key per row is needed")
     if None not in scenes:
         if len(sets) == 2 and scenes[0] != scenes[1] and all(one.count for one in sets):
-            raise ValueError(f"boxes has {scenes[0]} batches, and other has {scenes[1]}")
+            raise ValueError(f"{what} has {scenes[0]} batches, and other has {scenes[1]}")
         return tuple(Keys(count or 0, size or 0) for count, size in zip(scenes, sizes, strict=True))
     found = []
     for k, one in enumerate(sets):
@@ -329,10 +337,9 @@ def _both(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, An
 
 def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:
     """Return an option as an array where the boxes are; only boxes of NumPy have options of NumPy."""
-    on_host = not is_on_device(value) and not _is_of_other_library(value)
-    if on_host and boxes.place.library is not NUMPY:
+    if is_in_host_memory(value) and boxes.place.library is not NUMPY:
         raise TypeError(
-            f"{name} is a {type(value).__name__} in host memory, and the boxes are on {boxes.device.alias}:"
+            f"{name} is a {type(value).__name__} in host memory, and the search is on {boxes.device.alias}:"
             f" copy {name} there"
         )
     return opened(value, name, boxes.device)

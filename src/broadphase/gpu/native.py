@@ -1,12 +1,17 @@
 """The few lines of the kernels that Warp's language does not have, each with the same meaning on the CPU device."""
 
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
 import warp as wp
 
-__all__ = ["append", "fence", "first_unequal_bit", "node_at"]
+__all__ = ["append", "fence", "first_unequal_bit", "node_access"]
 
-#: A node of a tree: lower corner, upper corner, and as bits of integers the left child (of a leaf: its row), and what
-#: follows the subtree. 32 bytes, so that a node is one sector of memory.
-node_type = wp.types.vector(length=8, dtype=wp.float32)
+# A node of a tree: lower corner, upper corner, the left child (of a leaf: its row), and what follows the subtree. In
+# floats 32 bytes, one sector of memory, with the two integers as bits; in doubles they are numbers, which holds them.
+_FLOATS = wp.types.vector(length=8, dtype=wp.float32)
+_DOUBLES = wp.types.vector(length=8, dtype=wp.float64)
 
 _FENCE = """
 #if defined(__CUDA_ARCH__)
@@ -24,14 +29,27 @@ _FIRST_UNEQUAL_BIT = """
 #endif
 """
 
-# Two loads of 16 bytes through the read-only cache.
-_NODE_AT = """
+# Loads of 16 bytes through the read-only cache.
+_NODE_OF_FLOATS = """
 #if defined(__CUDA_ARCH__)
     const float4* at = reinterpret_cast<const float4*>(nodes.data) + 2 * static_cast<long long>(index);
     const float4 a = __ldg(at), b = __ldg(at + 1);
     wp::vec_t<8, wp::float32> node;
     node[0] = a.x; node[1] = a.y; node[2] = a.z; node[3] = a.w;
     node[4] = b.x; node[5] = b.y; node[6] = b.z; node[7] = b.w;
+    return node;
+#else
+    return nodes.data[index];
+#endif
+"""
+
+_NODE_OF_DOUBLES = """
+#if defined(__CUDA_ARCH__)
+    const double2* at = reinterpret_cast<const double2*>(nodes.data) + 4 * static_cast<long long>(index);
+    const double2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2), d = __ldg(at + 3);
+    wp::vec_t<8, wp::float64> node;
+    node[0] = a.x; node[1] = a.y; node[2] = b.x; node[3] = b.y;
+    node[4] = c.x; node[5] = c.y; node[6] = d.x; node[7] = d.y;
     return node;
 #else
     return nodes.data[index];
@@ -63,9 +81,46 @@ def first_unequal_bit(a: wp.int64, b: wp.int64) -> int:
     """Return the number of the highest bit in which two integers differ; -1 if they are equal."""
 
 
-@wp.func_native(_NODE_AT)
-def node_at(nodes: wp.array(dtype=node_type), index: int) -> node_type:
+@wp.func_native(_NODE_OF_FLOATS)
+def node_of_floats(nodes: wp.array(dtype=_FLOATS), index: int) -> _FLOATS:
     """Return a node, of an array that the kernel does not write."""
+
+
+@wp.func_native(_NODE_OF_DOUBLES)
+def node_of_doubles(nodes: wp.array(dtype=_DOUBLES), index: int) -> _DOUBLES:
+    """Return a node, of an array that the kernel does not write."""
+
+
+@wp.func
+def bits_of_number(number: int) -> wp.float32:
+    """Put a number into a node of floats."""
+    return wp.cast(number, wp.float32)
+
+
+@wp.func
+def number_of_bits(value: wp.float32) -> int:
+    """Take a number out of a node of floats."""
+    return wp.cast(value, wp.int32)
+
+
+@wp.func
+def double_of_number(number: int) -> wp.float64:
+    """Put a number into a node of doubles."""
+    return wp.float64(number)
+
+
+@wp.func
+def number_of_double(value: wp.float64) -> int:
+    """Take a number out of a node of doubles."""
+    return int(value)
+
+
+@lru_cache(maxsize=None)
+def node_access(kind: Any) -> SimpleNamespace:
+    """Return the type of nodes of a type of corners, how one is read, and how numbers are put in and taken out."""
+    if kind is wp.float32:
+        return SimpleNamespace(type=_FLOATS, at=node_of_floats, put=bits_of_number, take=number_of_bits)
+    return SimpleNamespace(type=_DOUBLES, at=node_of_doubles, put=double_of_number, take=number_of_double)
 
 
 @wp.func_native(_APPEND)

@@ -17,8 +17,23 @@ if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
     from broadphase.gpu.arrays import Scratch
     from broadphase.gpu.boxes import DeviceBoxes
+    from broadphase.gpu.tree import Tree
 
-__all__ = ["DeviceExplanation", "Found", "Search", "count_pairs", "explain", "find", "pairs", "way_of"]
+__all__ = [
+    "DeviceExplanation",
+    "Found",
+    "Search",
+    "answer",
+    "count_pairs",
+    "explain",
+    "find",
+    "number_of",
+    "pairs",
+    "refuse_capture",
+    "row_bits",
+    "sort_keys",
+    "way_of",
+]
 
 # Scenes up to the first, or with as many comparisons as the second in all, are compared box by box: that takes one
 # kernel, and a tree takes eight. Chosen by counting memory accesses; not measured on a card yet.
@@ -127,11 +142,7 @@ def pairs(
             sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
         )
         search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
-        if room is not None:
-            return _padded(search, room, sort)
-        _refuse_capture(place)
-        found = find(search, sort, limit, _row_bits(sets[-1].count) if sort else 0)
-        return found.result()
+        return answer(search, sort, limit, room)
 
 
 def count_pairs(
@@ -181,9 +192,7 @@ def count_pairs(
             sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
         )
         search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
-        _refuse_capture(place)
-        search.run(0, 0, scratch.array("found", 1, warp().int64))
-        return search.total()
+        return number_of(search)
 
 
 def _require_raise(invalid: str) -> None:
@@ -295,12 +304,28 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, bat
     )
 
 
-def _refuse_capture(place: Any) -> None:
+def refuse_capture(place: Any) -> None:
+    """Raise ValueError for a search whose result has as many rows as there are pairs, in a graph that is recorded."""
     if place.is_capturing:
         raise ValueError("the number of pairs is not known while a CUDA graph is recorded; pass capacity=")
 
 
-def _row_bits(count: int) -> int:
+def answer(search: Search, sort: bool, limit: int | None, capacity: int | None) -> Any:
+    """Return all pairs of a search, or, with `capacity`, as many as there is room for."""
+    if capacity is not None:
+        return _padded(search, capacity, sort)
+    refuse_capture(search.sets[0].place)
+    return find(search, sort, limit, row_bits(search.sets[-1].count) if sort else 0).result()
+
+
+def number_of(search: Search) -> int:
+    """Return the number of pairs of a search."""
+    refuse_capture(search.sets[0].place)
+    search.run(0, 0, search.scratch.array("found", 1, warp().int64))
+    return search.total()
+
+
+def row_bits(count: int) -> int:
     """Return how many bits hold any row of so many; at least one, since 0 means pairs that are not sorted."""
     return max(1, (count - 1).bit_length())
 
@@ -347,6 +372,10 @@ class Search:
     ----------
     way : str
         "none" where there can be no pairs, "scenes" where boxes are compared one by one, "tree" otherwise.
+
+    Notes
+    -----
+    With `tree`, that is the tree of the boxes, and `checked` has first what a check of them has left.
     """
 
     def __init__(
@@ -357,12 +386,16 @@ class Search:
         passing: Any,
         keys: tuple[Keys, ...],
         scratch: Scratch,
+        *,
+        tree: Tree | None = None,
+        checked: Any = None,
     ) -> None:
         wp = warp()
         self.sets, self.keys, self.scratch = sets, keys, scratch
         self.way = way_of(sets, keys)
         self._half_margin, self._touching, self._passing = half_margin, int(touching), passing
-        self._trees: tuple[Any, ...] = ()
+        self._trees: tuple[Any, ...] = () if tree is None else (tree,)
+        self._checked = checked
         self.counters = scratch.array("counters", _COUNTERS, wp.int64)
 
     @property
@@ -370,14 +403,20 @@ class Search:
         """The device of Warp."""
         return self.sets[0].device
 
-    def run(self, capacity: int, shift: int, found: Any) -> None:
-        """Find the pairs, and write those that there is room for; a second time, only the walks are done again."""
+    def run(self, capacity: int, shift: int, found: Any, most: int = 0) -> None:
+        """Find the pairs, and write those that there is room for; a second time, only the walks are done again.
+
+        If there are more than `most`, and that is not 0, their number may be any that is larger.
+        """
+        self._passing.most = most
         from broadphase.gpu.pairs_kernels import pairs_kernels
 
         own = self.sets[0]
         kernels = pairs_kernels(own.dim, own.dtype)
         load(self.device, own.tree_kernels.module, kernels.module, kernels.rows.module)
         self.counters.zero_()
+        if self._checked is not None:
+            warp().copy(self.counters, self._checked, dest_offset=1, count=1)
         if self.way == "none":
             for k, one in enumerate(self.sets):
                 self._check(kernels, one, 1 + k)
@@ -490,7 +529,7 @@ def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
     scratch = search.scratch
     factor = 2 if sort else 1  # sorting takes as much again
     found = scratch.array("found", max(1024, ROOM * sum(one.count for one in search.sets)) * factor, wp.int64)
-    search.run(found.size // factor, shift, found)
+    search.run(found.size // factor, shift, found, 0 if limit is None else limit + 1)
     total = search.total()
     if limit is not None and total > limit:
         raise TooManyPairsError(f"there are more than max_pairs={limit} pairs")
@@ -498,11 +537,12 @@ def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
         found = scratch.array("found", total * factor, wp.int64)
         search.run(total, shift, found)
     if sort and total:
-        _sort(found, total, shift + _row_bits(search.sets[0].count), scratch)
+        sort_keys(found, total, shift + row_bits(search.sets[0].count), scratch)
     return Found(search, total, shift, found)
 
 
-def _sort(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
+def sort_keys(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
+    """Sort the first keys, which have so many bits; there is room for as many behind them."""
     if 2 * count > 2**31 - 1:
         raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
     wp = warp()
@@ -520,12 +560,12 @@ def _padded(search: Search, capacity: int, sort: bool) -> PaddedPairs:
     if capacity:
         packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(capacity,), device=device, copy=False)
     if sort and capacity:
-        shift = _row_bits(search.sets[-1].count)
-        bits = shift + _row_bits(search.sets[0].count)
+        shift = row_bits(search.sets[-1].count)
+        bits = shift + row_bits(search.sets[0].count)
         keys = scratch.array("found", 2 * capacity, wp.int64)
         search.run(capacity, shift, keys)
         scratch.launch("pairs", rows.pad_keys, capacity, [capacity, 1 << bits, keys, search.counters])
-        _sort(keys, capacity, bits + 1, scratch)
+        sort_keys(keys, capacity, bits + 1, scratch)
         scratch.launch("pairs", rows.unpack_keys, capacity, [keys, shift, search.counters, packed])
     else:
         if capacity:

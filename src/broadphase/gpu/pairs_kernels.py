@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from broadphase.gpu.native import append, node_at, node_type
+from broadphase.gpu.native import append
 from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tree_kernels
 
 __all__ = ["BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "Filter", "pairs_kernels", "row_kernels"]
@@ -18,10 +18,11 @@ BY_LAYER, BY_GROUP, BY_STATIC, BY_SHARED = 1, 2, 4, 8
 class Filter:
     """Which overlaps count, for rows of a first and of a second set, as `broadphase.pairs` documents it.
 
-    A step of 0 is that of one value for all rows.
+    A step of 0 is that of one value for all rows. After `most` pairs a search may stop; 0: it does not.
     """
 
     parts: wp.int32
+    most: wp.int64
     layers: wp.array(dtype=wp.int64)
     layer_step: wp.int32
     masks: wp.array(dtype=wp.int64)
@@ -71,9 +72,15 @@ def counts(passing: Filter, i: int, j: int) -> bool:
 
 @wp.func
 def write_pair(
-    i: int, j: int, shift: int, capacity: wp.int64, found: wp.array(dtype=wp.int64), counters: wp.array(dtype=wp.int64)
-):
-    """Count a pair, and keep it where there is room.
+    i: int,
+    j: int,
+    shift: int,
+    most: wp.int64,
+    capacity: wp.int64,
+    found: wp.array(dtype=wp.int64),
+    counters: wp.array(dtype=wp.int64),
+) -> bool:
+    """Count a pair, keep it where there is room, and return whether to go on.
 
     With a shift of 0 in the memory of a row of two int32, otherwise as a number by which pairs can be sorted.
     """
@@ -83,6 +90,7 @@ def write_pair(
             found[place] = wp.int64(i) | (wp.int64(j) << wp.int64(32))
         else:
             found[place] = (wp.int64(i) << wp.int64(shift)) | wp.int64(j)
+    return most == wp.int64(0) or place < most
 
 
 @lru_cache(maxsize=None)
@@ -90,8 +98,9 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("pairs", dim, kind)
     axes = axes_of(dim)
-    exact_type = tree_kernels(dim, kind).exact_type
-    nodes_are_exact = tree_kernels(dim, kind).nodes_are_exact
+    trees = tree_kernels(dim, kind)
+    exact_type, nodes_are_exact = trees.exact_type, trees.nodes_are_exact
+    node_type, node_at, take = trees.access.type, trees.access.at, trees.access.take
 
     @wp.func
     def overlap(a: exact_type, b: exact_type, touching: int) -> bool:
@@ -140,7 +149,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         place = wp.tid()
         inner = leaf_count - 1
         own = node_at(nodes, inner + place)
-        row = wp.cast(own[6], wp.int32)
+        row = take(own[6])
         box = exact_type()
         if not wp.static(nodes_are_exact):
             box = boxes[place]
@@ -149,13 +158,13 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             end = (row // scene_size + 1) * scene_size
         elif is_keyed != 0:
             end = lower_place(keys, codes, 1, keys[place], wp.int64(0x7FFFFFFFFFFFFFFF), leaf_count)
-        number = wp.cast(own[7], wp.int32)
+        number = take(own[7])
         at = place + 1  # the first leaf of the node
         while at < end:
             node = node_at(nodes, number)
             if meets(own, node):
                 if number < inner:
-                    number = wp.cast(node[6], wp.int32)
+                    number = take(node[6])
                     continue
                 is_pair = bool(True)
                 if wp.static(nodes_are_exact):
@@ -164,12 +173,13 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 else:
                     is_pair = overlap(box, boxes[at], touching)
                 if is_pair:
-                    other = wp.cast(node[6], wp.int32)
+                    other = take(node[6])
                     i = wp.min(row, other)
                     j = wp.max(row, other)
                     if passing.parts == 0 or counts(passing, i, j):
-                        write_pair(i, j, shift, capacity, found, counters)
-            number = wp.cast(node[7], wp.int32)
+                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
+                            return
+            number = take(node[7])
             at = number
             if number >= inner:
                 at = number - inner
@@ -206,7 +216,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         own_inner = own_count - 1
         inner = leaf_count - 1
         own = node_at(own_nodes, own_inner + place)
-        row = wp.cast(own[6], wp.int32)
+        row = take(own[6])
         box = exact_type()
         if not wp.static(nodes_are_exact):
             box = own_boxes[place]
@@ -225,12 +235,12 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         number = int(0)
         if at > 0 and at < end:
             before = node_at(nodes, inner + at - 1)
-            number = wp.cast(before[7], wp.int32)
+            number = take(before[7])
         while at < end:
             node = node_at(nodes, number)
             if meets(own, node):
                 if number < inner:
-                    number = wp.cast(node[6], wp.int32)
+                    number = take(node[6])
                     continue
                 is_pair = bool(True)
                 if wp.static(nodes_are_exact):
@@ -239,15 +249,16 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 else:
                     is_pair = overlap(box, boxes[at], touching)
                 if is_pair:
-                    other = wp.cast(node[6], wp.int32)
+                    other = take(node[6])
                     i = row
                     j = other
                     if is_second != 0:
                         i = other
                         j = row
                     if passing.parts == 0 or counts(passing, i, j):
-                        write_pair(i, j, shift, capacity, found, counters)
-            number = wp.cast(node[7], wp.int32)
+                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
+                            return
+            number = take(node[7])
             at = number
             if number >= inner:
                 at = number - inner
@@ -290,7 +301,8 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 that[axis + wp.static(dim)] = other_upper[other, axis] + half_margin
             if overlap(own, that, touching):
                 if passing.parts == 0 or counts(passing, row, other):
-                    write_pair(row, other, shift, capacity, found, counters)
+                    if not write_pair(row, other, shift, passing.most, capacity, found, counters):
+                        return
 
     @wp.kernel(module=module, enable_backward=False)
     def check_boxes(

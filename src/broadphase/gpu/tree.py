@@ -81,7 +81,7 @@ class Frame:
     Attributes
     ----------
     samples : warp array of float64
-        Where most boxes are, and the samples; see `tree_kernels`.
+        The samples, those of each axis one after the other.
     widths : warp array of int64
         How wide their boxes are along each axis.
     count : int
@@ -97,13 +97,13 @@ class Frame:
 
 
 def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Frame:
-    """Return where boxes are, for codes and nodes."""
+    """Return where boxes are, for codes."""
     from broadphase.gpu.tree_kernels import SAMPLES
 
     wp = warp()
     kernels = boxes.tree_kernels
     count = min(boxes.count, SAMPLES)
-    samples = scratch.array(f"{name}.frame", 8 + 3 * SAMPLES, wp.float64)
+    samples = scratch.array(f"{name}.frame", 3 * SAMPLES, wp.float64)
     widths = scratch.array(f"{name}.widths", 3, wp.int64)
     inputs = [boxes.lower, boxes.upper, boxes.count, count, samples, widths]
     scratch.launch(name, kernels.frame, count * kernels.axes, inputs)
@@ -155,7 +155,8 @@ def build(
     is_keyed = int(keys.rows is not None)
     first_codes = scratch.array(f"{name}.codes_of_rows", count, wp.int64) if is_keyed else codes
     sorted_keys = scratch.array(f"{name}.keys", 2 * count, wp.int64) if is_keyed else None
-    inputs = [boxes.lower, boxes.upper, count, frame.samples, frame.widths, frame.count]
+    spacing = count ** (-1 / kernels.axes)
+    inputs = [boxes.lower, boxes.upper, spacing, frame.samples, frame.widths, frame.count]
     inputs += [frame.bits, keys.scene_size, checked]
     scratch.launch(name, kernels.codes, count, [*inputs, first_codes, order, ends, counters])
     if is_keyed:
@@ -178,5 +179,5 @@ def build(
 
 def refit(tree: Tree, boxes: DeviceBoxes, half_margin: float) -> None:
     """Write the nodes of a tree again, for boxes that have moved, in the order of the places that they had."""
-    inputs = [boxes.lower, boxes.upper, half_margin, tree.frame.samples, tree.order, tree.levels, tree.count, tree.ends]
+    inputs = [boxes.lower, boxes.upper, half_margin, tree.order, tree.levels, tree.count, tree.ends]
     tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes, tree.boxes])

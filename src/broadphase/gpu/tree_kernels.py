@@ -24,14 +24,13 @@ from typing import Any
 
 import warp as wp
 
-from broadphase.gpu.native import fence, first_unequal_bit, node_type
+from broadphase.gpu.native import fence, first_unequal_bit, node_access
 
 __all__ = [
     "AXIS_BITS",
     "SAMPLES",
     "SIZE_BITS",
     "axes_of",
-    "in_nodes_of",
     "kernel_module",
     "lower_place",
     "tree_kernels",
@@ -48,7 +47,6 @@ _INDEX_LEVELS = wp.constant(0)
 _CODE_LEVELS = wp.constant(64)
 _KEY_LEVELS = wp.constant(128)
 _UNITS = wp.constant(wp.float64(2.0**40))
-_KNOTS = wp.constant(8)  # where they begin in `frame`, after the two that nodes of doubles are measured by
 
 
 def axes_of(dim: int) -> int:
@@ -92,7 +90,7 @@ def share_below(value: wp.float64, frame: wp.array(dtype=wp.float64), axis: int,
 
     Beyond the samples, it goes on with the distance, so that boxes that lie far away are told apart too, at any scale.
     """
-    first = _KNOTS + axis * sample_count
+    first = axis * sample_count
     low = int(0)
     high = sample_count
     while low < high:
@@ -147,32 +145,13 @@ def lower_place(
 
 
 @lru_cache(maxsize=None)
-def in_nodes_of(kind: Any) -> Any:
-    """Return the function that rounds a coordinate to those of nodes.
-
-    All that it does keeps the order of numbers, so that boxes that overlap do so in nodes as well. Floats are taken as
-    they are; doubles are measured from where most boxes are, since floats far from 0 are far from one another, and in
-    units of the size of that place.
-    """
-
-    @wp.func
-    def in_nodes(value: kind, frame: wp.array(dtype=wp.float64), axis: int) -> wp.float32:
-        if wp.static(kind is wp.float32):
-            return wp.float32(value)
-        low = wp.float64(0.5) * frame[2 * axis]
-        high = wp.float64(0.5) * frame[2 * axis + 1]
-        size = wp.max(high - low, wp.float64(1e-300))
-        return wp.float32((wp.float64(value) - (low + high)) / size)
-
-    return in_nodes
-
-
-@lru_cache(maxsize=None)
 def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("tree", dim, kind)
     axes = axes_of(dim)
     exact_type = wp.types.vector(length=2 * dim, dtype=kind)
+    access = node_access(kind)
+    node_type, put = access.type, access.put
     shares_type = wp.types.vector(length=axes, dtype=wp.float64)
     cells_type = wp.types.vector(length=axes, dtype=wp.int64)
     most = kind(3.4028234663852886e38 if kind is wp.float32 else 1.7976931348623157e308)
@@ -184,8 +163,6 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.func
     def middle(low: kind, high: kind) -> wp.float64:
         return wp.float64(0.5) * finite(low) + wp.float64(0.5) * finite(high)
-
-    in_nodes = in_nodes_of(kind)
 
     @wp.kernel(module=module, enable_backward=False)
     def frame_of_samples(
@@ -208,11 +185,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
             that = middle(lower[row, axis], upper[row, axis])
             if that < value or (that == value and k < own):
                 rank += 1
-        frame[_KNOTS + axis * sample_count + rank] = value
-        if rank == sample_count // 16:
-            frame[2 * axis] = value
-        if rank == sample_count - 1 - sample_count // 16:
-            frame[2 * axis + 1] = value
+        frame[axis * sample_count + rank] = value
         if own == 0:
             widths[axis] = wp.int64(0)
 
@@ -238,7 +211,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     def codes_of_boxes(
         lower: wp.array2d(dtype=kind),
         upper: wp.array2d(dtype=kind),
-        row_count: int,
+        spacing: wp.float64,
         frame: wp.array(dtype=wp.float64),
         widths: wp.array(dtype=wp.int64),
         sample_count: int,
@@ -256,6 +229,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         large for its place lies behind the small ones: those find it, each in its own walk, where it would have to find
         them one after the other. Sticks and plates lie apart, those along each axis by themselves, and are first
         divided along the axes on which they are thin: nodes of sticks across each other would cover everything.
+
+        `spacing` is the usual distance of two boxes along an axis, as a share.
         """
         row = wp.tid()
         is_box = bool(True)
@@ -263,7 +238,6 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
             is_box = is_box and lower[row, axis] <= upper[row, axis]
         if not is_box and checked != 0:
             wp.atomic_max(counters, checked, wp.int64(0x80000000) - wp.int64(row))
-        spacing = wp.pow(wp.float64(row_count), wp.float64(wp.static(-1.0 / axes)))  # usual distance of two, as a share
         places = shares_type()
         sides = shares_type()
         widest = wp.float64(0.0)
@@ -344,7 +318,6 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         lower: wp.array2d(dtype=kind),
         upper: wp.array2d(dtype=kind),
         half_margin: kind,
-        frame: wp.array(dtype=wp.float64),
         order: wp.array(dtype=wp.int32),
         levels: wp.array(dtype=wp.uint8),
         leaf_count: int,
@@ -366,8 +339,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         if boxes:
             boxes[place] = box
         for axis in range(wp.static(axes)):
-            node[axis] = in_nodes(box[axis], frame, axis)
-            node[axis + 3] = in_nodes(box[axis + wp.static(dim)], frame, axis)
+            node[axis] = box[axis]
+            node[axis + 3] = box[axis + wp.static(dim)]
         first = place
         last = place
         inner = leaf_count - 1
@@ -376,8 +349,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
             follows = last + 1
             if last + 1 == inner or levels[last] < levels[last + 1]:
                 follows += inner
-        node[6] = wp.cast(row, wp.float32)
-        node[7] = wp.cast(follows, wp.float32)
+        node[6] = put(row)
+        node[7] = put(follows)
         number = inner + place
         nodes[number] = node
         while first > 0 or last < inner:
@@ -422,8 +395,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
                     number = first
                 else:
                     number = last
-            node[6] = wp.cast(child, wp.float32)
-            node[7] = wp.cast(follows, wp.float32)
+            node[6] = put(child)
+            node[7] = put(follows)
             nodes[number] = node
 
     return SimpleNamespace(
@@ -436,7 +409,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         axes=axes,
         class_bits=SIZE_BITS + axes,
         exact_type=exact_type,
+        access=access,
         node_type=node_type,
-        nodes_are_exact=kind is wp.float32 and dim <= 3,
+        nodes_are_exact=dim <= 3,
         module=module,
     )

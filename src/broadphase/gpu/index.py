@@ -1,0 +1,1180 @@
+"""An index of boxes on a device: a tree that is kept, follows the boxes, and answers queries where they are."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase.arguments import as_flag, as_real, as_whole
+from broadphase.boxes.forms import as_rows
+from broadphase.boxes.numbers import as_plain_array
+from broadphase.errors import InvalidBoxError
+from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, as_kind, opened, warp
+from broadphase.gpu.boxes import DeviceBoxes, boxes_on, invalid_box, is_in_host_memory, keys_of, passing_of
+from broadphase.gpu.loading import load
+from broadphase.gpu.pairs import Search, answer, number_of, row_bits, sort_keys
+from broadphase.gpu.tree import Keys, build, refit
+from broadphase.index import queries
+from broadphase.index.results import Nearest, RayHits
+from broadphase.index.store import checked_corners
+from broadphase.pairs import capacity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broadphase.boxes.forms import Boxes
+    from broadphase.gpu.arrays import Library
+    from broadphase.gpu.tree import Tree
+
+__all__ = ["Index", "PaddedRows", "QueryRows"]
+
+#: A tree is built again where its nodes have grown by more octaves than this, on average. Measured on the CPU device:
+#: where boxes drift, pairs, rays and nearest rows take 1.2 times as long as with a new tree in 2D, 1.6 times in 3D;
+#: with twice the growth, 1.7 and 3 times.
+WORN = 0.3
+#: Nodes that tell.
+SAMPLES = 1024
+# After a refit that is worn at once, so many updates build at most before a refit is tried again.
+_MOST_BUILDS_AHEAD = 15
+
+# A walk of a query leaves the rest to others after so many nodes; what one leaves is divided into so many pieces, and
+# what these leave too. One query that finds everything takes the time of some thousand nodes then.
+BUDGET = 1024
+PIECES = 32
+_MOST_LEFT = 1 << 16  # pieces that are divided again
+_THREADS = 1 << 17  # of walks of what was left
+
+_BAD_BOX, _GROWTH, _BAD_RAY = range(3)  # what the state of an index is of
+_COUNTERS = 5  # rows, the first box and the first query that is none, and what walks have left, twice
+
+
+class QueryRows(NamedTuple):
+    """The rows found by each of q queries, of the library of the queries.
+
+    Attributes
+    ----------
+    rows : array, shape (m,), int32
+        The rows of all queries, one query after the other, ascending within each.
+    offsets : array, shape (q + 1,), int64
+        The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
+    """
+
+    rows: Any
+    offsets: Any
+
+
+class PaddedRows(NamedTuple):
+    """The rows found by each of q queries in memory of a fixed size; the result of queries with ``capacity=``.
+
+    Attributes
+    ----------
+    rows : array, shape (capacity,), int32
+        As `QueryRows`; -1 behind the last. If there are more rows than room, any of them are missing.
+    offsets : array, shape (q + 1,), int64
+        The rows of query i that are there are ``rows[offsets[i]:offsets[i + 1]]``.
+    count : int32
+        How many rows there are; more than `capacity` if some are missing. An array of shape (), or of shape (1,) of
+        Warp; ``-1 - row`` if a box, or a query, of that row is none.
+    """
+
+    rows: Any
+    offsets: Any
+    count: Any
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Points or vectors of queries on a device."""
+
+    array: Any
+    shape: tuple[int, ...]
+    place: Place
+
+    @property
+    def count(self) -> int:
+        """Number of queries."""
+        return int(np.prod(self.shape))
+
+    @property
+    def size(self) -> int | None:
+        """Queries of each scene, where they came as scenes of one size."""
+        return self.shape[1] if len(self.shape) == 2 else None
+
+
+class Index:
+    """Boxes on a device, in a tree that is kept: queries do not build one, and updates only refit it.
+
+    Parameters
+    ----------
+    boxes : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
+        As `broadphase.gpu.pairs` takes them: float32 or float64 on a device, or in host memory. The index has a copy.
+    batch : array of int, shape (n,), or int, optional
+        A key for each box: boxes of different keys are never pairs, and a query with a key finds rows of that key only.
+        Boxes of shape (E, n, 2, d) are E batches with the keys 0 to E - 1; row ``e * n + i`` is box i of batch e.
+        Default: one batch, with the key 0.
+    device : str or device of Warp, optional
+        As in `broadphase.gpu.pairs`.
+
+    Attributes
+    ----------
+    build_count : int
+        How often the tree was built.
+    growth : float
+        By how many octaves the nodes of the tree have grown since it was built, on average, as far as known.
+
+    Raises
+    ------
+    InvalidBoxError
+        NaN or lower > upper, with the first bad row.
+    ValueError, TypeError
+        Wrong shape, dtype or device; keys that do not fit.
+    MemoryError
+        The device has not enough memory.
+    MissingExtraError
+        Warp is not installed.
+
+    Notes
+    -----
+    The answers are those of `broadphase.BVH`, to the last bit. Work is put on the caller's stream: that of the library
+    of the boxes for `update` and `pairs`, that of the library of the queries for queries, which is also that of their
+    results. If it changes, the new stream waits for the old one.
+
+    Nothing waits for the device but `pairs`, `count_pairs` and queries for lists of rows without ``capacity``, once for
+    the number of their rows, and what has arrays in host memory. So what is wrong cannot always be an error at once:
+
+    - A box that is none, given to `update` on a device, is an InvalidBoxError of every later call that waits or finds
+      out, until the next update. Until then, `nearest` and `raycast` give rows of -2 and distances of NaN, and counts
+      with ``capacity`` are ``-1 - row``.
+    - A query that is none gives the row -2 and the distance NaN, the count ``-1 - row``, or an error where the call
+      waits. `raycast_any` has no such value: a later call that waits or finds out raises InvalidBoxError, once.
+
+    `validate` waits, and raises what there is to raise.
+
+    In a CUDA graph, everything can be recorded that does not wait; `update` refits the tree then, unless ``rebuild`` is
+    True. Memory: some 120 bytes a box, of doubles 190; 30 more where there are keys.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.gpu.Index([[0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 9, 9]], device="cpu")
+    >>> index.pairs()
+    array([[0, 1]], dtype=int32)
+    >>> index.update([[0, 0, 2, 2], [5, 5, 7, 7], [6, 6, 8, 8]])
+    >>> index.pairs()
+    array([[1, 2]], dtype=int32)
+    >>> index.raycast([[0, 6.5]], [[1, 0]])
+    RayHits(rows=array([1], dtype=int32), distances=array([5.]))
+    """
+
+    def __init__(self, boxes: Boxes, *, batch: Any = None, device: Any = None) -> None:
+        wp = warp()
+        given = _boxes_on(boxes, device)
+        place = given.place
+        if place.is_capturing:
+            raise ValueError("an index cannot be made while a CUDA graph is recorded; make it before")
+        self._lock = threading.RLock()
+        self._library: Library = place.library
+        self._scratch = Scratch(place.device, WARP.allocate)
+        self._stream: Any = None
+        self._event: Any = None
+        self._comes_later = place.device.is_cuda  # the state; on the CPU device, it is there
+        self._is_coming = self._is_behind = False
+        self._versions = self._asked_versions = (0, 0)  # of the boxes and of the tree
+        self._refits = 0  # since the tree was built
+        self._builds_ahead = self._streak = 0
+        self._bad_box = self._bad_ray = 0
+        self._tree: Tree | None = None
+        self.growth = 0.0
+        self.build_count = 0
+        with self._working(place) as scratch:
+            own = [WARP.allocate((given.count, given.dim), given.dtype, place.device) for _ in range(2)]
+            self._boxes = DeviceBoxes(own[0], own[1], given.size, place)
+            self._state = self._scratch.array("state", 3, wp.int64)
+            self._state.zero_()
+            self._mirror = wp.zeros(3, dtype=wp.int64, device="cpu", pinned=place.device.is_cuda)
+            self._keys, self._only_key = self._keys_of(batch, given, scratch)
+            self._load()
+            self._take(given)
+            self._build()
+            self.validate()
+
+    def __len__(self) -> int:
+        """Return the number of boxes."""
+        return self._boxes.count
+
+    def __repr__(self) -> str:
+        kind = self._boxes.dtype.__name__
+        return f"<gpu.Index of {len(self):,} boxes in {self.dim} dimensions, {kind}, on {self.device.alias}>"
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        return self._boxes.dim
+
+    @property
+    def device(self) -> Any:
+        """The device of Warp."""
+        return self._boxes.device
+
+    # Boxes ------------------------------------------------------------------------------------------------------------
+
+    def update(self, boxes: Boxes, *, rebuild: bool | None = None) -> None:
+        """Let the boxes move: each row has another box from now on, in the same batch.
+
+        Parameters
+        ----------
+        boxes : array or tuple
+            As many boxes of as many axes and of the same dtype as those that the index has.
+        rebuild : bool, optional
+            Whether to build the tree anew. Default: None, where it has grown bad.
+
+        Raises
+        ------
+        InvalidBoxError
+            NaN or lower > upper, in host memory; the index has not changed. For boxes on a device, see the class.
+        ValueError, TypeError
+            Another number of boxes, dimension or dtype.
+
+        Notes
+        -----
+        A refit takes less time than a build, and every query is exact after it. But where boxes that once were
+        neighbors have moved apart, nodes are large, and walks take long. So each refit compares the sizes of a sample
+        of nodes with the smallest that they have had since the tree was built, and adds up by how many octaves they
+        have grown, at most 4 each. Where that is more than 0.3 octaves on average, the tree is built again: at once on
+        the CPU device, on a CUDA device by the first update after the sum has come to the host, for which nothing
+        waits. Where boxes leap so far that the first refit after a build is too much, the next updates build at once,
+        up to 15 before a refit is tried again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import broadphase as bp
+        >>> boxes = np.random.default_rng(0).random((1000, 1, 2)) + [[0, 0], [0.01, 0.01]]
+        >>> index = bp.gpu.Index(boxes, device="cpu")
+        >>> index.update(boxes + 0.001)
+        >>> index.build_count
+        1
+        >>> index.update(boxes[np.argsort(boxes[:, 0, 0] * 97 % 1)])
+        >>> index.build_count
+        2
+        """
+        own, given = self._boxes, _boxes_on(boxes, self.device, self.dim)
+        if given.count != own.count:
+            raise ValueError(f"boxes: {given.count}, and the index has {own.count}; make another index")
+        self._require_dim(given.dim, given.count, "boxes")
+        if given.size not in (None, own.size):
+            raise ValueError(f"boxes: batches of {given.size}, and the index has {own.size or 'none'}")
+        if given.dtype != own.dtype:
+            raise TypeError(f"boxes are {given.dtype.__name__}, and those of the index are {own.dtype.__name__}")
+        if rebuild is not None:
+            rebuild = as_flag(rebuild, "rebuild")
+        with self._working(given.place):
+            is_recorded = given.place.is_capturing
+            is_free = rebuild is None and not is_recorded
+            if not is_recorded:
+                self._settle()
+            self._take(given)
+            if rebuild or (is_free and self._must_build()):
+                self._build()
+            elif self._tree is not None:
+                refit(self._tree, own, 0.0)
+                self._refits += 1
+                self._measure(is_first=False)
+            if is_recorded:
+                return
+            self._ask_for_state()
+            if not self._comes_later:
+                self._settle()
+                if is_free and self.growth > WORN and self._must_build():
+                    self._build()
+
+    def validate(self) -> None:
+        """Wait for the device, and raise InvalidBoxError if boxes of the last update are none, or rays before.
+
+        Raises
+        ------
+        InvalidBoxError
+            With the first bad row.
+        """
+        place = self._place()
+        if place.is_capturing:
+            raise ValueError("validate waits for the device, which it cannot while a CUDA graph is recorded")
+        with self._working(place):
+            self._is_behind = True
+            self._complain(is_waiting=True)
+
+    # Pairs ------------------------------------------------------------------------------------------------------------
+
+    def pairs(
+        self,
+        *,
+        sort: bool = False,
+        touching: bool = True,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_shared: Any = None,
+        max_pairs: int | None = None,
+        capacity: int | None = None,
+    ) -> Any:
+        """Find every pair of overlapping boxes of one batch.
+
+        Parameters
+        ----------
+        sort, touching, layer, mask, group, static, ignore_shared, max_pairs, capacity
+            As in `broadphase.gpu.pairs`.
+
+        Returns
+        -------
+        array of shape (m, 2), int32, or PaddedPairs
+            As `broadphase.gpu.pairs`, of the library of the boxes that the index was made of.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, TypeError, TooManyPairsError, MemoryError
+            As `broadphase.gpu.pairs`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.gpu.Index([[0, 0, 2, 2], [1, 1, 3, 3], [2, 2, 3, 3]], device="cpu").pairs(sort=True, touching=False)
+        array([[0, 1],
+               [1, 2]], dtype=int32)
+        """
+        sort, touching = as_flag(sort, "sort"), as_flag(touching, "touching")
+        limit = None if max_pairs is None else as_whole(max_pairs, "max_pairs", 0)
+        room = None if capacity is None else capacity_of(capacity, max_pairs)
+        options = {"layer": layer, "mask": mask, "group": group, "static": static, "ignore_shared": ignore_shared}
+        with self._searching(touching, options) as search:
+            return answer(search, sort, limit, room)
+
+    def count_pairs(
+        self,
+        *,
+        touching: bool = True,
+        layer: Any = None,
+        mask: Any = None,
+        group: Any = None,
+        static: Any = None,
+        ignore_shared: Any = None,
+    ) -> int:
+        """Count the pairs that `pairs` finds, in memory that does not depend on their number.
+
+        Parameters
+        ----------
+        touching, layer, mask, group, static, ignore_shared
+            As in `broadphase.gpu.pairs`.
+
+        Returns
+        -------
+        int
+            The same as ``len(pairs(...))``.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, TypeError
+            As `pairs`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.gpu.Index([[0, 0, 2, 2]] * 100, device="cpu").count_pairs()
+        4950
+        """
+        options = {"layer": layer, "mask": mask, "group": group, "static": static, "ignore_shared": ignore_shared}
+        with self._searching(as_flag(touching, "touching"), options) as search:
+            return number_of(search)
+
+    # Queries for lists of rows ----------------------------------------------------------------------------------------
+
+    def query(self, boxes: Boxes, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
+        """Find the rows that overlap each of these boxes; boxes that only touch overlap.
+
+        Parameters
+        ----------
+        boxes : array, shape (q, 2, d), (q, 2*d) or (E, q, 2, d), or tuple of two (q, d) or (E, q, d)
+            float32 or float64, whatever the index has: compared exactly. On the device of the index, or in host memory
+            where its boxes were there too. With shape (E, q, 2, d), q queries for each of the E batches of an index of
+            as many; others look at the rows of all batches, unless there is `batch`.
+        batch : array of int, shape (q,), or int, optional
+            Key of each query: it finds rows of that key only, and looks at no others.
+        ignore : array of int, shape (q,) or (E, q), or int, optional
+            One row for each query that it does not find; -1 for none.
+        capacity : int, optional
+            Room for rows. The result is then `PaddedRows`: nothing waits for the device, no memory is allocated after
+            the first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph.
+
+        Returns
+        -------
+        QueryRows or PaddedRows
+            ``rows`` and ``offsets`` of all queries; new arrays of the library of the queries, on the device.
+
+        Raises
+        ------
+        InvalidBoxError
+            NaN or lower > upper, with the first bad row. Not with `capacity`, whose count tells it.
+        ValueError, TypeError
+            Wrong shape, dtype or device; options that do not fit.
+        MemoryError
+            The device has not enough memory; more than 2**30 rows.
+
+        Notes
+        -----
+        Each query walks the tree by itself. One that is not done after 1024 nodes leaves the rest to 32 other walks,
+        and these to 32 each, so that a query for everything takes little longer than others. Then queries and rows are
+        sorted. O(q log n + m log m) time for m rows.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.gpu.Index([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]], device="cpu")
+        >>> index.query([[2, 2, 4, 4], [5, 5, 8, 8]])
+        QueryRows(rows=array([0, 1, 2], dtype=int32), offsets=array([0, 2, 3]))
+        >>> index.query([[2, 2, 4, 4], [5, 5, 8, 8]], ignore=[1, -1], capacity=3).rows.tolist()
+        [0, 2, -1]
+        """
+        given = _boxes_on(boxes, self.device, self.dim)
+        self._require_dim(given.dim, given.count, "boxes")
+        self._require_near(given.place.library, "boxes")
+        shape = (given.count,) if given.size is None else (given.count // max(given.size, 1), given.size)
+        lower = _Asked(given.lower, shape, given.place)
+        return self._find(lower, given.upper, None, batch, ignore, capacity, "boxes")
+
+    def query_points(self, points: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
+        """Find the rows that contain each point, on their border too.
+
+        Parameters
+        ----------
+        points : array, shape (q, d) or (E, q, d), float32 or float64
+            No NaN.
+        batch, ignore, capacity
+            As in `query`.
+
+        Returns
+        -------
+        QueryRows or PaddedRows
+            As `query`.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.gpu.Index([[0, 0, 2, 2], [1, 1, 3, 3]], device="cpu").query_points([[2, 1]]).rows
+        array([0, 1], dtype=int32)
+        """
+        asked = self._vectors(points, "points", is_finite=False)
+        return self._find(asked, asked.array, None, batch, ignore, capacity, "points")
+
+    def query_ball(
+        self,
+        centers: Any,
+        radii: Any,
+        *,
+        batch: Any = None,
+        ignore: Any = None,
+        capacity: int | None = None,
+    ) -> Any:
+        """Find the rows within a distance of each point: those that overlap a closed ball.
+
+        Parameters
+        ----------
+        centers : array, shape (q, d) or (E, q, d), float32 or float64
+            Finite.
+        radii : array, shape (q,) or (E, q), float32 or float64, or one number
+            Finite, at least 0.
+        batch, ignore, capacity
+            As in `query`.
+
+        Returns
+        -------
+        QueryRows or PaddedRows
+            As `query`.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            As `query`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.gpu.Index([[0, 0, 2, 2], [8, 8, 9, 9]], device="cpu").query_ball([[5, 6]], 5).rows
+        array([0, 1], dtype=int32)
+        """
+        asked = self._vectors(centers, "centers")
+        return self._find(asked, asked.array, radii, batch, ignore, capacity, "centers")
+
+    # Queries for one row or some --------------------------------------------------------------------------------------
+
+    def nearest(
+        self, points: Any, k: int = 1, max_distance: Any = np.inf, *, batch: Any = None, ignore: Any = None
+    ) -> Nearest:
+        """Find the rows nearest to each point.
+
+        Parameters
+        ----------
+        points : array, shape (q, d) or (E, q, d), float32 or float64
+            Finite.
+        k : int
+            How many rows for each point. If there are not as many, the result has as many columns as there are rows,
+            but at least one.
+        max_distance : array, shape (q,) or (E, q), float32 or float64, or one number
+            No row farther away than this is found.
+        batch, ignore
+            As in `query`.
+
+        Returns
+        -------
+        Nearest
+            ``rows``, int32, and ``distances``, float64, of shape (q, c), or (E, q, c), where c is the smaller of k and
+            the number of rows: the nearest first, the lower row first where two are equally near; -1 and infinity where
+            fewer are found, -2 and NaN for a query that is none. New arrays of the library of the queries.
+
+        Raises
+        ------
+        InvalidBoxError
+            Points that are not finite, or a negative distance, in host memory.
+        ValueError, TypeError, MemoryError
+            As `query`.
+
+        Notes
+        -----
+        Nothing waits for the device; the call can be recorded in a CUDA graph. The time of a query grows with the boxes
+        that are as near as those found, such as those that contain the point, and with k.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.gpu.Index([[0, 0, 2, 2], [8, 8, 9, 9]], device="cpu")
+        >>> index.nearest([[3, 2], [8, 8]], k=2, max_distance=5)
+        Nearest(rows=array([[ 0, -1],
+               [ 1, -1]], dtype=int32), distances=array([[ 1., inf],
+               [ 0., inf]]))
+        """
+        wp = warp()
+        k = as_whole(k, "k", 1)
+        wanted = max(1, min(k, len(self)))
+        asked = self._vectors(points, "points")
+        with self._asking(asked.place) as scratch:
+            limits = self._scalars(max_distance, "max_distance", asked)
+            batches, ignored = self._options(asked, batch, ignore, scratch)
+            rows, distances = self._results(asked, (wanted,), (wp.int32, wp.float64))
+            if asked.count:
+                inputs = [*self._walked(), *self._samples(), _vectors(asked.array), limits, batches, ignored, wanted]
+                flat = _flat(rows), _flat(distances)
+                scratch.launch("nearest", self._kernels.nearest, asked.count, [*inputs, self._state, *flat])
+            give = asked.place.library.give
+            return Nearest(give(rows), give(distances))
+
+    def raycast(
+        self,
+        origins: Any,
+        directions: Any,
+        max_distance: Any = np.inf,
+        *,
+        batch: Any = None,
+        ignore: Any = None,
+    ) -> RayHits:
+        """Find the first row on each ray.
+
+        Boxes are closed: a ray that grazes one hits it, and a ray that begins inside hits at distance 0.
+
+        Parameters
+        ----------
+        origins : array, shape (q, d) or (E, q, d), float32 or float64
+            Finite.
+        directions : array of the same shape, or (d,) for all, float32 or float64
+            Finite, of any length. A ray with a zero direction hits what it begins in.
+        max_distance : array, shape (q,) or (E, q), float32 or float64, or one number
+            Length of each ray in length units, whatever the length of its direction.
+        batch, ignore
+            As in `query`. The ray of a lidar begins inside its own body, which it ignores.
+
+        Returns
+        -------
+        RayHits
+            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q); the lowest row where several are at
+            one distance, -1 and infinity for a miss, -2 and NaN for a ray that is none. New arrays of the library of
+            the origins.
+
+        Raises
+        ------
+        InvalidBoxError
+            Numbers that are not finite, or a negative distance, in host memory.
+        ValueError, TypeError, MemoryError
+            As `query`.
+
+        Notes
+        -----
+        Nothing waits for the device; the call can be recorded in a CUDA graph. Walks of neighboring threads should be
+        of neighboring rays: O(log n) time each in an ordinary scene.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.gpu.Index([[2, 0, 3, 1], [5, 0, 6, 1]], device="cpu")
+        >>> index.raycast([[0, 0.5], [9, 0.5], [0, 2]], [[1, 0], [-1, 0], [1, 0]])
+        RayHits(rows=array([ 0,  1, -1], dtype=int32), distances=array([ 2.,  3., inf]))
+        >>> index.raycast([[0, 0.5]], [1, 0], ignore=0).rows
+        array([1], dtype=int32)
+        """
+        wp = warp()
+        asked = self._vectors(origins, "origins")
+        with self._asking(asked.place) as scratch:
+            made = self._results(asked, (), (wp.int32, wp.float64))
+            self._cast(asked, directions, max_distance, batch, ignore, scratch, [*map(_flat, made), None])
+            give = asked.place.library.give
+            return RayHits(give(made[0]), give(made[1]))
+
+    def raycast_any(
+        self,
+        origins: Any,
+        directions: Any,
+        max_distance: Any = np.inf,
+        *,
+        batch: Any = None,
+        ignore: Any = None,
+    ) -> Any:
+        """Find out whether each ray hits anything: for shadows and lines of sight.
+
+        Parameters
+        ----------
+        origins, directions, max_distance, batch, ignore
+            As in `raycast`.
+
+        Returns
+        -------
+        array, shape (q,) or (E, q), bool
+            The same as ``raycast(...).rows >= 0``, and faster.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            As `raycast`. A ray on a device that is none gives False, and an error later: see the class.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.gpu.Index([[2, 0, 3, 1]], device="cpu").raycast_any([[0, 0.5], [0, 0.5]], [1, 0], [1, 2])
+        array([False,  True])
+        """
+        asked = self._vectors(origins, "origins")
+        with self._asking(asked.place) as scratch:
+            (made,) = self._results(asked, (), (warp().bool,))
+            self._cast(asked, directions, max_distance, batch, ignore, scratch, [None, None, _flat(made)])
+            if asked.place.library is not NUMPY and not asked.place.is_capturing:
+                self._ask_for_state()
+            return asked.place.library.give(made)
+
+    # The tree ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def _kernels(self) -> Any:
+        from broadphase.gpu.index_kernels import index_kernels
+
+        return index_kernels(self.dim, self._boxes.dtype)
+
+    def _load(self) -> None:
+        from broadphase.gpu.index_kernels import result_kernels
+        from broadphase.gpu.pairs_kernels import row_kernels
+
+        modules = self._boxes.tree_kernels.module, self._kernels.module, result_kernels().module, row_kernels().module
+        load(self.device, *modules)
+
+    def _keys_of(self, batch: Any, given: DeviceBoxes, scratch: Scratch) -> tuple[Keys, int]:
+        """Return what keeps boxes apart, in memory of the index, and the key of all boxes if they have one."""
+        wp = warp()
+        [keys] = keys_of(batch, (given,), scratch)
+        if keys.rows is None:
+            return keys, 0 if batch is None else as_whole(batch, "batch", -(2**63), 2**63 - 1)
+        own = self._scratch.array("batch", given.count, wp.int64)
+        if given.count:
+            wp.copy(own, keys.rows, count=given.count)
+        return Keys(rows=own), 0
+
+    def _take(self, given: DeviceBoxes) -> None:
+        """Copy boxes, and look for some that are none."""
+        own = self._boxes
+        self._bad_box = 0
+        self._versions = self._versions[0] + 1, self._versions[1]
+        self._state[: _GROWTH + 1].zero_()
+        if given.count:
+            inputs = [given.lower, given.upper, own.lower, own.upper, self._state]
+            self._scratch.launch("take", self._kernels.take, given.count, inputs)
+
+    def _build(self) -> None:
+        self.growth = 0.0
+        self._refits = 0
+        self._versions = self._versions[0], self._versions[1] + 1
+        self._state[_GROWTH:_BAD_RAY].zero_()
+        if not len(self):
+            return
+        scratch = self._scratch
+        self._tree = build(self._boxes, 0.0, self._keys, scratch, "tree", counters=self._state, checked=0)
+        self.build_count += 1
+        self._measure(is_first=True)
+
+    def _measure(self, *, is_first: bool) -> None:
+        """Add up how much a sample of nodes has grown."""
+        tree, inner = self._tree, len(self) - 1
+        assert tree is not None
+        if not inner:
+            return
+        sizes = self._scratch.array("sizes", SAMPLES, warp().float64)
+        samples = min(SAMPLES, inner)
+        inputs = [tree.nodes, inner, samples, int(is_first), sizes, self._state]
+        self._scratch.launch("growth", self._kernels.growth, samples, inputs)
+
+    def _must_build(self) -> bool:
+        """Return whether the next update builds the tree, by what is known of the ones before."""
+        if self._builds_ahead:
+            self._builds_ahead -= 1
+            return True
+        if self.growth <= WORN:
+            return False
+        self._streak = min(2 * self._streak + 1, _MOST_BUILDS_AHEAD) if self._refits == 1 else 0
+        self._builds_ahead = self._streak
+        return True
+
+    # What the device has found out ------------------------------------------------------------------------------------
+
+    def _ask_for_state(self) -> None:
+        """Let the state come to the host, by itself.
+
+        One at a time: where the host is ahead of the device by more than a step all the time, a state that is asked for
+        anew with each step would never have come.
+        """
+        self._is_behind = True
+        if not self._is_coming or not self._comes_later or self._event.is_complete:
+            self._settle()
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        self._is_coming, self._is_behind = True, False
+        self._asked_versions = self._versions
+        if self._comes_later:
+            warp().copy(self._mirror, self._state)
+            self._event = self._stream.record_event(self._event)
+
+    def _settle(self, *, is_waiting: bool = False) -> None:
+        """Read the state if it has come, or wait for it."""
+        if is_waiting and self._is_behind:
+            self._ask_again()
+        if not self._is_coming:
+            return
+        if self._comes_later and is_waiting:
+            warp().synchronize_event(self._event)
+        elif self._comes_later and not self._event.is_complete:
+            return
+        from broadphase.gpu.index_kernels import OCTAVE
+
+        bad_box, growth, self._bad_ray = (
+            int(value) for value in (self._mirror if self._comes_later else self._state).numpy()
+        )
+        boxes, tree = self._asked_versions
+        if boxes == self._versions[0]:
+            self._bad_box = bad_box
+        if tree == self._versions[1]:
+            self.growth = growth / OCTAVE / max(1, min(SAMPLES, len(self) - 1))
+        self._is_coming = False
+        if self._is_behind:
+            self._ask_again()
+
+    def _complain(self, *, is_waiting: bool) -> None:
+        """Raise InvalidBoxError for what is known to be none."""
+        self._settle(is_waiting=is_waiting)
+        if self._bad_box:
+            raise invalid_box(self._boxes, "boxes of the index", 2**31 - self._bad_box)
+        if self._bad_ray:
+            row = 2**31 - self._bad_ray
+            self._bad_ray = 0
+            self._state[_BAD_RAY:].zero_()
+            raise InvalidBoxError(f"raycast_any: an earlier call had a ray that is none: row {row}", row)
+
+    # Where work is done -----------------------------------------------------------------------------------------------
+
+    def _place(self, library: Library | None = None) -> Place:
+        """Return where a call of a library runs, by default that of the boxes."""
+        library = library or self._library
+        return Place(self.device, library, library.stream(self.device))
+
+    @contextmanager
+    def _working(self, place: Place) -> Iterator[Scratch]:
+        """Make a stream current, behind what other streams have done with the index, and give its working memory."""
+        with self._lock, place.running() as scratch:
+            if place.stream is not None and not place.is_capturing:
+                before, self._stream = self._stream, place.stream
+                if before is not None and before.cuda_stream != place.stream.cuda_stream:
+                    place.stream.wait_stream(before)
+            yield scratch
+
+    @contextmanager
+    def _asking(self, place: Place) -> Iterator[Scratch]:
+        """As `_working`, for queries: what is known to be none is an error first."""
+        with self._working(place) as scratch:
+            if not place.is_capturing:
+                self._complain(is_waiting=place.library is NUMPY)
+            yield scratch
+
+    @contextmanager
+    def _searching(self, touching: bool, options: dict[str, Any]) -> Iterator[Search]:
+        own, place = self._boxes, self._place()
+        with self._asking(place) as scratch:
+            boxes = DeviceBoxes(own.lower, own.upper, own.size, place)
+            passing = passing_of((boxes,), scratch, **options)
+            keys = (self._keys,)
+            yield Search((boxes,), 0.0, touching, passing, keys, scratch, tree=self._tree, checked=self._state)
+
+    # Arguments of queries ---------------------------------------------------------------------------------------------
+
+    def _require_dim(self, dim: int, count: int, name: str) -> None:
+        if dim != self.dim and count:
+            raise ValueError(f"{name} have {dim} dimensions; {self.dim} are needed")
+
+    def _require_near(self, library: Library, name: str) -> None:
+        """Refuse what was in host memory where the boxes are not of it: copying would wait for the device."""
+        if library is NUMPY and self._library is not NUMPY:
+            raise TypeError(
+                f"{name} is in host memory, and the boxes of the index are on {self.device.alias}: copy it there"
+            )
+
+    def _opened(self, values: Any, name: str, library: Library | None) -> tuple[Any, Library]:
+        """Return an array on the device of the index, and its library; in host memory only beside others there."""
+        given = opened(values, name, self.device)
+        if library is None:
+            self._require_near(given.library, name)
+        elif given.library is NUMPY and library is not NUMPY:
+            raise TypeError(f"{name} is in host memory, and the queries are on {self.device.alias}: copy it there")
+        return given.array, given.library
+
+    def _vectors(self, values: Any, name: str, near: _Asked | None = None, *, is_finite: bool = True) -> _Asked:
+        """Return points, or vectors beside points, of which one may be for all; checked if they are in host memory."""
+        shape: tuple[int, ...] = ()
+        is_checked = is_in_host_memory(values)
+        if is_checked:
+            values = as_plain_array(values, name)
+            if near is not None and values.ndim == 1:
+                values = values[np.newaxis]
+            if values.ndim == 3:
+                shape, values = values.shape[:2], values.reshape(-1, values.shape[2])
+            values = (queries.finite_points if is_finite else queries.points_without_nan)(values, name, self.dim)
+            shape = shape or (len(values),)
+        array, library = self._opened(values, name, None if near is None else near.place.library)
+        place = self._place(library)
+        if not is_checked:
+            _require_floats(array, name)
+            if array.ndim != 2 and not array.is_contiguous:
+                with self._working(place):
+                    array = array.contiguous()
+            if near is not None and array.ndim == 1:
+                array = array.reshape((1, array.size))
+            shape = tuple(array.shape[:-1])
+            if len(shape) not in (1, 2) or (array.shape[-1] != self.dim and array.size):
+                wanted = f"(q, {self.dim}) or (E, q, {self.dim})"
+                raise ValueError(f"{name} must have shape {wanted}, not {tuple(array.shape)}")
+            if len(shape) == 2:
+                array = array.reshape((shape[0] * shape[1], array.shape[2]))
+        return _Asked(array, shape, place)
+
+    def _scalars(self, values: Any, name: str, asked: _Asked) -> Any:
+        """Return one number, or one for each query, as kernels take them: checked if they are in host memory."""
+        from broadphase.gpu.index_kernels import Scalars
+
+        wp, count = warp(), asked.count
+        made = Scalars()
+        check = queries.radii_of if name == "radii" else queries.nonnegative
+        if isinstance(values, int | float | np.number):
+            made.one = float(check(as_real(values, name), name, 1)[0])
+            return made
+        if is_in_host_memory(values):
+            plain = as_plain_array(values, name)
+            values = check(plain.reshape(-1) if plain.shape == asked.shape else plain, name, count)
+        array, _ = self._opened(values, name, asked.place.library)
+        _require_floats(array, name)
+        array = _one_each(array, name, asked)
+        if array.dtype == wp.float64:
+            made.doubles = array
+        else:
+            made.floats = array
+        return made
+
+    def _integers(self, values: Any, name: str, asked: _Asked, scratch: Scratch) -> Any:
+        """Return one whole number for each query, as int64."""
+        wp = warp()
+        array, _ = self._opened(values, name, asked.place.library)
+        array = _one_each(array, name, asked)
+        whole = (wp.int8, wp.int16, wp.int32, wp.int64, wp.uint8, wp.uint16, wp.uint32, wp.uint64)
+        if array.dtype not in whole:
+            if not array.size:
+                return wp.empty(0, dtype=wp.int64, device=self.device)
+            raise TypeError(f"{name} must be integer, not {array.dtype.__name__}")
+        return as_kind(
+            array, wp.int64, lambda shape, kind: scratch.array(f"{name}.queries", shape[0], kind)[: shape[0]]
+        )
+
+    def _options(self, asked: _Asked, batch: Any, ignore: Any, scratch: Scratch) -> tuple[Any, Any]:
+        """Return which rows queries look at, and which they do not find."""
+        from broadphase.gpu.index_kernels import ALL_ROWS, BY_KEY, BY_SCENE, Batches, Ignored
+
+        batches, ignored = Batches(), Ignored()
+        batches.by, keys, tree = ALL_ROWS, self._keys, self._tree
+        if asked.size is not None:
+            if batch is not None:
+                raise ValueError("batch: queries of shape (E, q, ...) are E batches of q already; leave it out")
+            if keys.rows is None and asked.shape[0] != keys.scene_count and asked.count and len(self):
+                has = f"{keys.scene_count} batches" if keys.scene_count else "none"
+                raise ValueError(f"queries for {asked.shape[0]} batches, and the index has {has}")
+            batches.query_size = asked.size
+        if batch is not None or asked.size is not None:
+            batches.by = BY_SCENE if keys.rows is None else BY_KEY
+            batches.scene_size = keys.scene_size or max(len(self), 1)
+            batches.first_key = 0 if keys.scene_size else self._only_key
+            if keys.rows is not None and tree is not None:
+                batches.keys, batches.codes = tree.sorted_keys, tree.codes
+        if isinstance(batch, int | np.integer):
+            batches.query_key = as_whole(batch, "batch", -(2**63), 2**63 - 1)
+        elif batch is not None:
+            batches.query_keys = self._integers(batch, "batch", asked, scratch)
+        if ignore is None:
+            ignored.one = -1
+        elif isinstance(ignore, int | np.integer):
+            ignored.one = as_whole(ignore, "ignore", -1, 2**31 - 1)
+        else:
+            ignored.rows = self._integers(ignore, "ignore", asked, scratch)
+        return batches, ignored
+
+    # Answers ----------------------------------------------------------------------------------------------------------
+
+    def _samples(self) -> list[Any]:
+        """Return what tells the unit of ways between doubles."""
+        return [None, 0] if self._tree is None else [self._tree.frame.samples, self._tree.frame.count]
+
+    def _walked(self) -> list[Any]:
+        """Return what kernels read of the tree."""
+        tree = self._tree
+        if tree is None:
+            return [None, None, None, 0]
+        return [tree.nodes, tree.boxes, tree.levels, tree.count]
+
+    def _results(self, asked: _Asked, inner: tuple[int, ...], kinds: tuple[Any, ...]) -> list[Any]:
+        return [asked.place.library.allocate((*asked.shape, *inner), kind, self.device) for kind in kinds]
+
+    def _cast(
+        self,
+        asked: _Asked,
+        directions: Any,
+        max_distance: Any,
+        batch: Any,
+        ignore: Any,
+        scratch: Scratch,
+        results: list[Any],
+    ) -> None:
+        ways = self._vectors(directions, "directions", asked)
+        is_one = ways.shape == (1,)
+        if not is_one and ways.count != asked.count:
+            raise ValueError(f"directions: {ways.count} vectors for {asked.count} queries")
+        limits = self._scalars(max_distance, "max_distance", asked)
+        batches, ignored = self._options(asked, batch, ignore, scratch)
+        if asked.count:
+            inputs = [
+                *self._walked(),
+                *self._samples(),
+                _vectors(asked.array),
+                _vectors(ways.array, step=int(not is_one)),
+                limits,
+            ]
+            inputs += [batches, ignored, self._state, *results]
+            scratch.launch("cast", self._kernels.cast, asked.count, inputs)
+
+    def _find(
+        self,
+        asked: _Asked,
+        upper: Any,
+        radii: Any,
+        batch: Any,
+        ignore: Any,
+        capacity: int | None,
+        name: str,
+    ) -> Any:
+        """Find the rows that overlap boxes, or with radii those around their lower corners."""
+        room = None if capacity is None else as_whole(capacity, "capacity", 0, 2**31 - 1)
+        with self._asking(asked.place) as scratch:
+            if room is None and asked.place.is_capturing:
+                raise ValueError("the number of rows is not known while a CUDA graph is recorded; pass capacity=")
+            options = self._options(asked, batch, ignore, scratch)
+            balls = None if radii is None else self._scalars(radii, "radii", asked)
+            search = _RowSearch(self, asked, upper, balls, options, scratch)
+            return search.lists(name) if room is None else search.padded(room)
+
+
+class _RowSearch:
+    """One search for lists of rows: what it needs on the device."""
+
+    def __init__(
+        self, index: Index, asked: _Asked, upper: Any, radii: Any, options: tuple[Any, Any], scratch: Scratch
+    ) -> None:
+        from broadphase.gpu.index_kernels import Scalars
+
+        wp, count = warp(), asked.count
+        self._index, self._asked, self._scratch = index, asked, scratch
+        self._radii, self._is_ball = radii, radii is not None
+        self._options = options
+        self._upper = upper
+        self._shift = row_bits(len(index))
+        self._bits = self._shift + row_bits(count)
+        self._counters = scratch.array("index.counters", _COUNTERS, wp.int64)
+        self._counters.zero_()
+        wp.copy(self._counters, index._state, dest_offset=1, count=1)
+        self._boxes = scratch.array("index.asked", count, index._boxes.tree_kernels.exact_type)
+        self._begins, self._ends = (scratch.array(f"index.{name}", count, wp.int32) for name in ("begins", "ends"))
+        batches, self._ignored = options
+        self._balls = [_vectors(asked.array), radii if self._is_ball else Scalars(), int(self._is_ball)]
+        if count:
+            inputs = [self._balls[0], _vectors(upper), *self._balls[1:], batches, len(index)]
+            inputs += [self._boxes, self._begins, self._ends, self._counters]
+            scratch.launch("ask", index._kernels.ask, count, inputs)
+
+    def _walk(self, capacity: int, found: Any) -> None:
+        """Find the rows, and write those that there is room for."""
+        wp, count, scratch = warp(), self._asked.count, self._scratch
+        tree = self._index._tree
+        if tree is None or not count:
+            return
+        first = [*self._index._walked(), self._boxes, *self._balls, self._ignored]
+        last = [self._shift, capacity, found, self._counters]
+        items = [None, self._begins, self._ends, count, 0, 1, count]
+        # Walks of small trees end in time.
+        for turn, most in enumerate((count, _MOST_LEFT, 0) if 2 * tree.count > BUDGET else (0,)):
+            names = [f"index.left{turn}.{name}" for name in ("queries", "begins", "ends")]
+            left = [scratch.array(name, most, wp.int32) for name in names] if most else [None] * 3
+            budget = BUDGET if most else -1
+            threads = items[-1]
+            inputs = [*first, *items, budget, 3 + turn, *left, most, *last]
+            scratch.launch(f"find{turn}", self._index._kernels.find, threads, inputs)
+            items = [*left, most, 3 + turn, PIECES, min(_THREADS, most * PIECES)]
+
+    def lists(self, name: str) -> QueryRows:
+        """Return all rows: of one walk where there is room for them from the start, otherwise of two."""
+        from broadphase.gpu.index_kernels import result_kernels
+
+        wp, scratch, asked = warp(), self._scratch, self._asked
+        found = scratch.array("found", 2 * max(1024, 4 * asked.count), wp.int64)
+        self._walk(found.size // 2, found)
+        total = self._total(name)
+        if total > found.size // 2:
+            if 2 * total > 2**31 - 1:
+                raise MemoryError(f"{total} rows are too many to sort on a device; ask in parts")
+            found = scratch.array("found", 2 * total, wp.int64)
+            self._counters.zero_()
+            self._walk(total, found)
+        if total:
+            sort_keys(found, total, self._bits, scratch)
+        rows, offsets = self._results(total)
+        if total:
+            scratch.launch("rows", result_kernels().rows, total, [found, self._shift, self._counters, rows])
+        self._tell_offsets(total, found, offsets)
+        give = asked.place.library.give
+        return QueryRows(give(rows), give(offsets))
+
+    def padded(self, capacity: int) -> PaddedRows:
+        """Return as many rows as there is room for, and their number."""
+        from broadphase.gpu.index_kernels import result_kernels
+        from broadphase.gpu.pairs_kernels import row_kernels
+
+        wp, scratch, library = warp(), self._scratch, self._asked.place.library
+        rows, offsets = self._results(capacity)
+        count = library.allocate((1,), wp.int32, self._index.device)
+        found = scratch.array("found", 2 * capacity, wp.int64)
+        self._walk(capacity, found)
+        if capacity:
+            inputs = [capacity, 1 << self._bits, found, self._counters]
+            scratch.launch("rows", row_kernels().pad_keys, capacity, inputs)
+            sort_keys(found, capacity, self._bits + 1, scratch)
+            scratch.launch("rows", result_kernels().rows, capacity, [found, self._shift, self._counters, rows])
+        self._tell_offsets(capacity, found, offsets)
+        scratch.launch("rows", row_kernels().tell_count, 1, [self._counters, count])
+        given = library.give(count)
+        return PaddedRows(library.give(rows), library.give(offsets), given if library is WARP else given[0])
+
+    def _results(self, size: int) -> tuple[Any, Any]:
+        wp, library, device = warp(), self._asked.place.library, self._index.device
+        return (
+            library.allocate((size,), wp.int32, device),
+            library.allocate((self._asked.count + 1,), wp.int64, device),
+        )
+
+    def _tell_offsets(self, capacity: int, found: Any, offsets: Any) -> None:
+        from broadphase.gpu.index_kernels import result_kernels
+
+        inputs = [found, self._shift, capacity, self._counters, offsets]
+        self._scratch.launch("rows", result_kernels().offsets, self._asked.count + 1, inputs)
+
+    def _total(self, name: str) -> int:
+        """Wait for the device, and return the number of rows.
+
+        Raises
+        ------
+        InvalidBoxError
+            A box of the index, or a query, is none.
+        """
+        total, bad_box, bad_query = (int(value) for value in self._counters.numpy()[:3])
+        if bad_box:
+            raise invalid_box(self._index._boxes, "boxes of the index", 2**31 - bad_box)
+        if not bad_query:
+            return total
+        row, asked = 2**31 - bad_query, self._asked
+        if name == "boxes":
+            raise invalid_box(DeviceBoxes(asked.array, self._upper, None, asked.place), name, row)
+        point = asked.array[row : row + 1].numpy()
+        if np.isfinite(point).all():
+            raise InvalidBoxError(f"radii: row {row} is not finite and at least 0", row)
+        fault = "has NaN" if np.isnan(point).any() else "is infinite"
+        raise InvalidBoxError(f"{name}: row {row} {fault}, axis {int(np.argmin(np.isfinite(point)))}", row)
+
+
+def _boxes_on(boxes: Any, device: Any, dim: int | None = None) -> DeviceBoxes:
+    """Return boxes in any form; those in host memory are checked there."""
+    if is_in_host_memory(boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes):
+        checked_corners(as_rows(boxes, "boxes")[0], "boxes", dim)
+    return boxes_on(boxes, "boxes", device, empty_dim=dim or 2)
+
+
+def _vectors(array: Any, *, step: int = 1) -> Any:
+    """Return vectors as kernels take them."""
+    from broadphase.gpu.index_kernels import Vectors
+
+    made = Vectors()
+    made.step = step
+    if array.dtype == warp().float64:
+        made.doubles = array
+    else:
+        made.floats = array
+    return made
+
+
+def _flat(array: Any) -> Any:
+    """Return a new array as one of one axis."""
+    return array if array.ndim == 1 or not array.size else array.reshape((array.size,))
+
+
+def _one_each(array: Any, name: str, asked: _Asked) -> Any:
+    """Return one number for each query as an array of one axis."""
+    if tuple(array.shape) not in ((asked.count,), asked.shape):
+        raise ValueError(f"{name} has shape {tuple(array.shape)}; one for each query is needed: {asked.shape}")
+    return array if array.ndim == 1 else array.contiguous().reshape((array.size,))
+
+
+def _require_floats(array: Any, name: str) -> None:
+    wp = warp()
+    if array.dtype not in (wp.float32, wp.float64) and array.size:
+        kind = getattr(array.dtype, "__name__", array.dtype)
+        raise TypeError(f"{name} has dtype {kind}; on a device, it must be float32 or float64: convert it there")

@@ -1,0 +1,1296 @@
+"""Kernels of `broadphase.gpu.Index`: walks of its tree for boxes, balls, points and rays.
+
+What is found, in which order and how far away is told by the definitions of the CPU (core/query/queries.hpp), to the
+last bit. Walks compute in floats and only leave out what cannot be found, with room for every rounding; the boxes
+themselves decide, in doubles, and where these are in doubt, without any rounding.
+
+Squares of distances and times of doubles may be too large or too small for a double. They come with a class: 0 for
+numbers as they are, between 2^-900 and 2^900; -1 for smaller ones, and 0 itself, computed from numbers that were
+multiplied by a power of two, and 1 for larger ones, from numbers that were divided by it. Nothing is lost by that, so
+class, number and row, compared in this order, put all candidates in order, as numbers without limits would.
+"""
+
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from broadphase.gpu.native import append
+from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tree_kernels
+
+__all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
+
+#: Which rows queries look at: all, those of a scene of one size, or those with a key.
+ALL_ROWS, BY_SCENE, BY_KEY = 0, 1, 2
+#: The row of a result that is none, since a box or the query is none.
+INVALID = -2
+#: What one octave is in the sum of `growth`, which is of integers, so that it does not depend on the order.
+OCTAVE = 1024
+
+_INVALID = wp.constant(INVALID)
+_OCTAVE = wp.constant(wp.float64(OCTAVE))
+_MOST_GROWTH = wp.constant(wp.float64(4.0))
+_NEVER = wp.constant(wp.float64(wp.inf))
+
+# The decisions --------------------------------------------------------------------------------------------------------
+
+# Doubles as mantissa and exponent, and sums of products of three of them without rounding. Instead of adding up all
+# digits (Kulisch), as the CPU does, they are added from the highest on until the rest cannot change the sign: what lies
+# below a digit is less than one of it for each product.
+_NUMBERS = """
+#if !defined(OUTLINED)
+#if defined(__CUDA_ARCH__)
+#define OUTLINED __noinline__
+#else
+#define OUTLINED
+#endif
+#endif
+    struct Parts {
+        unsigned long long mantissa;
+        int exponent;  // of the last bit of the mantissa
+        bool negative;
+    };
+    struct Numbers {
+        CUDA_CALLABLE static double power_of_two(int exponent) {
+            union { unsigned long long bits; double value; } both;
+            both.bits = static_cast<unsigned long long>(exponent + 1023) << 52;
+            return both.value;
+        }
+        CUDA_CALLABLE static Parts split(double value) {
+            union { double value; unsigned long long bits; } both;
+            both.value = value;
+            const unsigned long long fraction = both.bits & ((1ULL << 52) - 1);
+            const int exponent = static_cast<int>(both.bits >> 52 & 0x7ff);
+            if (exponent == 0) return {fraction, -1074, value < 0};
+            return {fraction | 1ULL << 52, exponent - 1075, value < 0};
+        }
+        // A positive number as one from 1 up to 2, times a power of two.
+        CUDA_CALLABLE static double fraction_of(double value, int& exponent) {
+            exponent = 0;
+            if (value < 0x1p-1000) {
+                value *= 0x1p100;
+                exponent = -100;
+            }
+            union { double value; unsigned long long bits; } both;
+            both.value = value;
+            exponent += static_cast<int>(both.bits >> 52 & 0x7ff) - 1023;
+            both.bits = (both.bits & ((1ULL << 52) - 1)) | 1023ULL << 52;
+            return both.value;
+        }
+        // A number from 1 up to 2, times a power of two, rounded once.
+        CUDA_CALLABLE static double scaled(double fraction, int exponent) {
+            if (exponent > 1023) return INFINITY;
+            if (exponent >= -1022) return fraction * power_of_two(exponent);
+            if (exponent < -1100) return 0.0;
+            return fraction * power_of_two(-1000) * power_of_two(exponent + 1000);
+        }
+        // Not less than a number from 1/8 up to 8, times a power of two, by more than floats are rounded; never 0.
+        CUDA_CALLABLE static float loosely_above(double fraction, int exponent) {
+            if (exponent > 120) return INFINITY;
+            const float least = 1e-36f;
+            return exponent < -120 ? least : static_cast<float>(fraction * power_of_two(exponent)) * 1.00001f + least;
+        }
+    };
+    struct ExactSum {
+        unsigned digits[13][6];
+        int place[13];
+        bool negative[13];
+        int count = 0;
+
+        CUDA_CALLABLE static void multiply(unsigned* digits, int length, unsigned long long factor) {
+            unsigned product[6] = {0, 0, 0, 0, 0, 0};
+            for (int half = 0; half < 2; ++half) {
+                const unsigned long long by = half == 0 ? factor & 0xffffffffULL : factor >> 32;
+                unsigned long long carry = 0;
+                for (int k = 0; k < length; ++k) {
+                    const unsigned long long sum = digits[k] * by + product[k + half] + carry;
+                    product[k + half] = static_cast<unsigned>(sum);
+                    carry = sum >> 32;
+                }
+                product[length + half] = static_cast<unsigned>(carry);
+            }
+            for (int k = 0; k < 6; ++k) digits[k] = product[k];
+        }
+        CUDA_CALLABLE OUTLINED void add(double a, double b, double c, bool turned) {
+            if (a == 0 || b == 0 || c == 0) return;
+            const Parts x = Numbers::split(a), y = Numbers::split(b), z = Numbers::split(c);
+            unsigned* own = digits[count];
+            own[0] = static_cast<unsigned>(x.mantissa);
+            own[1] = static_cast<unsigned>(x.mantissa >> 32);
+            multiply(own, 2, y.mantissa);
+            multiply(own, 4, z.mantissa);  // 159 bits: five digits, six when shifted
+            const int bit = x.exponent + y.exponent + z.exponent + 3 * 1074, shift = bit % 32;
+            unsigned long long below = 0;
+            for (int k = 0; k < 6; ++k) {
+                const unsigned long long shifted = static_cast<unsigned long long>(own[k]) << shift | below;
+                own[k] = static_cast<unsigned>(shifted);
+                below = shifted >> 32;
+            }
+            place[count] = bit / 32;
+            negative[count] = (x.negative != y.negative) != (z.negative != turned);
+            ++count;
+        }
+        CUDA_CALLABLE OUTLINED int sign() const {
+            int top = -1, bottom = 0;
+            for (int k = 0; k < count; ++k) {
+                top = place[k] + 5 > top ? place[k] + 5 : top;
+                bottom = k == 0 || place[k] < bottom ? place[k] : bottom;
+            }
+            long long sum = 0;
+            for (int at = top; at >= bottom; --at) {
+                sum *= 1LL << 32;
+                for (int k = 0; k < count; ++k) {
+                    const int digit = at - place[k];
+                    if (digit < 0 || digit >= 6) continue;
+                    sum += negative[k] ? -static_cast<long long>(digits[k][digit]) : digits[k][digit];
+                }
+                if (sum >= count || sum <= -count) break;
+            }
+            return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+        }
+    };
+"""
+
+# Whether a box is at most a distance from a point: Ball of the CPU.
+_BALL = """
+    struct Ball {
+        CUDA_CALLABLE static bool is_at_infinity(const double* low, const double* high) {
+            bool away = false;
+            for (int k = 0; k < D; ++k) away |= low[k] == INFINITY || high[k] == -INFINITY;
+            return away;
+        }
+        CUDA_CALLABLE OUTLINED static bool meets_exactly(const double* center, double radius, const double* low,
+                                                const double* high) {
+            if (is_at_infinity(low, high)) return false;
+            ExactSum sum;
+            sum.add(radius, radius, 1.0, true);
+            for (int k = 0; k < D; ++k) {
+                const double side = center[k] < low[k] ? low[k] : center[k] > high[k] ? high[k] : center[k];
+                if (side == center[k]) continue;
+                sum.add(side, side, 1.0, false);
+                sum.add(side, center[k], 2.0, true);
+                sum.add(center[k], center[k], 1.0, false);
+            }
+            return sum.sign() <= 0;
+        }
+        CUDA_CALLABLE OUTLINED static bool meets(const double* center, double radius, const double* low,
+                                                 const double* high) {
+            // The power of two that takes the radius to [1, 2): squares in its range neither overflow nor vanish.
+            int exponent = -1000;
+            if (radius > 0) Numbers::fraction_of(radius, exponent);
+            exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
+            const double scale = Numbers::power_of_two(-exponent);
+            const double squared = radius * scale * (radius * scale);
+            double sum = 0;
+            for (int k = 0; k < D; ++k) {
+                const double before = low[k] - center[k], behind = center[k] - high[k];
+                const double most = before > behind ? before : behind, gap = (most > 0 ? most : 0.0) * scale;
+                sum += gap * gap;
+            }
+            if (sum > squared * (1 + 0x1p-48)) return false;
+            return sum < squared * (1 - 0x1p-48) || sum == 0 || meets_exactly(center, radius, low, high);
+        }
+    };
+"""
+
+# When a ray touches a box: touch_time of the CPU, for a point that moves without end.
+_TOUCH = """
+    struct Touch {
+        enum { kNever = 2 };
+        CUDA_CALLABLE OUTLINED static bool exactly(const double* origin, const double* motion, const double* low,
+                                          const double* high) {
+            double from[D], to[D], beyond[D], behind[D], speed[D];
+            for (int k = 0; k < D; ++k) {
+                const bool forward = motion[k] > 0;
+                speed[k] = forward ? motion[k] : -motion[k];
+                from[k] = forward ? low[k] : origin[k];
+                to[k] = forward ? origin[k] : high[k];
+                beyond[k] = forward ? high[k] : origin[k];
+                behind[k] = forward ? origin[k] : low[k];
+                if (speed[k] == 0 && (low[k] > origin[k] || origin[k] > high[k])) return false;
+                if (beyond[k] < behind[k]) return false;
+            }
+            for (int i = 0; i < D; ++i) {
+                if (speed[i] == 0 || from[i] <= to[i]) continue;
+                if (from[i] == INFINITY || to[i] == -INFINITY) return false;
+                for (int j = 0; j < D; ++j) {
+                    if (j == i || speed[j] == 0 || beyond[j] == INFINITY || behind[j] == -INFINITY) continue;
+                    const double enter = (from[i] - to[i]) / speed[i], leave = (beyond[j] - behind[j]) / speed[j];
+                    if (enter >= 0x1p-900 && enter <= 0x1p900) {
+                        if (enter * (1 + 0x1p-48) < leave && leave < INFINITY) continue;
+                        if (leave * (1 + 0x1p-48) < enter) return false;
+                    }
+                    ExactSum late;
+                    late.add(from[i], speed[j], 1.0, false);
+                    late.add(to[i], speed[j], 1.0, true);
+                    late.add(beyond[j], speed[i], 1.0, true);
+                    late.add(behind[j], speed[i], 1.0, false);
+                    if (late.sign() > 0) return false;
+                }
+            }
+            return true;
+        }
+        // The longest time to a box along an axis, where ways and paces are multiplied by powers of two.
+        CUDA_CALLABLE OUTLINED static double longest(const double* origin, const double* motion, const double* low,
+                                            const double* high, double way, double pace) {
+            double time = 0;
+            for (int k = 0; k < D; ++k) {
+                const bool forward = motion[k] > 0;
+                const double from = forward ? low[k] : origin[k], to = forward ? origin[k] : high[k];
+                if (motion[k] == 0 || !(from > to)) continue;
+                const double own = (from * way - to * way) / ((forward ? motion[k] : -motion[k]) * pace);
+                time = own > time ? own : time;
+            }
+            return time;
+        }
+        // The class of the time, and the time.
+        CUDA_CALLABLE static int first(const double* origin, const double* motion, const double* low,
+                                       const double* high, double& time) {
+            double enter = 0, leave = INFINITY;
+            bool inside = true;
+            for (int k = 0; k < D; ++k) {
+                const double ahead = low[k] - origin[k], behind = high[k] - origin[k], m = motion[k];
+                inside = inside && low[k] <= origin[k] && origin[k] <= high[k];
+                if (m == 0) {
+                    if (ahead > 0 || behind < 0) return kNever;
+                } else {
+                    const double in = (m > 0 ? ahead : behind) / m, out = (m > 0 ? behind : ahead) / m;
+                    enter = in > enter ? in : enter;
+                    leave = out < leave ? out : leave;
+                }
+            }
+            if (leave < 0) return kNever;
+            time = enter;
+            if (enter >= 0x1p-900 && enter <= 0x1p900) {
+                if (enter * (1 + 0x1p-48) < leave && leave < INFINITY) return 0;  // otherwise it may have overflowed
+                if (leave * (1 + 0x1p-48) < enter) return kNever;
+                return exactly(origin, motion, low, high) ? 0 : kNever;
+            }
+            if (enter == 0 && inside) return -1;
+            if (!exactly(origin, motion, low, high)) return kNever;
+            const bool is_late = enter > 1;
+            if (is_late) {  // or the way is longer than the largest double
+                time = 2 * longest(origin, motion, low, high, 0.5, 1.0);
+                if (time <= 0x1p900) return 0;
+            }
+            // Times up to 2^2099 and down to 2^-2098, by 2^1500 less or more. Below 2^-900, no way is longer than
+            // 2^124, and no coordinate 2^54 times that; above 2^900, none is shorter than 2^-174, beside which what
+            // vanishes of the coordinates is nothing.
+            const double way = is_late ? 0x1p-750 : 0x1p750;
+            time = longest(origin, motion, low, high, way, 1 / way);
+            return is_late ? 1 : -1;
+        }
+    };
+"""
+
+# What walks read. @EXACT@ is 1 where nodes hold the boxes themselves.
+_NODES = """
+    typedef @REAL@ Real;
+    struct Node {
+        Real low[3], high[3];
+        int child, follows;
+    };
+    struct Floats {
+        CUDA_CALLABLE static float next_to(float value, bool up) {
+            union { float value; int bits; } both;
+            both.value = value;
+            if (value == 0)
+                both.bits = up ? 1 : static_cast<int>(0x80000001u);
+            else
+                both.bits += (value > 0) == up ? 1 : -1;
+            return both.value;
+        }
+        // The nearest float that is not less, and the nearest that is not greater.
+        CUDA_CALLABLE static float above(double value) {
+            const float rounded = static_cast<float>(value);
+            return static_cast<double>(rounded) < value ? next_to(rounded, true) : rounded;
+        }
+        CUDA_CALLABLE static float below(double value) {
+            const float rounded = static_cast<float>(value);
+            return static_cast<double>(rounded) > value ? next_to(rounded, false) : rounded;
+        }
+    };
+    const auto load = [&](int number) {
+        Node node;
+#if @FLOATS@ && defined(__CUDA_ARCH__)
+        const float4* at = reinterpret_cast<const float4*>(nodes.data) + 2 * static_cast<long long>(number);
+        const float4 a = __ldg(at), b = __ldg(at + 1);
+        node.low[0] = a.x, node.low[1] = a.y, node.low[2] = a.z;
+        node.high[0] = a.w, node.high[1] = b.x, node.high[2] = b.y;
+        node.child = __float_as_int(b.z), node.follows = __float_as_int(b.w);
+#elif defined(__CUDA_ARCH__)
+        const double2* at = reinterpret_cast<const double2*>(nodes.data) + 4 * static_cast<long long>(number);
+        const double2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2), d = __ldg(at + 3);
+        node.low[0] = a.x, node.low[1] = a.y, node.low[2] = b.x;
+        node.high[0] = b.y, node.high[1] = c.x, node.high[2] = c.y;
+        node.child = static_cast<int>(d.x), node.follows = static_cast<int>(d.y);
+#else
+        const Real* at = reinterpret_cast<const Real*>(nodes.data) + 8 * static_cast<long long>(number);
+        for (int k = 0; k < 3; ++k) node.low[k] = at[k], node.high[k] = at[k + 3];
+#if @FLOATS@
+        const int* numbers = reinterpret_cast<const int*>(at);
+        node.child = numbers[6], node.follows = numbers[7];
+#else
+        node.child = static_cast<int>(at[6]), node.follows = static_cast<int>(at[7]);
+#endif
+#endif
+        return node;
+    };
+    const auto read_box = [&](int number, const Node& node, double* low, double* high) {
+        for (int k = 0; k < D; ++k) {
+            low[k] = @EXACT@ ? node.low[k % 3] : boxes.data[number - inner][k];
+            high[k] = @EXACT@ ? node.high[k % 3] : boxes.data[number - inner][D + k];
+        }
+    };
+    // A place among nodes. Ways are floats, so that they are short to compute with: those between doubles are computed
+    // in doubles, in units of the nodes, and rounded at the end, by 2^-24 of themselves.
+    struct Place {
+        Real after_low[A], before_high[A];  // what is before `after_low` is surely before the place
+        double half, shrink;
+
+        CUDA_CALLABLE OUTLINED void begin(const double* spot, double unit) {
+            half = unit < 1e-200 ? 1.0 : 0.5;  // so that no difference overflows
+            shrink = 1 / (unit * half);
+            for (int k = 0; k < A; ++k) {
+#if @FLOATS@
+                const double place = wp::clamp(spot[k], -1e300, 1e300);
+                after_low[k] = Floats::above(place), before_high[k] = Floats::below(place);
+#else
+                after_low[k] = before_high[k] = spot[k] * half;
+#endif
+            }
+        }
+    };
+    double spot_at[D];
+    for (int k = 0; k < D; ++k) spot_at[k] = spot[k];
+    Place place;
+    place.begin(spot_at, unit);
+    const double half = place.half, shrink = place.shrink;
+    const auto way = [&](Real from, Real to) {
+#if @FLOATS@
+        return from - to;
+#else
+        return static_cast<float>((from * half - to) * shrink);
+#endif
+    };
+"""
+
+# Times of nodes are in units in which the fastest axis moves by the unit of nodes, so that a way too long for floats
+# takes too long as well. Each is wrong by a share of less than 2^-21, or by the smallest floats; comparisons have room
+# for 2^-18. What decides is kept in memory, and away from the loop, which has registers for what it needs itself.
+_CAST = """
+    struct Ray {
+        double origin[D], motion[D];
+        double limit, length, fastest, unit;
+        int length_power;  // the length is that times this power of two
+        int best_kind, best_row;
+        double best_time, best_away;
+        float inverse[A], latest;
+        bool forward[A];
+
+        CUDA_CALLABLE OUTLINED void begin(const double* spot, const double* direction, double most, double node_unit,
+                                          Place& place) {
+            best_kind = Touch::kNever, best_row = -1;
+            best_time = 0, best_away = INFINITY;
+            limit = most;
+            unit = node_unit;
+            fastest = 0;
+            for (int k = 0; k < D; ++k) {
+                origin[k] = spot[k];
+                motion[k] = direction[k];
+                fastest = wp::max(fastest, wp::abs(motion[k]));
+            }
+            // The length, scaled where its square is not safe: is_safe_length of the CPU.
+            length_power = 0;
+            length = 0;
+            for (int k = 0; k < D; ++k) length = k == 0 ? motion[k] * motion[k] : length + motion[k] * motion[k];
+            length = sqrt(length);
+            if (fastest > 0 && !(length >= 0x1p-440 && length <= 0x1p440)) {
+                length_power = length < 1 ? -600 : 600;
+                const double scale = Numbers::power_of_two(-length_power);
+                length = 0;
+                for (int k = 0; k < D; ++k) {
+                    const double part = motion[k] * scale;
+                    length = k == 0 ? part * part : length + part * part;
+                }
+                length = sqrt(length);
+            }
+            double squared = 0;  // of the length, by the fastest axis
+            for (int k = 0; k < D; ++k) {
+                const double pace = fastest > 0 ? motion[k] / fastest : 0.0;
+                squared += pace * pace;
+            }
+            for (int k = 0; k < A; ++k) {
+                forward[k] = motion[k] >= 0;
+                inverse[k] = INFINITY;
+                if (motion[k] == 0) continue;
+                const double inverted = 1 / (motion[k] / fastest);
+                inverse[k] = static_cast<float>(inverted);
+                if (wp::abs(inverted) <= 1e30) continue;
+                // So slow that it arrives, if at all, beyond what floats can tell: this axis leaves nothing out.
+                forward[k] = true;
+                inverse[k] = 1;
+                place.after_low[k] = INFINITY;
+                place.before_high[k] = -INFINITY;
+            }
+            latest = INFINITY;
+            if (limit < INFINITY && fastest > 0) {
+                int power = -4000, unit_power;
+                const double fraction = limit > 0 ? Numbers::fraction_of(limit, power) : 1.0;
+                const double unit_fraction = Numbers::fraction_of(unit, unit_power) * sqrt(squared);
+                latest = Numbers::loosely_above(fraction / unit_fraction, power - unit_power);
+            }
+        }
+        // Whether the ray is long enough to touch at a time, and how far away that is.
+        CUDA_CALLABLE bool is_within(int kind, double time, double& away) const {
+            away = time * length;
+            if (time == 0 || (kind == 0 && length_power == 0)) return away <= limit;
+            int one, other;
+            double product = Numbers::fraction_of(time, one) * Numbers::fraction_of(length, other);
+            int power = one + other + length_power + 1500 * kind;
+            if (product >= 2) product /= 2, ++power;
+            away = Numbers::scaled(product, power);
+            if (limit == INFINITY || limit == 0) return limit > 0;
+            const double most = Numbers::fraction_of(limit, other);
+            return power < other || (power == other && product <= most);
+        }
+        // Takes a box that is touched before all others so far, and returns whether it is.
+        CUDA_CALLABLE OUTLINED bool takes(const double* low, const double* high, int row) {
+            double time, away;
+            const int kind = Touch::first(origin, motion, low, high, time);
+            if (kind == Touch::kNever || kind > best_kind) return false;
+            if (kind == best_kind && (time > best_time || (time == best_time && row > best_row))) return false;
+            if (!is_within(kind, time, away)) return false;
+            best_kind = kind, best_time = time, best_away = away, best_row = row;
+            float when = 1e-36f;
+            if (time > 0) {
+                int one, other, unit_power;
+                const double product = Numbers::fraction_of(time, one) * Numbers::fraction_of(fastest, other);
+                const double fraction = product / Numbers::fraction_of(unit, unit_power);
+                when = Numbers::loosely_above(fraction, one + other + 1500 * kind - unit_power);
+            }
+            latest = wp::min(latest, when);
+            return true;
+        }
+    };
+    double direction_at[D];
+    for (int k = 0; k < D; ++k) direction_at[k] = direction[k];
+    Ray ray;
+    ray.begin(spot_at, direction_at, limit, unit, place);
+    Real after_low[A], before_high[A];
+    float inverse[A], latest = ray.latest;
+    bool forward[A];
+    for (int k = 0; k < A; ++k) {
+        after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
+        inverse[k] = ray.inverse[k], forward[k] = ray.forward[k];
+    }
+    // When a node is reached, or -1. NaN, of infinities on both sides, limits nothing.
+    const auto reached = [&](const Node& node) {
+        float enter = 0, leave = INFINITY;
+        for (int k = 0; k < A; ++k) {
+            const float to_low = way(node.low[k], after_low[k]) * inverse[k];
+            const float to_high = way(node.high[k], before_high[k]) * inverse[k];
+            enter = wp::max(enter, forward[k] ? to_low : to_high);
+            leave = wp::min(leave, forward[k] ? to_high : to_low);
+        }
+        return enter <= leave * 1.000004f + 1e-36f && enter <= latest ? enter : -1.0f;
+    };
+    bool is_done = false;
+    const auto look_at = [&](int number, const Node& node) {
+        if (node.child == ignored) return;
+        double low[D], high[D];
+        read_box(number, node, low, high);
+        if (!ray.takes(low, high, node.child)) return;
+        latest = ray.latest;
+        is_done = hits.data != nullptr;
+    };
+    int stack[@STACK@];
+    int depth = 0, number = root;
+    Node node = load(number);
+    bool is_walking = reached(node) >= 0;
+    while (is_walking) {
+        if (number >= inner) {
+            look_at(number, node);
+        } else if (depth < @STACK@) {
+            const int left = node.child;
+            const Node a = load(left);
+            const int right = a.follows;
+            const Node b = load(right);
+            const float to_a = reached(a), to_b = reached(b);
+            if (to_a >= 0 || to_b >= 0) {
+                const bool is_left = to_b < 0 || (to_a >= 0 && to_a <= to_b);
+                if (to_a >= 0 && to_b >= 0) stack[depth++] = is_left ? right : left;
+                number = is_left ? left : right;
+                node = is_left ? a : b;
+                continue;
+            }
+        } else {
+            for (int at = node.child; at != node.follows && !is_done;) {
+                const Node one = load(at);
+                const bool is_reached = reached(one) >= 0;
+                if (is_reached && at >= inner) look_at(at, one);
+                at = is_reached && at < inner ? one.child : one.follows;
+            }
+        }
+        is_walking = false;
+        while (depth > 0 && !is_walking && !is_done) {
+            number = stack[--depth];
+            node = load(number);
+            is_walking = reached(node) >= 0;
+        }
+    }
+    if (hits.data) {
+        hits.data[query] = ray.best_row >= 0;
+    } else {
+        rows.data[query] = ray.best_row;
+        distances.data[query] = ray.best_away;
+    }
+"""
+
+# Squares of distances of nodes are in the square of the unit of nodes. Each is too large by a share of 2^-19 at most;
+# comparisons have room for more.
+_NEAREST = """
+    constexpr double kSmaller = 0x1p-600, kLarger = 0x1p600;
+    struct Found {
+        int kind, row;
+        double squared;
+        CUDA_CALLABLE bool before(const Found& other) const {
+            if (kind != other.kind) return kind < other.kind;
+            return squared < other.squared || (squared == other.squared && row < other.row);
+        }
+    };
+    // The nearest rows so far, kept where they are returned: squares, and the class in the highest bits of the row.
+    struct Nearest {
+        double point[D];
+        double limit, unit;
+        int wanted, count;
+        Found last;  // of those kept, once there are as many as wanted
+        float farthest;
+        int* rows;
+        double* squares;
+
+        CUDA_CALLABLE Found at(int place) const {
+            const unsigned bits = static_cast<unsigned>(rows[place]);
+            return {static_cast<int>(bits >> 30) - 1, static_cast<int>(bits & 0x3fffffffu), squares[place]};
+        }
+        CUDA_CALLABLE static double gap(double before, double behind) {
+            const double most = before > behind ? before : behind;
+            return most > 0 ? most : 0.0;
+        }
+        // The square of the distance of a box, as squared_distance of the CPU.
+        CUDA_CALLABLE Found to(const double* low, const double* high, int row) const {
+            Found own{0, row, 0.0};
+            bool holds = true;
+            for (int k = 0; k < D; ++k) {
+                const double way = gap(low[k] - point[k], point[k] - high[k]);
+                holds = holds && way == 0;
+                own.squared = k == 0 ? way * way : own.squared + way * way;
+            }
+            if (own.squared < 0x1p-900) {
+                own.kind = -1;
+                own.squared = 0;
+                for (int k = 0; k < D && !holds; ++k) {
+                    const double way = gap(low[k] - point[k], point[k] - high[k]) * kLarger;
+                    own.squared = k == 0 ? way * way : own.squared + way * way;
+                }
+            } else if (!(own.squared <= 0x1p900)) {
+                own.kind = 1;
+                for (int k = 0; k < D; ++k) {
+                    const double spot = point[k] * kSmaller;
+                    const double way = gap(low[k] * kSmaller - spot, spot - high[k] * kSmaller);
+                    own.squared = k == 0 ? way * way : own.squared + way * way;
+                }
+            }
+            return own;
+        }
+        CUDA_CALLABLE OUTLINED void begin(const double* spot, double most, double node_unit) {
+            for (int k = 0; k < D; ++k) point[k] = spot[k];
+            limit = most;
+            unit = node_unit;
+            count = 0;
+            farthest = INFINITY;
+            if (limit < INFINITY) {
+                int power = -4000, unit_power;
+                const double fraction = limit > 0 ? Numbers::fraction_of(limit, power) : 1.0;
+                const double ratio = fraction / Numbers::fraction_of(unit, unit_power);
+                farthest = Numbers::loosely_above(ratio * ratio, 2 * (power - unit_power));
+            }
+        }
+        CUDA_CALLABLE OUTLINED void consider(const double* low, const double* high, int row) {
+            const Found own = to(low, high, row);
+            if (count == wanted && !own.before(last)) return;
+            if (Ball::is_at_infinity(low, high)) return;
+            if (limit < INFINITY && !Ball::meets(point, limit, low, high)) return;
+            int place = count < wanted ? count++ : wanted - 1;
+            for (; place > 0 && own.before(at(place - 1)); --place) {
+                rows[place] = rows[place - 1];
+                squares[place] = squares[place - 1];
+            }
+            rows[place] = static_cast<int>(static_cast<unsigned>(row) | static_cast<unsigned>(own.kind + 1) << 30);
+            squares[place] = own.squared;
+            if (count < wanted) return;
+            last = at(wanted - 1);
+            float most = 1e-36f;
+            if (last.squared > 0) {
+                int power, unit_power;
+                const double fraction = Numbers::fraction_of(last.squared, power);
+                const double unit_fraction = Numbers::fraction_of(unit, unit_power);
+                most = Numbers::loosely_above(fraction / (unit_fraction * unit_fraction),
+                                            power + 1200 * last.kind - 2 * unit_power);
+            }
+            farthest = wp::min(farthest, most);
+        }
+        CUDA_CALLABLE OUTLINED void finish() {
+            for (int place = 0; place < wanted; ++place) {
+                const Found one = place < count ? at(place) : Found{0, -1, INFINITY};
+                const double root = sqrt(one.squared);
+                rows[place] = one.row;
+                squares[place] = one.kind == 0 ? root : root * (one.kind < 0 ? kSmaller : kLarger);
+            }
+        }
+    };
+    Nearest nearest;
+    nearest.wanted = wanted;
+    nearest.rows = rows.data + static_cast<long long>(query) * wanted;
+    nearest.squares = distances.data + static_cast<long long>(query) * wanted;
+    nearest.begin(spot_at, limit, unit);
+    Real after_low[A], before_high[A];
+    float farthest = nearest.farthest;
+    for (int k = 0; k < A; ++k) after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
+    const auto away = [&](const Node& node) {
+        float sum = 0;
+        for (int k = 0; k < A; ++k) {
+            const float gap = wp::max(way(node.low[k], after_low[k]), -way(node.high[k], before_high[k]));
+            sum += wp::max(gap, 0.0f) * wp::max(gap, 0.0f);
+        }
+        return sum;
+    };
+    const auto look_at = [&](int number, const Node& node) {
+        if (node.child == ignored) return;
+        double low[D], high[D];
+        read_box(number, node, low, high);
+        nearest.consider(low, high, node.child);
+        farthest = nearest.farthest;
+    };
+    int stack[@STACK@];
+    int depth = 0, number = root;
+    Node node = load(number);
+    bool is_walking = away(node) <= farthest;
+    while (is_walking) {
+        if (number >= inner) {
+            look_at(number, node);
+        } else if (depth < @STACK@) {
+            const int left = node.child;
+            const Node a = load(left);
+            const int right = a.follows;
+            const Node b = load(right);
+            const float to_a = away(a), to_b = away(b);
+            const bool is_near = to_a <= farthest, is_other_near = to_b <= farthest;
+            if (is_near || is_other_near) {
+                const bool is_left = !is_other_near || (is_near && to_a <= to_b);
+                if (is_near && is_other_near) stack[depth++] = is_left ? right : left;
+                number = is_left ? left : right;
+                node = is_left ? a : b;
+                continue;
+            }
+        } else {
+            for (int at = node.child; at != node.follows;) {
+                const Node one = load(at);
+                const bool is_near = away(one) <= farthest;
+                if (is_near && at >= inner) look_at(at, one);
+                at = is_near && at < inner ? one.child : one.follows;
+            }
+        }
+        is_walking = false;
+        while (depth > 0 && !is_walking) {
+            number = stack[--depth];
+            node = load(number);
+            is_walking = away(node) <= farthest;
+        }
+    }
+    nearest.finish();
+"""
+
+#: Nodes that a walk keeps on the way down, one for each level. Where there are more levels, up to 157, it walks what is
+#: below in the order of the leaves, for which it keeps nothing.
+STACK = 64
+
+
+def _text(dim: int, kind: Any, *parts: str) -> str:
+    text = f"    constexpr int D = {dim}, A = {axes_of(dim)};\n" + "".join(parts)
+    values = {
+        "@EXACT@": int(tree_kernels(dim, kind).nodes_are_exact),
+        "@FLOATS@": int(kind is wp.float32),
+        "@REAL@": "float" if kind is wp.float32 else "double",
+        "@STACK@": STACK,
+    }
+    for name, value in values.items():
+        text = text.replace(name, str(value))
+    return text
+
+
+_FLOAT_ABOVE = """
+    float rounded = static_cast<float>(value);
+    if (static_cast<double>(rounded) < value) {
+        union { float value; wp::int32 bits; } both;
+        both.value = rounded;
+        both.bits = rounded == 0 ? 1 : both.bits + (rounded > 0 ? 1 : -1);
+        rounded = both.value;
+    }
+    return rounded;
+"""
+
+_IS_IN_BALL = (
+    "    constexpr wp::int32 D = 4;\n"
+    + _NUMBERS
+    + _BALL
+    + """
+    double at[D], from[D], to[D];
+    for (int k = 0; k < D; ++k) at[k] = center[k], from[k] = low[k], to[k] = high[k];
+    return Ball::meets(at, radius, from, to);
+"""
+)
+
+
+@wp.func_native(_FLOAT_ABOVE)
+def float_above(value: wp.float64) -> wp.float32:
+    """Return the least float that is not less than a double."""
+
+
+@wp.func
+def float_below(value: wp.float64) -> wp.float32:
+    """Return the largest float that is not greater than a double."""
+    return -float_above(-value)
+
+
+@wp.func_native(_IS_IN_BALL)
+def is_in_ball(center: wp.vec4d, radius: wp.float64, low: wp.vec4d, high: wp.vec4d) -> bool:
+    """Return whether a box is at most a radius from a center; axes that are not there are 0."""
+
+
+# Threads of a block, and blocks that registers must be enough for. Without, walks take 116 registers for what they do
+# rarely; with more, they would keep more in memory. Chosen by what the compiler says; not measured on a card yet.
+_BOUNDS = (256, 3)
+
+# What queries share ---------------------------------------------------------------------------------------------------
+
+
+@wp.struct
+class Batches:
+    """Which rows each query looks at: those at some places of the order of the tree, which are a subtree.
+
+    `by` is ALL_ROWS, BY_SCENE with rows of scenes of `scene_size` one after the other, numbered from `first_key` on, or
+    BY_KEY with sorted `keys` of rows. The key of a query is its scene, where queries come as scenes of `query_size`,
+    that in `query_keys`, or `query_key`.
+    """
+
+    by: wp.int32
+    scene_size: wp.int32
+    first_key: wp.int64
+    keys: wp.array(dtype=wp.int64)
+    codes: wp.array(dtype=wp.int64)
+    query_size: wp.int32
+    query_keys: wp.array(dtype=wp.int64)
+    query_key: wp.int64
+
+
+@wp.struct
+class Scalars:
+    """One number for each query, of floats or doubles, or one for all."""
+
+    floats: wp.array(dtype=wp.float32)
+    doubles: wp.array(dtype=wp.float64)
+    one: wp.float64
+
+
+@wp.struct
+class Vectors:
+    """One vector for each query, of floats or doubles; with a step of 0, one for all."""
+
+    floats: wp.array2d(dtype=wp.float32)
+    doubles: wp.array2d(dtype=wp.float64)
+    step: wp.int32
+
+
+@wp.struct
+class Ignored:
+    """The row that each query does not find, or one for all."""
+
+    rows: wp.array(dtype=wp.int64)
+    one: wp.int64
+
+
+@wp.func
+def number_of(numbers: Scalars, query: int) -> wp.float64:
+    if numbers.doubles:
+        return numbers.doubles[query]
+    if numbers.floats:
+        return wp.float64(numbers.floats[query])
+    return numbers.one
+
+
+@wp.func
+def part_of(vectors: Vectors, query: int, axis: int) -> wp.float64:
+    if vectors.doubles:
+        return vectors.doubles[query * vectors.step, axis]
+    return wp.float64(vectors.floats[query * vectors.step, axis])
+
+
+@wp.func
+def ignored_by(ignored: Ignored, query: int) -> int:
+    row = ignored.one
+    if ignored.rows:
+        row = ignored.rows[query]
+    return int(wp.clamp(row, wp.int64(-1), wp.int64(0x7FFFFFFF)))
+
+
+@wp.func
+def places_of(batches: Batches, count: int, query: int) -> wp.vec2i:
+    """Return the first place of a query, and that behind its last."""
+    if batches.by == ALL_ROWS:
+        return wp.vec2i(0, count)
+    key = batches.query_key
+    if batches.query_size > 0:
+        key = wp.int64(query // batches.query_size)
+    elif batches.query_keys:
+        key = batches.query_keys[query]
+    if batches.by == BY_SCENE:
+        scene = key - batches.first_key
+        if scene < wp.int64(0) or scene >= wp.int64(count // batches.scene_size):
+            return wp.vec2i(0, 0)
+        begin = int(scene) * batches.scene_size
+        return wp.vec2i(begin, begin + batches.scene_size)
+    least = wp.int64(-0x7FFFFFFFFFFFFFFF)
+    most = wp.int64(0x7FFFFFFFFFFFFFFF)
+    low = lower_place(batches.keys, batches.codes, 1, key, least, count)
+    return wp.vec2i(low, lower_place(batches.keys, batches.codes, 1, key, most, count))
+
+
+@wp.func
+def root_of(levels: wp.array(dtype=wp.uint8), begin: int, end: int, count: int) -> int:
+    """Return the node of the subtree whose leaves are all those from a place up to another."""
+    if end - begin == count:
+        return 0
+    if end - begin == 1:
+        return count - 1 + begin
+    if begin == 0 or (end < count and levels[end - 1] < levels[begin - 1]):
+        return end - 1
+    return begin
+
+
+@lru_cache(maxsize=None)
+def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
+    """Return the kernels for an index of boxes of a dimension and a type, float32 or float64."""
+    module = kernel_module("index", dim, kind)
+    axes = axes_of(dim)
+    trees = tree_kernels(dim, kind)
+    exact_type, nodes_are_exact = trees.exact_type, trees.nodes_are_exact
+    node_type, node_at, take = trees.access.type, trees.access.at, trees.access.take
+    point_type = wp.types.vector(length=dim, dtype=wp.float64)
+
+    def nearest_of(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        inner: int,
+        root: int,
+        unit: wp.float64,
+        spot: point_type,
+        limit: wp.float64,
+        ignored: int,
+        wanted: int,
+        query: int,
+        rows: wp.array(dtype=wp.int32),
+        distances: wp.array(dtype=wp.float64),
+    ):
+        """Write the rows nearest to a point."""
+
+    def cast_of(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        inner: int,
+        root: int,
+        unit: wp.float64,
+        spot: point_type,
+        direction: point_type,
+        limit: wp.float64,
+        ignored: int,
+        query: int,
+        rows: wp.array(dtype=wp.int32),
+        distances: wp.array(dtype=wp.float64),
+        hits: wp.array(dtype=wp.bool),
+    ):
+        """Write the first row on a ray and its distance, or, if there are `hits`, whether there is one."""
+
+    # Native functions are known by their names.
+    for function in (nearest_of, cast_of):
+        function.__qualname__ = f"{function.__name__}_{dim}d_{kind.__name__}"
+    nearest_of = wp.func_native(_text(dim, kind, _NUMBERS, _BALL, _NODES, _NEAREST))(nearest_of)
+    cast_of = wp.func_native(_text(dim, kind, _NUMBERS, _TOUCH, _NODES, _CAST))(cast_of)
+
+    @wp.func
+    def unit_of(samples: wp.array(dtype=wp.float64), sample_count: int) -> wp.float64:
+        """Return the unit of ways between doubles: half the size of where most boxes are, along the longest axis."""
+        unit = wp.float64(1.0)
+        if wp.static(kind is wp.float64):
+            unit = wp.float64(1e-300)
+            for axis in range(wp.static(axes)):
+                low = samples[axis * sample_count + sample_count // 16]
+                high = samples[axis * sample_count + sample_count - 1 - sample_count // 16]
+                unit = wp.max(unit, wp.float64(0.5) * high - wp.float64(0.5) * low)
+        return unit
+
+    @wp.kernel(module=module, enable_backward=False)
+    def take_boxes(
+        lower: wp.array2d(dtype=kind),
+        upper: wp.array2d(dtype=kind),
+        own_lower: wp.array2d(dtype=kind),
+        own_upper: wp.array2d(dtype=kind),
+        state: wp.array(dtype=wp.int64),
+    ):
+        """Look for boxes that are none, and copy all where there is memory for that."""
+        row = wp.tid()
+        is_box = bool(True)
+        for axis in range(wp.static(dim)):
+            low = lower[row, axis]
+            high = upper[row, axis]
+            is_box = is_box and low <= high
+            if own_lower:
+                own_lower[row, axis] = low
+                own_upper[row, axis] = high
+        if not is_box:
+            wp.atomic_max(state, 0, wp.int64(0x80000000) - wp.int64(row))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def growth_of_nodes(
+        nodes: wp.array(dtype=node_type),
+        inner: int,
+        sample_count: int,
+        is_first: int,
+        sizes: wp.array(dtype=wp.float64),
+        state: wp.array(dtype=wp.int64),
+    ):
+        """Add up by how many octaves a sample of nodes has grown since they were smallest, or note their sizes."""
+        sample = wp.tid()
+        node = node_at(nodes, int(wp.int64(sample) * wp.int64(inner) / wp.int64(sample_count)))
+        size = wp.float64(0.0)
+        for axis in range(wp.static(axes)):
+            size += wp.float64(0.5) * wp.float64(node[axis + 3]) - wp.float64(0.5) * wp.float64(node[axis])
+        size = wp.clamp(size, wp.float64(1e-300), wp.float64(1e300))
+        if is_first != 0:
+            sizes[sample] = size
+            return
+        was = sizes[sample]
+        grown = wp.clamp(wp.log2(size) - wp.log2(was), wp.float64(0.0), _MOST_GROWTH)
+        sizes[sample] = wp.min(size, was)
+        wp.atomic_add(state, 1, wp.int64(grown * _OCTAVE))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def ask_boxes(
+        lower: Vectors,
+        upper: Vectors,
+        radii: Scalars,
+        is_ball: int,
+        batches: Batches,
+        leaf_count: int,
+        asked: wp.array(dtype=exact_type),
+        begins: wp.array(dtype=wp.int32),
+        ends: wp.array(dtype=wp.int32),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Take boxes, points or balls as boxes of the type of the index, and find the places that they look at.
+
+        Doubles beside floats are rounded inwards: a float is not less than a double if, and only if, it is not less
+        than the next float. Such a box may have lower > upper, and overlap what lies around it all the same.
+        """
+        query = wp.tid()
+        is_valid = bool(True)
+        radius = wp.float64(0.0)
+        if is_ball != 0:
+            radius = number_of(radii, query)
+            is_valid = radius >= wp.float64(0.0) and radius < _NEVER
+        box = exact_type()
+        for axis in range(wp.static(dim)):
+            low = part_of(lower, query, axis)
+            high = part_of(upper, query, axis)
+            is_valid = is_valid and low <= high
+            if is_ball != 0:
+                is_valid = is_valid and wp.isfinite(low)
+                low -= radius
+                high += radius
+                low -= wp.abs(low) * wp.float64(wp.static(2.0**-52))
+                high += wp.abs(high) * wp.float64(wp.static(2.0**-52))
+            if wp.static(kind is wp.float32):
+                box[axis] = float_above(low)
+                box[axis + wp.static(dim)] = float_below(high)
+            else:
+                box[axis] = low
+                box[axis + wp.static(dim)] = high
+        places = places_of(batches, leaf_count, query)
+        if not is_valid:
+            wp.atomic_max(counters, 2, wp.int64(0x80000000) - wp.int64(query))
+            places = wp.vec2i(0, 0)
+        asked[query] = box
+        begins[query] = places[0]
+        ends[query] = places[1]
+
+    @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
+    def find_rows(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        levels: wp.array(dtype=wp.uint8),
+        leaf_count: int,
+        asked: wp.array(dtype=exact_type),
+        centers: Vectors,
+        radii: Scalars,
+        is_ball: int,
+        ignored: Ignored,
+        queries: wp.array(dtype=wp.int32),
+        begins: wp.array(dtype=wp.int32),
+        ends: wp.array(dtype=wp.int32),
+        item_count: wp.int64,
+        item_counter: int,
+        piece_count: int,
+        thread_count: wp.int64,
+        budget: int,
+        left_counter: int,
+        left_queries: wp.array(dtype=wp.int32),
+        left_begins: wp.array(dtype=wp.int32),
+        left_ends: wp.array(dtype=wp.int32),
+        most_left: wp.int64,
+        shift: int,
+        capacity: wp.int64,
+        found: wp.array(dtype=wp.int64),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Find the rows of queries, each in a walk of its own that gives up after some nodes and leaves the rest.
+
+        Items are queries, or what earlier walks have left of some, and are divided into pieces.
+        """
+        inner = leaf_count - 1
+        items = item_count
+        if item_counter > 0:
+            items = wp.min(items, counters[item_counter])
+        task = wp.int64(wp.tid())
+        while task < items * wp.int64(piece_count):
+            item = int(task / wp.int64(piece_count))
+            piece = task - wp.int64(item) * wp.int64(piece_count)
+            query = item
+            if queries:
+                query = queries[item]
+            begin = begins[item]
+            length = wp.int64(ends[item] - begin)
+            at = begin + int(length * piece / wp.int64(piece_count))
+            end = begin + int(length * (piece + wp.int64(1)) / wp.int64(piece_count))
+            number = int(0)
+            if at < end:
+                if not queries:
+                    number = root_of(levels, at, end, leaf_count)
+                elif at > 0:
+                    before = node_at(nodes, inner + at - 1)
+                    number = take(before[7])
+            box = asked[query]
+            own = node_type()
+            for axis in range(wp.static(axes)):
+                own[axis] = box[axis]
+                own[axis + 3] = box[axis + wp.static(dim)]
+            missed = ignored_by(ignored, query)
+            steps = budget
+            while at < end:
+                if steps == 0:
+                    place = wp.atomic_add(counters, left_counter, wp.int64(1))
+                    if place < most_left:
+                        left_queries[place] = query
+                        left_begins[place] = at
+                        left_ends[place] = end
+                        break
+                steps -= 1
+                node = node_at(nodes, number)
+                is_hit = bool(True)
+                for axis in range(wp.static(axes)):
+                    is_hit = is_hit and own[axis] <= node[axis + 3] and node[axis] <= own[axis + 3]
+                if is_hit:
+                    if number < inner:
+                        number = take(node[6])
+                        continue
+                    row = take(node[6])
+                    is_hit = row != missed
+                    that = exact_type()
+                    if wp.static(nodes_are_exact):
+                        for axis in range(wp.static(axes)):
+                            that[axis] = kind(node[axis])
+                            that[axis + wp.static(dim)] = kind(node[axis + 3])
+                    else:
+                        that = boxes[at]
+                        for axis in range(wp.static(dim)):
+                            is_hit = is_hit and box[axis] <= that[axis + wp.static(dim)]
+                            is_hit = is_hit and that[axis] <= box[axis + wp.static(dim)]
+                    if is_hit and is_ball != 0:
+                        center = wp.vec4d()
+                        low = wp.vec4d()
+                        high = wp.vec4d()
+                        for axis in range(wp.static(dim)):
+                            center[axis] = part_of(centers, query, axis)
+                            low[axis] = wp.float64(that[axis])
+                            high[axis] = wp.float64(that[axis + wp.static(dim)])
+                        is_hit = is_in_ball(center, number_of(radii, query), low, high)
+                    if is_hit:
+                        place = append(counters)
+                        if place < capacity:
+                            found[place] = (wp.int64(query) << wp.int64(shift)) | wp.int64(row)
+                number = take(node[7])
+                at = number
+                if number >= inner:
+                    at = number - inner
+            task += thread_count
+
+    @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
+    def nearest_rows(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        levels: wp.array(dtype=wp.uint8),
+        leaf_count: int,
+        samples: wp.array(dtype=wp.float64),
+        sample_count: int,
+        points: Vectors,
+        limits: Scalars,
+        batches: Batches,
+        ignored: Ignored,
+        wanted: int,
+        state: wp.array(dtype=wp.int64),
+        rows: wp.array(dtype=wp.int32),
+        distances: wp.array(dtype=wp.float64),
+    ):
+        query = wp.tid()
+        limit = number_of(limits, query)
+        is_valid = limit >= wp.float64(0.0) and state[0] == wp.int64(0)
+        point = point_type()
+        for axis in range(wp.static(dim)):
+            point[axis] = part_of(points, query, axis)
+            is_valid = is_valid and wp.isfinite(point[axis])
+        places = places_of(batches, leaf_count, query)
+        if is_valid and places[0] < places[1]:
+            root = root_of(levels, places[0], places[1], leaf_count)
+            unit = unit_of(samples, sample_count)
+            missed = ignored_by(ignored, query)
+            nearest_of(nodes, boxes, leaf_count - 1, root, unit, point, limit, missed, wanted, query, rows, distances)
+            return
+        row = int(-1)
+        distance = _NEVER
+        if not is_valid:
+            row = _INVALID
+            distance = wp.float64(wp.nan)
+        for k in range(wanted):
+            rows[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = row
+            distances[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = distance
+
+    @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
+    def cast_rays(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        levels: wp.array(dtype=wp.uint8),
+        leaf_count: int,
+        samples: wp.array(dtype=wp.float64),
+        sample_count: int,
+        origins: Vectors,
+        directions: Vectors,
+        limits: Scalars,
+        batches: Batches,
+        ignored: Ignored,
+        state: wp.array(dtype=wp.int64),
+        rows: wp.array(dtype=wp.int32),
+        distances: wp.array(dtype=wp.float64),
+        hits: wp.array(dtype=wp.bool),
+    ):
+        """Find the first row on each ray, or, with `hits`, whether there is one."""
+        query = wp.tid()
+        limit = number_of(limits, query)
+        is_valid = limit >= wp.float64(0.0)
+        origin = point_type()
+        direction = point_type()
+        for axis in range(wp.static(dim)):
+            origin[axis] = part_of(origins, query, axis)
+            direction[axis] = part_of(directions, query, axis)
+            is_valid = is_valid and wp.isfinite(origin[axis]) and wp.isfinite(direction[axis])
+        if hits and not is_valid:
+            wp.atomic_max(state, 2, wp.int64(0x80000000) - wp.int64(query))
+        is_valid = is_valid and state[0] == wp.int64(0)
+        places = places_of(batches, leaf_count, query)
+        if is_valid and places[0] < places[1]:
+            root = root_of(levels, places[0], places[1], leaf_count)
+            unit = unit_of(samples, sample_count)
+            missed = ignored_by(ignored, query)
+            cast_of(
+                nodes,
+                boxes,
+                leaf_count - 1,
+                root,
+                unit,
+                origin,
+                direction,
+                limit,
+                missed,
+                query,
+                rows,
+                distances,
+                hits,
+            )
+            return
+        if hits:
+            hits[query] = False
+            return
+        rows[query] = -1
+        distances[query] = _NEVER
+        if not is_valid:
+            rows[query] = _INVALID
+            distances[query] = wp.float64(wp.nan)
+
+    return SimpleNamespace(
+        take=take_boxes,
+        growth=growth_of_nodes,
+        ask=ask_boxes,
+        find=find_rows,
+        nearest=nearest_rows,
+        cast=cast_rays,
+        module=module,
+    )
+
+
+@lru_cache(maxsize=None)
+def result_kernels() -> SimpleNamespace:
+    """Return the kernels that turn sorted keys, of a query and a row each, to lists of rows."""
+    module = wp.get_module("broadphase.gpu.results")
+    module.options.update({"enable_backward": False})
+
+    @wp.kernel(module=module, enable_backward=False)
+    def rows_of_keys(
+        keys: wp.array(dtype=wp.int64), shift: int, counters: wp.array(dtype=wp.int64), rows: wp.array(dtype=wp.int32)
+    ):
+        """Write the rows of keys; -1 behind the last."""
+        place = wp.tid()
+        rows[place] = -1
+        if wp.int64(place) < counters[0]:
+            rows[place] = int(keys[place] & ((wp.int64(1) << wp.int64(shift)) - wp.int64(1)))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def offsets_of_keys(
+        keys: wp.array(dtype=wp.int64),
+        shift: int,
+        capacity: wp.int64,
+        counters: wp.array(dtype=wp.int64),
+        offsets: wp.array(dtype=wp.int64),
+    ):
+        """Write where the rows of each query begin, and where the last ones end."""
+        query = wp.tid()
+        key = wp.int64(query) << wp.int64(shift)
+        low = wp.int64(0)
+        high = wp.min(counters[0], capacity)
+        while low < high:
+            middle = low + (high - low) / wp.int64(2)
+            if keys[middle] < key:
+                low = middle + wp.int64(1)
+            else:
+                high = middle
+        offsets[query] = low
+
+    return SimpleNamespace(rows=rows_of_keys, offsets=offsets_of_keys, module=module)
