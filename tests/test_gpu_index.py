@@ -130,6 +130,23 @@ def test_gpu_rays_reach_boxes_beyond_all_floats_of_nodes(turned):
     assert index.raycast(origins, ways, most).rows.tolist() == [64, -1, 64]
 
 
+@pytest.mark.parametrize("power", [60, 90, 97, 100, 110, 300, 1000])
+def test_gpu_rays_that_hardly_move_along_an_axis_meet_minute_boxes(power):
+    # In units of the large boxes, floats have the way to the minute ones along one axis, but not along the other.
+    rng = np.random.default_rng(17)
+    for dimension in (2, 3, 4):
+        minute = lattice(rng, 60, dimension, "float64", 3)
+        minute[:, :, 1] = minute[:, :1, 1] * 2.0**-53
+        boxes = np.concatenate([minute, lattice(rng, 90, dimension, "float64", 9) * 2.0**power])
+        index, core = on_cpu(boxes), of_index(bp.BVH(boxes))
+        origins, ways = np.zeros((2, 200, dimension))
+        origins[:, 0] = rng.choice([-1, 1], 200) * 2.0**15
+        ways[:, 0] = np.sign(-origins[:, 0]) * 2.0**35
+        ways[:, 1] = rng.integers(-4, 5, 200) * 2.0**-33
+        check(index, {"raycast": (origins, ways), "raycast_any": (origins, ways, 2.0**15)}, core, f"d={dimension}")
+        check(index, {"nearest": (origins, 3), "query_ball": (origins, 2.0**15)}, core, f"d={dimension}")
+
+
 def test_gpu_boxes_and_queries_of_two_dtypes_are_compared_exactly():
     rng = np.random.default_rng(2)
     for dimension in DIMENSIONS:

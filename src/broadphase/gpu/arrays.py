@@ -360,6 +360,13 @@ class Place(NamedTuple):
         """Whether the stream records a CUDA graph."""
         return self.stream is not None and bool(self.stream.is_capturing)
 
+    def current(self) -> AbstractContextManager[Any]:
+        """Make the caller's stream that of Warp for a ``with`` block."""
+        if self.stream is None:
+            return nullcontext()
+        scope: AbstractContextManager[Any] = warp().ScopedStream(self.stream, sync_enter=False)
+        return scope
+
     @contextmanager
     def running(self) -> Iterator[Scratch]:
         """Make the caller's stream current, and give the working memory of its calls.
@@ -372,13 +379,12 @@ class Place(NamedTuple):
             with scratch.lock:
                 yield scratch
             return
-        wp = warp()
         if self.is_capturing:
-            with wp.ScopedStream(self.stream, sync_enter=False), self._known_capture():
+            with self.current(), self._known_capture():
                 yield Scratch(self.device, self.library.allocate)
             return
         scratch = _scratch_of(self.device, self.stream.cuda_stream or 0)
-        with scratch.lock, wp.ScopedStream(self.stream, sync_enter=False):
+        with scratch.lock, self.current():
             yield scratch
 
     def _known_capture(self) -> AbstractContextManager[Any]:

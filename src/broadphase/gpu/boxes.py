@@ -75,10 +75,11 @@ class DeviceBoxes:
         wp = warp()
         if self.dtype == wp.float64:
             return self
-        made = [wp.empty(self.lower.shape, dtype=wp.float64, device=self.device) for _ in range(2)]
-        if self.count:
-            wp.utils.array_cast(self.lower, made[0])
-            wp.utils.array_cast(self.upper, made[1])
+        with self.place.current():
+            made = [wp.empty(self.lower.shape, dtype=wp.float64, device=self.device) for _ in range(2)]
+            if self.count:
+                wp.utils.array_cast(self.lower, made[0])
+                wp.utils.array_cast(self.upper, made[1])
         return DeviceBoxes(made[0], made[1], self.size, self.place)
 
 
@@ -125,7 +126,7 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
             raise TypeError(f"{name} has corners of two dtypes; convert one, so that no number is rounded by mistake")
         size = int(low.shape[1]) if low.ndim == 3 else None
         place = place_of(given[0])
-        return _checked(DeviceBoxes(_as_table(low), _as_table(high), size, place), name)
+        return _checked(DeviceBoxes(_as_table(low, place), _as_table(high, place), size, place), name)
     one = opened(boxes, name, wanted)
     array = one.array
     shape = tuple(array.shape)
@@ -137,7 +138,8 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
     _require_floats(array, name)
     size = int(shape[1]) if len(shape) == 4 else None
     lower, upper = _halves(array, 1 if is_flat else array.ndim - 2)
-    return _checked(DeviceBoxes(_as_table(lower), _as_table(upper), size, place_of(one)), name)
+    place = place_of(one)
+    return _checked(DeviceBoxes(_as_table(lower, place), _as_table(upper, place), size, place), name)
 
 
 def is_in_host_memory(values: Any) -> bool:
@@ -180,14 +182,15 @@ def _halves(array: Any, axis: int) -> tuple[Any, Any]:
     return _view(array, 0, *rest), _view(array, half * strides[axis], *rest)
 
 
-def _as_table(corners: Any) -> Any:
+def _as_table(corners: Any, place: Place) -> Any:
     """Let the corners of scenes follow each other: shape (E * n, d)."""
     if corners.ndim == 2:
         return corners
     scenes, size, dim = corners.shape
     of_scene, of_row, of_axis = corners.strides
     if of_scene != size * of_row and scenes > 1:
-        corners = corners.contiguous()
+        with place.current():
+            corners = corners.contiguous()
         of_scene, of_row, of_axis = corners.strides
     return _view(corners, 0, (scenes * size, dim), (of_row, of_axis))
 

@@ -344,7 +344,8 @@ _NODES = """
         }
     };
     // A place among nodes. Ways are floats, so that they are short to compute with: those between doubles are computed
-    // in doubles, in units of the nodes, and rounded at the end, by 2^-24 of themselves.
+    // in doubles, in units of the nodes, and rounded at the end, by 2^-24 of themselves, or by the smallest floats. So
+    // the place of doubles is drawn apart by more than these; where that is lost beside it, no way is as short.
     struct Place {
         Real after_low[A], before_high[A];  // what is before `after_low` is surely before the place
         double half, shrink;
@@ -357,7 +358,8 @@ _NODES = """
                 const double place = wp::clamp(spot[k], -1e300, 1e300);
                 after_low[k] = Floats::above(place), before_high[k] = Floats::below(place);
 #else
-                after_low[k] = before_high[k] = spot[k] * half;
+                after_low[k] = spot[k] * half + unit * half * 1e-36;
+                before_high[k] = spot[k] * half - unit * half * 1e-36;
 #endif
             }
         }
