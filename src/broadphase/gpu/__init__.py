@@ -8,15 +8,18 @@ without a GPU, one after the other: for tests, not for speed.
 
 from broadphase.gpu.arrays import release
 from broadphase.gpu.index import Index, PaddedRows, QueryRows
+from broadphase.gpu.neighbors import PaddedNeighbors, neighbors
 from broadphase.gpu.pairs import DeviceExplanation, count_pairs, explain, pairs
 
 __all__ = [
     "DeviceExplanation",
     "Index",
+    "PaddedNeighbors",
     "PaddedRows",
     "QueryRows",
     "count_pairs",
     "explain",
+    "neighbors",
     "pairs",
     "release",
 ]

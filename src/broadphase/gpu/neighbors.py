@@ -1,0 +1,636 @@
+"""Points within a cutoff of one another on a device, in open space or in periodic cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
+from broadphase.boxes.checking import as_points, require_finite
+from broadphase.boxes.numbers import as_numbers
+from broadphase.errors import InvalidBoxError
+from broadphase.gpu.arrays import device_named, opened, place_of, warp
+from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of
+from broadphase.gpu.loading import load
+from broadphase.gpu.pairs import refuse_capture, row_bits
+from broadphase.neighbors import Neighbors, _as_cells, _checked_cutoff, _many_images
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.gpu.arrays import Place, Scratch
+    from broadphase.gpu.tree import Keys
+
+__all__ = ["PaddedNeighbors", "neighbors"]
+
+# Points of a table, for which each table has so many cells at most if these are numbered exactly: 16 bytes a point.
+TABLE_CELLS = 4
+# Cells along the first axis for each reach: more make stretches end nearer to the ball, and the table longer.
+FINE, HASHED_FINE = (4, 2, 1), 2
+# Threads that a search has at least, by sharing the rows around each point. Not measured on a card yet.
+THREADS = 1 << 17
+# Points of each thread of the kernel that finds the farthest.
+POINTS_A_THREAD = 8
+_MOST_POINTS = 2**30 - 1  # sorting takes twice as many places, numbered by int32
+_SLACK = 1 + 2.0**-10  # by which cells are wider than the cutoff, so that rounding seldom makes the reach longer
+
+
+class PaddedNeighbors(NamedTuple):
+    """Pairs of near points in memory of a fixed size; the result of `neighbors` with ``capacity=``.
+
+    Attributes
+    ----------
+    pairs : array, shape (capacity, 2), int32
+        As of `broadphase.Neighbors`; -1 behind the last pair.
+    count : int32
+        How many pairs there are; more than `capacity` if some are missing. On the device, an array of shape (), or of
+        shape (1,) of Warp; ``-1 - row`` if the point of that row is not finite, or has a key without a cell, or is too
+        many cells away.
+    distances : array, shape (capacity,), float64, or None
+        Infinite behind the last pair.
+    vectors : array, shape (capacity, d), float64, or None
+        0 behind the last pair.
+    shifts : array, shape (capacity, d), int32, or None
+        0 behind the last pair.
+    """
+
+    pairs: Any
+    count: Any
+    distances: Any
+    vectors: Any
+    shifts: Any
+
+
+def neighbors(
+    points: Any,
+    cutoff: float,
+    other: Any = None,
+    *,
+    cell: Any = None,
+    periodic: Any = True,
+    full: bool = False,
+    distances: bool = False,
+    vectors: bool = False,
+    shifts: bool = False,
+    batch: Any = None,
+    sort: bool = False,
+    capacity: int | None = None,
+    device: Any = None,
+) -> Any:
+    """Find all pairs of points on a device whose distance is at most a cutoff, with all images in a periodic cell.
+
+    The same pairs, distances, vectors and shifts as those of `broadphase.neighbors`, to the last bit.
+
+    Parameters
+    ----------
+    points, other : array, shape (n, d) or (E, n, d), d = 2 or 3
+        float32 or float64 on a device, of torch, CuPy, JAX, Warp or anything with the CUDA array interface or DLPack,
+        of any strides; also ``wp.vec3`` and the like. Or what `broadphase.neighbors` takes in host memory, which is
+        copied to the device. Numbers are converted to float64 one by one, exactly.
+    cutoff : float
+        The largest distance of a pair: one number for all points.
+    cell, periodic
+        As in `broadphase.neighbors`, in host memory. A cell on a device is copied from there first, which waits for it.
+    full, distances, vectors, shifts, sort : bool
+        As in `broadphase.neighbors`.
+    batch : int or array of int, shape (n,), optional
+        As in `broadphase.neighbors`; on the device of the points.
+    capacity : int, optional
+        Room for pairs. The result is then `PaddedNeighbors`: nothing waits for the device, no memory is allocated after
+        the first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph, if all
+        points have one cell.
+    device : str or device of Warp, optional
+        As in `broadphase.gpu.pairs`.
+
+    Returns
+    -------
+    Neighbors or PaddedNeighbors
+        As of `broadphase.neighbors`, but the arrays are of the library of `points`, on its device. Without `sort`, in
+        an order that is the same in every run. With `capacity`, there are no `offsets` and `rows`.
+
+    Raises
+    ------
+    InvalidBoxError
+        NaN or infinity, with the row. Not with `capacity`, whose count tells it.
+    ValueError, TypeError
+        As `broadphase.neighbors`; wrong dtype or device; a cutoff for each point.
+    MemoryError
+        The device has not enough memory, or there are more than 2**31 - 1 pairs. Nothing has changed.
+    MissingExtraError
+        Warp is not installed.
+
+    Notes
+    -----
+    The formula of `broadphase.neighbors` decides, every operation rounded. Work is put on the caller's stream: torch's
+    and CuPy's current one, or Warp's of the device. Without `capacity`, the call waits once for the number of pairs.
+    Working memory, some 120 bytes a point and 4 a pair, with `sort` 36 a pair, is kept for the next call on the stream;
+    `broadphase.gpu.release` frees it.
+
+    Points are sorted by cells that are as wide as the cutoff, and along one axis several times narrower; each is
+    compared with those of the cells around it that its ball can reach. O(n + m) time where points are spread evenly.
+    Where cells have no end, or are many, they are put into a table by a hash, so that points far away cost nothing.
+    Each pair is found twice, once to be counted; pairs are compared in float32 first, and in float64 where that cannot
+    tell.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> points = [[0.1, 0.1], [0.9, 0.1], [0.5, 0.5]]
+    >>> nb = bp.gpu.neighbors(points, 0.3, cell=[1, 1], distances=True, shifts=True, device="cpu")
+    >>> nb.pairs
+    array([[0, 1]], dtype=int32)
+    >>> nb.shifts
+    array([[-1,  0]], dtype=int32)
+    >>> nb.distances.round(3)
+    array([0.2])
+    >>> found = bp.gpu.neighbors(points, 0.3, cell=[1, 1], device="cpu", capacity=2)
+    >>> found.pairs.tolist(), int(found.count)
+    ([[0, 1], [-1, -1]], 1)
+    """
+    sets = _sets(points, other, device)
+    limit = _one_cutoff(cutoff)
+    full, sort = as_flag(full, "full"), as_flag(sort, "sort")
+    wanted = as_flag(distances, "distances"), as_flag(vectors, "vectors"), as_flag(shifts, "shifts")
+    room = None if capacity is None else as_whole(capacity, "capacity", 0, 2**31 - 1)
+    place = sets[0].place
+    with place.running() as scratch:
+        if room is None:
+            refuse_capture(place)
+        keys = keys_of(batch, sets, scratch, what="points", shape="(E, n, d)")
+        cells = _cells(cell, periodic, batch, keys, sets)
+        search = _Search(sets, keys, cells, limit, full and len(sets) == 1, full or sort, sort, scratch)
+        return search.lists(*wanted) if room is None else search.padded(room, *wanted)
+
+
+# Arguments ------------------------------------------------------------------------------------------------------------
+
+
+def _sets(points: Any, other: Any, device: Any) -> tuple[DeviceBoxes, ...]:
+    own = _points_on(points, "points", device)
+    if other is None:
+        return (own,)
+    second = _points_on(other, "other", own.device)
+    if second.place.library is not own.place.library:
+        raise TypeError(
+            f"points are of {own.place.library.name} and other of {second.place.library.name}; give both of one library"
+        )
+    if own.dim != second.dim:
+        if own.count and second.count:
+            raise ValueError(f"points have {own.dim} dimensions and other has {second.dim}")
+        dim = max(own.dim, second.dim)
+        own, second = (
+            one if one.count else _as_boxes(_nothing(one, dim), one.size, one.place) for one in (own, second)
+        )
+    return own, second
+
+
+def _nothing(points: DeviceBoxes, dim: int) -> Any:
+    return warp().empty((0, dim), dtype=points.dtype, device=points.device)
+
+
+def _as_boxes(points: Any, size: int | None, place: Place) -> DeviceBoxes:
+    return DeviceBoxes(points, points, size, place)
+
+
+def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
+    """Return points as boxes without size: lower and upper are the same array, of shape (n, d)."""
+    wp = warp()
+    wanted = None if device is None else device_named(device)
+    size = None
+    if is_in_host_memory(points):
+        numbers = as_numbers(points, name=name)
+        if numbers.ndim == 3:
+            size = numbers.shape[1]
+            numbers = numbers.reshape(-1 if size else 0, numbers.shape[2])
+        numbers = as_points(numbers, name)
+        given = opened(numbers, name, device_named(device) if wanted is None else wanted)
+    else:
+        given = opened(points, name, wanted)
+    array, place = given.array, place_of(given)
+    if tuple(array.shape) == (0,):
+        array = wp.empty((0, 2), dtype=array.dtype, device=array.device)
+    if array.dtype not in (wp.float32, wp.float64):
+        kind = getattr(array.dtype, "__name__", array.dtype)
+        raise TypeError(f"{name} has dtype {kind}; on a device, points are float32 or float64: convert them there")
+    if array.ndim not in (2, 3) or not 2 <= array.shape[-1] <= 3:
+        raise ValueError(f"{name} must have shape (n, d) or (E, n, d), d = 2 or 3, not {tuple(array.shape)}")
+    if array.ndim == 3:
+        size = int(array.shape[1])
+        if not array.is_contiguous:
+            with place.running():
+                array = array.contiguous()
+        array = array.reshape((array.shape[0] * size, array.shape[2]))
+    if array.shape[0] > _MOST_POINTS:
+        raise ValueError(f"{name}: at most {_MOST_POINTS} points a set on a device; divide them")
+    return _as_boxes(array, size, place)
+
+
+def _one_cutoff(cutoff: Any) -> float:
+    if is_on_device(cutoff) or isinstance(cutoff, tuple | list) or np.ndim(cutoff):
+        raise ValueError(
+            "cutoff must be one number, in host memory; where points have their own, search with the longest of a pair"
+            " and distances=True, and keep the pairs that are near enough"
+        )
+    return _checked_cutoff(as_real(cutoff, "cutoff"))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of batches, one or E, as `broadphase.neighbors` takes them."""
+
+    vectors: NDArray[np.float64]
+    repeats: NDArray[np.bool_]
+    each_its_own: bool
+
+
+def _cells(cell: Any, periodic: Any, batch: Any, keys: tuple[Keys, ...], sets: tuple[DeviceBoxes, ...]) -> _Cells:
+    if cell is not None and not is_in_host_memory(cell):
+        if sets[0].place.is_capturing:
+            raise ValueError("cell is on a device, and no graph can read it from there; give it in host memory")
+        cell = opened(cell, "cell").array.numpy()
+    vectors, repeats = _as_cells(cell, periodic, sets[0].dim)
+    if cell is None or np.ndim(cell) != 3:
+        return _Cells(vectors, repeats, each_its_own=False)
+    count = len(vectors)
+    if batch is None and not any(one.scene_size for one in keys) and all(one.size is None for one in sets):
+        raise ValueError("cell of shape (E, d, d): give batch=, or points of shape (E, n, d)")
+    for name, one, key in zip(("points", "other"), sets, keys, strict=False):
+        if one.size is not None and one.count and one.count // one.size != count:
+            raise ValueError(f"{name} has {one.count // one.size} batches, and cell has {count}")
+        if key.rows is None and one.size is None and one.count:
+            # One key for all of a single set.
+            number = as_whole(batch, "batch")
+            if not 0 <= number < count:
+                raise ValueError(_bad_key(0, number, count))
+            return _Cells(vectors[number : number + 1], repeats[number : number + 1], each_its_own=False)
+    return _Cells(vectors, repeats, each_its_own=True)
+
+
+def _bad_key(row: int, key: int, count: int) -> str:
+    return f"batch: row {row} is {key}; with {count} cells, keys are 0 to {count - 1}"
+
+
+# Lattices -------------------------------------------------------------------------------------------------------------
+
+
+def _lattices(
+    vectors: NDArray[np.float64], repeats: NDArray[np.bool_], cutoff: float, dim: int, fine: int
+) -> NDArray[np.float64]:
+    """Return a record of each lattice, divided into cells for a cutoff: see `neighbors_kernels`."""
+    from broadphase.gpu.neighbors_kernels import LATTICE, LEAST_REACH, lattice_kernels
+
+    wp = warp()
+    host, kernels = wp.get_device("cpu"), lattice_kernels()
+    load(host, kernels.module)
+    need = max(cutoff, LEAST_REACH) * _SLACK
+    # Cells without end have a width of few bits, so that places within them are exact.
+    mantissa, exponent = math.frexp(need)
+    even = math.ldexp(math.ceil(mantissa * 2**11), exponent - 11)
+    count = len(vectors)
+    records = np.empty((count, LATTICE))
+    given = np.ascontiguousarray(vectors).reshape(count, 9), np.ascontiguousarray(repeats).view(np.uint8)
+    inputs = [wp.array(one, device=host, copy=False) for one in given]
+    made = wp.array(records.reshape(-1), device=host, copy=False)
+    wp.launch(kernels.reduce, count, [*inputs, cutoff, need, even, fine, dim, made], device=host)
+    return records
+
+
+@lru_cache(maxsize=64)
+def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: int) -> tuple[NDArray[np.float64], Any]:
+    """Return the record of one lattice, also as a vector of Warp: simulations ask for the same one again and again."""
+    from broadphase.gpu.neighbors_kernels import lattice_type
+
+    records = _lattices(
+        np.frombuffer(vectors).reshape(1, 3, 3), np.frombuffer(repeats, bool).reshape(1, 3), cutoff, dim, fine
+    )
+    return records, lattice_type(*records[0].tolist())
+
+
+def _largest_square(cutoff: float) -> float:
+    """Return the largest number whose root is at most the cutoff: distances need no roots to be compared."""
+    square = cutoff * cutoff
+    while math.sqrt(square) > cutoff:
+        square = math.nextafter(square, 0.0)
+    while math.sqrt(math.nextafter(square, math.inf)) <= cutoff:
+        square = math.nextafter(square, math.inf)
+    return square
+
+
+# The search -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Filed:
+    """A set of points in the order of their cells; see `neighbors_kernels`."""
+
+    keys: Keys
+    spots: Any
+    cells: Any
+    exact: Any
+    wraps: Any
+
+
+class _Search:
+    """One search for near points: what it needs on the device."""
+
+    def __init__(
+        self,
+        sets: tuple[DeviceBoxes, ...],
+        keys: tuple[Keys, ...],
+        cells: _Cells,
+        cutoff: float,
+        is_full: bool,
+        is_by_row: bool,
+        is_sorted: bool,
+        scratch: Scratch,
+    ) -> None:
+        from broadphase.gpu.neighbors_kernels import COUNTERS, neighbor_kernels, result_kernels
+
+        wp = warp()
+        self._sets, self._keys, self._scratch = sets, keys, scratch
+        self._cells, self._cutoff = cells, cutoff
+        self._is_full, self._is_by_row, self._is_sorted = is_full, is_by_row, is_sorted
+        self._kernels, self._results = neighbor_kernels(sets[0].dim), result_kernels()
+        load(sets[0].device, *(self._filing(one).module for one in sets), self._kernels.module, self._results.module)
+        self._counters = scratch.array("neighbors.counters", COUNTERS, wp.int64)
+        self._counters.zero_()
+        self._choose()
+        self._plan()
+        self._starts = scratch.array("neighbors.starts", self._table_size + 1, wp.int32)[: self._table_size + 1]
+        self._starts.zero_()
+        self._filed = [self._file(k) for k in range(len(sets))]
+        self._count()
+
+    # In one set, each pair once is found from one side, unless it must be among those of its lower row.
+    @property
+    def _is_half(self) -> bool:
+        return len(self._sets) == 1 and not self._is_by_row
+
+    @property
+    def _is_upper(self) -> bool:
+        return len(self._sets) == 1 and self._is_by_row and not self._is_full
+
+    @property
+    def _is_empty(self) -> bool:
+        return not all(one.count for one in self._sets)
+
+    def _filing(self, points: DeviceBoxes) -> Any:
+        from broadphase.gpu.neighbors_kernels import filing_kernels
+
+        return filing_kernels(points.dim, points.dtype)
+
+    def _choose(self) -> None:
+        """Choose lattices, cells and the table, and take the lattices to the device."""
+        from broadphase.gpu.neighbors_kernels import AXES, CELLS, REPEATS, WRONG
+
+        wp, scratch, cells = warp(), self._scratch, self._cells
+        dim, table = self._sets[0].dim, self._sets[-1]
+        has_keys = any(keys.rows is not None for keys in self._keys)
+        self._table_size = 0
+        record = None
+        if len(cells.vectors) == 1:
+            arguments = cells.vectors.tobytes(), cells.repeats.tobytes(), self._cutoff, dim
+            scenes = max(1, *(keys.scene_count for keys in self._keys))
+            for fine in FINE:
+                records, record = _one_lattice(*arguments, fine)
+                number = scenes * math.prod(records[0, CELLS : CELLS + dim].tolist())
+                if has_keys or cells.each_its_own or records[0, AXES] < dim:
+                    break
+                if number <= min(TABLE_CELLS * table.count, _MOST_POINTS):
+                    self._table_size = int(number)
+                    break
+            if not self._table_size:
+                records, record = _one_lattice(*arguments, HASHED_FINE)
+        else:
+            records = _lattices(cells.vectors, cells.repeats, self._cutoff, dim, HASHED_FINE)
+        self._is_hashed = not self._table_size
+        if self._is_hashed:
+            self._table_size = 1 << min(max(1, (2 * table.count - 1).bit_length()), 30)
+        self._is_periodic = bool(records[:, AXES].any())
+        self._may_repeat = bool(records[:, REPEATS].any())
+        self._lattice_count = len(cells.vectors) if cells.each_its_own else 0
+        # Which cells have points is known here, unless these have keys.
+        self._wrong = records[:, WRONG]
+        if not has_keys and self._wrong.any() and (self._wrong[0] == 1 or not self._is_empty):
+            self._refuse_cell(int(np.flatnonzero(self._wrong)[0]))
+        self._records = scratch.array("neighbors.lattices", records.size, wp.float64)
+        if record is not None:
+            scratch.launch("neighbors", self._kernels.take, 1, [record, self._records])
+        elif self._sets[0].place.is_capturing:
+            raise ValueError("cell of shape (E, d, d) cannot be recorded in a CUDA graph; give one cell for all")
+        else:
+            wp.copy(self._records, wp.array(records.reshape(-1), device="cpu", copy=False), count=records.size)
+
+    def _refuse_cell(self, cell: int) -> None:
+        if self._wrong[cell] == 2:
+            raise ValueError(_many_images(self._cutoff))
+        which = f" of cell {cell}" if len(self._cells.vectors) > 1 else ""
+        raise ValueError(f"cell: the periodic vectors{which} do not span a volume")
+
+    def _read(self, k: int) -> list[Any]:
+        """Return what kernels read of the points of a set."""
+        one, keys = self._sets[k], self._keys[k]
+        return [one.lower, keys.scene_size, keys.rows, keys.step, self._records, self._lattice_count]
+
+    def _plan(self) -> None:
+        """Find how far to look, which in a periodic cell depends on how far from it the points are."""
+        from broadphase.gpu.neighbors_kernels import PLAN
+
+        wp, scratch = warp(), self._scratch
+        most = None
+        if self._is_periodic:
+            most = scratch.array("neighbors.most", 6, wp.int64)
+            most.zero_()
+            lanes = 32 if self._sets[0].device.is_cuda else 1
+            for k, one in enumerate(self._sets):
+                threads = -(-one.count // (POINTS_A_THREAD * lanes)) * lanes
+                if threads:
+                    inputs = [*self._read(k), threads, lanes, most]
+                    scratch.launch(f"neighbors{k}", self._filing(one).measure, threads, inputs)
+        self._plans = scratch.array("neighbors.plans", len(self._wrong) * PLAN, wp.float32)
+        inputs = [self._records, most, self._plans, self._counters]
+        scratch.launch("neighbors", self._kernels.bound, len(self._wrong), inputs)
+
+    def _file(self, k: int) -> _Filed:
+        """Sort the points of a set by cells; those of the last set are the ones that are looked for."""
+        from broadphase.gpu.neighbors_kernels import FAULTS
+
+        wp, scratch, one = warp(), self._scratch, self._sets[k]
+        name, count, kernels = f"neighbors{k}", one.count, self._filing(one)
+        filed = _Filed(
+            self._keys[k],
+            scratch.array(f"{name}.spots", count, wp.vec4),
+            scratch.array(f"{name}.cells", count, wp.vec4i),
+            scratch.array(f"{name}.exact", count, wp.vec4d),
+            scratch.array(f"{name}.wraps", count, wp.vec3i) if self._is_periodic else None,
+        )
+        if not count:
+            return filed
+        numbers, order = (scratch.array(f"{name}.{part}", 2 * count, wp.int32) for part in ("numbers", "order"))
+        is_last = k == len(self._sets) - 1
+        inputs = [*self._read(k), self._table_size, int(self._is_hashed), 1 + FAULTS * k, numbers, order]
+        scratch.launch(name, kernels.file, count, [*inputs, self._starts if is_last else None, self._counters])
+        if self._is_empty:
+            return filed
+        wp.utils.radix_sort_pairs(numbers, order, count, 0, self._table_size.bit_length())
+        inputs = [*self._read(k), self._table_size, numbers, order, filed.spots, filed.cells, filed.exact, filed.wraps]
+        scratch.launch(name, kernels.gather, count, inputs)
+        if is_last:
+            wp.utils.array_scan(self._starts, self._starts, inclusive=False)
+        return filed
+
+    def _count(self) -> None:
+        """Count the pairs of each point."""
+        wp, count = warp(), self._sets[0].count
+        rows_around = 3 ** (self._sets[0].dim - 1)
+        self._slices = max(1, min(rows_around, THREADS // max(count, 1)))
+        self._tasks = count * self._slices
+        self._offsets = self._scratch.array("neighbors.offsets", self._tasks + 1, wp.int64)[: self._tasks + 1]
+        if self._is_empty:
+            self._offsets.zero_()
+            return
+        self._search("count", 0, None, None)
+        wp.utils.array_scan(self._offsets, self._offsets, inclusive=False)
+        wp.copy(self._counters, self._offsets, dest_offset=0, src_offset=self._tasks, count=1)
+
+    def _search(self, name: str, capacity: int, found: Any, images: Any) -> None:
+        own, other = self._filed[0], self._filed[-1]
+        inputs = [int(self._is_half), int(self._is_by_row), int(self._is_upper), self._slices, self._tasks]
+        inputs += [self._records, self._lattice_count, self._plans]
+        inputs += [own.keys.scene_size, own.keys.rows, own.keys.step, own.spots, own.cells, own.exact, own.wraps]
+        inputs += [other.keys.rows, other.keys.step, other.spots, other.cells, other.exact, other.wraps]
+        inputs += [self._starts, self._table_size]
+        inputs += [int(self._is_hashed), int(len(self._sets) == 1), _largest_square(self._cutoff), capacity]
+        self._scratch.launch(
+            f"neighbors.{name}", self._kernels.search, self._tasks, [*inputs, self._offsets, found, images]
+        )
+
+    def lists(self, distances: bool, vectors: bool, shifts: bool) -> Neighbors:
+        """Wait for the number of pairs, and return all."""
+        wp = warp()
+        place, count = self._sets[0].place, self._sets[0].count
+        total = self._total()
+        rows = place.library.allocate((total,), wp.int32, place.device) if self._is_by_row else None
+        pairs, *more = self._told(total, rows, distances, vectors, shifts)
+        offsets = None
+        if self._is_by_row:
+            offsets = place.library.allocate((count + 1,), wp.int64, place.device)
+            inputs = [self._slices, self._offsets, offsets]
+            self._scratch.launch("neighbors", self._results.offsets, count + 1, inputs)
+        given: Any = [None if one is None else place.library.give(one) for one in (pairs, offsets, rows, *more)]
+        return Neighbors(*given)
+
+    def padded(self, capacity: int, distances: bool, vectors: bool, shifts: bool) -> PaddedNeighbors:
+        """Return as many pairs as there is room for, and their number."""
+        wp = warp()
+        place = self._sets[0].place
+        pairs, *more = self._told(capacity, None, distances, vectors, shifts)
+        count = place.library.allocate((1,), wp.int32, place.device)
+        self._scratch.launch("neighbors", self._results.count, 1, [self._counters, count])
+        give = place.library.give
+        number = give(count)
+        if place.library.name != "warp":
+            number = number[0]
+        return PaddedNeighbors(give(pairs), number, *(None if one is None else give(one) for one in more))
+
+    def _told(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
+        """Write pairs, and what is wanted of each, where there is room for so many."""
+        wp, scratch, place = warp(), self._scratch, self._sets[0].place
+        dim = self._sets[0].dim
+
+        def made(is_wanted: bool, shape: tuple[int, ...], kind: Any) -> Any:
+            return place.library.allocate(shape, kind, place.device) if is_wanted else None
+
+        pairs = made(True, (size, 2), wp.int32)
+        results = [
+            made(distances, (size,), wp.float64),
+            made(vectors, (size, dim), wp.float64),
+            made(shifts, (size, dim), wp.int32),
+        ]
+        if not size:
+            return [pairs, *results]
+        packed = wp.array(ptr=pairs.ptr, dtype=wp.vec2i, shape=(size,), device=place.device, copy=False)
+        found = scratch.array("neighbors.found", size, wp.vec2i) if self._is_sorted else packed
+        images = scratch.array("neighbors.images", size, wp.int32) if self._is_periodic else None
+        if not self._is_empty:
+            self._search("write", size, found, images)
+        own, other = self._filed[0], self._filed[-1]
+        first = [self._tasks, self._records, self._lattice_count, self._plans]
+        first += [own.keys.scene_size, own.keys.rows, own.keys.step, own.exact, own.wraps]
+        first += [other.exact, other.wraps, self._offsets, found, images]
+        order = self._sorted(size, first) if self._is_sorted else None
+        inputs = [int(self._is_half), *first, order, packed, rows, *results]
+        scratch.launch("neighbors", self._kernels.tell, size, inputs)
+        return [pairs, *results]
+
+    def _sorted(self, size: int, first: list[Any]) -> Any:
+        """Return where the pairs are in the order of their rows and, where a pair can have several, of their shifts."""
+        wp, scratch = warp(), self._scratch
+        if 2 * size > 2**31 - 1:
+            raise MemoryError(f"{size} pairs are too many to sort on a device; leave out sort=True, or give batches")
+        order = scratch.array("neighbors.sorted", 2 * size, wp.int32)
+        keys = scratch.array("neighbors.keys", 2 * size, wp.int64)
+        bits = row_bits(self._sets[-1].count)
+        all_bits = bits + row_bits(self._sets[0].count)
+        passes = [(axis, 0, 0, 33) for axis in reversed(range(self._sets[0].dim))] if self._may_repeat else []
+        for turn, (axis, shift, padding, end) in enumerate([*passes, (-1, bits, 1 << all_bits, all_bits + 1)]):
+            inputs = [axis, int(turn == 0), shift, padding, *first, order, keys]
+            scratch.launch("neighbors", self._kernels.keys, size, inputs)
+            wp.utils.radix_sort_pairs(keys, order, size, 0, end)
+        return order
+
+    # Faults -----------------------------------------------------------------------------------------------------------
+
+    def _total(self) -> int:
+        """Wait for the device, and return the number of pairs.
+
+        Raises
+        ------
+        InvalidBoxError, ValueError, MemoryError
+            There is a fault, or there are too many.
+        """
+        from broadphase.gpu import neighbors_kernels as told
+
+        total, *faults = (int(value) for value in self._counters.numpy()[: told.COUNTERS])
+        both = list(zip(("points", "other"), self._sets, self._keys, (0, told.FAULTS), strict=False))
+        # In the order of the core: what is wrong with an array comes before what is wrong with its place.
+        for name, points, _, at in both:
+            bad = [faults[at + kind] for kind in (told.NOT_A_NUMBER, told.INFINITE)]
+            if any(bad):
+                raise _not_finite(points, name, 2**31 - (bad[0] or bad[1]))
+        for _, _, keys, at in both:
+            if faults[at + told.BAD_KEY]:
+                row = 2**31 - faults[at + told.BAD_KEY]
+                raise ValueError(_bad_key(row, _key_of(keys, row), self._lattice_count))
+        for name, _, keys, at in both:
+            if faults[at + told.WRONG_CELL]:
+                self._refuse_cell(_key_of(keys, 2**31 - faults[at + told.WRONG_CELL]))
+            if faults[at + told.FAR]:
+                raise ValueError(f"{name}: row {2**31 - faults[at + told.FAR]} is more than 10^9 periodic cells away")
+            if faults[at + told.MANY_IMAGES]:
+                raise ValueError(_many_images(self._cutoff))
+        if faults[-1]:
+            raise ValueError("points are so far from the cell that coordinates there are coarser than it is")
+        if total > 2**31 - 1:
+            raise MemoryError(f"{total} pairs are too many for arrays on a device; search in parts")
+        return total
+
+
+def _not_finite(points: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
+    """Return the error for a point that is not finite, which comes to the host."""
+    try:
+        require_finite(points.lower[row : row + 1].numpy(), name)
+    except InvalidBoxError as error:
+        return InvalidBoxError(str(error).replace("row 0", f"row {row}", 1), row)
+    raise AssertionError("the point is finite")
+
+
+def _key_of(keys: Keys, row: int) -> int:
+    if keys.rows is None:
+        return row // max(keys.scene_size, 1)
+    at = row * keys.step
+    return int(keys.rows[at : at + 1].numpy()[0])

@@ -1,0 +1,1225 @@
+"""Kernels that find points within a cutoff of one another: filed into cells, and compared with those of cells around.
+
+Points are seen in the frame of the lattice (see core/neighbors/lattice.hpp), in which a box holds one image of each.
+Along each axis, cells are as wide as the reach or wider; along the first one, several times narrower. A table of
+numbers of cells tells where the points of each begin: those of cells that follow each other along the first axis, a
+row, have numbers that follow each other, so that a row within reach is one stretch of points. Where the cells of a
+periodic box are few, numbers are exact; otherwise rows are put at hashed places of the table. Then points of other
+cells may stand among those of a row: all are told apart by their cells before they count.
+
+Whether a pair is near is decided by the given numbers in float64. Before that, floats say which pairs surely are, and
+which surely are not: places within cells differ by numbers that are as small as cells, so that floats are exact enough
+wherever the points are. `bound_lattices` has the bounds. Numbers of one lattice are a record of `LATTICE` doubles.
+"""
+
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import warp as wp
+
+from broadphase.gpu.tree_kernels import kernel_module
+
+__all__ = ["filing_kernels", "lattice_kernels", "neighbor_kernels", "result_kernels"]
+
+# A record of a lattice: the given vectors as rows; the axes of the frame as rows; the short vectors by their parts
+# along these axes, and which given vectors they are made of; the number of cells along each axis, 0 without end; their
+# width.
+VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0, 9, 18, 27, 36, 39))
+# How many axes are periodic; one by the unit of floats; the cutoff; which axes of the space have no part in the
+# lattice; how often a point may be put back along each given vector; whether the lattice is none (1), or has too many
+# images (2); whether two images of a point can be near another one.
+AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
+LATTICE = wp.constant(64)
+# What `bound_lattices` makes of it, a record of `PLAN` numbers of 32 bits: along each axis, the number of cells, how
+# many of them to look at on each side, how many images there can be on each side, and the width in units; squares of
+# distances, in units, up to which pairs surely are near, and beyond which they surely are not.
+_PLAN_CELLS, _SIDES, _IMAGES, _PLAN_WIDTHS, _LOW, _HIGH = (wp.constant(k) for k in (0, 3, 6, 9, 12, 13))
+PLAN = wp.constant(16)
+
+#: Counters of faults begin behind the number of pairs, for each of two sets: 2**31 minus the first row.
+NOT_A_NUMBER, INFINITE, BAD_KEY, WRONG_CELL, FAR, MANY_IMAGES, FAULTS = range(7)
+#: The last one tells that points are so far from their cell that rounding is coarser than cells are.
+COUNTERS = 2 + 2 * FAULTS
+_NOT_A_NUMBER, _INFINITE, _BAD_KEY, _WRONG_CELL, _FAR, _MANY_IMAGES = (wp.constant(k) for k in range(6))
+_LAST_COUNTER = wp.constant(COUNTERS - 1)
+
+#: Squares of smaller numbers round to 0, which is at most any cutoff.
+LEAST_REACH = 1e-161
+_LEAST_REACH = wp.constant(wp.float64(LEAST_REACH))
+# As core/neighbors/lattice.hpp: how many cells a point may be away, and what is flat.
+_MOST_CELLS = wp.constant(wp.float64(2.0**30))
+_MOST_ROUNDS = wp.constant(1000)
+_FLATTEST = wp.constant(wp.float64(1e-9))
+# Places in the frame are off those of the formula by no more than this share of all numbers that are added up.
+_ROUNDING = wp.constant(wp.float64(2.0**-48))
+# Cells along an axis, so that numbers of cells beyond the box are of 32 bits too.
+_MOST_NUMBERS = wp.constant(wp.float64(2.0**26))
+# Without end, cells have one width up to this number. Beyond, they are told by the upper bits of the number, and are as
+# wide as 2**-24 of it, and farther away 2**-18: so many that all numbers are of 32 bits. Such wide ones have no places
+# for floats: those are NaN, and pairs are compared in float64.
+_EVEN_CELLS = wp.constant(wp.float64(2.0**30))
+_FAR_CELLS = wp.constant(wp.float64(2.0**62))
+_EVEN_BITS, _FAR_BITS = (wp.constant(wp.int64((1023 + power) << 52)) for power in (30, 62))
+_DROPPED_BITS = wp.constant(wp.int64(52 - 24))
+_FAR_DROPPED_BITS = wp.constant(wp.int64(52 - 18))
+# Floats tell the place along the first axis modulo so many cells; a stretch has at most half as many.
+_PERIOD = wp.constant(32)
+
+vec3l = wp.types.vector(length=3, dtype=wp.int64)
+lattice_type = wp.types.vector(length=64, dtype=wp.float64)
+
+_SPOT_AT = """
+#if defined(__CUDA_ARCH__)
+    const float4 a = __ldg(reinterpret_cast<const float4*>(spots.data) + index);
+    return wp::vec_t<4, wp::float32>(a.x, a.y, a.z, a.w);
+#else
+    return spots.data[index];
+#endif
+"""
+
+_POINT_AT = """
+#if defined(__CUDA_ARCH__)
+    const double2* at = reinterpret_cast<const double2*>(points.data) + 2 * static_cast<long long>(index);
+    const double2 a = __ldg(at), b = __ldg(at + 1);
+    return wp::vec_t<4, wp::float64>(a.x, a.y, b.x, b.y);
+#else
+    return points.data[index];
+#endif
+"""
+
+_CELL_AT = """
+#if defined(__CUDA_ARCH__)
+    const int4 a = __ldg(reinterpret_cast<const int4*>(cells.data) + index);
+    return wp::vec_t<4, wp::int32>(a.x, a.y, a.z, a.w);
+#else
+    return cells.data[index];
+#endif
+"""
+
+_MOST_OF_WARP = """
+    long long most = value;
+#if defined(__CUDA_ARCH__)
+    for (int step = 16; step > 0; step /= 2) {
+        const long long other = __shfl_xor_sync(0xffffffffu, most, step);
+        most = other > most ? other : most;
+    }
+#endif
+    return most;
+"""
+
+
+@wp.func_native(_SPOT_AT)
+def spot_at(spots: wp.array(dtype=wp.vec4), index: int) -> wp.vec4:
+    """Return the place of a point in its cell and its row as bits, by one load of 16 bytes."""
+
+
+@wp.func_native(_POINT_AT)
+def point_at(points: wp.array(dtype=wp.vec4d), index: int) -> wp.vec4d:
+    """Return a point and its row, by two loads of 16 bytes."""
+
+
+@wp.func_native(_CELL_AT)
+def cell_at(cells: wp.array(dtype=wp.vec4i), index: int) -> wp.vec4i:
+    """Return the cell of a point and its scene, by one load of 16 bytes."""
+
+
+@wp.func_native(_MOST_OF_WARP)
+def most_of_warp(value: wp.int64) -> wp.int64:
+    """Return the largest value of all threads of a warp, which must all be here; on the CPU a warp is one thread."""
+
+
+@wp.struct
+class Spot:
+    """A point within the box: its cell, its place in it, and how often each given vector was taken off."""
+
+    cell: wp.vec3i
+    offset: wp.vec3d
+    wraps: vec3l
+    is_far: wp.int32
+
+
+@wp.func
+def key_of(row: int, scene_size: int, keys: wp.array(dtype=wp.int64), key_step: int) -> wp.int64:
+    """Return the key of the batch of a row."""
+    if scene_size > 0:
+        return wp.int64(row // scene_size)
+    if keys:
+        return keys[row * key_step]
+    return wp.int64(0)
+
+
+@wp.func
+def lattice_of(key: wp.int64, lattice_count: int) -> int:
+    """Return where the record of a batch begins; `lattice_count` is 0 where all have the same."""
+    if key > wp.int64(0) and key < wp.int64(lattice_count):
+        return int(key) * LATTICE
+    return 0
+
+
+@wp.func
+def placed(point: wp.vec3d, lattices: wp.array(dtype=wp.float64), at: int) -> Spot:
+    """Return the spot of a finite point."""
+    spot = Spot()
+    place = point
+    axes = int(lattices[at + AXES])
+    if axes > 0:
+        for k in range(3):
+            a = lattices[at + FRAME + 3 * k] * point[0]
+            b = lattices[at + FRAME + 3 * k + 1] * point[1]
+            place[k] = a + b + lattices[at + FRAME + 3 * k + 2] * point[2]
+        for turn in range(3):
+            last = 2 - turn
+            if last < axes:
+                steps = wp.floor(place[last] / lattices[at + PARTS + 4 * last])
+                if not (wp.abs(steps) <= _MOST_CELLS):
+                    spot.is_far = 1
+                    return spot
+                if steps != wp.float64(0.0):
+                    for axis in range(3):
+                        place[axis] = place[axis] - steps * lattices[at + PARTS + 3 * last + axis]
+                        times = wp.int64(lattices[at + COMBINATION + 3 * last + axis])
+                        spot.wraps[axis] = spot.wraps[axis] + wp.int64(steps) * times
+        for axis in range(3):
+            if wp.abs(spot.wraps[axis]) > wp.int64(_MOST_CELLS):
+                spot.is_far = 1
+    for k in range(3):
+        count = lattices[at + CELLS + k]
+        width = lattices[at + WIDTHS + k]
+        number = place[k] / width
+        if count > wp.float64(0.0):
+            number = wp.clamp(wp.floor(number), wp.float64(0.0), count - wp.float64(1.0))
+            spot.cell[k] = int(number)
+            spot.offset[k] = place[k] - number * width
+        elif wp.abs(number) < _EVEN_CELLS:
+            number = wp.floor(number)
+            spot.cell[k] = int(number)
+            spot.offset[k] = place[k] - number * width
+        else:
+            # Bits of positive doubles are ordered as they are.
+            near = wp.cast(wp.min(wp.abs(number), _FAR_CELLS), wp.int64) - _EVEN_BITS
+            far = wp.cast(wp.max(wp.abs(number), _FAR_CELLS), wp.int64) - _FAR_BITS
+            beyond = wp.int64(_EVEN_CELLS) + (near >> _DROPPED_BITS) + (far >> _FAR_DROPPED_BITS)
+            if number < wp.float64(0.0):
+                beyond = wp.int64(-1) - beyond
+            spot.cell[k] = int(beyond)
+            spot.offset[k] = wp.float64(wp.nan)
+    return spot
+
+
+@wp.func
+def mixed(value: wp.uint64) -> wp.uint64:
+    """Return a hash of 64 bits: the last steps of MurmurHash3."""
+    x = value ^ (value >> wp.uint64(33))
+    x = x * wp.uint64(0xFF51AFD7ED558CCD)
+    x = x ^ (x >> wp.uint64(33))
+    x = x * wp.uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> wp.uint64(33))
+
+
+@wp.func
+def row_begin(
+    key: wp.int64, y: int, z: int, count_x: int, count_y: int, count_z: int, table_size: int, is_hashed: int
+) -> int:
+    """Return the number in the table of the first cell of a row."""
+    if is_hashed != 0:
+        hashed = mixed(wp.uint64(key) + wp.uint64(0x9E3779B97F4A7C15))
+        hashed = mixed(hashed ^ ((wp.uint64(wp.uint32(y)) << wp.uint64(32)) | wp.uint64(wp.uint32(z))))
+        return int(hashed & wp.uint64(table_size - 1))
+    return ((int(key) * count_z + z) * count_y + y) * count_x
+
+
+@wp.func
+def images_of(cell: int, count: int) -> int:
+    """Return in which image of the box a cell lies that is counted on beyond it; without end, there are none."""
+    images = int(0)
+    if count > 0:
+        if cell >= count:
+            images = cell // count
+        elif cell < 0:
+            images = -((count - 1 - cell) // count)
+    return images
+
+
+@wp.func
+def shift_of(
+    x: int,
+    y: int,
+    z: int,
+    own: wp.vec3i,
+    other: wp.vec3i,
+    lattices: wp.array(dtype=wp.float64),
+    at: int,
+) -> vec3l:
+    """Return how many times each given vector is added for an image of the box, and points as they were given."""
+    shift = vec3l()
+    for axis in range(3):
+        total = wp.int64(own[axis]) - wp.int64(other[axis])
+        total += wp.int64(x) * wp.int64(lattices[at + COMBINATION + axis])
+        total += wp.int64(y) * wp.int64(lattices[at + COMBINATION + 3 + axis])
+        total += wp.int64(z) * wp.int64(lattices[at + COMBINATION + 6 + axis])
+        shift[axis] = total
+    return shift
+
+
+@wp.func
+def vector_of(own: wp.vec4d, other: wp.vec4d, shift: vec3l, lattices: wp.array(dtype=wp.float64), at: int) -> wp.vec3d:
+    """Return the vector of a pair by the documented formula: every operation rounds as written."""
+    vector = wp.vec3d()
+    for axis in range(3):
+        a = wp.float64(shift[0]) * lattices[at + VECTORS + axis]
+        b = wp.float64(shift[1]) * lattices[at + VECTORS + 3 + axis]
+        c = wp.float64(shift[2]) * lattices[at + VECTORS + 6 + axis]
+        vector[axis] = (other[axis] - own[axis]) + ((a + b) + c)
+    return vector
+
+
+@wp.func
+def square_of(vector: wp.vec3d) -> wp.float64:
+    return (vector[0] * vector[0] + vector[1] * vector[1]) + vector[2] * vector[2]
+
+
+@wp.func
+def is_negative(shift: vec3l) -> bool:
+    """Return whether the first number that is not 0 is negative."""
+    if shift[0] != wp.int64(0):
+        return shift[0] < wp.int64(0)
+    if shift[1] != wp.int64(0):
+        return shift[1] < wp.int64(0)
+    return shift[2] < wp.int64(0)
+
+
+@wp.func
+def row_of(matrix: wp.mat33d, k: int) -> wp.vec3d:
+    return wp.vec3d(matrix[k, 0], matrix[k, 1], matrix[k, 2])
+
+
+@wp.func
+def with_row(matrix: wp.mat33d, k: int, row: wp.vec3d) -> wp.mat33d:
+    changed = matrix
+    for axis in range(3):
+        changed[k, axis] = row[axis]
+    return changed
+
+
+@wp.func
+def less_others(matrix: wp.mat33d, k: int, first: int, a: wp.float64, second: int, b: wp.float64) -> wp.vec3d:
+    """Return a row with multiples of two others taken off."""
+    return row_of(matrix, k) - a * row_of(matrix, first) - b * row_of(matrix, second)
+
+
+@wp.func
+def is_shorter(a: wp.vec3d, b: wp.vec3d) -> bool:
+    # Or rounding could go on for ever.
+    return wp.dot(a, a) < wp.float64(0.999999999) * wp.dot(b, b)
+
+
+@wp.func
+def at_right_angles(vector: wp.vec3d, frame: wp.mat33d, axes: int) -> wp.vec3d:
+    """Return what of a vector is at right angles to the first axes of a frame."""
+    rest = vector
+    # Twice, because once is not enough where vectors are nearly parallel.
+    for _turn in range(2):
+        for k in range(axes):
+            rest = rest - wp.dot(rest, row_of(frame, k)) * row_of(frame, k)
+    return rest
+
+
+@lru_cache(maxsize=None)
+def lattice_kernels() -> SimpleNamespace:
+    """Return the kernel that makes records of lattices. It runs on the host, which must know what comes of it."""
+    module = wp.get_module("broadphase.gpu.lattices")
+    module.options.update({"enable_backward": False, "fuse_fp": False})
+
+    @wp.kernel(module=module, enable_backward=False)
+    def reduce_lattices(
+        vectors: wp.array2d(dtype=wp.float64),
+        repeats: wp.array2d(dtype=wp.uint8),
+        cutoff: wp.float64,
+        need: wp.float64,
+        even: wp.float64,
+        fine: wp.float64,
+        dim: int,
+        lattices: wp.array(dtype=wp.float64),
+    ):
+        """Replace lattice vectors by short ones in a frame of their own, as core/neighbors/lattice.hpp, and divide it.
+
+        Cells are `need` wide or wider, and `even` where they have no end; along the first axis `fine` times narrower.
+        """
+        one = wp.float64(1.0)
+        zero = wp.float64(0.0)
+        lattice = wp.tid()
+        at = lattice * LATTICE
+        short = wp.mat33d()
+        made_of = wp.mat33d()
+        count = int(0)
+        for axis in range(3):
+            if repeats[lattice, axis] != wp.uint8(0):
+                for part in range(3):
+                    short[count, part] = vectors[lattice, 3 * axis + part]
+                made_of[count, axis] = one
+                count += 1
+        # Take multiples of the others off each vector for as long as that makes it shorter.
+        is_moving = count > 1
+        rounds = int(0)
+        while is_moving and rounds < _MOST_ROUNDS:
+            is_moving = bool(False)
+            rounds += 1
+            for task in range(count * count):
+                k = task // count
+                other = task - k * count
+                length = wp.dot(row_of(short, other), row_of(short, other))
+                if k != other and length > zero:
+                    steps = wp.rint(wp.dot(row_of(short, k), row_of(short, other)) / length)
+                    shorter = less_others(short, k, other, steps, other, zero)
+                    if steps != zero and wp.abs(steps) < _MOST_CELLS and is_shorter(shorter, row_of(short, k)):
+                        short = with_row(short, k, shorter)
+                        made_of = with_row(made_of, k, less_others(made_of, k, other, steps, other, zero))
+                        is_moving = bool(True)
+            if count == 3 and not is_moving:
+                for task in range(12):
+                    k = task // 4
+                    second = (k + 1) % 3
+                    third = (k + 2) % 3
+                    a = one - wp.float64(2 * ((task // 2) % 2))
+                    b = one - wp.float64(2 * (task % 2))
+                    shorter = less_others(short, k, second, a, third, b)
+                    if not is_moving and is_shorter(shorter, row_of(short, k)):
+                        short = with_row(short, k, shorter)
+                        made_of = with_row(made_of, k, less_others(made_of, k, second, a, third, b))
+                        is_moving = bool(True)
+        is_valid = bool(True)
+        for k in range(3):
+            for axis in range(3):
+                is_valid = is_valid and wp.abs(made_of[k, axis]) < _MOST_CELLS
+        # The frame: short vectors at right angles, and axes of the space that are so as far as possible.
+        frame = wp.mat33d()
+        parts = wp.mat33d()
+        used = wp.vec3i()
+        for k in range(3):
+            if k < count:
+                rest = at_right_angles(row_of(short, k), frame, k)
+                height = wp.length(rest)
+                is_valid = is_valid and height > _FLATTEST * wp.length(row_of(short, k))
+                frame = with_row(frame, k, rest / height)
+                for axis in range(k):
+                    parts[k, axis] = wp.dot(row_of(short, k), row_of(frame, axis))
+                parts[k, k] = height
+            else:
+                best = int(-1)
+                most = wp.float64(-1.0)
+                for axis in range(3):
+                    unit_vector = wp.vec3d()
+                    unit_vector[axis] = one
+                    rest_of_unit = at_right_angles(unit_vector, frame, k)
+                    # The third axis of a plane is that of the space.
+                    is_out = used[axis] != 0 or (dim == 2 and (axis == 2) != (k == 2))
+                    if not is_out and wp.dot(rest_of_unit, rest_of_unit) > most:
+                        best = axis
+                        most = wp.dot(rest_of_unit, rest_of_unit)
+                        frame = with_row(frame, k, rest_of_unit / wp.sqrt(most))
+                used[best] = 1
+        # Cells, and as the core counts images.
+        images = wp.vec3d()
+        number = one
+        widest = zero
+        is_many = bool(False)
+        for turn in range(3):
+            last = 2 - turn
+            each = one
+            if last == 0:
+                each = fine
+            cells = zero
+            width = even / each
+            if last < count:
+                edge = parts[last, last]
+                cells = wp.clamp(wp.floor(each * edge / need), one, _MOST_NUMBERS)
+                width = edge / cells
+                across = cutoff
+                for above in range(3):
+                    if above > last:
+                        across += (images[above] + one) * wp.abs(parts[above, last])
+                images[last] = wp.floor(across / edge + wp.float64(2.0))
+                is_many = is_many or not (images[last] < wp.float64(1e6))
+            number = number * (wp.float64(2.0) * images[last] + wp.float64(3.0))
+            widest = wp.max(widest, width)
+            if last >= dim:
+                cells = one
+                width = one
+            lattices[at + CELLS + last] = cells
+            lattices[at + WIDTHS + last] = width
+        is_many = is_many or not (number < wp.float64(2147483648.0))  # they are numbered by int32
+        shortest = wp.float64(wp.inf)
+        across_all = zero
+        apart_count = int(0)
+        for axis in range(3):
+            shifts = zero
+            is_apart = bool(False)
+            for k in range(3):
+                shifts += images[k] * wp.abs(made_of[k, axis])
+                is_apart = is_apart or (k >= count and frame[k, axis] == one)
+                if repeats[lattice, axis] != wp.uint8(0):
+                    across_all += wp.abs(vectors[lattice, 3 * axis + k])
+                lattices[at + VECTORS + 3 * axis + k] = vectors[lattice, 3 * axis + k]
+                lattices[at + FRAME + 3 * axis + k] = frame[axis, k]
+                lattices[at + PARTS + 3 * axis + k] = parts[axis, k]
+                lattices[at + COMBINATION + 3 * axis + k] = made_of[axis, k]
+            is_many = is_many or not (shifts < wp.float64(2147483648.0))
+            lattices[at + ROOM + axis] = wp.float64(2147483648.0) - shifts
+            lattices[at + APART + axis] = wp.where(is_apart, one, zero)
+            if is_apart and axis < dim:
+                apart_count += 1
+            if axis < count:
+                shortest = wp.min(shortest, wp.length(row_of(short, axis)))
+        # Points are no more than 2**30 cells away if axes that do not repeat have no part in the lattice; then rounding
+        # is bounded too.
+        bound = wp.float64(2.01) * (cutoff + wp.float64(0.000244140625) * across_all)
+        may_repeat = count > 0 and (apart_count != dim - count or not (shortest > bound))
+        lattices[at + REPEATS] = wp.where(may_repeat, one, zero)
+        # Where there would be too many, cells are wider than the cutoff by orders; floats hold both.
+        lattices[at + UNIT] = wp.pow(wp.float64(2.0), -wp.ceil(wp.log2(widest)))
+        lattices[at + CUTOFF] = cutoff
+        lattices[at + AXES] = wp.float64(count)
+        lattices[at + WRONG] = zero
+        if is_many or not is_valid:
+            # Points of such a cell are faults; there must be numbers all the same.
+            lattices[at + WRONG] = wp.where(is_valid, wp.float64(2.0), one)
+            lattices[at + AXES] = zero
+            lattices[at + UNIT] = one
+            for axis in range(3):
+                lattices[at + CELLS + axis] = wp.where(axis < dim, zero, one)
+                lattices[at + WIDTHS + axis] = even
+
+    return SimpleNamespace(reduce=reduce_lattices, module=module)
+
+
+@lru_cache(maxsize=None)
+def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
+    """Return the kernels that read points of a dimension and a type, float32 or float64."""
+    module = kernel_module("points", dim, kind)
+
+    @wp.func
+    def point_of(points: wp.array2d(dtype=kind), row: int) -> wp.vec3d:
+        point = wp.vec3d()
+        for axis in range(wp.static(dim)):
+            point[axis] = wp.float64(points[row, axis])
+        return point
+
+    @wp.kernel(module=module, enable_backward=False)
+    def measure_points(
+        points: wp.array2d(dtype=kind),
+        scene_size: int,
+        keys: wp.array(dtype=wp.int64),
+        key_step: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        threads: int,
+        lanes: int,
+        most: wp.array(dtype=wp.int64),
+    ):
+        """Find the largest coordinates, and how often points are put back into the box at most, as bits of doubles.
+
+        Each thread looks at several points, so that few write; threads are whole warps.
+        """
+        thread = wp.tid()
+        coordinates = wp.vec3d()
+        wraps = wp.vec3d()
+        row = thread
+        while row < points.shape[0]:
+            point = point_of(points, row)
+            if wp.isfinite(point[0]) and wp.isfinite(point[1]) and wp.isfinite(point[2]):
+                at = lattice_of(key_of(row, scene_size, keys, key_step), lattice_count)
+                spot = placed(point, lattices, at)
+                if spot.is_far == 0:
+                    for axis in range(3):
+                        coordinates[axis] = wp.max(coordinates[axis], wp.abs(point[axis]))
+                        wraps[axis] = wp.max(wraps[axis], wp.float64(wp.abs(spot.wraps[axis])))
+            row += threads
+        for axis in range(3):
+            far = most_of_warp(wp.cast(coordinates[axis], wp.int64))
+            often = most_of_warp(wp.cast(wraps[axis], wp.int64))
+            if thread % lanes == 0:
+                if far > most[axis]:
+                    wp.atomic_max(most, axis, far)
+                if often > most[3 + axis]:
+                    wp.atomic_max(most, 3 + axis, often)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def file_points(
+        points: wp.array2d(dtype=kind),
+        scene_size: int,
+        keys: wp.array(dtype=wp.int64),
+        key_step: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        table_size: int,
+        is_hashed: int,
+        faults: int,
+        numbers: wp.array(dtype=wp.int32),
+        order: wp.array(dtype=wp.int32),
+        starts: wp.array(dtype=wp.int32),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Give each point the number of its cell in the table, count those of each cell, and look for faults."""
+        row = wp.tid()
+        told = wp.int64(0x80000000) - wp.int64(row)
+        point = point_of(points, row)
+        fault = int(-1)
+        for axis in range(wp.static(dim)):
+            if wp.isnan(point[axis]):
+                fault = _NOT_A_NUMBER
+            elif not wp.isfinite(point[axis]) and fault < 0:
+                fault = _INFINITE
+        if fault >= 0:
+            point = wp.vec3d()
+        key = key_of(row, scene_size, keys, key_step)
+        if lattice_count > 0 and (key < wp.int64(0) or key >= wp.int64(lattice_count)):
+            key = wp.int64(0)
+            if fault < 0:
+                fault = _BAD_KEY
+        at = lattice_of(key, lattice_count)
+        spot = placed(point, lattices, at)
+        if fault < 0 and lattices[at + WRONG] != wp.float64(0.0):
+            fault = _WRONG_CELL
+        if fault < 0 and spot.is_far != 0:
+            fault = _FAR
+        for axis in range(3):
+            if fault < 0 and wp.float64(wp.abs(spot.wraps[axis])) >= lattices[at + ROOM + axis]:
+                fault = _MANY_IMAGES
+        if fault >= 0:
+            wp.atomic_max(counters, faults + fault, told)
+        count_x = int(lattices[at + CELLS])
+        count_y = int(lattices[at + CELLS + 1])
+        count_z = int(lattices[at + CELLS + 2])
+        number = row_begin(key, spot.cell[1], spot.cell[2], count_x, count_y, count_z, table_size, is_hashed)
+        number += spot.cell[0]
+        if is_hashed != 0:
+            number = number & (table_size - 1)
+        # Behind all cells, where no point is looked for: a simulation that went wrong has many at no place.
+        if fault >= 0:
+            number = table_size
+        numbers[row] = number
+        order[row] = row
+        if starts:
+            wp.atomic_add(starts, number, 1)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def gather_points(
+        points: wp.array2d(dtype=kind),
+        scene_size: int,
+        keys: wp.array(dtype=wp.int64),
+        key_step: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        table_size: int,
+        numbers: wp.array(dtype=wp.int32),
+        order: wp.array(dtype=wp.int32),
+        spots: wp.array(dtype=wp.vec4),
+        cells: wp.array(dtype=wp.vec4i),
+        exact: wp.array(dtype=wp.vec4d),
+        wraps: wp.array(dtype=wp.vec3i),
+    ):
+        """Write what a search reads of each point, in the order of cells; those with a fault have the scene -1."""
+        place = wp.tid()
+        row = order[place]
+        point = point_of(points, row)
+        exact[place] = wp.vec4d(point[0], point[1], point[2], wp.float64(row))
+        if numbers[place] == table_size:
+            point = wp.vec3d()
+        key = key_of(row, scene_size, keys, key_step)
+        at = lattice_of(key, lattice_count)
+        spot = placed(point, lattices, at)
+        unit = lattices[at + UNIT]
+        across = wp.float64(spot.cell[0] & (_PERIOD - 1)) * lattices[at + WIDTHS]
+        spots[place] = wp.vec4(
+            wp.float32((across + spot.offset[0]) * unit),
+            wp.float32(spot.offset[1] * unit),
+            wp.float32(spot.offset[2] * unit),
+            wp.cast(row, wp.float32),
+        )
+        scene = int(0)
+        if scene_size > 0:
+            scene = row // scene_size
+        if numbers[place] == table_size:
+            scene = -1
+        cells[place] = wp.vec4i(spot.cell[0], spot.cell[1], spot.cell[2], scene)
+        if wraps:
+            wraps[place] = wp.vec3i(int(spot.wraps[0]), int(spot.wraps[1]), int(spot.wraps[2]))
+
+    return SimpleNamespace(measure=measure_points, file=file_points, gather=gather_points, module=module)
+
+
+@lru_cache(maxsize=None)
+def neighbor_kernels(dim: int) -> SimpleNamespace:
+    """Return the kernels that find the pairs of points of a dimension."""
+    module = kernel_module("neighbors", dim, wp.float64)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def take_lattice(lattice: lattice_type, lattices: wp.array(dtype=wp.float64)):
+        for k in range(64):
+            lattices[k] = lattice[k]
+
+    @wp.kernel(module=module, enable_backward=False)
+    def bound_lattices(
+        lattices: wp.array(dtype=wp.float64),
+        most: wp.array(dtype=wp.int64),
+        plans: wp.array(dtype=wp.float32),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Find how far to look around a point, and between which distances floats cannot tell.
+
+        Frame and formula round differently, by at most `error`, `ROUNDING` of all that is added up; it is taken eight
+        times. Floats have an error of 2**-24 of the numbers that they hold, and those are: along the first axis, up to
+        `_PERIOD` cells, in a dozen operations; along the others, up to the reach and a cell, in six.
+        """
+        at = wp.tid() * LATTICE
+        axes = int(lattices[at + AXES])
+        cutoff = lattices[at + CUTOFF]
+        one = wp.float64(1.0)
+        slack = wp.float64(1.00000000001)
+        error = wp.float64(0.0)
+        reach = wp.max(cutoff * slack, _LEAST_REACH)
+        sides = wp.vec3d()
+        images = wp.vec3d()
+        is_wrong = bool(False)
+        # Farther reaches have more images, which round more.
+        for turn in range(3):
+            for k in range(3):
+                sides[k] = wp.ceil(reach * wp.float64(1.000244140625) / lattices[at + WIDTHS + k])
+            images = wp.vec3d()
+            for before in range(3):
+                last = 2 - before
+                if last < axes:
+                    along = sides[last]
+                    for above in range(3):
+                        if above > last:
+                            part = wp.abs(lattices[at + PARTS + 3 * above + last]) / lattices[at + WIDTHS + last]
+                            along += wp.ceil(images[above] * part)
+                    images[last] = wp.floor(along / lattices[at + CELLS + last]) + wp.float64(3.0)
+            if axes > 0 and turn < 2:
+                error = wp.float64(0.0)
+                for axis in range(3):
+                    if lattices[at + APART + axis] == wp.float64(0.0):
+                        error += wp.cast(most[axis], wp.float64)
+                    shifts = wp.cast(most[3 + axis], wp.float64)
+                    for k in range(3):
+                        shifts += images[k] * wp.abs(lattices[at + COMBINATION + 3 * k + axis])
+                    for k in range(3):
+                        error += shifts * wp.abs(lattices[at + VECTORS + 3 * axis + k])
+                error = wp.float64(8.0) * (error * _ROUNDING)
+                reach = wp.max((cutoff + error) * slack, _LEAST_REACH)
+        if wp.static(dim == 2):
+            sides[2] = wp.float64(0.0)
+        number = wp.float64(1.0)
+        rows = wp.float64(1.0)
+        for k in range(3):
+            number = number * (wp.float64(2.0) * images[k] + one)
+            rows = rows * (wp.float64(2.0) * sides[k] + one)
+        if not (number < wp.float64(2147483648.0)) or not (rows < wp.float64(1e18)):
+            is_wrong = True
+        if not (sides[0] < wp.float64(1e9)) or not (rows / (wp.float64(2.0) * sides[0] + one) < wp.float64(1e9)):
+            is_wrong = True
+        if is_wrong:
+            sides = wp.vec3d()
+            images = wp.vec3d()
+            if lattices[at + WRONG] == wp.float64(0.0):
+                wp.atomic_max(counters, _LAST_COUNTER, wp.int64(0x80000000))
+        unit = lattices[at + UNIT]
+        rounded = wp.float64(3.0517578125e-05) * lattices[at + WIDTHS]
+        for k in range(3):
+            if k < wp.static(dim):
+                rounded += wp.float64(1.9073486328125e-06) * (reach + lattices[at + WIDTHS + k])
+        high = (reach + rounded) * unit
+        low = ((cutoff - error) / slack - rounded) * unit
+        low_square = wp.float64(-1.0)
+        if low > wp.float64(0.0):
+            low_square = low * low * wp.float64(0.9999980926513672)
+        plan = wp.tid() * PLAN
+        plans[plan + _LOW] = wp.float32(low_square)
+        plans[plan + _HIGH] = wp.float32(high * high * wp.float64(1.0000019073486328))
+        for k in range(3):
+            plans[plan + _PLAN_CELLS + k] = wp.cast(int(lattices[at + CELLS + k]), wp.float32)
+            plans[plan + _SIDES + k] = wp.cast(int(sides[k]), wp.float32)
+            plans[plan + _IMAGES + k] = wp.cast(int(images[k]), wp.float32)
+            plans[plan + _PLAN_WIDTHS + k] = wp.float32(lattices[at + WIDTHS + k] * unit)
+
+    @wp.func
+    def plan_number(plans: wp.array(dtype=wp.float32), at: int) -> int:
+        return wp.cast(plans[at], wp.int32)
+
+    @wp.func
+    def seen_cell(cell: int, within: wp.float32, moved: wp.float64, width: wp.float64, unit: wp.float64) -> int:
+        """Return the cell along one axis, of a point that an image sees moved."""
+        if moved == wp.float64(0.0):
+            return cell
+        return int(wp.floor((wp.float64(cell) * width + wp.float64(within) / unit - moved) / width))
+
+    @wp.func
+    def seen_within(
+        cell: int, within: wp.float32, moved: wp.float64, width: wp.float64, unit: wp.float64
+    ) -> wp.float32:
+        """Return the place in that cell."""
+        if moved == wp.float64(0.0):
+            return within
+        place = wp.float64(cell) * width + wp.float64(within) / unit - moved
+        return wp.float32((place - wp.floor(place / width) * width) * unit)
+
+    @wp.func
+    def skew_y(image_z: int, lattices: wp.array(dtype=wp.float64), at: int) -> wp.float64:
+        """Return by how much images along z are moved along y: the axes of a skewed cell are not at right angles."""
+        if image_z == 0:
+            return wp.float64(0.0)
+        return wp.float64(image_z) * lattices[at + PARTS + 7]
+
+    @wp.func
+    def skew_x(image_z: int, image_y: int, lattices: wp.array(dtype=wp.float64), at: int) -> wp.float64:
+        if image_z == 0 and image_y == 0:
+            return wp.float64(0.0)
+        along_z = wp.float64(image_z) * lattices[at + PARTS + 6]
+        return along_z + wp.float64(image_y) * lattices[at + PARTS + 3]
+
+    @wp.func
+    def first_step(lower: wp.float32, side: int) -> int:
+        """Return the first cell that a ball reaches, from so many widths on, not NaN or infinitely many of them."""
+        if lower >= wp.float32(-1e9):
+            return wp.max(-side, int(wp.floor(lower - wp.float32(0.004) + lower * wp.float32(1e-6))))
+        return -side
+
+    @wp.func
+    def last_step(upper: wp.float32, side: int) -> int:
+        if upper <= wp.float32(1e9):
+            return wp.min(side, int(wp.floor(upper + wp.float32(0.004) + upper * wp.float32(1e-6))))
+        return side
+
+    @wp.func
+    def image_number(
+        x: int, y: int, z: int, images: wp.array(dtype=wp.int32), plans: wp.array(dtype=wp.float32), plan: int
+    ) -> int:
+        """Return the number by which an image is kept, if any are."""
+        if not images:
+            return 0
+        most_x = plan_number(plans, plan + _IMAGES)
+        most_y = plan_number(plans, plan + _IMAGES + 1)
+        number = (z + plan_number(plans, plan + _IMAGES + 2)) * (2 * most_y + 1) + y + most_y
+        return number * (2 * most_x + 1) + x + most_x
+
+    @wp.func
+    def square_from(
+        that: wp.vec4,
+        phase: wp.float32,
+        width: wp.float32,
+        from_x: wp.float32,
+        from_y: wp.float32,
+        from_z: wp.float32,
+    ) -> wp.float32:
+        """Return the square of the distance to a point of a stretch, whose lower corner is told by `from`."""
+        dx = that[0] - phase
+        period = wp.float32(_PERIOD) * width
+        dx = dx + wp.where(dx < wp.float32(-8.0) * width, period, wp.float32(0.0)) + from_x
+        dy = that[1] + from_y
+        dz = that[2] + from_z
+        return dx * dx + dy * dy + dz * dz
+
+    @wp.func
+    def is_in_stretch(
+        cell: wp.vec4i,
+        row: int,
+        x: int,
+        more: int,
+        y: int,
+        z: int,
+        scene: int,
+        key: wp.int64,
+        keys: wp.array(dtype=wp.int64),
+        key_step: int,
+    ) -> bool:
+        """Return whether a point is of the cells that it was found for, and not of others with the same number."""
+        if cell[1] != y or cell[2] != z or cell[3] != scene or cell[0] < x or cell[0] > x + more:
+            return False
+        if keys:
+            return keys[row * key_step] == key
+        return True
+
+    @wp.func
+    def is_near(
+        place: int,
+        k: int,
+        row: int,
+        other: int,
+        is_upper: int,
+        x: int,
+        y: int,
+        z: int,
+        lattices: wp.array(dtype=wp.float64),
+        at: int,
+        own_exact: wp.array(dtype=wp.vec4d),
+        own_wraps: wp.array(dtype=wp.vec3i),
+        exact: wp.array(dtype=wp.vec4d),
+        wraps: wp.array(dtype=wp.vec3i),
+        limit: wp.float64,
+    ) -> bool:
+        """Decide by the documented formula, and with `is_upper` whether this point tells the pair."""
+        shift = vec3l()
+        if wraps:
+            shift = shift_of(x, y, z, own_wraps[place], wraps[k], lattices, at)
+        if is_upper != 0 and (other < row or (other == row and is_negative(shift))):
+            return False
+        vector = vector_of(point_at(own_exact, place), point_at(exact, k), shift, lattices, at)
+        return square_of(vector) <= limit
+
+    @wp.kernel(module=module, enable_backward=False, cuda_max_registers=80)
+    def search_points(
+        is_half: int,
+        is_by_row: int,
+        is_upper: int,
+        slices: int,
+        tasks: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        plans: wp.array(dtype=wp.float32),
+        own_size: int,
+        own_keys: wp.array(dtype=wp.int64),
+        own_step: int,
+        own_spots: wp.array(dtype=wp.vec4),
+        own_cells: wp.array(dtype=wp.vec4i),
+        own_exact: wp.array(dtype=wp.vec4d),
+        own_wraps: wp.array(dtype=wp.vec3i),
+        keys: wp.array(dtype=wp.int64),
+        key_step: int,
+        spots: wp.array(dtype=wp.vec4),
+        cells: wp.array(dtype=wp.vec4i),
+        exact: wp.array(dtype=wp.vec4d),
+        wraps: wp.array(dtype=wp.vec3i),
+        starts: wp.array(dtype=wp.int32),
+        table_size: int,
+        is_hashed: int,
+        is_one_set: int,
+        limit: wp.float64,
+        capacity: int,
+        offsets: wp.array(dtype=wp.int64),
+        found: wp.array(dtype=wp.vec2i),
+        images: wp.array(dtype=wp.int32),
+    ):
+        """Compare a point with those in the cells around: count those that are near, or write them if there is `found`.
+
+        The rows around a point are shared by `slices` threads. Of one set, each pair once: with `is_half`, a point is
+        compared with those behind it in its row, and with half of the rows around; the others find it. With `is_upper`,
+        with all, and those of higher rows of the input count, and of its own images those with a positive shift.
+
+        Pairs are in the order of points, or with `is_by_row` of the rows of the input, as places of both; `offsets` has
+        the number of pairs of each thread, later the place of the first. `images` has the image of the second.
+        """
+        task = wp.tid()
+        place = task // slices
+        part = task - place * slices
+        own = spot_at(own_spots, place)
+        row = wp.cast(own[3], wp.int32)
+        cell = cell_at(own_cells, place)
+        key = key_of(row, own_size, own_keys, own_step)
+        at = lattice_of(key, lattice_count)
+        plan = at // LATTICE * PLAN
+        count_x = plan_number(plans, plan + _PLAN_CELLS)
+        count_y = plan_number(plans, plan + _PLAN_CELLS + 1)
+        count_z = plan_number(plans, plan + _PLAN_CELLS + 2)
+        width_x = plans[plan + _PLAN_WIDTHS]
+        width_y = plans[plan + _PLAN_WIDTHS + 1]
+        width_z = plans[plan + _PLAN_WIDTHS + 2]
+        per_width_x = wp.float32(1.0) / width_x
+        low = plans[plan + _LOW]
+        high = plans[plan + _HIGH]
+        side_x = plan_number(plans, plan + _SIDES)
+        side_y = plan_number(plans, plan + _SIDES + 1)
+        side_z = plan_number(plans, plan + _SIDES + 2)
+        own_x = own[0] - wp.float32(cell[0] & (_PERIOD - 1)) * width_x
+        index = wp.where(is_by_row != 0, row * slices + part, task)
+        begin = int(0)
+        if found:
+            begin = int(wp.min(offsets[index], wp.int64(capacity)))
+        elif task == 0:
+            offsets[tasks] = wp.int64(0)
+        count = int(0)
+        itself = wp.where(is_one_set != 0, place, -1)
+        # Rows around by z and y, every one of so many as there are slices; half of them begin with the own one.
+        step_z = wp.where(is_half != 0, 0, -side_z)
+        step_y = wp.where(is_half != 0, 0, -side_y) + part
+        if cell[3] < 0:
+            step_z = side_z + 1
+            step_y = part - side_y
+        while True:
+            while step_y > side_y:
+                step_y -= 2 * side_y + 1
+                step_z += 1
+            if step_z > side_z:
+                break
+            # Along z.
+            z = cell[2]
+            image_z = int(0)
+            from_z = -own[2]  # of the lower side of the row
+            if wp.static(dim == 3):
+                image_z = images_of(z + step_z, count_z)
+                z = z + step_z - image_z * count_z
+                from_z = wp.float32(step_z) * width_z - own[2]
+            gap_z = wp.max(wp.max(from_z, -(from_z + width_z)), wp.float32(0.0))
+            # Along y.
+            skew = skew_y(image_z, lattices, at)
+            y = seen_cell(cell[1], own[1], skew, lattices[at + WIDTHS + 1], lattices[at + UNIT]) + step_y
+            within_y = seen_within(cell[1], own[1], skew, lattices[at + WIDTHS + 1], lattices[at + UNIT])
+            image_y = images_of(y, count_y)
+            y = y - image_y * count_y
+            from_y = wp.float32(step_y) * width_y - within_y
+            gap_y = wp.max(wp.max(from_y, -(from_y + width_y)), wp.float32(0.0))
+            gaps = gap_y * gap_y + gap_z * gap_z
+            # Along x: the cells that a ball can reach at this distance.
+            skew = skew_x(image_z, image_y, lattices, at)
+            x = seen_cell(cell[0], own_x, skew, lattices[at + WIDTHS], lattices[at + UNIT])
+            within_x = seen_within(cell[0], own_x, skew, lattices[at + WIDTHS], lattices[at + UNIT])
+            half = wp.sqrt(high * wp.float32(1.000244140625) - gaps)
+            is_own_row = is_half != 0 and step_y == 0 and step_z == 0
+            step_x = wp.where(is_own_row, 0, first_step((within_x - half) * per_width_x, side_x))
+            last_x = last_step((within_x + half) * per_width_x, side_x)
+            if gaps > high:
+                last_x = step_x - 1
+            row_number = row_begin(key, y, z, count_x, count_y, count_z, table_size, is_hashed)
+            while step_x <= last_x:
+                # A stretch: in one image, half a period long, and in one piece in the table.
+                image_x = images_of(x + step_x, count_x)
+                x_here = x + step_x - image_x * count_x
+                more = wp.min(last_x - step_x, _PERIOD // 2 - 1)
+                more = wp.where(count_x > 0, wp.min(more, count_x - 1 - x_here), more)
+                cell_number = row_number + x_here
+                if is_hashed != 0:
+                    cell_number = cell_number & (table_size - 1)
+                    more = wp.min(more, table_size - 1 - cell_number)
+                end = starts[cell_number + more + 1]
+                k = wp.where(is_own_row and step_x == 0, place + 1, starts[cell_number])
+                first = k
+                image = image_number(image_x, image_y, image_z, images, plans, plan)
+                from_x = wp.float32(step_x) * width_x - within_x
+                phase = wp.float32(x_here & (_PERIOD - 1)) * width_x
+                # A point itself is none of its neighbors, but its images may be: those are for the second turn.
+                is_open = itself >= k and itself < end and not (image_x == 0 and image_y == 0 and image_z == 0)
+                while k < end:
+                    that = spot_at(spots, k)
+                    square = square_from(that, phase, width_x, from_x, from_y, from_z)
+                    if square <= low and k != itself:
+                        other = wp.cast(that[3], wp.int32)
+                        if is_upper == 0 or other > row:
+                            if is_hashed == 0 or is_in_stretch(
+                                cell_at(cells, k), other, x_here, more, y, z, cell[3], key, keys, key_step
+                            ):
+                                if found and begin + count < capacity:
+                                    found[begin + count] = wp.vec2i(place, k)
+                                    if images:
+                                        images[begin + count] = image
+                                count += 1
+                    elif not (square > high):
+                        is_open = bool(True)
+                    k += 1
+                # What floats cannot tell. It seldom comes to this, and the loop above needs the registers.
+                k = wp.where(is_open, first, end)
+                while k < end:
+                    that = spot_at(spots, k)
+                    square = square_from(that, phase, width_x, from_x, from_y, from_z)
+                    is_told = square <= low or square > high
+                    if k == itself:
+                        is_told = image_x == 0 and image_y == 0 and image_z == 0
+                    other = wp.cast(that[3], wp.int32)
+                    if not is_told and is_hashed != 0:
+                        cell_k = cell_at(cells, k)
+                        is_told = not is_in_stretch(cell_k, other, x_here, more, y, z, cell[3], key, keys, key_step)
+                    if not is_told:
+                        if is_near(
+                            place,
+                            k,
+                            row,
+                            other,
+                            is_upper,
+                            image_x,
+                            image_y,
+                            image_z,
+                            lattices,
+                            at,
+                            own_exact,
+                            own_wraps,
+                            exact,
+                            wraps,
+                            limit,
+                        ):
+                            if found and begin + count < capacity:
+                                found[begin + count] = wp.vec2i(place, k)
+                                if images:
+                                    images[begin + count] = image
+                            count += 1
+                    k += 1
+                step_x += more + 1
+            step_y += slices
+        if not found:
+            offsets[index] = wp.int64(count)
+
+    @wp.func
+    def shift_of_pair(
+        pair: wp.vec2i,
+        number: int,
+        own_wraps: wp.array(dtype=wp.vec3i),
+        wraps: wp.array(dtype=wp.vec3i),
+        lattices: wp.array(dtype=wp.float64),
+        at: int,
+        plans: wp.array(dtype=wp.float32),
+    ) -> vec3l:
+        plan = at // LATTICE * PLAN
+        most_x = plan_number(plans, plan + _IMAGES)
+        most_y = plan_number(plans, plan + _IMAGES + 1)
+        most_z = plan_number(plans, plan + _IMAGES + 2)
+        rest = number // (2 * most_x + 1)
+        x = number - rest * (2 * most_x + 1) - most_x
+        z = rest // (2 * most_y + 1) - most_z
+        y = rest - (z + most_z) * (2 * most_y + 1) - most_y
+        return shift_of(x, y, z, own_wraps[pair[0]], wraps[pair[1]], lattices, at)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def key_pairs(
+        axis: int,
+        is_first: int,
+        bits: int,
+        padding: wp.int64,
+        last: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        plans: wp.array(dtype=wp.float32),
+        own_size: int,
+        own_keys: wp.array(dtype=wp.int64),
+        own_step: int,
+        own_exact: wp.array(dtype=wp.vec4d),
+        own_wraps: wp.array(dtype=wp.vec3i),
+        exact: wp.array(dtype=wp.vec4d),
+        wraps: wp.array(dtype=wp.vec3i),
+        offsets: wp.array(dtype=wp.int64),
+        found: wp.array(dtype=wp.vec2i),
+        images: wp.array(dtype=wp.int32),
+        order: wp.array(dtype=wp.int32),
+        keys: wp.array(dtype=wp.int64),
+    ):
+        """Give pairs the keys to sort them by: their rows, or with an axis from 0 on that number of their shifts."""
+        place = wp.tid()
+        if is_first != 0:
+            order[place] = place
+        source = order[place]
+        if wp.int64(source) >= offsets[last]:
+            keys[place] = padding
+            return
+        pair = found[source]
+        if axis < 0:
+            i = wp.int64(own_exact[pair[0]][3])
+            keys[place] = (i << wp.int64(bits)) | wp.int64(exact[pair[1]][3])
+        else:
+            key = key_of(int(own_exact[pair[0]][3]), own_size, own_keys, own_step)
+            at = lattice_of(key, lattice_count)
+            shift = shift_of_pair(pair, images[source], own_wraps, wraps, lattices, at, plans)
+            keys[place] = shift[axis] + wp.int64(0x80000000)
+
+    @wp.kernel(module=module, enable_backward=False)
+    def tell_pairs(
+        is_turned: int,
+        last: int,
+        lattices: wp.array(dtype=wp.float64),
+        lattice_count: int,
+        plans: wp.array(dtype=wp.float32),
+        own_size: int,
+        own_keys: wp.array(dtype=wp.int64),
+        own_step: int,
+        own_exact: wp.array(dtype=wp.vec4d),
+        own_wraps: wp.array(dtype=wp.vec3i),
+        exact: wp.array(dtype=wp.vec4d),
+        wraps: wp.array(dtype=wp.vec3i),
+        offsets: wp.array(dtype=wp.int64),
+        found: wp.array(dtype=wp.vec2i),
+        images: wp.array(dtype=wp.int32),
+        order: wp.array(dtype=wp.int32),
+        pairs: wp.array(dtype=wp.vec2i),
+        rows: wp.array(dtype=wp.int32),
+        distances: wp.array(dtype=wp.float64),
+        vectors: wp.array2d(dtype=wp.float64),
+        shifts: wp.array2d(dtype=wp.int32),
+    ):
+        """Write what is wanted of each pair, which may stand where its places were.
+
+        With `is_turned`, the lower row comes first; of a point and its own image, so that the shift is positive.
+        """
+        place = wp.tid()
+        if wp.int64(place) >= offsets[last]:
+            pairs[place] = wp.vec2i(-1, -1)
+            if distances:
+                distances[place] = wp.float64(wp.inf)
+            for axis in range(wp.static(dim)):
+                if vectors:
+                    vectors[place, axis] = wp.float64(0.0)
+                if shifts:
+                    shifts[place, axis] = 0
+            return
+        source = place
+        if order:
+            source = order[place]
+        pair = found[source]
+        own = point_at(own_exact, pair[0])
+        other = point_at(exact, pair[1])
+        i = int(own[3])
+        j = int(other[3])
+        at = int(0)
+        shift = vec3l()
+        if wraps:
+            at = lattice_of(key_of(i, own_size, own_keys, own_step), lattice_count)
+            shift = shift_of_pair(pair, images[source], own_wraps, wraps, lattices, at, plans)
+        sign = int(1)
+        if is_turned != 0 and (i > j or (i == j and is_negative(shift))):
+            sign = -1
+        if sign < 0:
+            pairs[place] = wp.vec2i(j, i)
+        else:
+            pairs[place] = wp.vec2i(i, j)
+        if rows:
+            rows[place] = j
+        if distances or vectors:
+            vector = vector_of(own, other, shift, lattices, at)
+            if distances:
+                distances[place] = wp.sqrt(square_of(vector))
+            if vectors:
+                for axis in range(wp.static(dim)):
+                    # No zero is negative.
+                    vectors[place, axis] = vector[axis] * wp.float64(sign) + wp.float64(0.0)
+        if shifts:
+            for axis in range(wp.static(dim)):
+                shifts[place, axis] = int(shift[axis]) * sign
+
+    return SimpleNamespace(
+        take=take_lattice,
+        bound=bound_lattices,
+        search=search_points,
+        keys=key_pairs,
+        tell=tell_pairs,
+        module=module,
+    )
+
+
+@lru_cache(maxsize=None)
+def result_kernels() -> SimpleNamespace:
+    """Return the kernels for numbers of pairs, whatever the points."""
+    module = wp.get_module("broadphase.gpu.neighbor_rows")
+    module.options.update({"enable_backward": False})
+
+    @wp.kernel(module=module, enable_backward=False)
+    def tell_offsets(slices: int, offsets: wp.array(dtype=wp.int64), own: wp.array(dtype=wp.int64)):
+        """Write where the pairs of each row begin, which were counted in slices."""
+        row = wp.tid()
+        own[row] = offsets[row * slices]
+
+    @wp.kernel(module=module, enable_backward=False)
+    def tell_count(counters: wp.array(dtype=wp.int64), count: wp.array(dtype=wp.int32)):
+        """Give the number of pairs as an int32, the largest where it is larger; -1 - row where there is a fault."""
+        total = wp.min(counters[0], wp.int64(0x7FFFFFFF))
+        for k in range(wp.static(COUNTERS - 1)):
+            fault = counters[wp.static(COUNTERS - 1) - k]
+            if fault > wp.int64(0):
+                total = fault - wp.int64(0x80000001)
+        count[0] = wp.int32(total)
+
+    return SimpleNamespace(offsets=tell_offsets, count=tell_count, module=module)
