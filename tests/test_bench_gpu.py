@@ -20,10 +20,13 @@ from broadphase.testing import SCENES
 
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
-from benchmarks.gpu import devices, exactness, kernels, stages, times  # noqa: E402
+from benchmarks.gpu import compiling, devices, exactness, kernels, stages, times  # noqa: E402
+
+from broadphase import gpu  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 CPU = Setting("cpu", quick=True)
+LOADING = sys.modules["broadphase.gpu.loading"]
 
 
 def run_program(*arguments, timeout=600):
@@ -91,6 +94,24 @@ def test_gpu_benchmark_has_a_line_for_each_work_and_contestant(whole):
     for title in (times.WORK, times.CROSSOVER, stages.TABLE):
         assert f"\n{title}\n" in printed
         assert f"\n## {title}\n" in page
+
+
+def test_gpu_benchmark_judges_results():
+    right = times.keys_of([[0, 1], [1, 2], [2, 3]])
+    assert times.judge_pairs([[2, 3], [1, 0], [2, 1]], right) == "exact"
+    assert times.judge_pairs([[2, 3], [1, 0], [0, 1], [7, 8]], right) == "1 missing, 1 extra, 1 twice"
+    assert times.judge_equal([1, 2, 3], [1, 2, 3]) == "exact"
+    assert times.judge_equal([1, 2, 3], [1, 3, 2]) == "2 of 3 differ"
+    assert times.judge_equal([1, 2], [1, 2, 3]) == "2 where 3 are right"
+    assert (times.judge_count(10, 10), times.judge_count(9, 10)) == ("exact", "-1 of 10 pairs")
+
+
+def test_gpu_benchmark_counts_the_bytes_of_stages():
+    assert stages.least_bytes("codes", 10, 0, 12, 64) == 10 * (24 + 16)
+    assert stages.least_bytes("sort", 10, 0, 12, 57) == 10 * 8 + 8 * 2 * 10 * 12
+    assert stages.least_bytes("walk", 10, 3, 12, 64) == 10 * 64 + 24
+    assert stages.least_bytes("walk", 10, 3, 24, 64) == 10 * 128 + 24
+    assert stages.least_bytes("frame", 10, 3, 12, 64) is None
 
 
 # What a run tells when something is wrong -----------------------------------------------------------------------------
@@ -171,13 +192,26 @@ def test_gpu_benchmark_of_a_device_that_is_not_there_fails(capfd, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
     monkeypatch.chdir(ROOT)
     assert main(["--device", "cuda:77", "--quick", "--part", "compiling"]) == 1
-    assert "FAILED: the device: the task: ValueError" in capfd.readouterr().out
+    assert "FAILED: the device: the task: ValueError: there is no device cuda:77; Warp sees: " in capfd.readouterr().out
 
 
 def test_gpu_benchmark_names_the_compiler_that_was_left_out(monkeypatch):
     monkeypatch.setattr(wp, "is_cpu_available", lambda: False)
     with pytest.raises(ValueError, match="warp-clang is not there"):
         devices.require("cpu")
+
+
+def test_gpu_benchmark_compiles_all_modules_that_are_loaded():
+    boxes = np.zeros((8, 2, 3))
+    for kind in (np.float32, np.float64):
+        gpu.pairs(boxes.astype(kind), device="cpu", sort=True)
+        gpu.Index(boxes.astype(kind), device="cpu").query(boxes)
+        cells = np.ones((4, 2))
+        gpu.neighbors(boxes.reshape(4, 4, 3)[:, :, :2].astype(kind), 0.1, cell=cells[:, None] * np.eye(2), device="cpu")
+    loaded = {name for name, device in LOADING._loaded if device == "cpu"}
+    assert len(loaded) >= 11
+    modules = {module.name: module for module in compiling.modules()}
+    assert loaded <= set(modules)
 
 
 def test_gpu_benchmark_kernels_compile_for_cuda(tmp_path):

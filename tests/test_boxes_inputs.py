@@ -294,12 +294,12 @@ def test_tensor_in_host_memory_is_read_without_a_copy(kind):
 def test_tensor_that_numpy_cannot_read_names_the_remedy(kind, options, message):
     tensor = kind(BOXES, **options)
     with pytest.raises(TypeError, match=re.escape(message)):
-        bp.pairs(tensor)
+        bp.Index(tensor)
     with pytest.raises(TypeError, match=re.escape(message.replace("boxes", "points"))):
         bp.boxes.from_points(kind(FLAT[:, :2], **options))
     told = message.replace("boxes.", "lower.").replace("boxes ", "boxes, lower ")
     with pytest.raises(TypeError, match=re.escape(told)):
-        bp.pairs((kind(FLAT[:, :2], **options), FLAT[:, 2:]))
+        bp.Index((kind(FLAT[:, :2], **options), FLAT[:, 2:]))
 
 
 def test_tensor_of_another_layout_keeps_the_words_of_its_library():

@@ -471,6 +471,13 @@ def test_boxes_on_a_device_are_searched_there(monkeypatch):
     assert bp.count_pairs((boxes, boxes)) == "result"
 
 
+@pytest.mark.skipif(wp.is_cuda_available(), reason="there is a CUDA device")
+def test_boxes_on_a_device_that_warp_does_not_find_are_named():
+    for boxes in (OnDevice(), (OnDevice(), OnDevice())):
+        with pytest.raises(TypeError, match="is on a CUDA device, and Warp finds none"):
+            bp.pairs(boxes)
+
+
 @pytest.mark.parametrize(
     "option", [{"method": "grid"}, {"workers": 2}, {"ignore_pairs": [[0, 1]]}, {"period": 1.0}, {"progress": True}]
 )

@@ -67,6 +67,8 @@ def run_parts(setting: Setting, parts: Sequence[str], seconds: float, chosen: ar
         if any(record.task == THE_DEVICE and record.failure_count for record in report.records):
             reports += [Report(rest, ended="not run") for rest in parts[len(reports) :]]  # they would fail as well
             break
+    if chosen.output is not None:
+        write(chosen.output, setting, reports)
     show_end(reports)
     return reports
 

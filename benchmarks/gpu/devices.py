@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import statistics
@@ -42,7 +43,11 @@ def require(device: str) -> Any:
         There is no such device, or Warp cannot compile for it here.
     """
     wp = warp()
-    found = wp.get_device(device)
+    try:
+        found = wp.get_device(device)
+    except (ValueError, RuntimeError):
+        there = ", ".join(one.alias for one in wp.get_devices()) or "none"
+        raise ValueError(f"there is no device {device}; Warp sees: {there}") from None
     if found.is_cpu and not wp.is_cpu_available():
         raise ValueError(
             "Warp cannot compile for the CPU here: its library warp-clang is not there (benchmarks.gpu.carry leaves it"
@@ -57,6 +62,7 @@ def library(name: str, setting: Setting) -> Any:
         setting.require_cuda()
     if name == "warp":
         return warp()
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # or JAX takes most of the memory of a card
     try:
         module = load(name, LIBRARIES[name])
         if name == "torch" and setting.is_cuda and not module.cuda.is_available():

@@ -102,7 +102,7 @@ def visits_of(given: Any) -> NDArray[np.int32]:
     boxes = boxes_on(given, "boxes")
     with boxes.place.running() as scratch:
         load(boxes.device, boxes.tree_kernels.module)
-        counters = scratch.array("counters", 8, wp.int64)
+        counters = scratch.array("scenes.counters", 3, wp.int64)
         tree = build(boxes, 0.0, Keys(), scratch, "tree", counters=counters, checked=0)
         visits = wp.empty(tree.count, dtype=wp.int32, device=boxes.device)
         wp.launch(count_visits, tree.count, inputs=[tree.nodes, tree.count, visits], device=boxes.device)

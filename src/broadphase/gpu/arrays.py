@@ -213,7 +213,9 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
             array = wp.array(values, device=_device_of_interface(values), copy=False)
         else:
             array = _as_scalars(wp.from_dlpack(values))
-    except (TypeError, RuntimeError, BufferError, KeyError, AttributeError) as error:
+    except (TypeError, RuntimeError, BufferError, KeyError, AttributeError, IndexError) as error:
+        if not wp.is_cuda_available() and is_on_device(values):
+            raise TypeError(f"{name} is on a CUDA device, and Warp finds none: is there a driver?") from error
         raise TypeError(f"{name} cannot be read as an array on a device: {error}") from error
     if array is None:
         raise TypeError(f"{name} is on device {values.device}; the devices here are CUDA's, and the CPU of Warp")
