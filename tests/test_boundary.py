@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
-from broadphase.world.boundary import bounce as bounce_rows
-from broadphase.world.boundary import outside, wrap
 
 UNIT = np.array([[0.0, 0.0], [10.0, 10.0]])
 
@@ -19,11 +18,15 @@ def everybody(array):
     return np.ones(len(array), np.uint8)
 
 
-def bounce(positions, velocities, *others):
-    """Bounce in place, and give the rows."""
-    rows, reflected = bounce_rows(positions, velocities, *others)
-    velocities[rows] = reflected
-    return rows
+def bounce(positions, velocities, boxes, relative_boxes, bounds, moves):
+    """Bounce in place what sticks out, and give the rows whose position or velocity has changed."""
+    rows = _native.sticking_out(boxes, bounds, moves)
+    if not len(rows):
+        return rows
+    reflected = velocities[rows]
+    which = _native.bounce(positions, reflected, rows, relative_boxes(rows), bounds)
+    velocities[rows[which]] = reflected[which]
+    return rows[which]
 
 
 def bounce_one(position, velocity, below=0.0, above=0.0, lower=0.0, upper=10.0):
@@ -41,7 +44,7 @@ def bounce_one(position, velocity, below=0.0, above=0.0, lower=0.0, upper=10.0):
 
 def wrap_one(x, lower=0.0, upper=10.0):
     positions = np.array([[x, lower]])
-    rows = wrap(positions, np.array([[lower] * 2, [upper] * 2]), everybody(positions))
+    rows = _native.wrap(positions, np.array([[lower] * 2, [upper] * 2]), everybody(positions))
     assert len(rows) == (not lower <= x < upper)
     assert positions[0, 1] == lower
     return positions[0, 0]
@@ -196,7 +199,7 @@ def test_wrap_whole_numbers_is_the_remainder(x, lower, size):
 
 def test_wrap_rows_without_a_flag_and_rows_inside_stay_to_the_bit():
     positions = np.array([[12.0, -0.0], [12.0, -0.0], [3.0, -0.0]])
-    rows = wrap(positions, UNIT, np.array([0, 1, 1], np.uint8))
+    rows = _native.wrap(positions, UNIT, np.array([0, 1, 1], np.uint8))
     assert rows.tolist() == [1]
     assert positions[:, 0].tolist() == [12, 2, 3]
     assert np.signbit(positions[:, 1]).all()
@@ -204,7 +207,7 @@ def test_wrap_rows_without_a_flag_and_rows_inside_stay_to_the_bit():
 
 def test_wrap_what_is_not_finite_is_left_to_be_noticed():
     positions = np.array([[np.inf, 12.0], [12.0, np.nan], [-np.inf, 3.0]])
-    wrap(positions, UNIT, everybody(positions))
+    _native.wrap(positions, UNIT, everybody(positions))
     np.testing.assert_array_equal(positions, [[np.inf, 2], [2, np.nan], [-np.inf, 3]])
 
 
@@ -217,7 +220,7 @@ def test_gone_and_sticking_out_any_number_of_rows_equals_the_definition(n, dimen
     bounds = np.array([[0.0] * dimension, [10.0] * dimension])
     moves = (rng.random(n) < 0.7).astype(np.uint8)
     is_outside = ((boxes[:, 1] < 0) | (boxes[:, 0] > 10)).any(axis=1)
-    assert outside(boxes, bounds, moves).tolist() == np.flatnonzero(is_outside & (moves > 0)).tolist()
+    assert _native.outside(boxes, bounds, moves).tolist() == np.flatnonzero(is_outside & (moves > 0)).tolist()
     inside = ((boxes[:, 0] >= 0) & (boxes[:, 1] <= 10)).all(axis=1)
     asked = []
     bounce(boxes[:, 0].copy(), np.zeros((n, dimension)), boxes,

@@ -1,12 +1,9 @@
 """What moves by itself: exactly, in place, and not at all where a number would be lost."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from broadphase import _native
-from broadphase.world.motion import advance
+import broadphase as bp
 
 SIZES = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 100]  # on both sides of the eight rows that are looked at together
 
@@ -26,39 +23,22 @@ def multiply(p, q):
                      w * c - x * d + y * a + z * b, w * d + x * c - y * b + z * a], axis=1)  # fmt: skip
 
 
-def integrate_to(positions, velocities, rotations, spins, moves, dt, to_positions, to_rotations=None):
-    """Move rows that nobody looks at: no shapes are placed."""
-    n, d = positions.shape
-    store, shape = _native.ShapeStore(d), (n,) if d == 2 else (n, 4)
-    seen = SimpleNamespace(positions=np.empty((n, d)), rotations=np.empty(shape), boxes=np.empty((n, 2, d)))
-    spare = SimpleNamespace(store=store, **vars(seen))
-    bodies = SimpleNamespace(
-        positions=positions, velocities=velocities, rotations=rotations, angular_velocities=spins, bounds=None,
-        period=None,
-        seen=seen, spare=spare, stale=np.zeros(n, np.uint8), moved=np.empty(n, np.uint8), update_intervals=2,
-        moves=lambda: moves, next_poses=lambda: (to_positions, to_rotations),
-    )  # fmt: skip
-    moved = advance(bodies, None, np.zeros(n, np.uint8), np.zeros(n, np.uint8), dt)
-    assert not len(moved.wrapped)
-    return moved.shifted, moved.rotated
-
-
 def integrate(positions, velocities, rotations, spins, moves, dt):
-    """Integrate, and write the results to the arrays; the rows that are given are those whose numbers differ."""
-    after = np.full_like(positions, np.nan), None if rotations is None else np.full_like(rotations, np.nan)
-    given = integrate_to(positions, velocities, rotations, spins, moves, dt, *after)
-    for before, now, rows in zip((positions, rotations), after, given, strict=True):
-        if now is None:
-            assert not len(rows)
-            continue
-        differ = np.flatnonzero((bytes_of(before) != bytes_of(now)).any(axis=1))
-        assert (rows is None) == (len(differ) > len(before) // 8)
-        assert rows is None or rows.tolist() == differ.tolist()
-        before[...] = now
-
-
-def bytes_of(array):
-    return np.ascontiguousarray(array).view(np.uint8).reshape(len(array), array.nbytes // max(1, len(array)))
+    """Have a world move rows that it does not look at: they may be anywhere. Write the results to the arrays."""
+    n, d = positions.shape
+    world = bp.World(d)
+    never = 2**31 - 1
+    world.add_many(bp.Circle(0.5) if d == 2 else bp.Sphere(0.5), np.zeros((n, d)), update_interval=never)
+    columns = {"positions": positions, "velocities": velocities, "rotations": rotations, "angular_velocities": spins}
+    columns = {name: values for name, values in columns.items() if values is not None}
+    for name, values in columns.items():
+        getattr(world, name)[:] = values
+    world.sleep(np.flatnonzero(moves == 0))
+    try:
+        world.step(dt)
+    finally:
+        for name, values in columns.items():
+            values[:] = getattr(world, name)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -178,18 +158,15 @@ def test_integrate_no_rotation_to_turn_is_an_error():
     with pytest.raises(ValueError, match=r"row 2 .*rotation .*angular velocity"):
         integrate(np.zeros((3, 3)), np.zeros((3, 3)), rotations, np.ones((3, 3)), everybody(3), 1.0)
     integrate(np.zeros((3, 3)), np.zeros((3, 3)), rotations, None, everybody(3), 1.0)
-    integrate(np.zeros((3, 3)), np.zeros((3, 3)), None, np.ones((3, 3)), everybody(3), 1.0)
 
 
-def test_integrate_arrays_that_do_not_fit_are_refused():
-    good = np.zeros((4, 2))
-    for bad in (np.zeros((3, 2)), np.zeros((4, 3))):
-        with pytest.raises(ValueError, match="differ"):
-            integrate(good, bad, None, None, everybody(4), 1.0)
-    for bad in (np.zeros((3, 2)), np.zeros((4, 2), np.float32), np.zeros((4, 4))[:, ::2]):
-        with pytest.raises((ValueError, TypeError)):
-            integrate_to(good, good, None, None, everybody(4), 1.0, bad)
-    with pytest.raises(ValueError, match="differ"):
-        integrate(good, good, None, None, everybody(3), 1.0)
-    with pytest.raises(ValueError, match="2 or 3"):
-        integrate(np.zeros((4, 4)), np.zeros((4, 4)), None, None, everybody(4), 1.0)
+def test_columns_that_do_not_fit_are_refused():
+    for bad in (np.zeros((3, 2)), np.zeros((4, 3)), np.zeros((4, 2), np.float32), np.zeros((4, 4))[:, ::2]):
+        world = bp.World(2)
+        world.add_many(bp.Circle(1), np.zeros((4, 2)))
+        for owner in (world._columns, world._columns.spare):
+            good, owner.positions = owner.positions, bad
+            with pytest.raises((ValueError, TypeError, RuntimeError)):
+                world.step()
+            owner.positions = good
+        assert world.step().number == 1

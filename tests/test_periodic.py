@@ -7,7 +7,8 @@ import pytest
 
 from broadphase.filters import PairFilter
 from broadphase.testing import oracle
-from broadphase.world.boundary import image_pairs, seam_pairs
+from broadphase.world.boundary import image_pairs
+from seams import seam_pairs
 
 
 def everybody(boxes):

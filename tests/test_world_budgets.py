@@ -312,11 +312,11 @@ def test_pairs_of_one_priority_have_their_turn_oldest_first(monkeypatch):
 def test_ages_that_no_table_has_room_for_are_sorted_all_the_same(monkeypatch):
     world, _ = crowd()
     waiting = world.step(budget=bp.Budget(tests=1)).deferred
-    kept = world._memory.waiting
-    rng = generator("ages")
-    world._memory.waiting = kept._replace(since=rng.integers(1, 10**6, len(waiting)))
-    world._number = 10**6 + 10
-    since = dict(zip(map(tuple, waiting.tolist()), world._memory.waiting.since.tolist(), strict=True))
+    core, rng = world._core, generator("ages")
+    pairs, _, dropped = core.waiting
+    core.waiting = pairs, rng.integers(1, 10**6, len(waiting)), dropped
+    core.number = 10**6 + 10
+    since = dict(zip(map(tuple, waiting.tolist()), core.waiting[1].tolist(), strict=True))
     tested = record_tests(world, monkeypatch)
     frame = world.step(budget=bp.Budget(tests=40))
     ages = [since[pair] for pair in tested]

@@ -262,7 +262,7 @@ def test_a_step_that_is_interrupted_anywhere_may_be_repeated(border, method, bud
         each.add(bp.Rectangle(1, 1), position=(0, 0), body_type="static", sensor=True)
         each.move([0, 1], [[0.1, 0], [0, 0.1]])
     interrupted = 0
-    for number in range(0, 3000, 4):
+    for number in range(3000):
         before, count = world.to_bytes(), world.number
         sys.settrace(InterruptAtLine(number))
         try:
@@ -272,7 +272,7 @@ def test_a_step_that_is_interrupted_anywhere_may_be_repeated(border, method, bud
             interrupted += 1
             if world.number == count:  # nothing has happened
                 assert world.to_bytes() == before, number
-                if number % 20 == 0:
+                if number % 5 == 0:
                     world.validate()
                 continue
             frame = world.frame  # all of it has
@@ -381,12 +381,12 @@ def test_steps_and_questions_of_many_threads_are_whole_or_refused():
             continue
         assert_same_frames(frame, twin.step(0.01))
         steps += 1
-        if steps == 30:
+        if steps >= 30 and asked:
             break
     done.set()
     for thread in threads:
         thread.join()
     assert not wrong
     assert asked
-    assert steps == 30
+    assert steps >= 30
     world.validate()

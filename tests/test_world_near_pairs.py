@@ -6,26 +6,24 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import broad_phase, step
-from broadphase.world.touching import TouchMemory
+from broadphase import _native
+from broadphase.world.broad_phase import BroadPhase
 
 
 @pytest.fixture(autouse=True)
 def compared(monkeypatch):
     """Take small worlds for large ones; list how many pairs each step compares with what is known of them."""
-    for module in (broad_phase, step):
-        monkeypatch.setattr(module, "FEWEST_ROWS", 4)
-    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
-    monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
-    monkeypatch.setattr(broad_phase, "_FEW", 0.7)
-    counts, advance_kept = [], TouchMemory.advance_kept
-    monkeypatch.setattr(
-        TouchMemory,
-        "advance_kept",
-        lambda memory, placement, pairs, *given: (
-            counts.append(len(pairs)) or advance_kept(memory, placement, pairs, *given)
-        ),
-    )
+    limits, counts, step = _native.step_limits, [], bp.World.step
+    for name, value in (("rows_for_near_pairs", 4), ("rows_for_a_tree", 4), ("steps_before_a_tree", 1), ("few", 0.7)):
+        monkeypatch.setattr(limits, name, value)
+
+    def counted(world, *given, **options):
+        frame = step(world, *given, **options)
+        if frame.stats["compared"]:
+            counts.append(frame.stats["compared"])
+        return frame
+
+    monkeypatch.setattr(bp.World, "step", counted)
     return counts
 
 
@@ -158,11 +156,9 @@ def test_boxes_that_reach_each_other_with_the_last_of_the_reach_are_told(has_few
 
 def test_balls_that_begin_to_move_one_after_the_other_are_searched_for_alone(monkeypatch):
     # Of three columns of balls, the outer ones come towards the middle one. It begins to move, too, ball by ball.
-    searched, around = [], broad_phase.BroadPhase._around
+    searched, near = [], BroadPhase.near
     monkeypatch.setattr(
-        broad_phase.BroadPhase,
-        "_around",
-        lambda broad, boxes, rows, *given: searched.append(len(rows)) or around(broad, boxes, rows, *given),
+        BroadPhase, "near", lambda broad, corners, rows: searched.append(len(rows)) or near(broad, corners, rows)
     )
     count, way, rng = 24, 2.0**-8, np.random.default_rng(5)
     heights = np.arange(count) * 4.0

@@ -301,7 +301,7 @@ def test_a_step_that_failed_has_removed_nothing(monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("broadphase.world.step._all_tested", fail)
+        patch.setattr("broadphase.world.step.Answers.changes", fail)
         with pytest.raises(MemoryError):
             world.step(1.0)
     assert world.to_bytes() == before
@@ -314,32 +314,34 @@ KEPT = {
         *("dim", "bounds", "boundary", "closed", "rows", "layers", "geometries", "seen", "positions", "velocities"),
         *("rotations",),
         *("angular_velocities", "body_types", "changed", "renewed", "groups", "sensors", "ccd", "update_intervals"),
-        *("asleep", "batches", "boundaries", "ignored", "displaced", "has_displaced"),
+        *("asleep", "batches", "boundaries", "ignored", "displaced", "has_displaced", "generation_then"),
     },
     "BoxStore": {"alive", "generation", "layer", "mask", "slots"},
-    "TouchMemory": {"touching", "waiting", "generations"},
-    "BroadPhase": {"given", "margin", "workers", "quiet_steps"},
-    "World": {"_columns", "_memory", "_scene", "_number", "_time", "_actors"},
+    "BroadPhase": {"given", "margin", "workers"},
+    "World": {"_columns", "_core", "_scene", "_actors"},
 }
 DERIVED = {
     "Columns": {
-        *("spare", "stale", "_next_poses", "_enlarged", "next_changed", "moved", "frame", "contacts_of"),
-        *("_flags", "_replaced", "_view", "_steady", "_writes"),
+        *("spare", "stale", "next_changed", "moved", "frame", "contacts_of", "version", "writes"),
+        *("_replaced", "_view"),
     },
     "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
-    # What a step with a budget takes is measured again.
-    "TouchMemory": {"starts", "tests_ended", "seconds_a_test", "_known_pairs", "_known_seconds", "_pairs"},
     "BroadPhase": {
-        *("method", "near", "threads", "_options", "_columns", "_index", "_behind", "_hits", "_pending"),
+        *("method", "search", "threads", "_options", "_columns", "_core", "_index", "_behind", "_pending"),
         *("_pending_count", "_share"),
     },
-    "World": {"_guard", "_bus", "_found"},
+    # What a step with a budget takes is measured again.
+    "World": {"_guard", "_bus", "_answers"},
 }
 
 
 def test_every_attribute_of_a_world_is_kept_or_follows_from_others():
     world = bp.World(2)
-    parts = [world, world._columns, world._columns.rows, world._memory, world._scene.broad]
+    parts = [world, world._columns, world._columns.rows, world._scene.broad]
     assert {type(part).__name__: set(vars(part)) for part in parts} == {
         name: KEPT[name] | DERIVED[name] for name in KEPT
+    }
+    core = {name for name in dir(world._core) if not name.startswith("_")}
+    assert core == {"number", "time", "touching", "set_touching", "waiting", "quiet_steps"} | {
+        *("found", "forget_near", "look", "memory_bytes", "step"),
     }

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import broad_phase, budget, ccd, columns, motion, narrow_phase, step, touching
+from broadphase import _native
+from broadphase.world import broad_phase, budget, ccd, columns, narrow_phase, step, touching
 from busy_worlds import change, make_world, rotations, shapes_of
 from index_cases import generator
 from world_histories import small_thresholds
 
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
-MODULES = (broad_phase, budget, ccd, columns, motion, narrow_phase, step, touching)
+MODULES = (broad_phase, budget, ccd, columns, narrow_phase, step, touching)
 
 
 class StepError(Exception):
@@ -65,7 +66,7 @@ def test_step_that_fails_at_any_call_changes_nothing(boundary, method, budget, e
         for each in (world, twin):
             for _ in range(3):
                 change(each, np.random.default_rng(seed))
-        for number in range(0, 2000, 3):
+        for number in range(2000):
             before, last, count = world.to_bytes(), world.frame, world.number
             boxes = world.boxes.tobytes()
             sys.setprofile(FailAtCall(number, event))
@@ -79,7 +80,7 @@ def test_step_that_fails_at_any_call_changes_nothing(boundary, method, budget, e
                 assert world.to_bytes() == before
                 assert world.boxes.tobytes() == boxes
                 assert world.frame is last
-                if number % 15 == 0:
+                if number % 5 == 0:
                     world.validate()
                     everywhere = [[-np.inf, -np.inf, np.inf, np.inf]]
                     assert world.query(everywhere).rows.tolist() == twin.query(everywhere).rows.tolist()
@@ -295,7 +296,7 @@ def changed_at_random(world, rng, held):
 
 @pytest.mark.parametrize("boundary", ["none", "wrap"])
 def test_step_with_threads_shared_by_its_parts_is_as_one_without(boundary, monkeypatch):
-    monkeypatch.setattr(step, "_FEWEST_FOR_A_TEAM", 1)
+    monkeypatch.setattr(_native.step_limits, "rows_for_threads", 1)
     frames = []
     for workers in (1, 3):
         rng = np.random.default_rng(6)
@@ -309,23 +310,10 @@ def test_step_with_threads_shared_by_its_parts_is_as_one_without(boundary, monke
         assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in EVENTS)
 
 
-def rows_looked_at(monkeypatch):
-    """Give a list that grows with every step that looks at a few rows: by these rows."""
-    looks, advance = [], step.advance
-
-    def noting(columns, rows, *given, **options):
-        if rows is not None:
-            looks.append(rows.tolist())
-        return advance(columns, rows, *given, **options)
-
-    monkeypatch.setattr(step, "advance", noting)
-    return looks
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 def test_step_that_looks_at_few_rows_is_as_one_that_looks_at_all(boundary, dimension, monkeypatch):
-    looks = rows_looked_at(monkeypatch)
+    looks = []
     bounds = None if boundary == "none" else [[-1.0] * dimension, [11.0] * dimension]
     for seed in range(2):
         worlds, helds = [], [[], []]
@@ -342,8 +330,11 @@ def test_step_that_looks_at_few_rows_is_as_one_that_looks_at_all(boundary, dimen
                 rng = np.random.default_rng([seed, number])
                 if rng.integers(3) == 0:
                     changed_at_random(world, rng, held)
-                monkeypatch.setattr(columns, "_FEW", share)
+                monkeypatch.setattr(_native.step_limits, "steady", share)
                 frames.append(world.step(0.0 if number % 7 == 6 else 0.3))
+            assert frames[1].stats["looked_at"] == worlds[1].slots
+            if frames[0].stats["looked_at"] < worlds[0].slots:
+                looks.append(frames[0].stats["looked_at"])
             for name in EVENTS:
                 assert getattr(frames[0], name).tolist() == getattr(frames[1], name).tolist(), (seed, number, name)
             parts = [world._columns for world in worlds]
@@ -355,27 +346,22 @@ def test_step_that_looks_at_few_rows_is_as_one_that_looks_at_all(boundary, dimen
             assert worlds[0].boxes[worlds[0].alive].tobytes() == worlds[1].boxes[worlds[1].alive].tobytes()
             worlds[0].validate()
     assert len(looks) > 20
-    assert 0 < np.mean([len(rows) for rows in looks]) < 25
+    assert 0 < np.mean(looks) < 25
 
 
-def test_step_looks_at_nothing_where_nothing_moves(monkeypatch):
-    looks = rows_looked_at(monkeypatch)
+def test_step_looks_at_nothing_where_nothing_moves():
     world = bp.World()
     world.add_many(bp.Circle(0.6), np.arange(64.0).reshape(32, 2), velocities=[[0, 0]] * 31 + [[1, 0]])
-    for _ in range(3):
-        world.step(0.1)
-    assert looks == [[31], [31]]
+    assert [world.step(0.1).stats["looked_at"] for _ in range(3)] == [32, 1, 1]
     view = world.positions
     world.step(0.1)  # it is held: what is written to it at any time must be seen
     view[3] = view[4]
     assert world.step(0.1).enter.tolist() == [[3, 4]]
     del view
-    world.step(0.1)
-    assert len(looks) == 2
-    world.step(0.1)
+    assert [world.step(0.1).stats["looked_at"] for _ in range(2)] == [32, 1]
     world.move([5], world.shapes.positions[[6]])
-    assert world.step(0.1).enter.tolist() == [[5, 6]]
-    assert looks[2:] == [[31], [5, 31]]
+    frame = world.step(0.1)
+    assert (frame.enter.tolist(), frame.stats["looked_at"]) == ([[5, 6]], 2)
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import _native
 from index_cases import generator
 from oracles.shapes import Part, parts_of, shapes_touch
 from oracles.worlds import ALL_BITS, BODY_TYPES, Body, PlainWorld
@@ -17,11 +18,10 @@ EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let "auto" take its tree in worlds of a few bodies, and leave it again."""
-    from broadphase.world import broad_phase
-
-    monkeypatch.setattr(broad_phase, "_FEWEST_FOR_A_TREE", 4)
-    monkeypatch.setattr(broad_phase, "_STEPS_BEFORE_A_TREE", 1)
-    monkeypatch.setattr(broad_phase, "_FEW", 0.7)
+    limits = _native.step_limits
+    monkeypatch.setattr(limits, "rows_for_a_tree", 4)
+    monkeypatch.setattr(limits, "steps_before_a_tree", 1)
+    monkeypatch.setattr(limits, "few", 0.7)
 
 
 class RoundedBoxes:

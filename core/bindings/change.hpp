@@ -2,16 +2,136 @@
 // Made, each is checked and has all the memory that it needs: `write` cannot fail.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/with_dimension.hpp"
 #include "bindings.hpp"
+#include "boxes/box_view.hpp"
 #include "placed_shapes.hpp"
 #include "world/noticing.hpp"
 
 namespace broadphase::python {
+
+// A key of dictionaries. Made once: a new string would have to be hashed, and compared with the key that is there. It
+// lives for ever.
+inline PyObject* interned(const char* text) {
+  PyObject* string = PyUnicode_InternFromString(text);
+  if (string == nullptr) throw nb::python_error();
+  return string;
+}
+
+// One array that is to be written to. Made, it is checked, and writing cannot fail.
+class Writing {
+ public:
+  // `rows` are those of the entry before: often these are the same object.
+  Writing(const nb::tuple& entry, std::pair<nb::object, Rows>& rows) : to_(nb::cast<Target>(entry[0], false)) {
+    if (entry.size() < 2 || entry.size() > 3 || to_.ndim() == 0) throw nb::value_error("not something to be written");
+    const std::size_t size = to_.shape(0);
+    count_ = size;
+    width_ = size > 0 ? to_.nbytes() / size : 0;
+    if (entry.size() == 3 && !entry[2].is_none()) {
+      if (!rows.first.is(entry[2])) rows = {entry[2], nb::cast<Rows>(entry[2], false)};
+      rows_ = rows.second.data();
+      count_ = rows.second.shape(0);
+      for (std::size_t k = 0; k < count_; ++k)
+        if (static_cast<std::size_t>(rows_[k]) >= size) throw nb::value_error("a row that does not exist");
+    }
+    const nb::object from = entry[1];
+    if (nb::isinstance<nb::tuple>(from))
+      take_boxes(nb::cast<nb::tuple>(from));
+    else if (nb::isinstance<nb::bool_>(from))
+      take_flag(nb::cast<bool>(from));
+    else if (!from.is_none())
+      take(nb::cast<Source>(from, false));
+  }
+
+  std::size_t count() const { return count_; }
+
+  // Parts that threads may write at once: a few of a large array that is copied as it is, otherwise one.
+  std::size_t parts() const {
+    constexpr std::size_t kBytesAPart = std::size_t{1} << 18;
+    return is_whole() ? count_ * width_ / kBytesAPart + 1 : 1;
+  }
+  void write(std::size_t part) const noexcept {
+    if (!is_whole()) {
+      write();
+      return;
+    }
+    const EvenSplit split{count_ * width_, parts()};
+    const std::size_t begin = split.at(part), size = split.at(part + 1) - begin;
+    auto* to = static_cast<std::byte*>(to_.data()) + begin;
+    if (form_ == Form::values)
+      std::memcpy(to, static_cast<const std::byte*>(values_.data()) + begin, size);
+    else
+      std::memset(to, flag_, size);
+  }
+
+ private:
+  enum class Form : std::uint8_t { flag, values, boxes };
+  using Target = nb::ndarray<nb::c_contig, nb::device::cpu>;
+  using Source = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+  // Whether all of the array is written, and nothing but bytes.
+  bool is_whole() const { return rows_ == nullptr && form_ != Form::boxes; }
+  void write() const noexcept {
+    auto* to = static_cast<std::byte*>(to_.data());
+    if (form_ == Form::boxes)
+      with_boxes(lower_, upper_, [&]<class T>(const BoxView<T>& boxes) {
+        with_dimension(lower_.shape(1), [&](auto d) { keep_boxes<d()>(boxes, rows_, static_cast<T*>(to_.data())); });
+      });
+    else if (form_ == Form::flag)
+      for (std::size_t k = 0; k < count_; ++k) std::memset(to + at(k) * width_, flag_, width_);
+    else if (width_ == 8)
+      copy_rows(static_cast<std::uint64_t*>(to_.data()), static_cast<const std::uint64_t*>(values_.data()));
+    else
+      for (std::size_t k = 0; k < count_; ++k)
+        std::memcpy(to + at(k) * width_, static_cast<const std::byte*>(values_.data()) + k * width_, width_);
+  }
+
+  void take_boxes(const nb::tuple& corners) {
+    if (corners.size() != 2) throw nb::value_error("boxes are lower and upper corners");
+    lower_ = nb::cast<AnyArray>(corners[0], false), upper_ = nb::cast<AnyArray>(corners[1], false);
+    form_ = Form::boxes;
+    if (rows_ == nullptr) count_ = std::min(count_, lower_.shape(0));
+    const auto fits = [&](const AnyArray& corner) {
+      return corner.ndim() == 2 && corner.dtype() == to_.dtype() && corner.shape(0) == count_ &&
+             corner.shape(1) == to_.shape(2) && (corner.shape(0) == 0 || corner.stride(1) == 1);
+    };
+    if (to_.ndim() != 3 || to_.shape(1) != 2 || !fits(lower_) || !fits(upper_)) throw_misfit();
+  }
+  void take_flag(bool flag) {
+    flag_ = flag;
+    if (to_.dtype().bits != 8) throw_misfit();
+  }
+  void take(Source&& values) {
+    if (values.dtype() != to_.dtype() || values.nbytes() != count_ * width_) throw_misfit();
+    values_ = std::move(values);
+    form_ = Form::values;
+  }
+  [[noreturn]] static void throw_misfit() {
+    throw nb::value_error("the array that is given does not fit the one that is to be written");
+  }
+
+  std::size_t at(std::size_t k) const { return static_cast<std::size_t>(rows_[k]); }
+  template <class T>
+  void copy_rows(T* to, const T* from) const {
+    for (std::size_t k = 0; k < count_; ++k) to[at(k)] = from[k];
+  }
+
+  Target to_;
+  std::size_t count_ = 0, width_ = 0;   // of rows; bytes of each
+  const std::int32_t* rows_ = nullptr;  // null: all of them
+  Form form_ = Form::flag;
+  bool flag_ = false;
+  Source values_;
+  AnyArray lower_, upper_;
+};
 
 // Shapes that rows are given: (store, rows, kinds, sizes, numbers), and to be placed at once
 // (..., positions, rotations or None, boxes), arrays by row. Without kinds: the shapes that they have are placed.
@@ -125,6 +245,51 @@ class ItemWritings {
 
   std::vector<nb::tuple> entries_, inserted_;
   bool is_written_ = false;
+};
+
+// Writes arrays, then updates dictionaries, whose keys exist. All is checked where it is made; from there on nothing
+// fails, and no signal is handled: who is interrupted finds all of it done, or nothing.
+class PreparedChange {
+ public:
+  PreparedChange(const nb::list& arrays, const nb::list& dictionaries, const nb::list& items, const nb::list& shapes)
+      : arrays_(arrays), dictionaries_(dictionaries), items_(items) {
+    writings_.reserve(arrays.size());
+    std::pair<nb::object, Rows> rows;
+    for (const nb::handle entry : arrays) {
+      writings_.emplace_back(nb::cast<nb::tuple>(entry, false), rows);
+      count_ += writings_.back().count();
+    }
+    for (const nb::handle entry : dictionaries) {
+      const auto parts = nb::cast<nb::tuple>(entry, false);
+      if (parts.size() != 2 || !PyDict_CheckExact(parts[0].ptr()) || !PyDict_CheckExact(parts[1].ptr()))
+        throw nb::value_error("not a dictionary and what it is to be updated with");
+      for (const auto& [key, value] : nb::borrow<nb::dict>(parts[1]))
+        if (!nb::borrow<nb::dict>(parts[0]).contains(key)) throw nb::key_error("a key that does not exist");
+    }
+    shapes_.reserve(shapes.size());
+    for (const nb::handle entry : shapes) shapes_.emplace_back(nb::cast<nb::tuple>(entry, false));
+  }
+
+  void write(unsigned workers) {
+    without_gil(count_, [&] {
+      Interrupt none;
+      for (const Writing& writing : writings_)
+        for_each_task(writing.parts(), workers, none, [&](unsigned, std::size_t part) { writing.write(part); });
+    });
+    for (const ShapeWriting& writing : shapes_) writing.write();
+    for (const nb::handle entry : dictionaries_)
+      for (const auto& [key, value] : nb::borrow<nb::dict>(entry[1]))
+        PyDict_SetItem(nb::object(entry[0]).ptr(), key.ptr(), value.ptr());
+    items_.write();
+  }
+
+ private:
+  nb::list arrays_;  // the rows that are written to belong to these
+  std::vector<Writing> writings_;
+  nb::list dictionaries_;
+  std::vector<ShapeWriting> shapes_;
+  ItemWritings items_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace broadphase::python

@@ -6,12 +6,10 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/team.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase::python {
@@ -50,12 +48,6 @@ nb::object watch(nb::object next) {
   return before != nullptr ? nb::steal(before) : nb::none();
 }
 
-// Threads for several calls from one Python thread.
-struct TeamOfCalls {
-  unsigned workers;
-  std::optional<Team> team;
-};
-
 }  // namespace
 
 const Kernels& chosen_kernels() { return *chosen.load(); }
@@ -75,6 +67,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
 // After the meshes, whose classes it uses.
 void bind_mesh_scene(nb::module_& module);
 void bind_seams(nb::module_& module);
+void bind_world(nb::module_& module);
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
 void bind_forest(nb::module_& module);
@@ -114,15 +107,6 @@ NB_MODULE(_core, m) {
     }
   });
 
-  nb::class_<TeamOfCalls>(m, "Team", "Threads that calls inside ``with Team(workers):`` share. They end with it.")
-      .def(
-          "__init__", [](TeamOfCalls* self, unsigned workers) { new (self) TeamOfCalls{workers, std::nullopt}; },
-          nb::arg("workers"))
-      .def("__enter__", [](TeamOfCalls& self) { self.team.emplace(self.workers); })
-      .def(
-          "__exit__", [](TeamOfCalls& self, nb::handle, nb::handle, nb::handle) { self.team.reset(); },
-          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none());
-
   bind_pairs(m);
   bind_guard(m);
   bind_store(m);
@@ -142,6 +126,7 @@ NB_MODULE(_core, m) {
   bind_mesh_scene(m);
   bind_touching(m);
   bind_seams(m);
+  bind_world(m);
   bind_meetings(m);
   bind_turns(m);
   bind_commit(m);

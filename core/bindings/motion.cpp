@@ -1,6 +1,4 @@
 // Motion of bodies, and what happens to them at the boundary.
-#include "world/advance.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -15,6 +13,7 @@
 #include "moving_rows.hpp"
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
+#include "world/noticing.hpp"
 #include "world/ways.hpp"
 
 namespace broadphase::python {
@@ -24,65 +23,6 @@ namespace {
 // Rows that are written to.
 using Changed = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Moves the rows listed, or all, as if by `advance_all`, and places them in `shapes`, the spare ones: (row that is lost
-// or -1, row without a place or -1, rows that were wrapped, rows whose positions the motion has changed, and whose
-// rotations, by how much boxes grow beyond those seen); the rows that the motion has changed are None where they are
-// many. Without `to_positions`, the spare placement holds all rows. `period`: the sizes of a periodic world.
-nb::object advance(PlacedShapes& shapes, std::optional<Rows> rows, Numbers positions, Numbers velocities,
-                   MaybeNumbers rotations, MaybeNumbers angular_velocities, Flags moves, double dt, MaybeNumbers bounds,
-                   std::optional<Flags> wraps, std::optional<Written> to_positions, std::optional<Written> to_rotations,
-                   Numbers seen_positions, MaybeNumbers seen_rotations, Written spare_positions,
-                   std::optional<Written> spare_rotations, Written boxes, Flags look, WrittenFlags stale,
-                   WrittenFlags changed, WrittenFlags moved, Boxes seen_boxes, std::optional<Vector<double>> period,
-                   unsigned workers) {
-  const std::size_t count = look.shape(0), dimension = shapes.dimension, turn = dimension == 2 ? 1 : 4;
-  const auto fits = [count](const auto& array, std::size_t numbers) {
-    return array.ndim() > 0 && array.shape(0) >= count && array.size() == array.shape(0) * numbers;
-  };
-  const auto may_fit = [&](const auto& array, std::size_t numbers) { return !array || fits(*array, numbers); };
-  require(fits(positions, dimension) && fits(velocities, dimension) && may_fit(rotations, turn) &&
-          may_fit(angular_velocities, dimension == 2 ? 1 : 3) && fits(moves, 1) && may_fit(wraps, 1) &&
-          (!wraps || (bounds && bounds->size() == 2 * dimension)) && may_fit(to_positions, dimension) &&
-          may_fit(to_rotations, turn) && fits(seen_positions, dimension) && may_fit(seen_rotations, turn) &&
-          fits(spare_positions, dimension) && may_fit(spare_rotations, turn) &&
-          (!rotations || (seen_rotations && spare_rotations)) && fits(boxes, 2 * dimension) &&
-          fits(seen_boxes, 2 * dimension) && fits(stale, 1) && fits(changed, 1) && fits(moved, 1) &&
-          (!period || period->shape(0) == dimension));
-  for (std::size_t k = 0; rows && k < rows->shape(0); ++k)
-    if (static_cast<std::size_t>(rows->data()[k]) >= count) throw nb::index_error("a row that does not exist");
-  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
-  std::size_t lost = 0;
-  std::ptrdiff_t nowhere = -1;
-  double growth = 0;
-  FewRows shifted(0), rotated(0);
-  std::vector<std::int32_t> wrapped;
-  in_plane_or_space(dimension, [&](auto d) {
-    const Advance<d()> step{
-        {positions.data(), velocities.data(), at(rotations), at(angular_velocities), moves.data(), dt},
-        {at(bounds), at(wraps)},
-        {seen_positions.data(), at(seen_rotations), spare_positions.data(), at(spare_rotations), boxes.data(),
-         seen_boxes.data(), !to_positions},
-        {look.data(), stale.data(), changed.data(), moved.data()},
-        at(to_positions),
-        at(to_rotations),
-        at(period)};
-    Advanced<d()> found = rows ? advance_few<d()>(shapes.store, step, count, rows->data(), rows->shape(0))
-                               : advance_all<d()>(shapes.store, step, count, workers);
-    lost = found.lost;
-    nowhere = found.nowhere;
-    growth = found.growth.most();
-    shifted = std::move(found.shifted);
-    rotated = std::move(found.rotated);
-    wrapped = std::move(found.wrapped);
-  });
-  const auto listed = [](FewRows&& few) -> nb::object {
-    return few.are_few() ? as_array(std::move(few).take(), 1) : nb::none();
-  };
-  nb::object in_again = as_array(std::move(wrapped), 1), moved_on = listed(std::move(shifted));
-  return nb::make_tuple(lost < count ? static_cast<std::ptrdiff_t>(lost) : -1, nowhere, in_again, moved_on,
-                        listed(std::move(rotated)), growth);
-}
 
 // Rows that are not in use get shapes, which are placed, and all else that bodies begin with. Each value is a row of
 // its array; those that are not given are 0, and rotations those of nothing rotated.
@@ -180,28 +120,6 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_
       1);
 }
 
-// Writes boxes that are larger by so much on all sides: (the largest extent of those given, the largest size of their
-// numbers).
-nb::object enlarge(Boxes boxes, double by, nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> to) {
-  const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
-  require(boxes.shape(1) == 2 && to.shape(0) == count && to.shape(1) == 2 && to.shape(2) == dimension);
-  double widest = 0, farthest = 0;
-  without_gil(count, [&] {
-    for (std::size_t row = 0; row < count; ++row) {
-      const double* box = boxes.data() + row * 2 * dimension;
-      double* larger = to.data() + row * 2 * dimension;
-      for (std::size_t k = 0; k < dimension; ++k) {
-        const double low = box[k], high = box[dimension + k];
-        widest = std::max(widest, high - low);
-        farthest = std::max({farthest, -low, high});
-        larger[k] = low - by;
-        larger[dimension + k] = high + by;
-      }
-    }
-  });
-  return nb::make_tuple(widest, farthest);
-}
-
 // Rows that the boundary turned, ascending: how, and where they would be if there were none.
 using Turned = std::tuple<Vector<std::int32_t>, Vector<std::uint8_t>, Table<double>>;
 
@@ -248,15 +166,6 @@ nb::object near_ways(Table<double> before, Table<double> after, Table<double> no
 void bind_motion(nb::module_& module) {
   // A converted copy would be changed instead.
   const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
-  module.def("advance", &advance, nb::arg("shapes"), nb::arg("rows").none(), nb::arg("positions"),
-             nb::arg("velocities"), nb::arg("rotations").none(), nb::arg("angular_velocities").none(), nb::arg("moves"),
-             nb::arg("dt"), nb::arg("bounds").none(), nb::arg("wraps").none(),
-             nb::arg("to_positions").noconvert().none(), nb::arg("to_rotations").noconvert().none(),
-             nb::arg("seen_positions"), nb::arg("seen_rotations").none(), nb::arg("spare_positions").noconvert(),
-             nb::arg("spare_rotations").noconvert().none(), nb::arg("boxes").noconvert(), nb::arg("look"),
-             nb::arg("stale").noconvert(), nb::arg("changed").noconvert(), nb::arg("moved").noconvert(),
-             nb::arg("seen_boxes"), nb::arg("period").none(), nb::arg("workers"),
-             "Move rows, wrap them at the sides of the world, and place their shapes.");
   module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
              nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
              nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),
@@ -264,8 +173,6 @@ void bind_motion(nb::module_& module) {
              nb::arg("seen_rotations").noconvert().none(), nb::arg("boxes").noconvert(),
              nb::arg("body_types").noconvert(), nb::arg("stale").noconvert(),
              "Write to rows that are not in use what bodies begin with.");
-  module.def("enlarge", &enlarge, nb::arg("boxes"), nb::arg("by"), nb::arg("to").noconvert(),
-             "Write boxes that are larger on all sides; the largest extent, and the largest size of a number.");
   module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
              "Rows of boxes that are not wholly within the bounds.");
   module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),

@@ -78,58 +78,16 @@ nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows firs
   return as_array(std::move(answers), 1);
 }
 
-using MaybeHits = std::optional<nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
-
 // (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
-// With the sizes of a periodic world, pairs that overlap in the image where they are nearest are there, too; of those
-// with a hull or a mesh, (pairs, offsets) that are to be tested there, or None. `hits`, one for each pair given: which
-// are among the first is written there.
-nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes,
-                    std::optional<Vector<double>> period, MaybeHits hits, unsigned workers) {
-  if ((period && (period->shape(0) != shapes.dimension || !boxes)) || (hits && hits->shape(0) != first.shape(0)))
-    throw nb::value_error("boxes, a size for each axis, and a flag for each pair");
+nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, unsigned workers) {
   TouchingPairRows found;
-  RowPairs unknown;
-  std::vector<double> unknown_offsets;
-  std::uint8_t* hit = hits ? hits->data() : nullptr;
   in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    const ShapePairs pairs = pairs_of(first, second, {});
-    const double limit = squared_half<D>(period ? period->data() : nullptr);
-    found = keep_touching<D>(shapes.store, pairs, boxes_of(boxes, boxes), limit, hit, workers);
-    if (found.others.far.empty()) return;
-    const std::vector<std::size_t>& far = found.others.far;
-    const NearestImages<D> images(pairs, far, boxes->data(), period->data());
-    const TouchingImages touching =
-        keep_touching_images<D>(shapes.store, images.pairs(), {boxes->data(), boxes->data()});
-    Pairs& all = found.touching;  // there is room: these are others of the pairs given
-    for (const std::size_t k : touching.touching) {
-      all.block[all.size] = images.first[k];
-      all.block[all.stride + all.size++] = images.second[k];
-      if (hit != nullptr) hit[far[k]] = 1;
-    }
-    for (const std::size_t k : touching.unknown) {
-      unknown.insert(unknown.end(), {images.first[k], images.second[k]});
-      const double* offset = images.offsets.data() + k * D;
-      unknown_offsets.insert(unknown_offsets.end(), offset, offset + D);
-    }
+    constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+    found =
+        keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), kNoLimit, nullptr, workers);
   });
-  nb::object kept = as_array(std::move(found.touching)), undecided = as_array(std::move(found.others.unknown), 2);
-  if (unknown.empty()) return nb::make_tuple(kept, undecided, nb::none());
-  nb::object images = as_array(std::move(unknown), 2);
-  return nb::make_tuple(kept, undecided,
-                        nb::make_tuple(images, as_corners(std::move(unknown_offsets), shapes.dimension)));
-}
-
-// (pairs that overlap with their offset and not without, the places of those with a hull or a mesh).
-nb::object touching_images(const PlacedShapes& shapes, Rows first, Rows second, Numbers offsets, Numbers boxes) {
-  TouchingImages found;
-  RowPairs pairs;
-  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    found = keep_touching_images<D>(shapes.store, pairs_of(first, second, offsets), {boxes.data(), boxes.data()});
-    for (const std::size_t k : found.touching) pairs.insert(pairs.end(), {first.data()[k], second.data()[k]});
-  });
-  nb::object kept = as_array(std::move(pairs), 2);
-  return nb::make_tuple(kept, as_array(std::move(found.unknown), 1));
+  nb::object kept = as_array(std::move(found.touching));
+  return nb::make_tuple(kept, as_array(std::move(found.others.unknown), 2));
 }
 
 nb::object distances(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
@@ -202,8 +160,7 @@ void bind_shapes(nb::module_& module) {
   module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
              nb::arg("boxes_b") = nb::none());
   module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
-             nb::arg("period").none(), nb::arg("hits").none(), nb::arg("workers"));
-  module.def("shape_touching_images", &touching_images, nb::arg("shapes"), first, second, nb::arg("offsets"), boxes);
+             nb::arg("workers"));
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);

@@ -1,8 +1,9 @@
 from collections.abc import Callable, Sequence
 import enum
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -30,17 +31,6 @@ class InvalidBoxes(ValueError):
 
 class TooManyPairs(RuntimeError):
     pass
-
-class Team:
-    """
-    Threads that calls inside ``with Team(workers):`` share. They end with it.
-    """
-
-    def __init__(self, workers: int) -> None: ...
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, type: object | None, error: object | None, traceback: object | None) -> None: ...
 
 class Method(enum.Enum):
     auto = 0
@@ -430,9 +420,7 @@ class ShapeStore:
 
 def shape_overlaps(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, boxes_a: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, boxes_b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None) -> object: ...
 
-def shape_touching(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, hits: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, workers: int) -> object: ...
-
-def shape_touching_images(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
+def shape_touching(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, workers: int) -> object: ...
 
 def shape_distances(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
 
@@ -540,19 +528,155 @@ class MeshScene:
 def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ordered: bool) -> object:
     """Whether each of a few pairs is among many others."""
 
-def pairs_around(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], found: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], of: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], filter: PairFilter | None, boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], is_enlarged: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, reach: float) -> object: ...
-
 def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> object:
     """Rows that are behind and whose boxes are not within those kept."""
-
-def next_touching(last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], found_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], again_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: int, workers: int) -> object: ...
-
-def next_touching_of_kept(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], before: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], now: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, workers: int) -> object: ...
 
 def seam_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
     """
     Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.
     """
+
+class StepLimits:
+    """When a step does what: for tests."""
+
+    @property
+    def few(self) -> float: ...
+
+    @few.setter
+    def few(self, arg: float, /) -> None: ...
+
+    @property
+    def steps_before_a_tree(self) -> int: ...
+
+    @steps_before_a_tree.setter
+    def steps_before_a_tree(self, arg: int, /) -> None: ...
+
+    @property
+    def rows_for_a_tree(self) -> int: ...
+
+    @rows_for_a_tree.setter
+    def rows_for_a_tree(self, arg: int, /) -> None: ...
+
+    @property
+    def rows_for_near_pairs(self) -> int: ...
+
+    @rows_for_near_pairs.setter
+    def rows_for_near_pairs(self, arg: int, /) -> None: ...
+
+    @property
+    def steady(self) -> float: ...
+
+    @steady.setter
+    def steady(self, arg: float, /) -> None: ...
+
+    @property
+    def rows_for_threads(self) -> int: ...
+
+    @rows_for_threads.setter
+    def rows_for_threads(self, arg: int, /) -> None: ...
+
+step_limits: StepLimits = ...
+
+class StepFound:
+    """What a step found; arrays are made when they are looked at."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def touching(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def enter(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def exit(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def left(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def is_dropped(self) -> bool: ...
+
+    @property
+    def enter_count(self) -> int: ...
+
+    @property
+    def exit_count(self) -> int: ...
+
+    @property
+    def touching_count(self) -> int: ...
+
+    @property
+    def enter_at(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    @property
+    def exit_handles(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    @property
+    def removed_handles(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
+    @property
+    def impacts(self, /) -> tuple[Any, Any, Any]: ...
+
+    @property
+    def stats(self, /) -> dict[str, Any]: ...
+
+class StepSearch:
+    """How the steps of a world find pairs."""
+
+    def __init__(self, name: object, method: Method, keeps_nothing: bool, workers: int) -> None: ...
+
+class World:
+    """The steps of a world, whose columns it borrows."""
+
+    def __init__(self, columns: object, rows: object, dimension: int, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, boundary: int, closed: bool) -> None: ...
+
+    def step(self, dt: float, drops: bool | None, are_all_in_core: bool, search: StepSearch, behind: Any, answers: Any) -> StepFound:
+        """Do a step: all of it, or nothing."""
+
+    def look(self, behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, answers: object) -> None:
+        """Place the shapes of all rows where the rows are."""
+
+    def set_touching(self, pairs: object, rows: int) -> None: ...
+
+    def forget_near(self) -> None: ...
+
+    @property
+    def touching(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
+    @property
+    def waiting(self, /) -> tuple[Any, Any, Any]: ...
+
+    @waiting.setter
+    def waiting(self, arg: tuple[Any, Any, Any], /) -> None: ...
+
+    @property
+    def quiet_steps(self) -> int: ...
+
+    @quiet_steps.setter
+    def quiet_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
+
+    @number.setter
+    def number(self, arg: int, /) -> None: ...
+
+    @property
+    def time(self) -> float: ...
+
+    @time.setter
+    def time(self, arg: float, /) -> None: ...
+
+    @property
+    def found(self, /) -> StepFound | None: ...
 
 class WaySearch:
     """A search for what followed bodies meet on their ways."""
@@ -669,18 +793,8 @@ def motion(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), or
     False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.
     """
 
-def advance(shapes: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], dt: float, bounds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, wraps: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, to_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, to_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spare_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], spare_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], look: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], moved: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], seen_boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, workers: int) -> object:
-    """
-    Move rows, wrap them at the sides of the world, and place their shapes.
-    """
-
 def fill(seen: ShapeStore, spare: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], speeds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, turns: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], body_types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Write to rows that are not in use what bodies begin with."""
-
-def enlarge(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], by: float, to: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')]) -> object:
-    """
-    Write boxes that are larger on all sides; the largest extent, and the largest size of a number.
-    """
 
 def sticking_out(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Rows of boxes that are not wholly within the bounds."""

@@ -1,4 +1,4 @@
-"""The boundary of the world: bodies bounce off it, come in at the other side, leave; and pairs that meet across it."""
+"""The boundary of the world: what comes in at the other side, and pairs that meet across it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Meets: TypeAlias = Callable[[NDArray[np.intp], Floats], NDArray[np.bool_]]
 
-__all__ = [
-    "bounce", "image_pairs", "images_of", "outside", "parts_of_images", "seam_pairs", "where_touching", "wrap",
-]  # fmt: skip
+__all__ = ["image_pairs", "images_of", "parts_of_images", "where_touching", "wrap"]
 
 # Of one query: some 100 MB of scratch memory.
 _MOST_IMAGES = 1_000_000
@@ -31,63 +29,6 @@ _MOST_IMAGES = 1_000_000
 _FEW_IMAGES, _ROOM = 32, 2.0**-40
 # Parts of the world are halved along all axes while an image leaves out more than a quarter of the smaller ones.
 _WORTH_HALVING = 0.75
-
-
-def bounce(
-    positions: Floats,
-    velocities: Floats,
-    boxes: Floats,
-    relative_boxes: Callable[[Rows], Floats],
-    bounds: Floats,
-    moves: NDArray[np.uint8],
-) -> tuple[Rows, Floats]:
-    """Reflect what sticks out of the world; positions in place.
-
-    A shape is reflected where its box meets the boundary, each axis on its own, as often as it would have been on its
-    way: a shape that is many times as fast as the world is wide ends up where it should. A shape that sticks out but is
-    not on its way out (it was put there, or it rotated and a corner came out) is set back to the boundary and keeps its
-    velocity. A shape too large for the world is put in its middle along that axis and keeps its velocity.
-
-    Parameters
-    ----------
-    positions : ndarray, shape (n, d), float64, C order
-        After the step. Written to.
-    velocities : ndarray, shape (n, d), float64
-    boxes : ndarray, shape (n, 2, d), float64
-        Of the shapes there.
-    relative_boxes : callable
-        ``relative_boxes(rows)`` gives the boxes of the shapes of some rows relative to their positions, shape
-        (k, 2, d). Not ``boxes - positions``: far from the origin, that difference has lost most digits.
-    bounds : ndarray, shape (2, d), float64
-        Lower and upper, closed. May be infinite.
-    moves : ndarray, shape (n,), uint8
-        1, or 0 for rows that are not looked at.
-
-    Returns
-    -------
-    rows : ndarray, shape (m,), int32
-        Those whose position or velocity has changed, ascending.
-    velocities : ndarray, shape (m, d)
-        Their velocities afterwards.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> positions, velocities = np.array([[9.5, 5.0]]), np.array([[2.0, 1.0]])
-    >>> around = np.array([[[-1.0, -1.0], [1.0, 1.0]]])
-    >>> bounds = np.array([[0.0, 0.0], [10.0, 10.0]])
-    >>> bounce(positions, velocities, positions[:, None] + around, lambda rows: around[rows], bounds,
-    ...        np.ones(1, np.uint8))
-    (array([0], dtype=int32), array([[-2.,  1.]]))
-    >>> positions
-    array([[8.5, 5. ]])
-    """
-    rows: Any = _native.sticking_out(boxes, bounds, moves)
-    reflected = velocities[rows]
-    if len(rows) > 0:
-        which: Any = _native.bounce(positions, reflected, rows, relative_boxes(rows), bounds)
-        rows, reflected = rows[which], reflected[which]
-    return rows, reflected
 
 
 def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
@@ -123,47 +64,11 @@ def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDA
     return cast("NDArray[np.int32]", _native.wrap(positions, bounds, moves))
 
 
-def outside(boxes: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Find the boxes that are wholly outside: they do not even touch the bounds.
-
-    Parameters
-    ----------
-    boxes : ndarray, shape (n, 2, d), float64
-        Of the shapes.
-    bounds : ndarray, shape (2, d), float64
-        Lower and upper, closed. May be infinite.
-    moves : ndarray, shape (n,), uint8
-        1, or 0 for rows that are not looked at.
-
-    Returns
-    -------
-    rows : ndarray, shape (m,), int32
-        Ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> boxes = np.array([[[9.0, 0.0], [12.0, 1.0]], [[11.0, 0.0], [12.0, 1.0]]])
-    >>> outside(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(2, np.uint8))
-    array([1], dtype=int32)
-    """
-    return cast("NDArray[np.int32]", _native.outside(boxes, bounds, moves))
-
-
-def seam_pairs(
-    boxes: Floats,
-    bounds: Floats,
-    alive: NDArray[np.uint8],
-    changed: NDArray[np.uint8] | None = None,
-    wanted: _native.PairFilter | None = None,
-    workers: int = 1,
-    keys: NDArray[np.int64] | None = None,
-) -> tuple[Rows, Floats]:
+def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tuple[Rows, Floats]:
     """Find pairs of boxes of which one overlaps another image of the other.
 
-    In a periodic world everything exists again at every multiple of the world's size along every axis. Pairs of
-    boxes that overlap where they are, are not given: every other search finds those. A pair that overlaps in several
-    images is given as often, which can only be where the boxes of both together are as wide as the world. A box never
+    In a periodic world everything exists again at every multiple of the world's size along every axis. Pairs of boxes
+    that overlap where they are, are not given. A pair that overlaps in several images is given as often; a box never
     makes a pair with an image of itself.
 
     Parameters
@@ -174,52 +79,20 @@ def seam_pairs(
         Of the world, finite.
     alive : ndarray, shape (n,), uint8
         1, or 0 for rows that are not looked at.
-    changed : ndarray, shape (n or more,), uint8, optional
-        1, or 0 for rows of which no two make a pair.
-    wanted : PairFilter of the core, optional
-        Which pairs of rows count.
-    workers : int, optional
-        Threads.
-    keys : ndarray, shape (n or more,), int64, optional
-        Boxes of different keys are never compared.
 
     Returns
     -------
     found : ndarray, shape (m, 2), int32
-        Rows, first < second.
+        Rows, first < second, in lexicographic order, those of one pair in the order of offsets.
     offsets : ndarray, shape (m, d), float64
-        What brings the second of each to the image that the first overlaps. In any order.
-
-    Raises
-    ------
-    ValueError
-        A box that is wider than the world; names the first such row.
+        What brings the second of each to the image that the first overlaps.
 
     Notes
     -----
     Exact but for rounding: sums of a corner and an offset are rounded away from the box. One pass over the boxes; all
     else costs in proportion to what is as near to the boundary as the largest boxes there are wide.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> boxes = np.array([[[-1.0, 4.0], [1.0, 5.0]], [[8.5, 4.5], [9.5, 5.5]], [[5.0, 4.0], [6.0, 5.0]]])
-    >>> seam_pairs(boxes, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(3, np.uint8))
-    (array([[0, 1]], dtype=int32), array([[-10.,   0.]]))
     """
-    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, wanted, keys, False, workers)
-    row, found, offsets = answer
-    if row >= 0:
-        widths, size = boxes[row, 1] - boxes[row, 0], bounds[1] - bounds[0]
-        raise ValueError(f"row {row} is wider than the periodic world: {widths} of {size}")
-    return found, offsets
-
-
-def image_pairs(
-    boxes: Floats, bounds: Floats, alive: NDArray[np.uint8], changed: NDArray[np.uint8] | None = None
-) -> tuple[Rows, Floats]:
-    """Do the same as `seam_pairs` for boxes of any width, in the order of pairs, then of offsets."""
-    answer: Any = _native.seam_pairs(boxes, bounds, alive, changed, None, None, True, 1)
+    answer: Any = _native.seam_pairs(boxes, bounds, alive, None, None, None, True, 1)
     _, found, offsets = answer
     order = np.lexsort([*offsets.T[::-1], found[:, 1], found[:, 0]])
     return found[order], offsets[order]

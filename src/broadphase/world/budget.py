@@ -11,20 +11,18 @@ from broadphase import _native
 from broadphase.arguments import as_real, as_whole
 from broadphase.errors import unknown_name
 from broadphase.world.narrow_phase import overlapping_pairs, touching_in_time, touching_pairs
-from broadphase.world.touching import NO_PAIRS, Waiting
+from broadphase.world.touching import NO_PAIRS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.world.broad_phase import Candidates
     from broadphase.world.columns import Columns
-    from broadphase.world.touching import TouchMemory
 
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
     OnLimit: TypeAlias = Literal["defer", "drop"]
 
-__all__ = ["Budget", "Spent", "spend"]
+__all__ = ["Budget", "Pace", "Spent", "Waiting", "spend"]
 
 # A pair that has waited for so many steps is starving, and an eighth of each step goes to those: so the last one is
 # tested some steps later, whatever comes before it, and pairs of high priority have seven eighths.
@@ -34,6 +32,8 @@ _SHARE = 8
 # for half of the time in the order in which pairs were found.
 _AMPLE = 0.25
 _ON_LIMIT = ("defer", "drop")
+# How much longer a step takes after its tests for each pair that has to be tested, until a step has shown it.
+_SECONDS_A_PAIR = 4e-8
 
 
 class Budget(NamedTuple):
@@ -91,6 +91,59 @@ class Budget(NamedTuple):
         return cls(seconds, None if tests is None else as_whole(tests, "budget: tests", 1), given.on_limit)
 
 
+class Waiting(NamedTuple):
+    """Pairs that have not been tested since they may have changed.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (k, 2), int32
+        In lexicographic order.
+    since : ndarray, shape (k,), int64
+        The step that first left each.
+    dropped : ndarray, shape (k,), uint8
+        Whether it is tested only when one of its rows changes, or by a step without a budget.
+    """
+
+    pairs: Pairs
+    since: NDArray[np.int64]
+    dropped: Flags
+
+    @classmethod
+    def none(cls) -> Waiting:
+        """Give no pairs."""
+        return cls(NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8))
+
+    def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], Flags]:
+        """Give first rows, second rows, and the others, as the core takes them."""
+        return self.pairs[:, 0], self.pairs[:, 1], self.since, self.dropped
+
+
+class Pace:
+    """How long the parts of a step take, by the last step with a budget.
+
+    Attributes
+    ----------
+    tests_ended : float
+        When it ended its tests, by `perf_counter`.
+    seconds_a_test : float
+        What a test took there, of those that can be put off.
+    """
+
+    def __init__(self) -> None:
+        self.tests_ended, self.seconds_a_test = 0.0, np.inf
+        # Pairs that could be put off, and seconds after the tests.
+        self._known_pairs, self._pairs, self._known_seconds = 0, 0, 0.0
+
+    def seconds_to_come(self, pairs: int) -> float:
+        """Estimate how long a step with so many pairs takes after its tests."""
+        self._pairs = pairs
+        return self._known_seconds + _SECONDS_A_PAIR * max(0, pairs - self._known_pairs)
+
+    def note_end(self, now: float) -> None:
+        """Note when a step with a budget ended."""
+        self._known_pairs, self._known_seconds = self._pairs, now - self.tests_ended
+
+
 class Spent(NamedTuple):
     """What the tests of a step found.
 
@@ -117,13 +170,13 @@ class Spent(NamedTuple):
 
 def spend(
     columns: Columns,
-    memory: TouchMemory,
-    candidates: Candidates | None,
-    changed: Flags,
+    core: _native.World,
+    pace: Pace,
+    pairs: Pairs,
+    is_tight: bool,
     renewed: Flags,
     budget: Budget,
-    number: int,
-    began: float,
+    until: float,
     workers: int,
 ) -> Spent:
     """Test pairs in their turn until the budget is used up.
@@ -131,22 +184,25 @@ def spend(
     Parameters
     ----------
     columns : Columns
-        Of which `spare` has the shapes where they are to be.
-    memory : TouchMemory
-    candidates : Candidates or None
-        None where nothing has changed.
-    changed, renewed : ndarray, shape (slots or more,), uint8
-        Rows all whose pairs are candidates; rows that were removed since the last step.
+        `spare` has the shapes where they are to be, and `next_changed` flags the rows all whose pairs are candidates.
+    core : _native.World
+        What steps remember.
+    pace : Pace
+    pairs : ndarray, shape (m, 2), int32
+        The candidates.
+    is_tight : bool
+        Whether their boxes are known to overlap.
+    renewed : ndarray, shape (slots or more,), uint8
+        Rows that were removed since the last step.
     budget : Budget
-    number : int
-        Of the step.
-    began : float
-        When it began, by `perf_counter`.
+    until : float
+        When the step is to end, by `perf_counter`.
     workers : int
         Threads.
     """
-    pairs, is_tight = (NO_PAIRS, True) if candidates is None else (candidates.pairs, candidates.is_tight)
-    quick, slots, waiting, layers = NO_PAIRS, columns.slots, memory.waiting, columns.layers
+    number, last, changed = core.number + 1, core.touching, columns.next_changed
+    waiting = Waiting(*core.waiting)
+    quick, slots, layers = NO_PAIRS, columns.slots, columns.layers
     weights: Any = _native.test_weights(columns.spare.store, columns.rows.alive[:slots].view(np.uint8))
     is_cut = budget.tests is not None and budget.tests < len(pairs) + len(waiting.pairs)
     if not is_cut:
@@ -158,18 +214,18 @@ def spend(
             quick, pairs = parted
     found = [touching_pairs(columns, columns.spare, quick, workers, is_tight)] if len(quick) else []
     tests, seconds = len(quick), 0.0
-    until = began + budget.seconds - memory.seconds_to_come(len(pairs) + len(waiting.pairs))
+    until -= pace.seconds_to_come(len(pairs) + len(waiting.pairs))
     # In the order in which they were found tests are quicker, because neighbours are tested together.
     is_sorted = is_cut or len(waiting.pairs) > 0
     is_plain = is_tight and not is_sorted
     now = perf_counter()
-    if is_plain and layers.has_priorities and memory.seconds_a_test * len(pairs) < _AMPLE * (until - now):
+    if is_plain and layers.has_priorities and pace.seconds_a_test * len(pairs) < _AMPLE * (until - now):
         queue = _Queue.of(columns, weights, workers, pairs, number)
         queue.test_in_turn(budget, now + (until - now) / 2, number)
         found, tests, seconds = [*found, *queue.found], tests + queue.tests, queue.seconds
         pairs = queue.rest()
     if not len(pairs) and not len(waiting.pairs):
-        memory.tests_ended = perf_counter()
+        pace.tests_ended = perf_counter()
         return Spent(_joined(found), Waiting.none(), NO_PAIRS, tests, seconds)
     if is_plain and not layers.has_priorities:
         queue = _Queue.of(columns, weights, workers, pairs, number)
@@ -180,10 +236,10 @@ def spend(
         )  # fmt: skip
         queue = _Queue(columns, weights, workers, *turns)
     queue.test_in_turn(budget, until, number)
-    memory.tests_ended = perf_counter()
+    pace.tests_ended = perf_counter()
     if queue.tests:
-        memory.seconds_a_test = queue.seconds / queue.tests
-    touched, waiting, left = queue.left(memory.touching, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
+        pace.seconds_a_test = queue.seconds / queue.tests
+    touched, waiting, left = queue.left(last, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
     return Spent(_joined([*found, *queue.found, touched]), waiting, left, tests + queue.tests, seconds + queue.seconds)
 
 

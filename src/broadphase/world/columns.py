@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from sys import getrefcount
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -17,17 +16,15 @@ from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
 from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.touching import keys_of, pairs_of
-from broadphase.world.values import BOUNDARIES, DYNAMIC, STATIC, is_rotation
+from broadphase.world.values import BOUNDARIES, DYNAMIC, is_rotation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.world.frame import Frame
     from broadphase.world.values import Boundary
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.uint8]
-    Steadiness = tuple[int, NDArray[np.int32] | None]
 
 __all__ = ["RARE", "Columns", "Placement", "no_rotations"]
 
@@ -44,8 +41,16 @@ RARE: dict[str, tuple[type[np.generic], int]] = {
 _DEFAULTS = {name: dtype(default).item() for name, (dtype, default) in RARE.items()}
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
 _WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
-# Up to this share of the rows, those that can have moved are looked at one by one.
-_FEW = 1 / 16
+
+
+class _Shown(Protocol):
+    """What shows the contacts of a step, until shapes change."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def contacts(self) -> object: ...
 
 
 class Placement:
@@ -66,10 +71,6 @@ class Placement:
         self.boxes: Floats = np.empty((0, 2, dim))
         self.positions: Floats = np.empty((0, dim))
         self.rotations: Floats | None = None
-
-    def place(self, rows: NDArray[np.int32], positions: Floats, rotations: Floats | None) -> None:
-        """Place the shapes of rows at these poses, arrays by row."""
-        self.store.place(rows, positions, rotations, self.positions, self.rotations, self.boxes)
 
     @property
     def nbytes(self) -> int:
@@ -114,9 +115,17 @@ class Columns:
         Rows whose pairs must be searched for at the next step.
     renewed : ndarray, shape (capacity,), uint8
         Rows that were removed since the last step, whether or not they are in use again.
+    generation_then : ndarray, shape (slots,), int64, or None
+        Generations of the rows at the last step. None: as they are, because nothing was removed since.
     seen, spare : Placement
     stale : ndarray, shape (capacity,), uint8
         Rows that are elsewhere in `spare` than in `seen`.
+    next_changed, moved : ndarray, shape (capacity,), uint8
+        What a step computes into, besides the spare placement: rows that have changed; rows that have other boxes.
+    version : int
+        Larger whenever rows come or leave, or begin or stop moving.
+    writes : int
+        Larger whenever arrays are given out to be written to, or velocities are written.
     frame : weakref to Frame, or None
         The frame of the last step, if somebody holds it.
     contacts_of : int
@@ -151,22 +160,16 @@ class Columns:
         self.displaced = np.empty(0, np.uint8)
         self.has_displaced = False
         self.contacts_of = 0
-        self.frame: weakref.ref[Frame] | None = None
-        # What a step computes into, besides the spare placement.
-        self._next_poses: tuple[Floats, Floats | None] = np.empty((0, dim)), None
-        self._enlarged: Floats | None = None
+        self.frame: weakref.ref[_Shown] | None = None
+        self.generation_then: NDArray[np.int64] | None = None
         self.next_changed = np.empty(0, np.uint8)
         self.moved = np.empty(0, np.uint8)
-        # Flags by row that follow from body types, sleep and removals, by name; emptied when one of these changes.
-        self._flags: dict[str, Flags] = {}
+        self.version = 1
+        self.writes = 0
         # Arrays that have been replaced by longer ones, and that somebody still holds: name, array, values when last
         # compared.
         self._replaced: list[tuple[str, weakref.ref[Floats], Floats]] = []
         self._view: Shapes | None = None
-        # How often arrays were given out to be written to. And, after a step after which only rows with a velocity can
-        # be elsewhere unless arrays are given out again: that number, and those rows, once they are known.
-        self._writes = 0
-        self._steady: Steadiness | None = None
 
     @property
     def slots(self) -> int:
@@ -271,56 +274,22 @@ class Columns:
             )
         change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
         grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
-        grown["_enlarged"] = None
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
 
     def given_out(self, view: Floats) -> Floats:
         """Note that somebody gets a view, and may write to it."""
-        self._writes += 1
+        self.writes += 1
         return view
 
-    def steadiness(self) -> Steadiness | None:
-        """Give what to note after a look at all rows that begins now; None where others hold the arrays."""
-        number = self._writes
-        is_held = (
-            getrefcount(self.positions) > _ALONE
-            or getrefcount(self.velocities) > _ALONE
-            or (self.rotations is not None and getrefcount(self.rotations) > _ALONE)
-            or (self.angular_velocities is not None and getrefcount(self.angular_velocities) > _ALONE)
-        )
-        return None if is_held or self._replaced else (number, None)
-
-    def steady_rows(self) -> NDArray[np.int32] | None:
-        """Give the rows that the next step has to look at, ascending; None where that may be any."""
-        if self._steady is None or self._steady[0] != self._writes:
-            return None
-        moving = self._steady[1]
-        if moving is None:
-            slots = self.slots
-            has_speed = self.velocities[:slots].any(axis=1)
-            if self.angular_velocities is not None:
-                has_speed |= self.angular_velocities[:slots].reshape(slots, -1).any(axis=1)
-            moving = np.flatnonzero(has_speed & self.moves().view(np.bool_)).astype(np.int32)
-            self._steady = self._steady[0], moving
-        flags = self.changed | self.displaced if self.has_displaced else self.changed
-        if len(others := np.flatnonzero(flags[: self.slots])):
-            moving = np.union1d(moving, others.astype(np.int32))
-        return moving if len(moving) <= _FEW * self.slots else None
-
-    def note_steadiness(self, change: Change, steadiness: Steadiness | None) -> None:
-        """Note what `steadiness` gave when the look began that is committed now; None where that does not hold."""
-        change.assign(self, _steady=steadiness)
-
-    @property
-    def flags_token(self) -> object:
-        """Something that stays the same until rows come or leave, or begin or stop moving."""
-        return self._flags
-
-    def forget_flags(self, change: Change) -> None:
+    def note_version(self, change: Change) -> None:
         """Note that rows come or leave, or begin or stop moving."""
-        change.assign(self, _flags={}, _steady=None)
+        change.assign(self, version=self.version + 1)
+
+    def note_writes(self, change: Change) -> None:
+        """Note that velocities are written."""
+        change.assign(self, writes=self.writes + 1)
 
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""
@@ -373,20 +342,6 @@ class Columns:
             count = len(self.positions)
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
-
-    def enlarged(self) -> Floats:
-        """Give a scratch array for boxes of all rows, (capacity, 2, d)."""
-        if self._enlarged is None:
-            self._enlarged = np.empty_like(self.seen.boxes)
-        return self._enlarged
-
-    def next_poses(self) -> tuple[Floats, Floats | None]:
-        """Give arrays for the next positions and rotations, where these are not those of the spare placement."""
-        positions, rotations = self._next_poses
-        if len(positions) != len(self.positions) or (rotations is None) != (self.rotations is None):
-            rotations = None if self.rotations is None else np.empty_like(self.rotations)
-            self._next_poses = np.empty_like(self.positions), rotations
-        return self._next_poses
 
     def has_rare(self) -> bool:
         """Say whether any of the columns that few worlds need exists."""
@@ -476,7 +431,7 @@ class Columns:
         """Take into use the rows that `fill` has filled."""
         self.rows.insert_rows(change, rows)
         change.flag(self.changed, True, rows)
-        self.forget_flags(change)
+        self.note_version(change)
         if self._view is not None:
             self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
         self.count_geometries(change, used=records)
@@ -487,7 +442,7 @@ class Columns:
         for column in (self.changed, self.velocities, self.displaced):
             change.clear(column, rows)
         change.assign(self, ignored=self.ignored_without(rows))
-        self.forget_flags(change)
+        self.note_version(change)
         if self.geometries:
             self.count_geometries(change, released=self.seen.store.records(rows))
 
@@ -518,59 +473,6 @@ class Columns:
             elif bits is not None:
                 change.write(kept, bits, rows)
 
-    # Flags by row ---------------------------------------------------------------------------------------------------
-
-    def living(self) -> Flags:
-        """Flag the rows that are in use."""
-        return self.rows.alive[: self.slots].view(np.uint8)
-
-    def moves(self) -> Flags:
-        """Flag the rows that a step moves: in use, not static, awake."""
-        flags = self._flags.get("moves")
-        if flags is None:
-            slots = self.slots
-            moving = self.rows.alive[:slots] & (self.body_types[:slots] != STATIC)
-            if self.asleep is not None:
-                moving &= ~self.asleep[:slots]
-            flags = self._flags["moves"] = moving.view(np.uint8)
-        return flags
-
-    def kept_by(self, boundary: Boundary) -> Flags | None:
-        """Flag the rows that move and are subject to a boundary; None where there are none."""
-        if self.bounds is None or (self.boundaries is None and self.boundary != boundary):
-            return None
-        flags = self._flags.get(boundary)
-        if flags is None:
-            slots = self.slots
-            if self.boundaries is None:
-                subject = self.body_types[:slots] == DYNAMIC
-            else:
-                subject = self.boundaries[:slots] == BOUNDARIES.index(boundary)
-            flags = self._flags[boundary] = self.moves() & subject.view(np.uint8)
-            if self.boundaries is not None and not flags.any():
-                flags = self._flags[boundary] = np.empty(0, np.uint8)
-        return flags if len(flags) else None
-
-    def static(self) -> Flags:
-        """Flag static rows; an empty array where there are none."""
-        flags = self._flags.get("static")
-        if flags is None:
-            flags = (self.body_types[: self.slots] == STATIC).view(np.uint8)
-            flags = self._flags["static"] = flags if flags.any() else np.empty(0, np.uint8)
-        return flags
-
-    def due(self, number: int) -> Flags:
-        """Flag the rows that step `number` looks at."""
-        if self.update_intervals is None:
-            return self.living()
-        slots = self.slots
-        due: NDArray[np.bool_] = (number + np.arange(slots)) % self.update_intervals[:slots] == 0
-        if self.ccd is not None:
-            due |= self.ccd[:slots]
-        if self.has_displaced:
-            due |= self.displaced[:slots].view(np.bool_)
-        return self.living() & due.view(np.uint8)
-
     # Shapes ---------------------------------------------------------------------------------------------------------
 
     def set_shapes(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
@@ -591,6 +493,11 @@ class Columns:
             if frame is not None and frame.number == self.contacts_of:
                 _ = frame.contacts
             self.contacts_of = 0
+
+    def note_removal(self, change: Change) -> None:
+        """Remember the generations of rows, some of which are about to be removed."""
+        if self.generation_then is None:
+            change.assign(self, generation_then=self.rows.generation.copy())
 
     def displaced_rows(self) -> NDArray[np.int32]:
         """Give the rows that were put elsewhere."""
@@ -618,18 +525,6 @@ class Columns:
         change.clear(self.displaced)
         change.assign(self, has_displaced=False)
         change.commit()
-
-    def swap_placements(self, change: Change, contacts_of: int) -> None:
-        """Let `spare` become `seen`, where every row is where it was put."""
-        seen, spare = self.seen, self.spare
-        if self.has_displaced:
-            change.clear(self.displaced)
-        change.assign(
-            self, seen=spare, spare=seen, stale=self.moved, moved=self.stale, has_displaced=False,
-            contacts_of=contacts_of,
-        )  # fmt: skip
-        change.assign(self.rows, corners=spare.boxes, _views=None)
-        self.show(change, spare)
 
     def _require_places(self, rows: NDArray[np.int32], positions: Floats, rotations: Floats | None) -> None:
         """Refuse rows without a finite position or rotation."""
@@ -677,15 +572,6 @@ class Columns:
             raise ValueError(f"position of row {row} is {far}: {position}")
         fault = "not finite" if not (np.abs(rotation) <= LARGEST).all() else "a zero quaternion"
         raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
-
-
-def _references_of_one_alone() -> int:
-    """Count the references to an array that is an attribute, and that nobody else holds: views refer to it, too."""
-    placement = Placement(2)
-    return getrefcount(placement.boxes)
-
-
-_ALONE = _references_of_one_alone()
 
 
 def no_rotations(count: int, dim: int) -> Floats:

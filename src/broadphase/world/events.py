@@ -401,13 +401,14 @@ class EventBus:
 
     Attributes
     ----------
-    undelivered : Frame or None
-        A frame of which no call has been made yet: the step has been committed, and was interrupted then.
+    delivered : int
+        Number of the last step of which the calls have been decided. Where it is not that of the world, the step was
+        interrupted when it had been committed.
     """
 
     def __init__(self, world: World, columns: Columns, actors: Actors) -> None:
         self._world, self._columns, self._actors = world, columns, actors
-        self.undelivered: Frame | None = None
+        self.delivered = 0
         self._subscribers: list[Subscriber] = []
         self._shown: deque[tuple[Subscriber, Frame]] = deque()
         self._by_layers: dict[tuple[int, int], _LayerWatch] = {}
@@ -466,8 +467,8 @@ class EventBus:
         """Make the calls that an exception has left over, and let actors update themselves."""
         if self._calling.is_changing:
             raise RuntimeError("a handler cannot call step(): the events of the last step are still being delivered")
-        if self.undelivered is not None:
-            self.dispatch(self.undelivered)
+        if self.delivered != self._world.number and (frame := self._world.frame) is not None:
+            self.dispatch(frame)
         elif self._queue or self._shown:
             self._deliver()
         if self._actors.has(UPDATE):
@@ -490,10 +491,10 @@ class EventBus:
         if self._subscribers:
             calls["_shown"] = deque((subscriber, frame) for subscriber in self._subscribers)
         if not calls:
-            self.undelivered = None
+            self.delivered = frame.number
             self._settle()
             return
-        change.assign(self, undelivered=None, **calls)
+        change.assign(self, delivered=frame.number, **calls)
         change.commit()
         self._deliver()
 

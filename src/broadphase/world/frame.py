@@ -2,76 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.narrow import Impacts
 from broadphase.narrow.custom import are_custom
 from broadphase.narrow.row_pairs import contacts_of
 from broadphase.representations import html_facts
 from broadphase.world.boundary import where_touching
+from broadphase.world.touching import NO_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from broadphase.narrow import Contacts, Impacts
+    from broadphase import _native
+    from broadphase.narrow import Contacts
     from broadphase.world.columns import Columns
 
     Pairs = NDArray[np.int32]
 
-__all__ = ["Found", "Frame"]
-
-
-class Found(NamedTuple):
-    """What a step found: the content of a `Frame`, see there; `enter_at` are the places of `enter` in `touching`."""
-
-    number: int
-    time: float
-    touching: Pairs
-    enter: Pairs
-    exit: Pairs
-    enter_at: NDArray[np.int64]
-    exit_handles: NDArray[np.int64]
-    deferred: Pairs
-    dropped: Pairs
-    impacts: Impacts
-    removed_handles: NDArray[np.int64]
-    stats: dict[str, Any]
+__all__ = ["Frame"]
 
 
 class Frame:
     """What one step of a world found: events as arrays of pairs of rows.
 
-    Pairs are in lexicographic order, first < second, each once, as (m, 2) arrays of int32. They do not change,
-    whatever becomes of the world; `contacts` must be read before the next step.
-
-    Attributes
-    ----------
-    number : int
-        Of the step, from 1.
-    time : float
-        Of the world, after the step.
-    enter : ndarray, shape (m, 2), int32
-        Pairs that touch and did not after the step before.
-    exit : ndarray, shape (m, 2), int32
-        Pairs that touched after the step before and do not now, or of which one was removed.
-    exit_handles : ndarray, shape (m, 2), int64
-        Handles that the rows of `exit` had. Those of removed rows are stale.
-    touching : ndarray, shape (m, 2), int32
-        Pairs that touch: `enter` and `stay`.
-    deferred : ndarray, shape (m, 2), int32
-        Pairs that were left for a later step because the budget was used up. They count as what they were.
-    dropped : ndarray, shape (m, 2), int32
-        Pairs that were not tested because the budget was used up, and do not wait: see `Budget.on_limit`.
-    impacts : Impacts
-        Where bodies that are marked as ccd met others on their way.
-    removed_handles : ndarray, shape (k,), int64
-        Handles of the rows that the boundary removed.
-    stats : dict
-        About the step: method, reason, changed rows, candidates, tests, seconds of its parts, ``seconds`` of all of it
-        until events are delivered, and ``seconds_uncut``, what of these no budget can cut short.
+    Pairs are in lexicographic order, first < second, each once. They do not change, whatever becomes of the world.
+    Arrays are made when they are looked at; `contacts` must be read before the next step.
 
     Examples
     --------
@@ -88,32 +48,13 @@ class Frame:
     array([[0, 1]], dtype=int32)
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_columns",
-        "_contacts",
-        "_enter_at",
-        "deferred",
-        "dropped",
-        "enter",
-        "exit",
-        "exit_handles",
-        "impacts",
-        "number",
-        "removed_handles",
-        "stats",
-        "time",
-        "touching",
-    )
+    __slots__ = ("__weakref__", "_columns", "_contacts", "_found", "_impacts", "_stats")
 
-    def __init__(self, found: Found, columns: Columns) -> None:
-        (
-            self.number, self.time, self.touching, self.enter, self.exit, self._enter_at, self.exit_handles,
-            self.deferred, self.dropped, self.impacts, self.removed_handles, stats,
-        ) = found  # fmt: skip
-        self.stats: Mapping[str, Any] = stats
-        self._columns = columns
+    def __init__(self, found: _native.StepFound, columns: Columns) -> None:
+        self._found, self._columns = found, columns
         self._contacts: Contacts | None = None
+        self._impacts: Impacts | None = None
+        self._stats: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         return (
@@ -131,9 +72,78 @@ class Frame:
         return html_facts(f"Frame {self.number}", facts.items())
 
     @property
+    def number(self) -> int:
+        """Number of the step, from 1."""
+        return self._found.number
+
+    @property
+    def time(self) -> float:
+        """The world's time after the step."""
+        return self._found.time
+
+    @property
+    def enter(self) -> Pairs:
+        """Pairs that touch and did not after the step before, shape (m, 2), int32."""
+        return self._found.enter
+
+    @property
+    def exit(self) -> Pairs:
+        """Pairs that touched after the step before and do not now, or of which one was removed, shape (m, 2), int32."""
+        return self._found.exit
+
+    @property
+    def exit_handles(self) -> NDArray[np.int64]:
+        """Handles that the rows of `exit` had, shape (m, 2), int64. Those of removed rows are stale."""
+        return self._found.exit_handles
+
+    @property
+    def touching(self) -> Pairs:
+        """Pairs that touch, `enter` and `stay`: shape (m, 2), int32. Read-only."""
+        return self._found.touching
+
+    @property
+    def deferred(self) -> Pairs:
+        """Pairs that were left for a later step because the budget was used up, shape (m, 2), int32.
+
+        They count as what they were.
+        """
+        return NO_PAIRS if self._found.is_dropped else self._found.left
+
+    @property
+    def dropped(self) -> Pairs:
+        """Pairs that were not tested because the budget was used up, and do not wait, shape (m, 2), int32.
+
+        See `Budget.on_limit`.
+        """
+        return self._found.left if self._found.is_dropped else NO_PAIRS
+
+    @property
+    def impacts(self) -> Impacts:
+        """Where bodies that are marked as ccd met others on their way."""
+        if self._impacts is None:
+            self._impacts = Impacts(*self._found.impacts)
+        return self._impacts
+
+    @property
+    def removed_handles(self) -> NDArray[np.int64]:
+        """Handles of the rows that the boundary removed, shape (k,), int64."""
+        return self._found.removed_handles
+
+    @property
+    def stats(self) -> Mapping[str, Any]:
+        """About the step: method, reason, changed rows, candidates, tests, seconds of its parts.
+
+        ``looked_at`` is how many rows were looked at, ``seconds`` the time of all of it until events are delivered, and
+        ``seconds_uncut`` what of this no budget can cut short.
+        """
+        if self._stats is None:
+            self._stats = self._found.stats
+        return self._stats
+
+    @property
     def stay(self) -> Pairs:
         """Pairs that touch and did after the step before, shape (m, 2), int32."""
-        return np.delete(self.touching.T, self._enter_at, axis=1).T
+        return np.delete(self.touching.T, self._found.enter_at, axis=1).T
 
     @property
     def removed(self) -> NDArray[np.int32]:

@@ -1,17 +1,15 @@
-"""Which candidates touch: in place, across the seams of a periodic world, and on the way of what is followed."""
+"""Which pairs touch of shapes that the core does not know, and what is met on the way of what is followed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.world.boundary import seam_pairs
 from broadphase.world.ccd import meetings, no_impacts, ways_of
-from broadphase.world.touching import NO_PAIRS, are_among, joined, keys_of
+from broadphase.world.touching import are_among, joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.uint8]
 
 __all__ = [
-    "impacts_on_the_way", "overlapping_pairs", "pairs_across_seams", "touching_in_time",
-    "touching_pairs",
+    "impacts_on_the_way", "overlapping_pairs", "touching_images", "touching_in_time", "touching_pairs",
 ]  # fmt: skip
 
 
@@ -33,15 +30,7 @@ __all__ = [
 _REFLECTED, _WRAPPED = 1, 2
 
 
-def touching_pairs(
-    columns: Columns,
-    placement: Placement,
-    pairs: Pairs,
-    workers: int,
-    is_tight: bool = True,
-    has_images: bool = False,
-    hits: Flags | None = None,
-) -> Pairs:
+def touching_pairs(columns: Columns, placement: Placement, pairs: Pairs, workers: int, is_tight: bool = True) -> Pairs:
     """Give the pairs whose shapes touch.
 
     Parameters
@@ -53,24 +42,17 @@ def touching_pairs(
         Threads.
     is_tight : bool
         Whether their boxes are known to overlap.
-    has_images : bool
-        Whether they may touch in another image of a periodic world; in one only.
-    hits : ndarray, shape (m,), uint8, optional
-        Where to write which pairs touch; wrong for those of hulls, meshes and custom shapes.
     """
     boxes = None if is_tight else placement.boxes
-    period = columns.period if has_images else None
-    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, period, hits, workers)
-    touching, unknown, images = answers
+    answers: Any = _native.shape_touching(placement.store, pairs[:, 0], pairs[:, 1], boxes, workers)
+    touching, unknown = answers
     if len(unknown):  # hulls, meshes and custom shapes
         touching = joined(touching, overlapping_pairs(columns, placement, unknown))
-    if images is not None:
-        touching = joined(touching, _images_overlap(columns, placement, *images))
     found: Pairs = touching
     return found
 
 
-def _images_overlap(columns: Columns, placement: Placement, pairs: Pairs, offsets: NDArray[np.float64]) -> Pairs:
+def touching_images(columns: Columns, placement: Placement, pairs: Pairs, offsets: NDArray[np.float64]) -> Pairs:
     """Give the pairs of any shapes that touch where the second is moved by its offset, but not where they are."""
     shapes = columns.shapes_of(placement)
     first, second = np.ascontiguousarray(pairs.T)
@@ -117,55 +99,6 @@ def overlapping_pairs(columns: Columns, placement: Placement, pairs: Pairs) -> P
     """Give the pairs whose shapes touch, of any shapes whose boxes do."""
     shapes = columns.shapes_of(placement)
     found: Pairs = pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
-    return found
-
-
-def pairs_across_seams(
-    columns: Columns, placement: Placement, alive: Flags, changed: Flags, again: Pairs, workers: int
-) -> Pairs:
-    """Find pairs that touch across the seam of a periodic world, but not where they are.
-
-    Parameters
-    ----------
-    columns : Columns
-    placement : Placement
-    alive, changed : ndarray, shape (slots or more,), uint8
-        Rows in use; rows all whose pairs are to be found.
-    again : ndarray, shape (k, 2), int32
-        Other pairs that are to be found.
-    workers : int
-        Threads.
-
-    Returns
-    -------
-    ndarray, shape (m, 2), int32
-        In any order; a pair that touches in several images is there as often.
-
-    Raises
-    ------
-    ValueError
-        A shape that is wider than the world; names the row.
-    """
-    bounds = columns.period_bounds
-    if bounds is None:
-        return NO_PAIRS
-    slots, static = columns.slots, columns.static()
-    wanted = replace(columns.filters(), static=static.view(np.bool_) if len(static) else None).native(slots)
-    corners = placement.boxes[:slots]
-    # All pairs of changed rows, and where pairs were left for this step, of all rows, of which these are kept.
-    some = changed if not len(again) else None
-    pairs, offsets = seam_pairs(corners, bounds, alive[:slots], some, wanted, workers, columns.batches)
-    if len(again):
-        has_changed = changed.view(np.bool_)
-        kept = has_changed[pairs].any(axis=1) | np.isin(keys_of(pairs), keys_of(again))
-        pairs, offsets = pairs[kept], offsets[kept]
-    if not len(pairs):
-        return pairs
-    answers: Any = _native.shape_touching_images(placement.store, pairs[:, 0], pairs[:, 1], offsets, corners)
-    found: Pairs
-    found, unknown = answers
-    if len(unknown):  # hulls, meshes and custom shapes
-        found = joined(found, _images_overlap(columns, placement, pairs[unknown], offsets[unknown]))
     return found
 
 

@@ -15,7 +15,6 @@ from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
-from broadphase.world.touching import Waiting
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation
 
 if TYPE_CHECKING:
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from broadphase import _native
     from broadphase.shapes.solids import Geometry
     from broadphase.world.broad_phase import BroadPhase
     from broadphase.world.columns import Columns
-    from broadphase.world.touching import TouchMemory
 
     Arrays = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
@@ -50,9 +49,7 @@ _LENGTHS = {
 }
 
 
-def describe(
-    columns: Columns, memory: TouchMemory, broad: BroadPhase, number: int, time: float
-) -> tuple[dict[str, Any], Arrays]:
+def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[dict[str, Any], Arrays]:
     """Describe a world; equal states give equal descriptions.
 
     What cannot be observed is left out or made equal: values of rows that are not in use, columns of defaults.
@@ -72,13 +69,13 @@ def describe(
         "margin": broad.margin,
         "workers": broad.workers,
         "touching": columns.closed,
-        "number": number,
+        "number": core.number,
         "slots": slots,
-        "removals": memory.generations is not None,
-        "quiet_steps": broad.quiet_steps,
+        "removals": columns.generation_then is not None,
+        "quiet_steps": core.quiet_steps,
         "layers": columns.layers.state(),
     }
-    arrays: Arrays = {"time": np.array(time), "alive": alive, "generation": columns.rows.generation[:slots]}
+    arrays: Arrays = {"time": np.array(core.time), "alive": alive, "generation": columns.rows.generation[:slots]}
     if columns.bounds is not None:
         arrays["bounds"] = columns.bounds
     for name, blank in _blanks(columns).items():
@@ -89,12 +86,12 @@ def describe(
                 arrays[name] = values
     for name in ("changed", "renewed"):
         arrays[name] = getattr(columns, name)[:slots]
-    if memory.generations is not None:
+    if columns.generation_then is not None:
         arrays["generation_then"] = columns.rows.generation[:slots].copy()
-        rows = np.unique(memory.touching)
-        arrays["generation_then"][rows] = memory.generations[rows]
-    arrays["touching"], waiting = memory.touching, memory.waiting
-    arrays["waiting"], arrays["waiting_since"], arrays["waiting_dropped"] = waiting
+        rows = np.unique(core.touching)
+        arrays["generation_then"][rows] = columns.generation_then[rows]
+    arrays["touching"] = core.touching
+    arrays["waiting"], arrays["waiting_since"], arrays["waiting_dropped"] = core.waiting
     if columns.ignored is not None:
         arrays["ignored"] = columns.ignored
     displaced = columns.displaced_rows()
@@ -166,10 +163,8 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     return {"bounds": bounds} | options
 
 
-def restore(
-    columns: Columns, memory: TouchMemory, broad: BroadPhase, about: dict[str, Any], arrays: Arrays
-) -> tuple[int, float]:
-    """Fill a world that was just made by the options with what a snapshot holds; give number and time of its last step.
+def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays: Arrays) -> None:
+    """Fill a world that was just made by the options with what a snapshot holds.
 
     Raises
     ------
@@ -180,7 +175,7 @@ def restore(
     stored.maybe("bounds", np.float64, (2, columns.dim))
     time = float(stored.take("time", np.float64, ()))
     _require(bool(np.isfinite(time)), f"time cannot be {time}")
-    broad.quiet_steps = about["quiet_steps"]
+    core.quiet_steps = about["quiet_steps"]
     columns.layers = Layers.from_state(about["layers"])
     alive = stored.take("alive", np.bool_, (slots,))
     generation = stored.take("generation", np.int64, (slots,))
@@ -212,9 +207,9 @@ def restore(
         _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
         getattr(columns, name)[:slots] = flags
     _require(not columns.changed[:slots][~alive].any(), "changed names a row that is not in use")
-    _restore_memory(columns, memory, stored, about["removals"], about["number"])
+    _restore_memory(columns, core, stored, about["removals"], about["number"])
     stored.finish()
-    return about["number"], time
+    core.number, core.time = about["number"], time
 
 
 def checked_data(data: Any, alive: NDArray[np.bool_]) -> None:
@@ -277,27 +272,25 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
             _require(bool(is_rotation(seen.rotations).all()), "seen_rotations has a zero quaternion")
 
 
-def _restore_memory(columns: Columns, memory: TouchMemory, stored: _Stored, removals: bool, number: int) -> None:
+def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, removals: bool, number: int) -> None:
     slots, alive = columns.slots, columns.rows.alive[: columns.slots]
     renewed = columns.renewed[:slots].view(np.bool_)
     there = alive | renewed
     _require(removals or not renewed.any(), "renewed has rows, and removals is false")
-    memory.touching = _checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there)
-    memory.touching.flags.writeable = False
-    memory.starts = np.searchsorted(memory.touching[:, 0], np.arange(slots + 1)).astype(np.uint32)
+    core.set_touching(_checked_pairs(stored.take("touching", np.int32, (None, 2)), "touching", there), slots)
     waiting = _checked_pairs(stored.take("waiting", np.int32, (None, 2)), "waiting", there)
     since = stored.take("waiting_since", np.int64, (len(waiting),))
     dropped = stored.take("waiting_dropped", np.uint8, (len(waiting),))
     _require(bool(((since >= 1) & (since <= number)).all()), "waiting_since has a step that has not been")
     _require(bool((dropped <= 1).all()), "waiting_dropped has flags other than 0 and 1")
-    memory.waiting = Waiting(waiting, since, dropped)
+    core.waiting = waiting, since, dropped
     if removals:
         then = stored.take("generation_then", np.int64, (slots,))
         _require(
             bool(((then >= 1) & (then <= columns.rows.generation[:slots])).all()), "generation_then is out of range"
         )
         _require(np.array_equal(then[~renewed], columns.rows.generation[:slots][~renewed]), "generation_then differs")
-        memory.generations = then
+        columns.generation_then = then
     ignored = stored.maybe("ignored", np.int32, (None, 2))
     if ignored is not None:
         columns.ignored = _checked_pairs(ignored, "ignored", alive)

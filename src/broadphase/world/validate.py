@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
     from broadphase.world.broad_phase import BroadPhase
     from broadphase.world.columns import Columns, Placement
-    from broadphase.world.touching import TouchMemory
 
     Pairs: TypeAlias = NDArray[np.int32]
 
 __all__ = ["faults"]
 
 
-def faults(columns: Columns, memory: TouchMemory, broad: BroadPhase) -> Iterator[str]:
+def faults(columns: Columns, core: _native.World, broad: BroadPhase) -> Iterator[str]:
     """Describe what is inconsistent in a world."""
     yield from filter(None, [columns.rows.fault()])
     yield from _column_faults(columns)
@@ -35,14 +34,14 @@ def faults(columns: Columns, memory: TouchMemory, broad: BroadPhase) -> Iterator
     settled = columns.rows.numbers[columns.stale[columns.rows.numbers] == 0]
     yield from _placement_faults(columns, columns.spare, settled)
     yield from _index_faults(columns, broad)
-    yield from _memory_faults(columns, memory)
+    yield from _memory_faults(columns, core)
 
 
 def _column_faults(columns: Columns) -> Iterator[str]:
     slots, capacity = columns.slots, len(columns.rows.corners)
     if columns.seen.boxes is not columns.rows.corners:
         yield "the boxes that are seen are not those of the rows"
-    arrays = {name: value for name, value in vars(columns).items() if name != "ignored"}
+    arrays = {name: value for name, value in vars(columns).items() if name not in ("ignored", "generation_then")}
     for placement in ("seen", "spare"):
         kept = arrays.pop(placement)
         arrays |= {f"{placement}.{name}": getattr(kept, name) for name in ("boxes", "positions", "rotations")}
@@ -106,32 +105,32 @@ def _index_faults(columns: Columns, broad: BroadPhase) -> Iterator[str]:
         yield f"row {rows[np.argmax(out)]} is outside its box in the index"
 
 
-def _memory_faults(columns: Columns, memory: TouchMemory) -> Iterator[str]:
+def _memory_faults(columns: Columns, core: _native.World) -> Iterator[str]:
     slots = columns.slots
-    for name, known in (("touching", memory.touching), ("waiting", memory.waiting.pairs)):
+    for name, known in (("touching", core.touching), ("waiting", core.waiting[0])):
         if not _is_ordered(known, slots):
-            yield f"the pairs of memory.{name} are out of order, or of rows that do not exist"
-    if memory.generations is None and columns.renewed[:slots].any():
+            yield f"the pairs of {name} are out of order, or of rows that do not exist"
+    if columns.generation_then is None and columns.renewed[:slots].any():
         yield "rows were removed, and the handles they had are not remembered"
-    touching = memory.touching
+    touching = core.touching
     touching = touching[~(columns.renewed[touching].any(axis=1))]
     if not columns.rows.alive[touching].all():
         yield "a pair touches of which one row is removed"
     # Pairs that have not changed since the last step, and were tested then, are as a search for all pairs finds them.
     if columns.period_bounds is not None or columns.rare("ccd").any():
         return  # they may touch across the boundary, or have touched on their way
-    known = touching[_is_settled(columns, memory, touching)]
+    known = touching[_is_settled(columns, core, touching)]
     found = _found_now(columns)
-    found = found[_is_settled(columns, memory, found)]
+    found = found[_is_settled(columns, core, found)]
     wrong = np.setxor1d(keys_of(known), keys_of(found))
     if len(wrong):
         fault = "does not touch" if np.isin(wrong[0], keys_of(found)) else "touches"
-        yield f"pair ({wrong[0] >> 32}, {wrong[0] & 0xFFFF_FFFF}) {fault}, by memory.touching"
+        yield f"pair ({wrong[0] >> 32}, {wrong[0] & 0xFFFF_FFFF}) {fault}, by what the core remembers"
 
 
-def _is_settled(columns: Columns, memory: TouchMemory, some: Pairs) -> NDArray[np.bool_]:
+def _is_settled(columns: Columns, core: _native.World, some: Pairs) -> NDArray[np.bool_]:
     changed = columns.changed.view(np.bool_)
-    waits = np.isin(keys_of(some), keys_of(memory.waiting.pairs))
+    waits = np.isin(keys_of(some), keys_of(core.waiting[0]))
     settled: NDArray[np.bool_] = ~(changed[some[:, 0]] | changed[some[:, 1]] | waits)
     return settled
 

@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -29,8 +29,7 @@ from broadphase.world.frame import Frame
 from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.snapshot import checked_data, describe, options_of, restore
 from broadphase.world.snapshot_format import as_json, pack, read_snapshot, unpack, write_snapshot
-from broadphase.world.step import look, shared_threads, step, team_of
-from broadphase.world.touching import TouchMemory
+from broadphase.world.step import Answers
 from broadphase.world.validate import faults
 from broadphase.world.values import (
     BODY_TYPES,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from broadphase.recording import Recording
     from broadphase.shapes import Shape
     from broadphase.world.events import EventKind
-    from broadphase.world.frame import Found
     from broadphase.world.layers import LayerNames
     from broadphase.world.values import BodyType, Boundary
 
@@ -157,18 +155,19 @@ class World:
         closed = as_flag(touching, "touching")
         if not closed and boundary == "wrap":
             raise ValueError('touching=False is for worlds that are not periodic: not with boundary="wrap"')
-        self._columns = Columns(dim, as_bounds(bounds, boundary, dim), boundary, closed)
-        self._memory = TouchMemory()
+        limits = as_bounds(bounds, boundary, dim)
+        self._columns = columns = Columns(dim, limits, boundary, closed)
+        flat = None if limits is None else limits.ravel()
+        self._core = _native.World(columns, columns.rows, dim, flat, BOUNDARIES.index(boundary), closed)
         self._guard = _native.Guard("world")
-        self._scene = Scene(self._columns, BroadPhase(self._columns, method, margin, workers))
+        self._scene = Scene(columns, BroadPhase(columns, self._core, method, margin, workers))
         self._actors = Actors(self)
-        self._bus = EventBus(self, self._columns, self._actors)
-        self._number, self._time = 0, 0.0
-        self._found: Found | None = None
+        self._answers = Answers(columns, self._scene, self._core, self._actors)
+        self._bus = EventBus(self, columns, self._actors)
 
     def __repr__(self) -> str:
         count = len(self)
-        return f"<World of {count} bod{'y' if count == 1 else 'ies'}, {self.dim}-d, step {self._number}>"
+        return f"<World of {count} bod{'y' if count == 1 else 'ies'}, {self.dim}-d, step {self.number}>"
 
     def _repr_html_(self) -> str:
         facts = {"axes": self.dim, "bounds": None if self.bounds is None else self.bounds.tolist(), **self.stats()}
@@ -211,33 +210,34 @@ class World:
     def method(self, method: MethodName | IndexOptions) -> None:
         with self._guard.changing:
             broad = self._scene.broad
-            self._scene.broad = BroadPhase(self._columns, method, broad.margin, broad.workers)
+            self._scene.broad = BroadPhase(self._columns, self._core, method, broad.margin, broad.workers)
 
     @property
     def time(self) -> float:
         """Seconds of all steps together."""
-        return self._time
+        return self._core.time
 
     @property
     def number(self) -> int:
         """Number of the last step; 0 before the first."""
-        return self._number
+        return self._core.number
 
     @property
     def frame(self) -> Frame | None:
         """What the last step found; None before the first step of this object."""
         columns = self._columns
-        frame = None if columns.frame is None else columns.frame()
-        if frame is None and self._found is not None:
-            frame = Frame(self._found, columns)
+        frame = None if columns.frame is None else cast("Frame | None", columns.frame())
+        found = self._core.found
+        if found is not None and (frame is None or frame.number != found.number):
+            frame = Frame(found, columns)
             columns.frame = weakref.ref(frame)
         return frame
 
     @property
     def touching(self) -> NDArray[np.int32]:
         """Pairs that touched at the last step, less those of rows removed since: shape (m, 2), in order of rows."""
-        pairs = self._memory.touching
-        if self._memory.generations is None:
+        pairs = self._core.touching
+        if self._columns.generation_then is None:
             return pairs
         renewed = self._columns.renewed
         lasting: NDArray[np.int32] = pairs[(renewed[pairs[:, 0]] | renewed[pairs[:, 1]]) == 0]
@@ -252,17 +252,17 @@ class World:
             ``bodies``, ``static``, ``asleep``, ``pairs`` that touch, ``number`` of the last step, ``time``, ``method``
             and ``bytes``; after a step also the items of `Frame.stats`.
         """
-        columns, rows = self._columns, self.rows
+        columns, core, rows = self._columns, self._core, self.rows
         return {
-            **({} if self._found is None else self._found.stats),
+            **({} if core.found is None else core.found.stats),
             "method": self._scene.broad.method,
             "bodies": len(self),
             "static": int(np.count_nonzero(columns.body_types[rows] == STATIC)),
             "asleep": int(np.count_nonzero(self.asleep[rows])),
             "pairs": len(self.touching),
-            "number": self._number,
-            "time": self._time,
-            "bytes": columns.nbytes + self._scene.broad.nbytes + self._memory.touching.nbytes,
+            "number": core.number,
+            "time": core.time,
+            "bytes": columns.nbytes + self._scene.broad.nbytes + core.memory_bytes,
         }
 
     def outline(self) -> Outline:
@@ -310,7 +310,7 @@ class World:
         >>> world.validate()
         """
         with self._guard.reading:
-            for fault in faults(self._columns, self._memory, self._scene.broad):
+            for fault in faults(self._columns, self._core, self._scene.broad):
                 raise AssertionError(f"{self!r}: {fault}")
             index = self._scene.broad.index
         if index is not None:
@@ -666,7 +666,7 @@ update_interval, batch
             change = Change()
             columns.remove(change, numbers)
             change.flag(columns.renewed, True, numbers)
-            self._memory.note_removal(change, columns.rows.generation)
+            columns.note_removal(change)
             self._scene.broad.note_removal(change, numbers)
             self._actors.forget(change, columns.rows.handles(numbers))
             change.commit()
@@ -716,7 +716,7 @@ update_interval, batch
             if spins is not None:
                 change.write(columns.with_angular_velocities(), spins, numbers)
             if speeds is not None or spins is not None:
-                columns.note_steadiness(change, None)
+                columns.note_writes(change)
             change.commit()
 
     def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
@@ -927,25 +927,23 @@ update_interval, batch
         columns, broad = self._columns, self._scene.broad
         with self._guard.changing:
             columns.take_up_writes()
-            began = perf_counter()
-            threads = shared_threads(columns, broad)
-            with team_of(threads):
-                found, change = step(columns, broad, self._memory, self._number + 1, self._time, dt, limit)
-                frame = Frame(found, columns)
-                change.assign(self, _number=found.number, _time=found.time, _found=found)
-                change.assign(columns, frame=weakref.ref(frame))
-                change.assign(self._bus, undelivered=frame)
-                if len(found.removed_handles):
-                    self._actors.forget(change, found.removed_handles)
-                change.commit(threads)
+            if limit is not None:
+                self._answers.begin(limit)
+            found = self._core.step(
+                dt,
+                None if limit is None else limit.on_limit == "drop",
+                not columns.geometries,
+                broad.search,
+                None if broad.index is None else broad.behind,
+                self._answers,
+            )
+            frame = Frame(found, columns)
+            columns.frame = weakref.ref(frame)
             columns.refresh_replaced()
             if columns.geometries:
                 columns.geometries.drop_unused()
-            now = perf_counter()
-            found.stats["seconds"] = now - began
-            found.stats["seconds_uncut"] += now - began
             if limit is not None:
-                self._memory.note_end(now)
+                self._answers.pace.note_end(perf_counter())
         self._bus.dispatch(frame)
         return frame
 
@@ -963,9 +961,8 @@ update_interval, batch
         with self._guard.changing:
             columns.settle()
             columns.take_up_writes()
-            change = look(columns, self._scene.broad.threads)
-            self._scene.broad.mark(columns.moved.view(np.bool_))
-            change.commit()
+            broad = self._scene.broad
+            self._core.look(None if broad.index is None else broad.behind, self._answers)
 
     def on_step(self, function: Handler) -> Handler:
         """Have a function called with the `Frame` of every step, after handlers and hooks.
@@ -1584,7 +1581,7 @@ update_interval, batch
         """
         self._columns.take_up_writes()
         with self._guard.reading:
-            about, arrays = describe(self._columns, self._memory, self._scene.broad, self._number, self._time)
+            about, arrays = describe(self._columns, self._core, self._scene.broad)
             kept = sorted(self._actors.data().items()) if data else []
             for row, value in kept:
                 as_json(value, f"the data of row {row}")
@@ -1697,7 +1694,8 @@ update_interval, batch
             World.__init__(self, **options)
         except TypeError as error:
             raise ValueError(f"not a snapshot of a world: {error}") from None
-        self._number, self._time = restore(self._columns, self._memory, self._scene.broad, about["world"], arrays)
+        restore(self._columns, self._core, about["world"], arrays)
+        self._bus.delivered = self.number
         checked_data(about["data"], self._columns.rows.alive[: self.slots])
 
     # Inside ---------------------------------------------------------------------------------------------------------
@@ -1818,7 +1816,7 @@ update_interval, batch
             numbers = columns.rows.known(self._actors.as_rows(rows))
             change = Change()
             columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
-            columns.forget_flags(change)
+            columns.note_version(change)
             change.commit()
 
     def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:

@@ -1,0 +1,755 @@
+// The step of a world: the columns that it borrows from Python, what it asks of Python, and what it found.
+#include "world/step.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bindings.hpp"
+#include "change.hpp"
+#include "placed_shapes.hpp"
+
+namespace broadphase::python {
+
+void bind_world(nb::module_& module);
+
+namespace {
+
+using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::object array_of(const std::vector<T>& values, std::size_t columns = 1) {
+  return as_array(std::vector<T>(values), columns);
+}
+
+nb::object array_of_pairs(Pairs&& pairs) {
+  if (pairs.block == nullptr) {
+    pairs.block = allocate_pairs(1);
+    pairs.stride = 1;
+  }
+  return as_array(std::move(pairs));
+}
+
+nb::object array_of_pairs(const PairColumns& columns) {
+  Pairs pairs;
+  pairs.stride = columns.count + 1;
+  pairs.size = columns.count;
+  pairs.block = allocate_pairs(pairs.stride);
+  std::copy_n(columns.first, columns.count, pairs.block.get());
+  std::copy_n(columns.second, columns.count, pairs.block.get() + pairs.stride);
+  return as_array(std::move(pairs));
+}
+
+nb::object flags_of(const std::uint8_t* flags, std::size_t count) {
+  return as_array(std::vector<std::uint8_t>(flags, flags + count), 1);
+}
+
+// An array (m, 2) of whatever strides.
+Pairs pairs_of(nb::handle array) {
+  const auto given = nb::cast<nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>>(array);
+  if (given.shape(1) != 2) throw nb::value_error("pairs have two columns");
+  Pairs pairs;
+  pairs.size = given.shape(0);
+  pairs.stride = pairs.size + 1;
+  pairs.block = allocate_pairs(pairs.stride);
+  for (std::size_t k = 0; k < pairs.size; ++k)
+    for (std::size_t side = 0; side < 2; ++side)
+      pairs.block[side * pairs.stride + k] = given.data()[static_cast<std::int64_t>(k) * given.stride(0) +
+                                                          static_cast<std::int64_t>(side) * given.stride(1)];
+  return pairs;
+}
+
+template <class T>
+std::vector<T> values_of(nb::handle array) {
+  const auto given = nb::cast<nb::ndarray<const T, nb::c_contig, nb::device::cpu>>(array);
+  return {given.data(), given.data() + given.size()};
+}
+
+// Pairs, since when, and whether dropped: see `Waiting`.
+nb::tuple as_tuple(const Waiting& waiting) {
+  nb::object pairs = array_of_pairs(waiting.columns()), since = array_of(waiting.since);
+  return nb::make_tuple(pairs, since, array_of(waiting.dropped));
+}
+Waiting waiting_of(nb::handle given) {
+  const auto [pairs, since, dropped] = nb::cast<std::tuple<nb::object, nb::object, nb::object>>(given);
+  const Pairs some = pairs_of(pairs);
+  Waiting waiting{{some.block.get(), some.block.get() + some.size},
+                  {some.block.get() + some.stride, some.block.get() + some.stride + some.size},
+                  values_of<std::int64_t>(since),
+                  values_of<std::uint8_t>(dropped)};
+  if (waiting.since.size() != some.size || waiting.dropped.size() != some.size)
+    throw nb::value_error("one number and one flag for each pair that waits");
+  return waiting;
+}
+
+// An array that an attribute had when it was last looked at. Where it is the same object still, nothing is converted.
+class Borrowed {
+ public:
+  // Arrays of `numbers` values a row, of at least so many rows; null where the attribute is None.
+  template <class T>
+  T* look(nb::handle value, std::size_t numbers, std::size_t rows) {
+    if (!value.is(kept_)) take(value, nb::dtype<T>(), numbers);
+    if (data_ != nullptr && rows_ < rows) throw nb::value_error("a column of a world is too short");
+    return static_cast<T*>(data_);
+  }
+  // Flags, as NumPy has them in either type.
+  std::uint8_t* look_at_flags(nb::handle value, std::size_t rows) {
+    if (!value.is(kept_)) take(value, std::nullopt, 1);
+    if (data_ != nullptr && rows_ < rows) throw nb::value_error("a column of a world is too short");
+    return static_cast<std::uint8_t*>(data_);
+  }
+  // Whether others than the attribute and this hold the array.
+  bool is_held() const { return data_ != nullptr && Py_REFCNT(kept_.ptr()) > 2; }
+
+ private:
+  void take(nb::handle value, std::optional<nb::dlpack::dtype> type, std::size_t numbers) {
+    void* data = nullptr;
+    std::size_t rows = 0;
+    if (!value.is_none()) {
+      const auto array = nb::cast<nb::ndarray<nb::c_contig, nb::device::cpu>>(value, false);
+      if ((type ? array.dtype() != *type : array.itemsize() != 1) || array.ndim() == 0 ||
+          array.size() != array.shape(0) * numbers)
+        throw nb::value_error("a column of a world has another type or shape");
+      data = array.data();
+      rows = array.shape(0);
+    }
+    kept_ = nb::borrow(value);
+    data_ = data;
+    rows_ = rows;
+  }
+
+  nb::object kept_;
+  void* data_ = nullptr;
+  std::size_t rows_ = 0;
+};
+
+// The attributes of an object, by name.
+class Attributes {
+ public:
+  explicit Attributes(nb::handle owner) : dictionary_(owner.attr("__dict__")) {}
+  nb::handle operator[](PyObject* name) const {
+    PyObject* value = PyDict_GetItemWithError(dictionary_.ptr(), name);
+    if (value == nullptr) throw nb::key_error("an attribute of a world is missing");
+    return value;
+  }
+  std::size_t number(PyObject* name) const { return nb::cast<std::size_t>((*this)[name]); }
+  bool flag(PyObject* name) const { return (*this)[name].ptr() == Py_True; }
+  // Of an attribute that exists: cannot fail.
+  void set(PyObject* name, nb::handle value) noexcept { PyDict_SetItem(dictionary_.ptr(), name, value.ptr()); }
+
+ private:
+  nb::object dictionary_;
+};
+
+// Names of attributes.
+#define BROADPHASE_NAME(name)                        \
+  PyObject* name() {                                 \
+    static PyObject* const string = interned(#name); \
+    return string;                                   \
+  }
+namespace names {
+BROADPHASE_NAME(alive)
+BROADPHASE_NAME(angular_velocities)
+BROADPHASE_NAME(asleep)
+BROADPHASE_NAME(batches)
+BROADPHASE_NAME(body_types)
+BROADPHASE_NAME(boundaries)
+BROADPHASE_NAME(boxes)
+BROADPHASE_NAME(ccd)
+BROADPHASE_NAME(changed)
+BROADPHASE_NAME(contacts_of)
+BROADPHASE_NAME(corners)
+BROADPHASE_NAME(displaced)
+BROADPHASE_NAME(generation)
+BROADPHASE_NAME(generation_then)
+BROADPHASE_NAME(groups)
+BROADPHASE_NAME(has_displaced)
+BROADPHASE_NAME(ignored)
+BROADPHASE_NAME(layer)
+BROADPHASE_NAME(living)
+BROADPHASE_NAME(mask)
+BROADPHASE_NAME(moved)
+BROADPHASE_NAME(next_changed)
+BROADPHASE_NAME(positions)
+BROADPHASE_NAME(renewed)
+BROADPHASE_NAME(rotations)
+BROADPHASE_NAME(seen)
+BROADPHASE_NAME(slots)
+BROADPHASE_NAME(spare)
+BROADPHASE_NAME(stale)
+BROADPHASE_NAME(store)
+BROADPHASE_NAME(update_intervals)
+BROADPHASE_NAME(velocities)
+BROADPHASE_NAME(version)
+BROADPHASE_NAME(writes)
+BROADPHASE_NAME(_replaced)
+BROADPHASE_NAME(_view)
+BROADPHASE_NAME(_views)
+}  // namespace names
+#undef BROADPHASE_NAME
+
+// A placement: the object, and its arrays.
+struct BorrowedPlacement {
+  nb::object owner;
+  std::optional<Attributes> attributes;
+  PlacedShapes* shapes = nullptr;
+  Borrowed boxes, positions, rotations;
+
+  template <std::size_t D>
+  Placement<D> look(std::size_t slots) {
+    const Attributes& own = *attributes;
+    return {&shapes->store, positions.look<double>(own[names::positions()], D, slots),
+            rotations.look<double>(own[names::rotations()], D == 2 ? 1 : 4, slots),
+            boxes.look<double>(own[names::boxes()], 2 * D, slots)};
+  }
+  void take(nb::handle placement) {
+    Attributes own(placement);
+    shapes = nb::cast<PlacedShapes*>(own[names::store()]);
+    attributes.emplace(std::move(own));
+    owner = nb::borrow(placement);
+  }
+};
+
+// What `Columns` and its `BoxStore` have in Python.
+class BorrowedColumns {
+ public:
+  BorrowedColumns(nb::handle columns, nb::handle rows) : own_(columns), rows_(rows) {}
+
+  template <std::size_t D>
+  Columns<D> look() {
+    Columns<D> to{};
+    const std::size_t slots = to.slots = rows_.number(names::slots());
+    to.living = rows_.number(names::living());
+    to.alive = flags(0, rows_[names::alive()], slots);
+    to.generation = arrays_[1].look<std::int64_t>(rows_[names::generation()], 1, slots);
+    to.layer = arrays_[2].look<std::uint64_t>(rows_[names::layer()], 1, slots);
+    to.mask = arrays_[3].look<std::uint64_t>(rows_[names::mask()], 1, slots);
+    to.positions = arrays_[4].look<double>(own_[names::positions()], D, slots);
+    to.velocities = arrays_[5].look<double>(own_[names::velocities()], D, slots);
+    to.rotations = arrays_[6].look<double>(own_[names::rotations()], D == 2 ? 1 : 4, slots);
+    to.angular_velocities = arrays_[7].look<double>(own_[names::angular_velocities()], D == 2 ? 1 : 3, slots);
+    to.body_types = flags(8, own_[names::body_types()], slots);
+    to.boundaries = flags(9, own_[names::boundaries()], slots);
+    to.ccd = flags(10, own_[names::ccd()], slots);
+    to.asleep = flags(11, own_[names::asleep()], slots);
+    to.displaced = flags(12, own_[names::displaced()], slots);
+    to.changed = flags(13, own_[names::changed()], slots);
+    to.renewed = flags(14, own_[names::renewed()], slots);
+    to.next_changed = flags(15, own_[names::next_changed()], slots);
+    to.update_intervals = arrays_[16].look<std::int32_t>(own_[names::update_intervals()], 1, slots);
+    to.group = arrays_[17].look<std::int64_t>(own_[names::groups()], 1, slots);
+    to.batch = arrays_[18].look<std::int64_t>(own_[names::batches()], 1, slots);
+    to.generation_then = arrays_[19].look<std::int64_t>(own_[names::generation_then()], 1, 0);
+    // These two change places with every step.
+    nb::handle stale = own_[names::stale()], moved = own_[names::moved()];
+    if (stale.is(moved_)) std::swap(arrays_[20], arrays_[21]);
+    to.stale = flags(20, stale, slots);
+    to.moved = flags(21, moved, slots);
+    moved_ = moved;
+    const nb::handle seen = own_[names::seen()], spare = own_[names::spare()];
+    if (seen.is(spare_.owner)) std::swap(seen_, spare_);
+    if (!seen.is(seen_.owner)) seen_.take(seen);
+    if (!spare.is(spare_.owner)) spare_.take(spare);
+    to.seen = seen_.look<D>(slots);
+    to.spare = spare_.look<D>(slots);
+    const nb::handle ignored = own_[names::ignored()];
+    if (!ignored.is_none()) {
+      if (!ignored.is(ignored_)) {
+        const Pairs pairs = pairs_of(ignored);
+        ignored_pairs_.clear();
+        for (std::size_t k = 0; k < pairs.size; ++k)
+          ignored_pairs_.insert(ignored_pairs_.end(), {pairs.block[k], pairs.block[pairs.stride + k]});
+        ignored_ = nb::borrow(ignored);
+      }
+      to.ignored = ignored_pairs_.data();
+      to.ignored_count = ignored_pairs_.size() / 2;
+    }
+    to.version = own_.number(names::version());
+    return to;
+  }
+
+  bool has_displaced() const { return own_.flag(names::has_displaced()); }
+  std::uint64_t writes() const { return own_.number(names::writes()); }
+  bool has_view() const { return !own_[names::_view()].is_none(); }
+  // Whether somebody holds arrays that a user may write to, or such that these have replaced.
+  bool is_held() const {
+    for (std::size_t k = 4; k < 8; ++k)
+      if (arrays_[k].is_held()) return true;
+    return PyList_GET_SIZE(own_[names::_replaced()].ptr()) > 0;
+  }
+
+  // Lets the spare placement become the one that is seen. Cannot fail.
+  void swap_placements(nb::handle number) noexcept {
+    const nb::object seen = seen_.owner, spare = spare_.owner, boxes = nb::borrow((*spare_.attributes)[names::boxes()]),
+                     stale = nb::borrow(own_[names::stale()]), moved = nb::borrow(own_[names::moved()]);
+    own_.set(names::seen(), spare);
+    own_.set(names::spare(), seen);
+    own_.set(names::stale(), moved);
+    own_.set(names::moved(), stale);
+    own_.set(names::has_displaced(), nb::handle(Py_False));
+    own_.set(names::contacts_of(), number);
+    rows_.set(names::corners(), boxes);
+    rows_.set(names::_views(), nb::handle(Py_None));
+  }
+  // No row has been removed since. Cannot fail.
+  void forget_removals() noexcept { own_.set(names::generation_then(), nb::handle(Py_None)); }
+
+ private:
+  std::uint8_t* flags(std::size_t k, nb::handle value, std::size_t slots) {
+    return arrays_[k].look_at_flags(value, slots);
+  }
+
+  Attributes own_, rows_;
+  Borrowed arrays_[22];
+  BorrowedPlacement seen_, spare_;
+  nb::handle moved_;
+  nb::object ignored_;
+  std::vector<std::int32_t> ignored_pairs_;
+};
+
+// What a step asks is answered by an object of Python.
+template <std::size_t D>
+class PythonCallbacks final : public StepCallbacks<D> {
+ public:
+  PythonCallbacks(nb::handle answers, const Columns<D>& columns, double dt)
+      : answers_(answers), columns_(columns), dt_(dt) {}
+
+  void refuse(typename StepCallbacks<D>::Refusal why, std::size_t row) override {
+    const RetakenGil gil;
+    answers_.attr("refuse")(static_cast<int>(why), row, dt_);
+    throw nb::value_error("a row of a world is refused");
+  }
+  Ragged near(const std::vector<double>& boxes, const RowList& rows) override {
+    const RetakenGil gil;
+    const nb::object found = answers_.attr("near")(boxes_of(boxes), array_of(rows));
+    const auto [near_rows, offsets] = nb::cast<std::tuple<nb::object, nb::object>>(found);
+    Ragged near{values_of<std::int32_t>(near_rows), values_of<std::int64_t>(offsets)};
+    if (near.offsets.size() != rows.size() + 1) throw nb::value_error("the offsets are those of other queries");
+    return near;
+  }
+  void enlarge(const std::vector<double>& boxes, const RowList& rows) override {
+    const RetakenGil gil;
+    answers_.attr("enlarge")(boxes_of(boxes), array_of(rows));
+  }
+  void look_at_margins(const Pairs& pairs, std::size_t rows) override {
+    const RetakenGil gil;
+    answers_.attr("look_at_margins")(array_of_pairs(columns_of(pairs)), rows);
+  }
+  Pairs by_given_method(const std::uint8_t* still) override {
+    const RetakenGil gil;
+    return pairs_of(answers_.attr("by_given_method")(still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
+  }
+  Pairs touching(const RowList& pairs) override {
+    const RetakenGil gil;
+    return pairs_of(answers_.attr("touching")(array_of(pairs, 2)));
+  }
+  Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) override {
+    const RetakenGil gil;
+    return pairs_of(answers_.attr("touching_images")(array_of(pairs, 2), array_of(offsets, D)));
+  }
+  Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) override {
+    const RetakenGil gil;
+    const nb::object spent = answers_.attr("spend")(array_of_pairs(pairs), is_tight, flags_of(renewed, columns_.slots));
+    const auto [found, waiting, left, tests, seconds] =
+        nb::cast<std::tuple<nb::object, nb::object, nb::object, std::size_t, double>>(spent);
+    return {pairs_of(found), waiting_of(waiting), pairs_of(left), tests, seconds};
+  }
+  PairImpacts impacts(const Trace<D>& trace, const std::uint8_t* alive, const std::uint8_t* looked_at,
+                      const std::uint8_t* renewed) override {
+    const RetakenGil gil;
+    const std::size_t slots = columns_.slots;
+    const auto places = [&](const double* numbers) {
+      return array_of(std::vector<double>(numbers, numbers + slots * D), D);
+    };
+    const nb::object found = answers_.attr("impacts")(
+        nb::make_tuple(flags_of(trace.is_ccd.data(), slots), places(trace.before), places(trace.after),
+                       array_of(trace.bounced), array_of(trace.wrapped), array_of(trace.turned),
+                       array_of(trace.ends, 1).attr("reshape")(trace.turned.size(), D)),
+        flags_of(alive, slots), flags_of(looked_at, slots), flags_of(renewed, slots));
+    const auto [pairs, times, normals] = nb::cast<std::tuple<nb::object, nb::object, nb::object>>(found);
+    return {pairs_of(pairs), values_of<double>(times), values_of<double>(normals)};
+  }
+
+ private:
+  static PairColumns columns_of(const Pairs& pairs) {
+    return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
+  }
+  static nb::object boxes_of(const std::vector<double>& boxes) {
+    return array_of(boxes).attr("reshape")(boxes.size() / (2 * D), 2, D);
+  }
+
+  nb::handle answers_;
+  const Columns<D>& columns_;
+  double dt_;
+};
+
+// The pairs that touch after a step, for the core and for Python.
+struct TouchingArray {
+  std::shared_ptr<const Touching> touching;
+  nb::object array;  // made when it is asked for
+
+  nb::object get() {
+    if (!array.is_valid()) {
+      const PairColumns pairs = touching->columns();
+      auto kept = std::make_unique<std::shared_ptr<const Touching>>(touching);
+      static const std::int32_t kNone = 0;
+      const std::int32_t* data = pairs.first != nullptr ? pairs.first : &kNone;
+      nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::shared_ptr<const Touching>*>(p); });
+      (void)kept.release();
+      const std::size_t shape[2] = {pairs.count, 2};
+      const std::int64_t strides[2] = {1, pairs.count > 0 ? static_cast<std::int64_t>(touching->pairs.stride) : 1};
+      array = nb::cast(nb::ndarray<nb::numpy, const std::int32_t>(data, 2, shape, owner, strides));
+    }
+    return array;
+  }
+};
+
+// What a step found, as arrays that are made when they are looked at.
+class Found {
+ public:
+  template <std::size_t D>
+  Found(Step<D>& step, const StepRequest& request, double time, bool is_dropped,
+        std::shared_ptr<TouchingArray> touching, nb::object method)
+      : number_(request.number),
+        time_(time),
+        is_dropped_(is_dropped),
+        dimension_(D),
+        touching_(std::move(touching)),
+        enter_(std::move(step.enter)),
+        exit_(std::move(step.exit)),
+        left_(std::move(step.left)),
+        enter_at_(std::move(step.enter_at)),
+        exit_handles_(std::move(step.exit_handles)),
+        removed_handles_(std::move(step.removed_handles)),
+        impacts_(std::move(step.impacts)),
+        stats_(step.stats),
+        method_(std::move(method)) {
+    enter_count_ = enter_.size, exit_count_ = exit_.size;
+  }
+
+  std::int64_t number() const { return number_; }
+  double time() const { return time_; }
+  bool is_dropped() const { return is_dropped_; }
+  nb::object touching() const { return touching_->get(); }
+  nb::object enter() { return once(arrays_[0], enter_); }
+  nb::object exit() { return once(arrays_[1], exit_); }
+  nb::object left() { return once(arrays_[2], left_); }
+  std::size_t enter_count() const { return enter_count_; }
+  std::size_t exit_count() const { return exit_count_; }
+  std::size_t touching_count() const { return touching_->touching->pairs.size; }
+  nb::object enter_at() const { return array_of(enter_at_); }
+  nb::object exit_handles() {
+    if (!arrays_[3].is_valid()) arrays_[3] = as_array(std::move(exit_handles_), 2);
+    return arrays_[3];
+  }
+  nb::object removed_handles() {
+    if (!arrays_[4].is_valid()) arrays_[4] = array_of(removed_handles_);
+    return arrays_[4];
+  }
+  nb::tuple impacts() const {
+    nb::object pairs =
+                   array_of_pairs(PairColumns{impacts_.pairs.block.get(),
+                                              impacts_.pairs.block.get() + impacts_.pairs.stride, impacts_.pairs.size}),
+               times = array_of(impacts_.times);
+    return nb::make_tuple(pairs, times, as_corners(std::vector<double>(impacts_.normals), dimension_));
+  }
+  nb::dict stats() const {
+    nb::dict stats;
+    stats["method"] = method_;
+    stats["reason"] = reason();
+    stats["bodies"] = stats_.bodies;
+    stats["changed"] = stats_.changed;
+    stats["looked_at"] = stats_.looked_at;
+    stats["candidates"] = stats_.candidates;
+    stats["tests"] = stats_.tests;
+    stats["compared"] = stats_.compared;
+    stats["brute_force_tests"] = stats_.bodies > 0 ? stats_.bodies * (stats_.bodies - 1) / 2 : 0;
+    stats["seconds_of_motion"] = stats_.motion;
+    stats["seconds_of_broad_phase"] = stats_.broad_phase;
+    stats["seconds_of_narrow_phase"] = stats_.narrow_phase;
+    stats["seconds"] = seconds_;
+    stats["seconds_uncut"] = seconds_ - stats_.cut;
+    return stats;
+  }
+  void end(double seconds) { seconds_ = seconds; }
+
+ private:
+  static nb::object once(nb::object& array, Pairs& pairs) {
+    if (!array.is_valid()) array = array_of_pairs(std::move(pairs));
+    return array;
+  }
+  std::string reason() const {
+    const std::string some = std::to_string(stats_.changed) + " of " + std::to_string(stats_.living) + " changed: ",
+                      ago = std::to_string(stats_.near_uses) + " steps ago";
+    switch (stats_.search) {
+      case Search::given_for_each_batch: return "the method was given, for each batch";
+      case Search::given: return "the method was given";
+      case Search::near: return some + "those near each other " + ago;
+      case Search::near_few: return some + "those near them " + ago;
+      case Search::all: return some + "search for all pairs";
+      case Search::around: return some + "queries of a tree around these";
+      case Search::none: break;
+    }
+    return "nothing has changed";
+  }
+
+  std::int64_t number_;
+  double time_;
+  bool is_dropped_;  // what a budget left does not wait
+  std::size_t dimension_, enter_count_, exit_count_;
+  std::shared_ptr<TouchingArray> touching_;
+  Pairs enter_, exit_, left_;
+  std::vector<std::int64_t> enter_at_, exit_handles_, removed_handles_;
+  PairImpacts impacts_;
+  StepStats stats_;
+  nb::object method_, arrays_[5];
+  double seconds_ = 0;
+};
+
+// How the steps of a world find pairs, and the name of the method for reports.
+struct StepSearch {
+  nb::object name;
+  SearchOptions options;
+};
+
+// A world of Python: columns that it borrows, and what steps remember.
+class PyWorld {
+ public:
+  PyWorld(nb::handle columns, nb::handle rows, std::size_t dimension, std::optional<Vector<double>> bounds,
+          int boundary, bool closed)
+      : columns_(columns, rows), boundary_(static_cast<Boundary>(boundary)), closed_(closed) {
+    if (dimension == 3) world_.emplace<World<3>>();
+    if (bounds) bounds_.assign(bounds->data(), bounds->data() + bounds->size());
+    if (!bounds_.empty() && bounds_.size() != 2 * dimension) throw nb::value_error("bounds are two corners");
+    last_ = std::make_shared<TouchingArray>(memory_.touching, nb::object());
+  }
+
+  // `drops`: whether a budget drops what it leaves; none: there is no budget. `behind`: rows whose boxes may have left
+  // those of the index, if there is one.
+  nb::object step(double dt, std::optional<bool> drops, bool are_all_in_core, nb::handle_t<StepSearch> search,
+                  std::optional<WrittenFlags> behind, nb::handle answers) {
+    if (!search.is(search_)) {
+      if (search_.is_valid()) {
+        memory_.near = NearPairs();
+        memory_.quiet_steps = 0;
+      }
+      search_ = nb::borrow(search);
+    }
+    StepRequest request{};
+    request.number = number + 1;
+    request.dt = dt;
+    request.has_budget = drops.has_value();
+    request.are_all_in_core = are_all_in_core;
+    request.behind = behind ? behind->data() : nullptr;
+    request.search = nb::inst_ptr<StepSearch>(search)->options;
+    request.search.kernels = &chosen_kernels();
+    return std::visit([&](auto& world) { return step_of(world, request, drops.value_or(false), behind, answers); },
+                      world_);
+  }
+
+  // Places the shapes of all rows where the rows are.
+  void look(std::optional<WrittenFlags> behind, nb::handle answers) {
+    std::visit([&](auto& world) { look_at(world, behind, answers); }, world_);
+  }
+
+  nb::object touching() { return last_->get(); }
+  void set_touching(nb::handle array, std::size_t rows) {
+    auto next = std::make_shared<Touching>();
+    next->pairs = pairs_of(array);
+    next->rows = rows;
+    next->starts.grow(rows + 1);
+    std::size_t at = 0;
+    for (std::size_t row = 0; row <= rows; ++row) {
+      while (at < next->pairs.size && static_cast<std::size_t>(next->pairs.block[at]) < row) ++at;
+      next->starts[row] = static_cast<std::uint32_t>(at);
+    }
+    memory_.touching = next;
+    last_ = std::make_shared<TouchingArray>(memory_.touching, nb::object());
+  }
+  nb::tuple waiting() const { return as_tuple(memory_.waiting); }
+  void set_waiting(nb::handle given) { memory_.waiting = waiting_of(given); }
+  void forget_near() { memory_.near.drop(); }
+  std::size_t memory_bytes() const {
+    const Touching& touching = *memory_.touching;
+    return memory_.memory_bytes() + touching.pairs.stride * 2 * sizeof(std::int32_t);
+  }
+
+  int quiet_steps() const { return memory_.quiet_steps; }
+  void set_quiet_steps(int steps) { memory_.quiet_steps = steps; }
+
+  std::int64_t number = 0;
+  double time = 0;
+  nb::object found = nb::none();  // of the last step; None before the first
+
+ private:
+  template <std::size_t D>
+  Columns<D> borrow() {
+    Columns<D> columns = columns_.template look<D>();
+    columns.bounds = bounds_.empty() ? nullptr : bounds_.data();
+    columns.boundary = boundary_;
+    columns.closed = closed_;
+    return columns;
+  }
+
+  // What else is to be written: rows that leave, and what shows the shapes.
+  std::unique_ptr<PreparedChange> prepared(nb::handle answers, const RowList& removed,
+                                           const std::vector<std::int64_t>& handles) const {
+    if (removed.empty() && !columns_.has_view()) return nullptr;
+    const nb::object more = answers.attr("changes")(array_of(removed), array_of(handles));
+    const auto list = [&](const char* name) { return nb::cast<nb::list>(more.attr(name)); };
+    return std::make_unique<PreparedChange>(list("_arrays"), list("_dictionaries"), list("_items"), list("_shapes"));
+  }
+
+  static void require_room(const std::optional<WrittenFlags>& behind, std::size_t slots) {
+    if (behind && behind->shape(0) < slots) throw nb::value_error("a flag for each row that is behind");
+  }
+
+  template <std::size_t D>
+  void look_at(World<D>& world, const std::optional<WrittenFlags>& behind, nb::handle answers) {
+    const Columns<D> columns = borrow<D>();
+    require_room(behind, columns.slots);
+    PythonCallbacks<D> callbacks(answers, columns, 0);
+    without_gil(columns.slots, [&] { world.look(columns, callbacks); });
+    const std::unique_ptr<PreparedChange> change = prepared(answers, {}, {});
+    const nb::object no_frame = nb::int_(0);
+    for (std::size_t row = 0; behind && row < columns.slots; ++row) behind->data()[row] |= columns.moved[row];
+    memory_.near.drop();
+    std::copy_n(columns.next_changed, columns.slots, columns.changed);
+    if (columns_.has_displaced()) std::fill_n(columns.displaced, columns.slots, std::uint8_t{0});
+    columns_.swap_placements(no_frame);
+    if (change) change->write(1);
+  }
+
+  template <std::size_t D>
+  nb::object step_of(World<D>& world, StepRequest& request, bool is_dropped, std::optional<WrittenFlags> behind,
+                     nb::handle answers) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point began = Clock::now();
+    const Columns<D> columns = borrow<D>();
+    require_room(behind, columns.slots);
+    request.has_displaced = columns_.has_displaced();
+    request.is_held = columns_.is_held();
+    request.writes = columns_.writes();
+    PythonCallbacks<D> callbacks(answers, columns, request.dt);
+    Step<D> step = without_gil(columns.slots, [&] {
+      Interrupt interrupt(signal_pending);
+      return world.step(columns, memory_, request, callbacks, interrupt);
+    });
+    if (step.is_synchronized) {  // the index may have been built meanwhile
+      behind = nb::cast<WrittenFlags>(answers.attr("behind")(), false);
+      require_room(behind, columns.slots);
+      request.behind = behind->data();
+    }
+
+    // All that is needed is made before anything is written.
+    const std::unique_ptr<PreparedChange> change = prepared(answers, step.moved.removed, step.removed_handles);
+    std::shared_ptr<TouchingArray> next = last_;
+    if (step.touching != memory_.touching) next = std::make_shared<TouchingArray>(step.touching, nb::object());
+    const double then = time + request.dt;
+    auto result =
+        std::make_unique<Found>(step, request, then, is_dropped, next, nb::inst_ptr<StepSearch>(search_)->name);
+    Found& outcome = *result;
+    nb::object kept = nb::cast(result.release(), nb::rv_policy::take_ownership);
+    const nb::object number_then = nb::int_(request.number);
+
+    without_gil(columns.slots, [&] { world.commit(columns, memory_, request, step); });
+    if (request.has_displaced) std::fill_n(columns.displaced, columns.slots, std::uint8_t{0});
+    columns_.swap_placements(number_then);
+    columns_.forget_removals();
+    if (change) change->write(1);
+    number = request.number;
+    time = then;
+    last_ = std::move(next);
+    found = kept;
+    outcome.end(std::chrono::duration<double>(Clock::now() - began).count());
+    return kept;
+  }
+
+  std::variant<World<2>, World<3>> world_;
+  BorrowedColumns columns_;
+  std::vector<double> bounds_;
+  Boundary boundary_;
+  bool closed_;
+  StepMemory memory_;
+  nb::object search_;  // by which the last step searched
+  std::shared_ptr<TouchingArray> last_;
+};
+
+}  // namespace
+
+void bind_world(nb::module_& module) {
+  nb::class_<StepLimits>(module, "StepLimits", "When a step does what: for tests.")
+      .def_rw("few", &StepLimits::few)
+      .def_rw("steps_before_a_tree", &StepLimits::steps_before_a_tree)
+      .def_rw("rows_for_a_tree", &StepLimits::rows_for_a_tree)
+      .def_rw("rows_for_near_pairs", &StepLimits::rows_for_near_pairs)
+      .def_rw("steady", &StepLimits::steady)
+      .def_rw("rows_for_threads", &StepLimits::rows_for_threads);
+  module.attr("step_limits") = nb::cast(&step_limits, nb::rv_policy::reference);
+  nb::class_<Found>(module, "StepFound", "What a step found; arrays are made when they are looked at.")
+      .def_prop_ro("number", &Found::number)
+      .def_prop_ro("time", &Found::time)
+      .def_prop_ro("touching", &Found::touching, nb::sig("def touching(self, /) -> numpy.typing.NDArray[numpy.int32]"))
+      .def_prop_ro("enter", &Found::enter, nb::sig("def enter(self, /) -> numpy.typing.NDArray[numpy.int32]"))
+      .def_prop_ro("exit", &Found::exit, nb::sig("def exit(self, /) -> numpy.typing.NDArray[numpy.int32]"))
+      .def_prop_ro("left", &Found::left, nb::sig("def left(self, /) -> numpy.typing.NDArray[numpy.int32]"))
+      .def_prop_ro("is_dropped", &Found::is_dropped)
+      .def_prop_ro("enter_count", &Found::enter_count)
+      .def_prop_ro("exit_count", &Found::exit_count)
+      .def_prop_ro("touching_count", &Found::touching_count)
+      .def_prop_ro("enter_at", &Found::enter_at, nb::sig("def enter_at(self, /) -> numpy.typing.NDArray[numpy.int64]"))
+      .def_prop_ro("exit_handles", &Found::exit_handles,
+                   nb::sig("def exit_handles(self, /) -> numpy.typing.NDArray[numpy.int64]"))
+      .def_prop_ro("removed_handles", &Found::removed_handles,
+                   nb::sig("def removed_handles(self, /) -> numpy.typing.NDArray[numpy.int64]"))
+      .def_prop_ro("impacts", &Found::impacts,
+                   nb::sig("def impacts(self, /) -> tuple[typing.Any, typing.Any, typing.Any]"))
+      .def_prop_ro("stats", &Found::stats, nb::sig("def stats(self, /) -> dict[str, typing.Any]"));
+  nb::class_<StepSearch>(module, "StepSearch", "How the steps of a world find pairs.")
+      .def(
+          "__init__",
+          [](StepSearch* self, nb::object name, MethodName method, bool keeps_nothing, unsigned workers) {
+            const bool is_given = method != MethodName::automatic;
+            new (self) StepSearch{std::move(name), {method, is_given, keeps_nothing, workers, nullptr}};
+          },
+          nb::arg("name"), nb::arg("method"), nb::arg("keeps_nothing"), nb::arg("workers"));
+  nb::class_<PyWorld>(module, "World", "The steps of a world, whose columns it borrows.")
+      .def(nb::init<nb::handle, nb::handle, std::size_t, std::optional<Vector<double>>, int, bool>(),
+           nb::arg("columns"), nb::arg("rows"), nb::arg("dimension"), nb::arg("bounds").none(), nb::arg("boundary"),
+           nb::arg("closed"))
+      .def("step", &PyWorld::step, nb::arg("dt"), nb::arg("drops").none(), nb::arg("are_all_in_core"),
+           nb::arg("search"), nb::arg("behind").noconvert().none(), nb::arg("answers"),
+           nb::sig("def step(self, dt: float, drops: bool | None, are_all_in_core: bool, search: StepSearch, "
+                   "behind: typing.Any, answers: typing.Any) -> StepFound"),
+           "Do a step: all of it, or nothing.")
+      .def("look", &PyWorld::look, nb::arg("behind").noconvert().none(), nb::arg("answers"),
+           "Place the shapes of all rows where the rows are.")
+      .def("set_touching", &PyWorld::set_touching, nb::arg("pairs"), nb::arg("rows"))
+      .def("forget_near", &PyWorld::forget_near)
+      .def_prop_ro("touching", &PyWorld::touching,
+                   nb::sig("def touching(self, /) -> numpy.typing.NDArray[numpy.int32]"))
+      .def_prop_rw(
+          "waiting", &PyWorld::waiting, &PyWorld::set_waiting,
+          nb::for_getter(nb::sig("def waiting(self, /) -> tuple[typing.Any, typing.Any, typing.Any]")),
+          nb::for_setter(nb::sig("def waiting(self, arg: tuple[typing.Any, typing.Any, typing.Any], /) -> None")))
+      .def_prop_rw("quiet_steps", &PyWorld::quiet_steps, &PyWorld::set_quiet_steps)
+      .def_prop_ro("memory_bytes", &PyWorld::memory_bytes)
+      .def_rw("number", &PyWorld::number)
+      .def_rw("time", &PyWorld::time)
+      .def_prop_ro(
+          "found", [](const PyWorld& self) { return self.found; }, nb::sig("def found(self, /) -> StepFound | None"));
+}
+
+}  // namespace broadphase::python

@@ -1,0 +1,300 @@
+// The first part of a step: what moves is moved, and what the boundary does to it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "world/advance.hpp"
+#include "world/boundary.hpp"
+#include "world/callbacks.hpp"
+#include "world/columns.hpp"
+#include "world/near_pairs.hpp"
+
+namespace broadphase {
+
+// Where rows are after the motion of a step. The spare placement has their shapes, and `next_changed` and `moved` of
+// the columns have flags.
+template <std::size_t D>
+struct Moved {
+  double *positions, *rotations;  // by row; rotations: null where nothing is rotated
+  Trace<D> trace;
+  bool is_of_few;  // only rows that can have moved were looked at: no other rows of the arrays mean anything
+  bool shifts_few, turns_few;  // the rows whose position, or rotation, has changed are listed
+  RowList shifted, rotated;
+  RowList bounced;
+  std::vector<double> velocities;  // of those
+  RowList removed;                 // they have left the world
+  double growth;                   // by how much boxes reach beyond those that were seen
+};
+
+// Who held the arrays of a world when all its rows were looked at, and which rows can move by themselves since then.
+class Steadiness {
+ public:
+  // Notes a look at all rows, after so many times that arrays were given out.
+  void note(std::uint64_t writes, std::uint64_t version) {
+    holds_ = true, has_rows_ = false;
+    writes_ = writes, version_ = version;
+  }
+  void forget() { holds_ = false; }
+
+  // The rows that the next step has to look at, ascending; null where that may be any.
+  template <std::size_t D>
+  const RowList* rows(const Columns<D>& columns, const RowKinds& kinds, bool has_displaced, std::uint64_t writes) {
+    if (!holds_ || writes_ != writes || version_ != columns.version) return nullptr;
+    const auto are_few = [&](const RowList& some) {
+      return static_cast<double>(some.size()) <= step_limits.steady * static_cast<double>(columns.slots);
+    };
+    if (!has_rows_) {
+      moving_.clear();
+      constexpr std::size_t kSpin = D == 2 ? 1 : 3;
+      const auto is_moving = [](const double* speeds, std::size_t count) {
+        return std::any_of(speeds, speeds + count, [](double x) { return !(x == 0); });
+      };
+      for (std::size_t row = 0; row < columns.slots; ++row) {
+        const bool has_speed =
+            is_moving(columns.velocities + row * D, D) ||
+            (columns.angular_velocities != nullptr && is_moving(columns.angular_velocities + row * kSpin, kSpin));
+        if (has_speed && kinds.moves[row] != 0) moving_.push_back(static_cast<std::int32_t>(row));
+      }
+      has_rows_ = true;
+    }
+    if (!are_few(moving_)) return nullptr;
+    rows_.clear();
+    const auto add_others = [&](const std::uint8_t* flags) {
+      for_moving_rows(flags, columns.slots, [&](std::size_t begin, auto count) {
+        for (std::size_t row = begin; row < begin + count(); ++row) rows_.push_back(static_cast<std::int32_t>(row));
+        return true;
+      });
+    };
+    add_others(columns.changed);
+    if (has_displaced) add_others(columns.displaced);
+    if (rows_.empty()) return &moving_;
+    rows_.insert(rows_.end(), moving_.begin(), moving_.end());
+    std::sort(rows_.begin(), rows_.end());
+    rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
+    return are_few(rows_) ? &rows_ : nullptr;
+  }
+
+ private:
+  bool holds_ = false, has_rows_ = false;
+  std::uint64_t writes_ = 0, version_ = 0;
+  RowList moving_, rows_;
+};
+
+// Where poses are computed that the spare placement must not have: of rows that are seldom looked at.
+struct NextPoseRoom {
+  std::vector<double> positions, rotations;
+};
+
+namespace detail {
+
+inline void add_rows(RowList& some, const RowList& more) {
+  if (more.empty()) return;
+  const auto middle = static_cast<std::ptrdiff_t>(some.size());
+  some.insert(some.end(), more.begin(), more.end());
+  std::inplace_merge(some.begin(), some.begin() + middle, some.end());
+  some.erase(std::unique(some.begin(), some.end()), some.end());
+}
+
+// Where rows would be after a motion if there were no boundary.
+template <std::size_t D>
+std::vector<double> unturned(const Columns<D>& columns, const RowKinds& kinds, const RowList& rows, double dt) {
+  std::vector<double> places(rows.size() * D);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto row = static_cast<std::size_t>(rows[k]);
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      const double x = columns.positions[row * D + axis];
+      places[k * D + axis] = dt != 0 && kinds.moves[row] != 0 ? x + columns.velocities[row * D + axis] * dt : x;
+    }
+  }
+  return places;
+}
+
+// Begins to follow the rows that are marked as ccd, if there are any.
+template <std::size_t D>
+Trace<D> trace_of(const Columns<D>& columns, const RowKinds& kinds, bool has_displaced) {
+  Trace<D> trace;
+  if (columns.ccd == nullptr) return trace;
+  trace.is_ccd.resize(columns.slots);
+  bool any = false;
+  for (std::size_t row = 0; row < columns.slots; ++row) {
+    trace.is_ccd[row] =
+        columns.ccd[row] != 0 && columns.alive[row] != 0 && (kinds.is_static.empty() || kinds.is_static[row] == 0);
+    any |= trace.is_ccd[row] != 0;
+  }
+  if (!any) {
+    trace.is_ccd.clear();
+    return trace;
+  }
+  trace.before = columns.seen.positions;
+  if (has_displaced) {  // what was put elsewhere touches nothing on the way there
+    trace.kept.assign(trace.before, trace.before + columns.slots * D);
+    for (std::size_t row = 0; row < columns.slots; ++row)
+      if (columns.displaced[row] != 0) std::copy_n(columns.positions + row * D, D, trace.kept.data() + row * D);
+    trace.before = trace.kept.data();
+  }
+  return trace;
+}
+
+// Reflects what sticks out of the world. A shape is reflected where its box meets the boundary, each axis on its own,
+// as often as it would have been on its way; see `bounce_within`.
+template <std::size_t D>
+void bounce_rows(const Columns<D>& columns, const RowKinds& kinds, Moved<D>& moved) {
+  RowFlags flags = kinds.bounces;
+  for (std::size_t row = 0; row < columns.slots; ++row) {
+    flags[row] &= columns.next_changed[row];
+    columns.stale[row] |= flags[row];  // until the placements are swapped
+  }
+  const RowList rows = rows_sticking_out<D>(columns.spare.boxes, columns.bounds, flags.data(), columns.slots);
+  if (rows.empty()) return;
+  // Relative boxes, not those placed less the positions: far from the origin, that difference has lost most digits.
+  std::vector<double> relative(rows.size() * 2 * D), speeds(rows.size() * D);
+  const auto rotation_of = [&](std::size_t row) {
+    return moved.rotations != nullptr ? moved.rotations + row * kRotationNumbers<D> : nullptr;
+  };
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto row = static_cast<std::size_t>(rows[k]);
+    const auto box = columns.spare.shapes->template relative_bounds<D>(row, rotation_of(row));
+    std::copy_n(box.lower.begin(), D, relative.data() + 2 * k * D);
+    std::copy_n(box.upper.begin(), D, relative.data() + (2 * k + 1) * D);
+    std::copy_n(columns.velocities + row * D, D, speeds.data() + k * D);
+  }
+  const std::vector<std::int32_t> which =
+      bounce<D>(moved.positions, speeds.data(), rows.data(), relative.data(), rows.size(), columns.bounds);
+  const Poses<D> poses{moved.positions, moved.rotations, columns.spare.positions, columns.spare.rotations,
+                       columns.spare.boxes};
+  for (const std::int32_t k : which) {
+    const auto row = static_cast<std::size_t>(rows[static_cast<std::size_t>(k)]);
+    moved.bounced.push_back(rows[static_cast<std::size_t>(k)]);
+    for (std::size_t axis = 0; axis < D; ++axis)
+      moved.velocities.push_back(speeds[static_cast<std::size_t>(k) * D + axis]);
+    look_at_row<D>(*columns.spare.shapes, poses, row);
+    columns.next_changed[row] = columns.moved[row] = 1;
+  }
+}
+
+// The rows that have left the world and are to be removed. A followed body is removed when none of its way was in the
+// world: before that, it may have met something there.
+template <std::size_t D>
+RowList rows_that_left(const Columns<D>& columns, const RowKinds& kinds, const Trace<D>& trace) {
+  RowFlags flags = kinds.leaves;
+  for (std::size_t row = 0; row < columns.slots; ++row)
+    flags[row] &= static_cast<std::uint8_t>(columns.next_changed[row] | (trace.is_ccd.empty() ? 0 : trace.is_ccd[row]));
+  RowList rows = rows_outside<D>(columns.spare.boxes, columns.bounds, flags.data(), columns.slots);
+  if (trace.is_ccd.empty()) return rows;
+  constexpr std::uint8_t kLook = 1;
+  std::erase_if(rows, [&](std::int32_t row) {
+    const auto at = static_cast<std::size_t>(row);
+    double way[2 * D];
+    std::copy_n(columns.spare.boxes + at * 2 * D, 2 * D, way);
+    for (std::size_t axis = 0; axis < D && trace.is_ccd[at] != 0; ++axis) {
+      const double back = trace.before[at * D + axis] - trace.end_of(at)[axis];
+      way[axis] += std::min(back, 0.0);
+      way[D + axis] += std::max(back, 0.0);
+    }
+    return rows_outside<D>(way, columns.bounds, &kLook, 1).empty();
+  });
+  return rows;
+}
+
+// By how much the boxes of some rows have grown.
+template <std::size_t D>
+double growth_of(const Columns<D>& columns, const RowList& rows) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const std::int32_t row : rows) {
+    const double *before = columns.seen.boxes + static_cast<std::size_t>(row) * 2 * D,
+                 *after = columns.spare.boxes + static_cast<std::size_t>(row) * 2 * D;
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      const double grown = std::max(before[axis] - after[axis], after[D + axis] - before[D + axis]);
+      if (!(grown < kInfinity)) return kInfinity;
+      most = std::max(most, grown);
+    }
+  }
+  return (1 + 0x1p-40) * most;
+}
+
+}  // namespace detail
+
+// Moves what moves by itself, places shapes in the spare placement, and lets the boundary act. `few`: rows that can be
+// elsewhere than they were seen, ascending, or null for all.
+//
+// Throws what `callbacks` says where a row would be nowhere; what has been written to the spare placement is marked as
+// stale.
+template <std::size_t D>
+Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowList* few, const std::uint8_t* looked_at,
+                   double dt, NextPoseRoom& room, Trace<D>&& trace, unsigned workers, StepCallbacks<D>& callbacks) {
+  constexpr std::size_t R = kRotationNumbers<D>;
+  const Placement<D>&seen = columns.seen, &spare = columns.spare;
+  double *to_positions = nullptr, *to_rotations = nullptr;
+  if (columns.update_intervals != nullptr) {  // rows that are seldom looked at move on, but their shapes do not
+    room.positions.resize(columns.slots * D);
+    to_positions = room.positions.data();
+    if (columns.rotations != nullptr) {
+      room.rotations.resize(columns.slots * R);
+      to_rotations = room.rotations.data();
+    }
+  }
+  const double* period = columns.period_bounds() != nullptr ? kinds.period : nullptr;
+  const Advance<D> step{
+      {columns.positions, columns.velocities, columns.rotations, columns.angular_velocities, kinds.moves.data(), dt},
+      {columns.bounds, or_null(kinds.wraps)},
+      {seen.positions, seen.rotations, spare.positions, spare.rotations, spare.boxes, seen.boxes,
+       to_positions == nullptr},
+      {looked_at, columns.stale, columns.next_changed, columns.moved},
+      to_positions,
+      to_rotations,
+      period};
+  Advanced<D> found = few != nullptr ? advance_few<D>(*spare.shapes, step, columns.slots, few->data(), few->size())
+                                     : advance_all<D>(*spare.shapes, step, columns.slots, workers);
+  if (found.lost < columns.slots) callbacks.refuse(StepCallbacks<D>::Refusal::motion, found.lost);
+  if (found.nowhere >= 0) callbacks.refuse(StepCallbacks<D>::Refusal::place, static_cast<std::size_t>(found.nowhere));
+  Moved<D> moved{};
+  moved.positions = to_positions != nullptr ? to_positions : spare.positions;
+  moved.rotations = to_positions != nullptr ? to_rotations : spare.rotations;
+  moved.trace = std::move(trace);
+  moved.is_of_few = few != nullptr;
+  moved.shifts_few = found.shifted.are_few();
+  moved.turns_few = found.rotated.are_few();
+  moved.shifted = std::move(found.shifted).take();
+  moved.rotated = std::move(found.rotated).take();
+  detail::add_rows(moved.shifted, found.wrapped);
+  moved.growth = found.growth.most();
+  Trace<D>& follows = moved.trace;
+  follows.wrapped = std::move(found.wrapped);
+  const bool is_traced = !follows.is_ccd.empty();
+  if (is_traced) {
+    if (follows.kept.empty()) follows.before = seen.positions;
+    follows.after = moved.positions;
+    follows.turn(follows.wrapped, detail::unturned(columns, kinds, follows.wrapped, dt));
+    // A body may come round to where it was.
+    for (std::size_t row = 0; row < columns.slots; ++row)
+      if (follows.is_ccd[row] != 0 && kinds.moves[row] != 0 && columns.next_changed[row] == 0) {
+        const double *end = follows.end_of(row), *before = follows.before + row * D;
+        columns.next_changed[row] = !std::equal(end, end + D, before);
+      }
+  }
+  if (!kinds.bounces.empty()) {
+    detail::bounce_rows(columns, kinds, moved);
+    detail::add_rows(moved.shifted, moved.bounced);
+    if (!moved.bounced.empty()) moved.growth = std::max(moved.growth, detail::growth_of(columns, moved.bounced));
+    if (is_traced && !moved.bounced.empty()) {
+      follows.bounced = moved.bounced;
+      follows.turn(moved.bounced, detail::unturned(columns, kinds, moved.bounced, dt));
+    }
+  }
+  if (!kinds.leaves.empty()) moved.removed = detail::rows_that_left(columns, kinds, follows);
+  for (const std::int32_t row : moved.removed) {
+    columns.next_changed[static_cast<std::size_t>(row)] = 0;
+    // None of its way was in the world, so it meets nothing there.
+    if (is_traced) follows.is_ccd[static_cast<std::size_t>(row)] = 0;
+  }
+  return moved;
+}
+
+}  // namespace broadphase

@@ -1,0 +1,523 @@
+// A step of a world: what moves is moved, what touches is found, and what that changes. The program, in one place.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/team.hpp"
+#include "narrow/batch.hpp"
+#include "world/callbacks.hpp"
+#include "world/candidates.hpp"
+#include "world/columns.hpp"
+#include "world/kept_pairs.hpp"
+#include "world/moved.hpp"
+#include "world/near_pairs.hpp"
+#include "world/seam_pairs.hpp"
+#include "world/touching.hpp"
+
+namespace broadphase {
+
+// The pairs that touch after a step, in lexicographic order, and where those of each first row begin.
+struct Touching {
+  Pairs pairs;
+  PlainArray<std::uint32_t> starts;  // one more than `rows`
+  std::size_t rows = 0;
+
+  PairColumns columns() const { return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size}; }
+  TouchingPairs by_row() const { return {columns(), starts.get(), rows}; }
+};
+
+// What a world remembers from one step to the next, besides its columns.
+struct StepMemory {
+  std::shared_ptr<const Touching> touching;
+  Waiting waiting;
+  NearPairs near;
+  RowFlags hits[2];  // of near pairs: those of `near` are in one, and a step writes to the other
+  int quiet_steps = 0;
+  Steadiness steadiness;
+
+  StepMemory() {
+    const auto none = std::make_shared<Touching>();
+    none->starts.grow(1);
+    none->starts[0] = 0;
+    touching = none;
+  }
+  std::size_t memory_bytes() const { return near.memory_bytes() + hits[0].capacity() + hits[1].capacity(); }
+};
+
+// What a step is asked for.
+struct StepRequest {
+  std::int64_t number;  // from 1
+  double dt;
+  bool has_budget;
+  bool has_displaced;    // rows were put elsewhere, and their shapes are not there yet
+  bool are_all_in_core;  // no shape is a hull, a mesh or a custom one
+  bool is_held;          // somebody holds arrays that a user may write to
+  std::uint64_t writes;  // how often these were given out
+  std::uint8_t* behind;  // rows whose boxes may have left those of the index; null: there is none
+  SearchOptions search;
+};
+
+struct StepStats {
+  Search search = Search::none;
+  std::size_t bodies = 0, living = 0, changed = 0, candidates = 0, tests = 0, looked_at = 0;
+  std::size_t compared = 0;  // near pairs of which it was known whether they touched
+  int near_uses = 0;
+  double motion = 0, broad_phase = 0, narrow_phase = 0, cut = 0;  // seconds; cut: by a budget
+};
+
+// What a step has found, and what is to be written: nothing that anybody sees has been changed.
+template <std::size_t D>
+struct Step {
+  std::shared_ptr<const Touching> touching;
+  Pairs enter, exit;                       // in order
+  std::vector<std::int64_t> enter_at;      // where the pairs of `enter` are in `touching`
+  std::vector<std::int64_t> exit_handles;  // that their rows had at the last step, two for each
+  Pairs left;                              // by a budget
+  PairImpacts impacts;
+  std::vector<std::int64_t> removed_handles;
+  StepStats stats;
+
+  Moved<D> moved;
+  Waiting waiting;
+  NearPairs near;
+  int quiet_steps;
+  bool has_searched, is_synchronized, is_steady;
+};
+
+// Bodies in columns that others own, at most one step at a time.
+template <std::size_t D>
+class World {
+ public:
+  // Computes a step, into the spare placement and the scratch columns.
+  Step<D> step(const Columns<D>& columns, StepMemory& memory, const StepRequest& request, StepCallbacks<D>& callbacks,
+               Interrupt& interrupt) {
+    const unsigned workers = request.search.workers;
+    std::optional<Team> team;
+    if (workers > 1 && columns.slots >= step_limits.rows_for_threads) team.emplace(workers);
+    const Clock::time_point began = Clock::now();
+    const std::size_t slots = columns.slots;
+    Step<D> step;
+    kinds_.look(columns);
+
+    // Motion, the boundary, and the places of shapes.
+    std::memcpy(columns.next_changed, columns.changed, slots);
+    const bool only_moves = !request.has_budget && slots >= step_limits.rows_for_near_pairs &&
+                            memory.waiting.first.empty() && std::memchr(columns.changed, 1, slots) == nullptr;
+    const std::uint8_t* looked_at = rows_due(columns, request);
+    Trace<D> trace = detail::trace_of(columns, kinds_, request.has_displaced);
+    const bool may_be_steady = trace.is_ccd.empty() && columns.update_intervals == nullptr;
+    const RowList* few =
+        may_be_steady ? memory.steadiness.rows(columns, kinds_, request.has_displaced, request.writes) : nullptr;
+    step.stats.looked_at = few != nullptr ? few->size() : slots;
+    step.moved = move_rows(columns, kinds_, few, looked_at, request.dt, room_, std::move(trace), workers, callbacks);
+    const Moved<D>& moved = step.moved;
+    step.is_steady = may_be_steady && !moved.is_of_few && !request.is_held && moved.shifts_few && moved.turns_few;
+    const std::size_t living = columns.living - moved.removed.size();
+    const std::uint8_t *alive = columns.alive, *renewed = columns.renewed;
+    if (!moved.removed.empty()) {
+      alive_.assign(columns.alive, columns.alive + slots);
+      renewed_.assign(columns.renewed, columns.renewed + slots);
+      for (const std::int32_t row : moved.removed) {
+        alive_[static_cast<std::size_t>(row)] = 0;
+        renewed_[static_cast<std::size_t>(row)] = 1;
+      }
+      alive = alive_.data();
+      renewed = renewed_.data();
+    }
+    const Clock::time_point placed = Clock::now();
+
+    // Candidates.
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < slots; ++row) count += columns.next_changed[row];
+    Candidates candidates;
+    candidates.near = memory.near;
+    candidates.quiet_steps = memory.quiet_steps;
+    step.has_searched = count > 0;
+    if (count > 0) {
+      for (std::size_t row = 0; request.behind != nullptr && row < slots; ++row)
+        request.behind[row] |= columns.moved[row];
+      const Changes changes{columns.next_changed, count, living, only_moves ? moved.growth : -1.0,
+                            &moved.trace.wrapped};
+      candidates =
+          search_.find(columns, kinds_, changes, request.search, memory.near, memory.quiet_steps, callbacks, interrupt);
+      leave_out(columns, moved, count, candidates);
+    }
+    const Clock::time_point searched = Clock::now();
+
+    // The narrow phase: in place, across seams, and on the way of what is followed.
+    step.stats.candidates = candidates.pairs().count;
+    Tests tests = request.has_budget ? tests_of(callbacks.spend(candidates.pairs(), candidates.is_tight, renewed))
+                                     : test_all(columns, memory, candidates, renewed, request, callbacks, workers);
+    if (tests.is_difference_known) step.stats.compared = candidates.pairs().count;
+    if (!columns.closed) drop_closed(columns, tests.spent.touching);
+    if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
+      add_those_across_seams(columns, memory, alive, request, tests, callbacks, interrupt);
+    if (!moved.trace.is_ccd.empty()) {
+      step.impacts = callbacks.impacts(moved.trace, alive, looked_at, renewed);
+      add_those_met_on_the_way(memory, step.impacts, request.number, tests);
+    }
+
+    // The difference to the last step.
+    const bool has_renewed = columns.generation_then != nullptr || !moved.removed.empty();
+    if (!tests.is_difference_known) {
+      const Pairs& found = tests.spent.touching;
+      const bool are_all = count == living || tests.known.has_value();
+      tests.known = next_touching(memory.touching->by_row(), columns_of(found), memory.waiting.columns(),
+                                  {are_all ? nullptr : columns.next_changed, has_renewed ? renewed : nullptr}, slots,
+                                  workers, interrupt);
+    }
+    TouchingStep& next = *tests.known;
+    step.touching = memory.touching;
+    if (!next.same)
+      step.touching = std::make_shared<Touching>(Touching{std::move(next.touching), std::move(next.starts), slots});
+    step.enter = std::move(next.began);
+    step.exit = std::move(next.ended);
+    step.enter_at = std::move(next.began_at);
+    const std::int64_t* then = columns.generation_then != nullptr ? columns.generation_then : columns.generation;
+    for (std::size_t k = 0; k < step.exit.size; ++k)
+      for (const std::int32_t row : {step.exit.block[k], step.exit.block[step.exit.stride + k]})
+        step.exit_handles.push_back(handle(then, row));
+    for (const std::int32_t row : moved.removed) step.removed_handles.push_back(handle(columns.generation, row));
+
+    step.waiting = std::move(tests.spent.waiting);
+    step.left = std::move(tests.spent.left);
+    step.stats.search = candidates.search;
+    step.stats.near_uses = candidates.near.uses();
+    step.quiet_steps = candidates.quiet_steps;
+    step.is_synchronized = candidates.is_synchronized;
+    step.near = std::move(candidates.near);
+    if (step.near.hits != tests.hits) step.near.hits = tests.hits;
+    StepStats& stats = step.stats;
+    stats.bodies = living, stats.living = columns.living, stats.changed = count, stats.tests = tests.spent.tests;
+    stats.motion = seconds(placed - began), stats.broad_phase = seconds(searched - placed);
+    stats.narrow_phase = seconds(Clock::now() - searched), stats.cut = tests.spent.seconds;
+    return step;
+  }
+
+  // Writes what a step has computed to the columns, and remembers it. Who swaps the placements, and removes what is to
+  // be removed, does so at once. Cannot fail.
+  void commit(const Columns<D>& columns, StepMemory& memory, const StepRequest& request, Step<D>& step) noexcept {
+    constexpr std::size_t R = kRotationNumbers<D>;
+    const std::size_t slots = columns.slots;
+    const Moved<D>& moved = step.moved;
+    std::memset(columns.changed, 0, slots);
+    if (columns.generation_then != nullptr) std::memset(columns.renewed, 0, slots);
+    const auto write = [slots]<std::size_t N>(double* to, const double* from, bool are_few, const RowList& rows,
+                                              std::integral_constant<std::size_t, N>) {
+      if (!are_few)
+        std::copy_n(from, slots * N, to);
+      else
+        for (const std::int32_t row : rows)
+          std::copy_n(from + static_cast<std::size_t>(row) * N, N, to + static_cast<std::size_t>(row) * N);
+    };
+    write(columns.positions, moved.positions, moved.shifts_few, moved.shifted,
+          std::integral_constant<std::size_t, D>());
+    if (columns.rotations != nullptr && moved.rotations != nullptr)
+      write(columns.rotations, moved.rotations, moved.turns_few, moved.rotated,
+            std::integral_constant<std::size_t, R>());
+    for (std::size_t k = 0; k < moved.bounced.size(); ++k)
+      std::copy_n(moved.velocities.data() + k * D, D,
+                  columns.velocities + static_cast<std::size_t>(moved.bounced[k]) * D);
+    if (!moved.removed.empty())
+      memory.steadiness.forget();
+    else if (step.is_steady)
+      memory.steadiness.note(request.writes, columns.version);
+    else if (!moved.is_of_few)
+      memory.steadiness.forget();
+    memory.touching = step.touching;
+    memory.waiting = std::move(step.waiting);
+    if (step.has_searched) {
+      if (step.is_synchronized && request.behind != nullptr) std::memset(request.behind, 0, slots);
+      memory.quiet_steps = step.quiet_steps;
+      memory.near = std::move(step.near);
+    }
+  }
+
+  // Places the shapes of all rows in the spare placement where the rows are, and flags those that are elsewhere.
+  void look(const Columns<D>& columns, StepCallbacks<D>& callbacks) {
+    kinds_.look(columns);
+    std::memcpy(columns.next_changed, columns.changed, columns.slots);
+    Columns<D> open = columns;  // no boundary acts
+    open.update_intervals = nullptr;
+    RowKinds none = kinds_;
+    none.wraps.clear(), none.bounces.clear(), none.leaves.clear();
+    move_rows(open, none, nullptr, columns.alive, 0.0, room_, Trace<D>(), 1, callbacks);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // What the narrow phase knows.
+  struct Tests {
+    Spent spent;
+    std::optional<TouchingStep> known;  // what began and ended, of near pairs
+    bool is_difference_known = false;   // and nothing else touches
+    int hits = NearPairs::kUnknown;     // which flags of near pairs have been written
+  };
+
+  static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+  static PairColumns columns_of(const Pairs& pairs) {
+    return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
+  }
+  static std::int64_t handle(const std::int64_t* generations, std::int32_t row) { return generations[row] << 32 | row; }
+  static Tests tests_of(Spent&& spent) {
+    Tests tests;
+    tests.spent = std::move(spent);
+    return tests;
+  }
+  // Keeps the pairs for which keep(i, j) holds.
+  template <class Keep>
+  static void keep_pairs(Pairs& pairs, Keep&& keep) {
+    std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < pairs.size; ++k) {
+      const std::int32_t i = first[k], j = second[k];
+      first[kept] = i;
+      second[kept] = j;
+      kept += keep(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) ? 1 : 0;
+    }
+    pairs.size = kept;
+  }
+  static bool boxes_meet(const double* boxes, std::size_t i, std::size_t j, bool closed) {
+    return overlaps(boxes + i * 2 * D, boxes + i * 2 * D + D, boxes + j * 2 * D, boxes + j * 2 * D + D, D, closed, 0.0);
+  }
+
+  // Flags of the rows that this step looks at.
+  const std::uint8_t* rows_due(const Columns<D>& columns, const StepRequest& request) {
+    if (columns.update_intervals == nullptr) return columns.alive;
+    due_.resize(columns.slots);
+    for (std::size_t row = 0; row < due_.size(); ++row) {
+      const bool is_due = (request.number + static_cast<std::int64_t>(row)) % columns.update_intervals[row] == 0 ||
+                          (columns.ccd != nullptr && columns.ccd[row] != 0) ||
+                          (request.has_displaced && columns.displaced[row] != 0);
+      due_[row] = is_due && columns.alive[row] != 0;
+    }
+    return due_.data();
+  }
+
+  // Leaves out pairs of two static rows, one of which has changed, and pairs of rows that are being removed.
+  void leave_out(const Columns<D>& columns, const Moved<D>& moved, std::size_t count, Candidates& candidates) {
+    const RowFlags& is_static = kinds_.is_static;
+    bool has_static = false;
+    for (std::size_t row = 0; count != columns.living && row < is_static.size(); ++row)
+      has_static |= (is_static[row] & columns.next_changed[row]) != 0;
+    if (!has_static && moved.removed.empty()) return;
+    if (candidates.are_near) {
+      const PairColumns near = candidates.pairs();
+      candidates.found.block = allocate_pairs(near.count + 1);
+      candidates.found.size = candidates.found.stride = near.count;
+      std::copy_n(near.first, near.count, candidates.found.block.get());
+      std::copy_n(near.second, near.count, candidates.found.block.get() + near.count);
+      candidates.are_near = false;
+    }
+    keep_pairs(candidates.found, [&](std::size_t i, std::size_t j) {
+      const bool is_leaving =
+          !moved.removed.empty() && ((renewed_[i] > columns.renewed[i]) | (renewed_[j] > columns.renewed[j]));
+      return !is_leaving && !(has_static && (is_static[i] & is_static[j]) != 0);
+    });
+  }
+
+  // Tests all candidates, and all pairs that wait.
+  Tests test_all(const Columns<D>& columns, StepMemory& memory, Candidates& candidates, const std::uint8_t* renewed,
+                 const StepRequest& request, StepCallbacks<D>& callbacks, unsigned workers) {
+    const Clock::time_point began = Clock::now();
+    Tests tests;
+    PairColumns pairs = candidates.pairs();
+    Pairs more;
+    if (const PairColumns waiting = memory.waiting.columns(); waiting.count > 0) {
+      detail::append(more, columns_copied(pairs));
+      for (std::size_t k = 0; k < waiting.count; ++k) {
+        const auto i = static_cast<std::size_t>(waiting.first[k]), j = static_cast<std::size_t>(waiting.second[k]);
+        // Those of which a row has changed are among the candidates.
+        if ((columns.next_changed[i] | columns.next_changed[j] | renewed[i] | renewed[j]) == 0 &&
+            boxes_meet(columns.spare.boxes, i, j, true))
+          detail::push(more, waiting.first[k], waiting.second[k]);
+      }
+      pairs = columns_of(more);
+    }
+    const bool is_open = columns.period_bounds() == nullptr || candidates.has_images;
+    const bool are_near = candidates.are_near && more.size == 0 && is_open && columns.closed && request.are_all_in_core;
+    std::uint8_t* hits = nullptr;
+    if (are_near && pairs.count > 0) {
+      tests.hits = candidates.near.hits == 0 ? 1 : 0;
+      RowFlags& room = memory.hits[tests.hits];
+      if (room.size() < pairs.count) room.resize(pairs.count + pairs.count / 4);
+      hits = room.data();
+    }
+    const double* period = candidates.has_images ? kinds_.period : nullptr;
+    if (are_near && pairs.count > 0 && candidates.near.hits != NearPairs::kUnknown) {
+      const KeptPairs kept{
+          {pairs.first, pairs.second, nullptr, pairs.count}, memory.hits[candidates.near.hits].data(), hits};
+      tests.known = next_touching_of_kept<D>(*columns.spare.shapes, kept, columns.spare.boxes, period,
+                                             memory.touching->by_row(), columns.slots, workers);
+      tests.is_difference_known = true;
+    } else if (pairs.count > 0) {
+      tests.spent.touching = touching(columns, pairs, candidates.is_tight, period, hits, callbacks, workers);
+    }
+    tests.spent.tests = pairs.count;
+    tests.spent.seconds = seconds(Clock::now() - began);
+    return tests;
+  }
+
+  // The pairs whose shapes touch. `is_tight`: their boxes are known to overlap. With the sizes of a periodic world,
+  // they may touch in another image of it, in one only. `hits`: where to write which of them touch, or null; wrong for
+  // those with a hull, a mesh or a custom shape.
+  Pairs touching(const Columns<D>& columns, const PairColumns& given, bool is_tight, const double* period,
+                 std::uint8_t* hits, StepCallbacks<D>& callbacks, unsigned workers) {
+    const ShapePairs pairs{given.first, given.second, nullptr, given.count};
+    const double* boxes = columns.spare.boxes;
+    const PairBoxes around = is_tight ? PairBoxes{} : PairBoxes{boxes, boxes};
+    TouchingPairRows found =
+        keep_touching<D>(*columns.spare.shapes, pairs, around, squared_half<D>(period), hits, workers);
+    Pairs& all = found.touching;
+    RowList unknown;
+    std::vector<double> offsets;
+    if (const std::vector<std::size_t>& far = found.others.far; !far.empty()) {
+      const NearestImages<D> images(pairs, far, boxes, period);
+      const TouchingImages moved = keep_touching_images<D>(*columns.spare.shapes, images.pairs(), {boxes, boxes});
+      for (const std::size_t k : moved.touching) {
+        detail::push(all, images.first[k], images.second[k]);
+        if (hits != nullptr) hits[far[k]] = 1;
+      }
+      for (const std::size_t k : moved.unknown) {
+        unknown.insert(unknown.end(), {images.first[k], images.second[k]});
+        const double* offset = images.offsets.data() + k * D;
+        offsets.insert(offsets.end(), offset, offset + D);
+      }
+    }
+    if (!found.others.unknown.empty()) detail::append(all, callbacks.touching(found.others.unknown));
+    if (!unknown.empty()) detail::append(all, callbacks.touching_images(unknown, offsets));
+    return std::move(all);
+  }
+
+  static Pairs columns_copied(const PairColumns& columns) {
+    Pairs pairs;
+    pairs.block = allocate_pairs(columns.count + 1);
+    pairs.size = columns.count;
+    pairs.stride = columns.count + 1;
+    std::copy_n(columns.first, columns.count, pairs.block.get());
+    std::copy_n(columns.second, columns.count, pairs.block.get() + pairs.stride);
+    return pairs;
+  }
+
+  // Of open boxes, the interiors must meet.
+  void drop_closed(const Columns<D>& columns, Pairs& found) const {
+    keep_pairs(found, [&](std::size_t i, std::size_t j) { return boxes_meet(columns.spare.boxes, i, j, false); });
+  }
+
+  // Adds the pairs that touch across the seam of a periodic world, but not where they are.
+  void add_those_across_seams(const Columns<D>& columns, const StepMemory& memory, const std::uint8_t* alive,
+                              const StepRequest& request, Tests& tests, StepCallbacks<D>& callbacks,
+                              Interrupt& interrupt) {
+    const double* boxes = columns.spare.boxes;
+    // All pairs of changed rows, and where pairs were left for this step, of all rows, of which these are kept.
+    const PairColumns again = memory.waiting.columns();
+    const Filter* filter = filter_.of(columns, or_null(kinds_.is_static), true);
+    const SeamSearch search{
+        boxes,  columns.bounds, alive, columns.slots,         again.count > 0 ? nullptr : columns.next_changed,
+        filter, columns.batch,  false, request.search.workers};
+    FoundSeams found = find_seams<D>(search, *request.search.kernels, interrupt);
+    if (found.wide_row >= 0)
+      callbacks.refuse(StepCallbacks<D>::Refusal::width, static_cast<std::size_t>(found.wide_row));
+    const auto is_among = [](const PairColumns& pairs, std::int32_t i, std::int32_t j) {
+      const std::size_t at = detail::first_not_before(pairs, i, j);
+      return at < pairs.count && pairs.first[at] == i && pairs.second[at] == j;
+    };
+    if (again.count > 0) {
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < found.first.size(); ++k) {
+        const std::int32_t i = found.first[k], j = found.second[k];
+        if ((columns.next_changed[i] | columns.next_changed[j]) == 0 && !is_among(again, i, j)) continue;
+        found.first[kept] = i;
+        found.second[kept] = j;
+        std::copy_n(found.offsets.data() + k * D, D, found.offsets.data() + kept++ * D);
+      }
+      found.first.resize(kept);
+      found.second.resize(kept);
+      found.offsets.resize(kept * D);
+    }
+    if (found.first.empty()) return;
+    const ShapePairs pairs{found.first.data(), found.second.data(), found.offsets.data(), found.first.size()};
+    const TouchingImages moved = keep_touching_images<D>(*columns.spare.shapes, pairs, {boxes, boxes});
+    Pairs across;
+    for (const std::size_t k : moved.touching) detail::push(across, found.first[k], found.second[k]);
+    if (!moved.unknown.empty()) {
+      RowList unknown;
+      std::vector<double> offsets;
+      for (const std::size_t k : moved.unknown) {
+        unknown.insert(unknown.end(), {found.first[k], found.second[k]});
+        offsets.insert(offsets.end(), found.offsets.data() + k * D, found.offsets.data() + (k + 1) * D);
+      }
+      detail::append(across, callbacks.touching_images(unknown, offsets));
+    }
+    if (across.size == 0) return;
+    if (!tests.spent.waiting.first.empty()) {  // a pair that waits is known in place, or not at all
+      std::vector<std::uint8_t> is_found(across.size);
+      mark_among(columns_of(across), columns_of(tests.spent.touching), false, is_found);
+      std::size_t k = 0;
+      keep_pairs(across, [&](std::size_t, std::size_t) { return is_found[k++] == 0; });
+    }
+    detail::append(tests.spent.touching, std::move(across));
+  }
+
+  // Adds the pairs that met on the way of a followed body. What was met may be left for the next step as well.
+  static void add_those_met_on_the_way(const StepMemory& memory, const PairImpacts& impacts, std::int64_t number,
+                                       Tests& tests) {
+    if (impacts.pairs.size == 0) return;
+    const bool is_known = tests.is_difference_known;
+    if (is_known) {
+      const TouchingStep& known = *tests.known;
+      const PairColumns now = known.same ? memory.touching->columns() : columns_of(known.touching);
+      tests.spent.touching = columns_copied(now);
+    }
+    std::vector<std::uint8_t> is_found(impacts.pairs.size);
+    mark_among(columns_of(impacts.pairs), columns_of(tests.spent.touching), is_known, is_found);
+    Pairs passed = columns_copied(columns_of(impacts.pairs));
+    std::size_t at = 0;
+    keep_pairs(passed, [&](std::size_t, std::size_t) { return is_found[at++] == 0; });
+    if (passed.size == 0) return;
+    tests.is_difference_known = false;
+    tests.hits = NearPairs::kUnknown;
+    detail::append(tests.spent.touching, columns_copied(columns_of(passed)));
+    add_waiting(passed, number, tests.spent.waiting);
+  }
+
+  // Adds pairs in order to those that wait, but for those that do already.
+  static void add_waiting(const Pairs& pairs, std::int64_t number, Waiting& waiting) {
+    const Waiting last = std::move(waiting);
+    waiting = {};
+    std::size_t at = 0;
+    const auto take_last = [&] {
+      waiting.first.push_back(last.first[at]);
+      waiting.second.push_back(last.second[at]);
+      waiting.since.push_back(last.since[at]);
+      waiting.dropped.push_back(last.dropped[at++]);
+    };
+    for (std::size_t k = 0; k < pairs.size; ++k) {
+      const std::pair<std::int32_t, std::int32_t> pair{pairs.block[k], pairs.block[pairs.stride + k]};
+      while (at < last.first.size() && std::pair(last.first[at], last.second[at]) < pair) take_last();
+      if (at < last.first.size() && std::pair(last.first[at], last.second[at]) == pair) continue;
+      waiting.first.push_back(pair.first);
+      waiting.second.push_back(pair.second);
+      waiting.since.push_back(number);
+      waiting.dropped.push_back(0);
+    }
+    while (at < last.first.size()) take_last();
+  }
+
+  RowKinds kinds_;
+  CandidateSearch<D> search_;
+  RowFilter filter_;
+  NextPoseRoom room_;
+  RowFlags alive_, renewed_, due_;
+};
+
+}  // namespace broadphase
