@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     _Open: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
     Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
+    _Layers: TypeAlias = NDArray[np.uint64] | None
 
 __all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo", "is_handler"]
 
@@ -41,6 +42,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 _KINDS: tuple[EventKind, ...] = ("exit", "enter", "stay")  # in the order in which they are delivered
 _HOOKS: dict[EventKind, int] = {"exit": EXIT, "enter": ENTER, "stay": STAY}
 _ROW = 0xFFFF_FFFF  # of a handle
+_DEFAULT = np.uint64(1)  # the layer of rows that were given none
 # The pairs of a body that a handler removes exit in the step after.
 _STEPS_KEPT = 2
 
@@ -291,7 +293,7 @@ class _LayerWatch:
         """List the handlers of one kind."""
         return [registration for registration in self.registrations if registration.kind == kind]
 
-    def add(self, registration: _Registration, layers: NDArray[np.uint64], touching: Pairs) -> None:
+    def add(self, registration: _Registration, layers: _Layers, touching: Pairs) -> None:
         """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
         if registration.kind != "enter" and self.open is None:
             places, swapped = self._match(layers, touching)
@@ -305,7 +307,7 @@ class _LayerWatch:
             self.open = None
 
     def choose(
-        self, layers: NDArray[np.uint64], pairs_of: Callable[[EventKind], Pairs]
+        self, layers: _Layers, pairs_of: Callable[[EventKind], Pairs]
     ) -> tuple[dict[EventKind, Chosen], _Open | None]:
         """Find the pairs of a frame that match: their places in its sorted arrays, and which are to be swapped.
 
@@ -333,7 +335,10 @@ class _LayerWatch:
                 keys, swaps = keys[order], np.concatenate([swaps, swapped])[order]
         return chosen, None if keys is None else (keys, swaps)
 
-    def _match(self, layers: NDArray[np.uint64], pairs: Pairs) -> Chosen:
+    def _match(self, layers: _Layers, pairs: Pairs) -> Chosen:
+        if layers is None:  # all rows are in the first one
+            places = np.arange(len(pairs) if self._first & self._second & _DEFAULT else 0)
+            return places, np.zeros(len(places), np.bool_)
         one, other = layers[pairs[:, 0]], layers[pairs[:, 1]]
         forth = ((one & self._first) != 0) & ((other & self._second) != 0)
         back = ((other & self._first) != 0) & ((one & self._second) != 0)
@@ -431,7 +436,7 @@ class EventBus:
         def register(function: Function) -> Function:
             registration = _Registration(kind, _checked(function), self._next_number())
             watch = self._by_layers.setdefault((key[0], key[1]), _LayerWatch(key[0], key[1]))
-            watch.add(registration, self._world.layers, self._world.touching)
+            watch.add(registration, self._columns.rows.bits[0], self._world.touching)
             return function
 
         return register
@@ -546,7 +551,7 @@ class EventBus:
     def _calls(self, frame: Frame, change: Change) -> Any:
         """Decide which calls are made for a frame, and add to a change which pairs are open afterwards."""
         calls = _Calls(frame, self._columns.rows.generation)
-        layers = self._world.layers
+        layers = self._columns.rows.bits[0]
         for watch in self._by_layers.values():
             chosen, pairs = watch.choose(layers, calls.pairs)
             change.assign(watch, open=pairs)
@@ -632,10 +637,9 @@ class _Calls:
     def __init__(self, frame: Frame, generations: NDArray[np.int64]) -> None:
         self._frame = frame
         self._pairs: dict[EventKind, Pairs] = {}
-        self._handles: dict[EventKind, NDArray[np.int64]] = {"exit": frame.exit_handles}
+        self._handles: dict[EventKind, NDArray[np.int64]] = {}
         self._generations = generations
-        self._targets: list[Any] = []
-        self._parts: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
+        self._parts: list[tuple[EventKind, NDArray[np.intp], Any, int, NDArray[np.bool_]]] = []
 
     def pairs(self, kind: EventKind) -> Pairs:
         """Give the pairs of a kind, shape (m, 2)."""
@@ -647,7 +651,8 @@ class _Calls:
         """Give the handles of all pairs of a kind, shape (m, 2)."""
         if kind not in self._handles:
             pairs = self.pairs(kind)
-            self._handles[kind] = self._generations[pairs] << 32 | pairs
+            exits = kind == "exit"
+            self._handles[kind] = self._frame.exit_handles if exits else self._generations[pairs] << 32 | pairs
         return self._handles[kind]
 
     def add(
@@ -655,27 +660,39 @@ class _Calls:
     ) -> None:
         """Have a target called for some pairs of a kind; of the targets of one pair, those of low rank first."""
         if len(places):
-            part = np.empty((4, len(places)), np.int64)
-            part[0], part[1], part[2], part[3] = _KINDS.index(kind), places, rank, len(self._targets)
-            self._targets.append(target)
-            self._parts.append((part, is_swapped))
+            self._parts.append((kind, places, target, rank, is_swapped))
 
     def in_order(self, records: _FrameEvents) -> Any:
         """Give target, kind, handles and records of each call."""
+        if len(self._parts) == 1:  # in order already
+            kind, places, target, _, is_swapped = self._parts[0]
+            first, second = _in_turn(self.handles(kind)[places], is_swapped)
+            return zip(repeat(target), repeat(kind), first, second, repeat(records))  # noqa: B905  # without end
         if not self._parts:
             return ()
-        stage, place, rank, target = np.concatenate([part for part, _ in self._parts], axis=1)
-        is_swapped = np.concatenate([swapped for _, swapped in self._parts])
+        parts = [
+            np.stack(np.broadcast_arrays(_KINDS.index(kind), places, rank, number))
+            for number, (kind, places, _, rank, _) in enumerate(self._parts)
+        ]
+        stage, place, rank, part = np.concatenate(parts, axis=1)
+        is_swapped = np.concatenate([one[4] for one in self._parts])
         order = np.lexsort((rank, place, stage))
-        stage, place, target, is_swapped = stage[order], place[order], target[order], is_swapped[order]
+        stage, place, part, is_swapped = stage[order], place[order], part[order], is_swapped[order]
         handles = np.empty((len(order), 2), np.int64)
         for number, kind in enumerate(_KINDS):
             here = stage == number
             if here.any():
                 handles[here] = self.handles(kind)[place[here]]
-        first, second = (np.where(is_swapped, handles[:, side], handles[:, 1 - side]).tolist() for side in (1, 0))
-        targets = [self._targets[number] for number in target.tolist()]
+        first, second = _in_turn(handles, is_swapped)
+        targets = [self._parts[number][2] for number in part.tolist()]
         return zip(targets, [_KINDS[number] for number in stage.tolist()], first, second, repeat(records))
+
+
+def _in_turn(handles: NDArray[np.int64], is_swapped: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """Give the handles that are named first, and second."""
+    if is_swapped.any():
+        handles = np.where(is_swapped[:, np.newaxis], handles[:, ::-1], handles)
+    return handles[:, 0].tolist(), handles[:, 1].tolist()
 
 
 def _checked(function: Function) -> Function:
