@@ -1,6 +1,7 @@
 """Actors: views of rows that cost nothing when unused, their hooks, and what becomes of those that are removed."""
 
 import gc
+import itertools
 import sys
 import weakref
 
@@ -425,3 +426,27 @@ def test_data_of_many_bodies_that_is_not_one_each_changes_nothing(data, message)
     with pytest.raises((TypeError, ValueError), match=message):
         world.add_many(bp.Circle(1.0), np.zeros((2, 2)), data=data)
     assert len(world) == 0
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_pose_of_an_actor_may_be_written_in_any_form_and_nothing_else(dimension):
+    world = bp.World(dimension)
+    rows = world.add_many(bp.Circle(1) if dimension == 2 else bp.Sphere(1), np.zeros((3, dimension)))
+    actor, want = world.actor(int(rows[1])), np.arange(1.0, dimension + 1)
+    forms = [tuple(want.tolist()), want.tolist(), want, want.astype(np.float32), np.repeat(want, 2)[::2], tuple(want)]
+    for name, form in itertools.product(("position", "velocity"), [*forms, tuple(range(1, dimension + 1))]):
+        setattr(actor, name, (9.0,) * dimension)
+        setattr(actor, name, form)
+        assert getattr(actor, name).tolist() == want.tolist()
+        for bad in ((*want, 1.0), [np.nan] * dimension, (np.inf,) * dimension, 1.0, want[:1], [want], np.full(5, 2.0)):
+            with pytest.raises(ValueError, match=r"must (have shape|be finite)"):
+                setattr(actor, name, bad)
+        assert getattr(actor, name).tolist() == want.tolist()
+    assert (world.positions[[0, 2]] == 0).all()
+    assert (world.velocities[[0, 2]] == 0).all()
+    world.remove(actor)
+    for name in ("position", "velocity", "rotation", "angular_velocity"):
+        with pytest.raises(bp.UnknownRowError, match="has been removed"):
+            getattr(actor, name)
+        with pytest.raises(bp.UnknownRowError, match="has been removed"):
+            setattr(actor, name, want)

@@ -731,6 +731,11 @@ def insert_body(rows: dict, columns: dict, alive: Annotated[NDArray, dict(shape=
     Take a row into use behind all others, with its actor: all of it, or nothing.
     """
 
+def write_row(array: object, row: int, numbers: object) -> bool:
+    """
+    Write a few finite numbers to a row; false, and nothing is written, where they are something else.
+    """
+
 def deliver(queue: object, function: object, argument: object) -> object:
     """
     Take the first entry from a deque and call a function, with no signal in between.

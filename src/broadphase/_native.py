@@ -118,6 +118,7 @@ from broadphase._core import (
     watch,
     within,
     wrap,
+    write_row,
 )
 
 __all__ = [
@@ -238,4 +239,5 @@ __all__ = [
     "watch",
     "within",
     "wrap",
+    "write_row",
 ]

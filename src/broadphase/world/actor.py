@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from weakref import ref
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.change import Change
 from broadphase.errors import UnknownRowError, quoted
-from broadphase.world.values import BODY_TYPES, BOUNDARIES
+from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -109,7 +109,7 @@ class Actor:
         """Whether it is in its world."""
         if self._world is None:
             return False
-        return bool(self._world._columns.rows.generation[self._handle & 0xFFFF_FFFF] == self._handle >> 32)
+        return self._world._columns.rows.generation.item(self._handle & _ROW) == self._handle >> 32
 
     @property
     def row(self) -> int:
@@ -145,40 +145,42 @@ class Actor:
     @property
     def position(self) -> NDArray[np.float64]:
         """Its position, shape (d,): a view. Write to it; as with the arrays of the world, the next step sees that."""
-        view: NDArray[np.float64] = self._view("positions")
+        view: NDArray[np.float64] = self._columns().positions[self._handle & _ROW]
         return view
 
     @position.setter
     def position(self, value: ArrayLike) -> None:
-        self._write("positions", value)
+        self._write("positions", self._columns().positions, value)
 
     @property
     def velocity(self) -> NDArray[np.float64]:
         """Length units a second, shape (d,): a view. Write to it."""
-        view: NDArray[np.float64] = self._view("velocities")
+        view: NDArray[np.float64] = self._columns().velocities[self._handle & _ROW]
         return view
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
-        self._write("velocities", value)
+        self._write("velocities", self._columns().velocities, value)
 
     @property
     def rotation(self) -> Any:
         """In the plane an angle in radians, a float; in space a quaternion w, x, y, z, a view of shape (4,)."""
-        return self._view("rotations")
+        value = self._columns().with_rotations()[self._handle & _ROW]
+        return value if isinstance(value, np.ndarray) else float(value)
 
     @rotation.setter
     def rotation(self, value: ArrayLike) -> None:
-        self._write("rotations", value)
+        self._write("rotations", self._columns().with_rotations(), value)
 
     @property
     def angular_velocity(self) -> Any:
         """In the plane radians a second, a float; in space a vector along the axis, a view of shape (3,)."""
-        return self._view("angular_velocities")
+        value = self._columns().with_angular_velocities()[self._handle & _ROW]
+        return value if isinstance(value, np.ndarray) else float(value)
 
     @angular_velocity.setter
     def angular_velocity(self, value: ArrayLike) -> None:
-        self._write("angular_velocities", value)
+        self._write("angular_velocities", self._columns().with_angular_velocities(), value)
 
     @property
     def shape(self) -> Shape:
@@ -293,20 +295,31 @@ class Actor:
         """
         return None
 
-    def _view(self, name: str) -> Any:
-        value = getattr(self.world, name)[self.row]
-        return value if isinstance(value, np.ndarray) else float(value)
+    def _columns(self) -> Columns:
+        """Give the columns that its row is in; one of them is about to be given out, or written to."""
+        world, handle = self._world, self._handle
+        if world is None or world._columns.rows.generation.item(handle & _ROW) != handle >> 32:
+            _ = self.row  # says what is wrong
+        columns = cast("World", world)._columns
+        columns.take_up_writes()
+        columns.writes += 1
+        return columns
 
-    def _write(self, name: str, value: Any) -> None:
-        world, row = self.world, self.row
-        array = getattr(world, name)
+    def _write(self, name: str, array: NDArray[np.float64], value: Any) -> None:
+        row, is_placed = self._handle & _ROW, False
+        if name in ("positions", "rotations"):
+            columns = cast("World", self._world)._columns
+            is_asleep = columns.asleep is not None and bool(columns.asleep[row])
+            is_placed = is_asleep or columns.body_types.item(row) == STATIC
+        if not is_placed and _native.write_row(array, row, value):
+            return
         given = np.asarray(value, np.float64)
         if given.shape != array.shape[1:]:
             raise ValueError(f"{name} of one body must have shape {array.shape[1:]}, not {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"{name} must be finite, not {given.tolist()}")
-        if name in ("positions", "rotations") and (self.body_type == "static" or world.asleep[row]):
-            world.move([row], **{name: given[np.newaxis]})  # queries see it at once
+        if is_placed:
+            self.world.move([row], **{name: given[np.newaxis]})  # queries see it at once
         else:
             array[row] = given
 

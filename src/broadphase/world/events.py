@@ -667,7 +667,7 @@ class _Calls:
         if len(self._parts) == 1:  # in order already
             kind, places, target, _, is_swapped = self._parts[0]
             first, second = _in_turn(self.handles(kind)[places], is_swapped)
-            return zip(repeat(target), repeat(kind), first, second, repeat(records))  # noqa: B905  # without end
+            return zip(repeat(target), repeat(kind), first, second, repeat(records))
         if not self._parts:
             return ()
         parts = [
