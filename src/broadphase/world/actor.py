@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 from weakref import ref
 
 import numpy as np
@@ -15,17 +15,80 @@ from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.shapes import Shape
+    from broadphase.shapes import Shape, Shapes
     from broadphase.world.columns import Columns
+    from broadphase.world.frame import Frame
     from broadphase.world.values import BodyType, Boundary
-    from broadphase.world.world import World
 
-__all__ = ["ENTER", "EXIT", "RENDER", "STAY", "UPDATE", "Actor", "Actors"]
+__all__ = ["ENTER", "EXIT", "RENDER", "STAY", "UPDATE", "Actor", "ActorWorld", "Actors"]
 
 # Bits of what a class has overridden.
 UPDATE, ENTER, STAY, EXIT, RENDER = 1, 2, 4, 8, 16
 _HOOKS = {"update": UPDATE, "on_enter": ENTER, "on_stay": STAY, "on_exit": EXIT, "render": RENDER}
 _ROW = 0xFFFF_FFFF  # of a handle
+
+
+class ActorWorld(Protocol):
+    """What actors and events need of the world that they are in: a `World`."""
+
+    _columns: Columns
+    _actors: Actors
+
+    @property
+    def number(self) -> int:
+        """Number of the last step."""
+
+    @property
+    def time(self) -> float:
+        """Seconds of all steps together."""
+
+    @property
+    def frame(self) -> Frame | None:
+        """What the last step found."""
+
+    @property
+    def slots(self) -> int:
+        """Every row is below this number."""
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes by row."""
+
+    @property
+    def layers(self) -> NDArray[np.uint64]:
+        """Bits of the layers of each row."""
+
+    @property
+    def masks(self) -> NDArray[np.uint64]:
+        """Bits of the layers that each row can touch."""
+
+    @property
+    def body_types(self) -> NDArray[np.uint8]:
+        """Places in `BODY_TYPES`."""
+
+    @property
+    def boundaries(self) -> NDArray[np.uint8]:
+        """Places in `BOUNDARIES`."""
+
+    @property
+    def sensors(self) -> NDArray[np.bool_]:
+        """Which rows have events and no contacts."""
+
+    @property
+    def touching(self) -> NDArray[np.int32]:
+        """Pairs that touched at the last step."""
+
+    def move(self, rows: Any, positions: Any = None, *, rotations: Any = None) -> None:
+        """Put bodies elsewhere."""
+
+    def remove(self, rows: Any) -> None:
+        """Remove bodies."""
+
+    def set_filters(self, rows: Any, *, layer: Any = None, mask: Any = None) -> None:
+        """Change what bodies can touch."""
+
+    def set_shapes(self, rows: Any, shapes: Any) -> None:
+        """Give bodies other shapes."""
 
 
 class Actor:
@@ -60,7 +123,7 @@ class Actor:
     _hooks: ClassVar[int] = 0
     _data: Any
     _handle: int
-    _world: World | None
+    _world: ActorWorld | None
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Begin in no world, whatever `__init__` a subclass has, and whether or not that calls this class's."""
@@ -93,8 +156,8 @@ class Actor:
         return f"<{name} in row {self.row} at {tuple(self.position.tolist())}>"
 
     @property
-    def world(self) -> World:
-        """The world that it is in, or was in."""
+    def world(self) -> ActorWorld:
+        """The world that it is in, or was in: a `World`."""
         if self._world is None:
             raise UnknownRowError(f"this {type(self).__name__} is in no world yet: pass it to World.add")
         return self._world
@@ -300,7 +363,7 @@ class Actor:
         world, handle = self._world, self._handle
         if world is None or world._columns.rows.generation.item(handle & _ROW) != handle >> 32:
             _ = self.row  # says what is wrong
-        columns = cast("World", world)._columns
+        columns = cast("ActorWorld", world)._columns
         columns.take_up_writes()
         columns.writes += 1
         return columns
@@ -308,7 +371,7 @@ class Actor:
     def _write(self, name: str, array: NDArray[np.float64], value: Any) -> None:
         row, is_placed = self._handle & _ROW, False
         if name in ("positions", "rotations"):
-            columns = cast("World", self._world)._columns
+            columns = cast("ActorWorld", self._world)._columns
             is_asleep = columns.asleep is not None and bool(columns.asleep[row])
             is_placed = is_asleep or columns.body_types.item(row) == STATIC
         if not is_placed and _native.write_row(array, row, value):
@@ -334,7 +397,7 @@ class _Reference(ref[Actor]):
 class Actors:
     """The actors of a world: made when they are asked for, and kept only where something would be lost."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ActorWorld) -> None:
         self._world = world
         # As a WeakValueDictionary, at half its cost.
         self._seen: dict[int, _Reference] = {}

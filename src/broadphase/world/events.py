@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.narrow import Contacts
-    from broadphase.world.actor import Actors
+    from broadphase.world.actor import Actors, ActorWorld
     from broadphase.world.columns import Columns
     from broadphase.world.frame import Frame
-    from broadphase.world.world import World
+    from broadphase.world.queries import Scene
 
     Handler: TypeAlias = Callable[["Event"], object]
     Subscriber: TypeAlias = Callable[[Frame], object]
@@ -65,7 +65,7 @@ class StepInfo(NamedTuple):
     dt: float
     time: float
     number: int
-    world: World
+    world: ActorWorld
 
 
 class Contact:
@@ -125,10 +125,10 @@ class Impact(NamedTuple):
 class _FrameEvents:
     """What the events of one frame share: the frame, and where its contacts are found."""
 
-    __slots__ = ("_impact_keys", "_keys", "frame", "world")
+    __slots__ = ("_impact_keys", "_keys", "actors", "frame", "scene")
 
-    def __init__(self, world: World, frame: Frame) -> None:
-        self.world, self.frame = world, frame
+    def __init__(self, actors: Actors, scene: Scene, frame: Frame) -> None:
+        self.actors, self.scene, self.frame = actors, scene, frame
         self._keys: NDArray[np.int64] | None = None
         self._impact_keys: NDArray[np.int64] | None = None
 
@@ -168,7 +168,7 @@ class Event:
         self.kind, self._first, self._second, self._records = kind, first, second, records
         self._contact: Contact | None = None
         # Other actors are made when they are asked for; those that the world keeps may be dropped by then.
-        actors = records.world._actors
+        actors = records.actors
         self._actor = actors.kept(first)
         self._other = actors.kept(second)
 
@@ -187,14 +187,14 @@ class Event:
     def actor(self) -> Actor:
         """The body that matched the first layer or actor that the handler was registered with."""
         if self._actor is None:
-            self._actor = self._records.world._actors.of_handle(self._first)
+            self._actor = self._records.actors.of_handle(self._first)
         return self._actor
 
     @property
     def other(self) -> Actor:
         """The other body."""
         if self._other is None:
-            self._other = self._records.world._actors.of_handle(self._second)
+            self._other = self._records.actors.of_handle(self._second)
         return self._other
 
     @property
@@ -237,7 +237,7 @@ class Event:
         """
         if not (self.actor.alive and self.other.alive):
             return None
-        return cell_of(self._records.world._scene, [self.actor.row, self.other.row])
+        return cell_of(self._records.scene, [self.actor.row, self.other.row])
 
     def flipped(self) -> Event:
         """Give the same event with the two exchanged."""
@@ -247,7 +247,7 @@ class Event:
         return event
 
     def _identity(self) -> tuple[object, ...]:
-        return self.kind, self.number, id(self._records.world), frozenset((self._first, self._second))
+        return self.kind, self.number, id(self._records.actors), frozenset((self._first, self._second))
 
 
 class _Registration:
@@ -411,8 +411,8 @@ class EventBus:
         interrupted when it had been committed.
     """
 
-    def __init__(self, world: World, columns: Columns, actors: Actors) -> None:
-        self._world, self._columns, self._actors = world, columns, actors
+    def __init__(self, world: ActorWorld, columns: Columns, scene: Scene, actors: Actors) -> None:
+        self._world, self._columns, self._scene, self._actors = world, columns, scene, actors
         self.delivered = 0
         self._subscribers: list[Subscriber] = []
         self._shown: deque[tuple[Subscriber, Frame]] = deque()
@@ -560,7 +560,7 @@ class EventBus:
                     calls.add(kind, places, registration, registration.number, is_swapped)
         self._choose_hooks(calls)
         self._choose_by_actor(calls, change)
-        return calls.in_order(_FrameEvents(self._world, frame))
+        return calls.in_order(_FrameEvents(self._actors, self._scene, frame))
 
     def _choose_hooks(self, calls: _Calls) -> None:
         actors = self._actors

@@ -163,7 +163,7 @@ class World:
         self._scene = Scene(columns, BroadPhase(columns, self._core, method, margin, workers))
         self._actors = Actors(self)
         self._answers = Answers(columns, self._scene, self._core, self._actors)
-        self._bus = EventBus(self, columns, self._actors)
+        self._bus = EventBus(self, columns, self._scene, self._actors)
 
     def __repr__(self) -> str:
         count = len(self)
