@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.index.options import IndexOptions
-    from broadphase.index.regions import Regions
-    from broadphase.index.results import Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
+    from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
     from broadphase.pairs import MethodName
     from broadphase.recording import Recording
@@ -71,6 +70,18 @@ __all__ = ["World"]
 
 ActorT = TypeVar("ActorT", bound=Actor)
 Handler = TypeVar("Handler", bound="Callable[..., object]")
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+def _asked(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concatenate[World, Given], Answer]:
+    """Make the method that asks a query of the scene of a world, as one of its readers."""
+
+    def ask(self: World, /, *given: Given.args, **options: Given.kwargs) -> Answer:
+        with self._guard.reading:
+            return find(self._scene, *given, **options)
+
+    return ask
 
 
 class World:
@@ -1865,77 +1876,17 @@ update_interval, batch
         world._scene = self._scene.in_batches(batch)
         return world
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        with self._guard.reading:
-            return queries.find_boxes(self._scene, lower, upper, workers, layer, mask)
+    _find_boxes = _asked(queries.find_boxes)
+    _find_points = _asked(queries.find_points)
+    _find_balls = _asked(queries.find_balls)
+    _find_obbs = _asked(queries.find_obbs)
+    _find_regions = _asked(queries.find_regions)
+    _find_nearest = _asked(queries.find_nearest)
+    _find_first_hits = _asked(queries.find_first_hits)
+    _find_all_hits = _asked(queries.find_all_hits)
 
-    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        with self._guard.reading:
-            return queries.find_points(self._scene, points, workers, layer, mask)
-
-    def _find_balls(
-        self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
-    ) -> QueryResult:
-        with self._guard.reading:
-            return queries.find_balls(self._scene, centers, radii, workers, layer, mask)
-
-    def _find_obbs(
-        self,
-        centers: NDArray[np.float64],
-        half_sizes: NDArray[np.float64],
-        rotations: ArrayLike,
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> QueryResult:
-        with self._guard.reading:
-            return queries.find_obbs(self._scene, centers, half_sizes, rotations, workers, layer, mask)
-
-    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
-        with self._guard.reading:
-            return queries.find_regions(self._scene, regions, workers, layer, mask)
-
-    def _find_nearest(
-        self, points: NDArray[np.float64], k: int, limits: NDArray[np.float64], workers: int, layer: Any, mask: Any
-    ) -> Nearest:
-        with self._guard.reading:
-            return queries.find_nearest(self._scene, points, k, limits, workers, layer, mask)
-
-    def _find_first_hits(
-        self,
-        origins: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        limits: NDArray[np.float64],
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> RayHits:
-        with self._guard.reading:
-            return queries.find_first_hits(self._scene, origins, directions, limits, workers, layer, mask)
-
-    def _find_all_hits(
-        self,
-        origins: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        limits: NDArray[np.float64],
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> RayHitsAll:
-        with self._guard.reading:
-            return queries.find_all_hits(self._scene, origins, directions, limits, workers, layer, mask)
-
-    def _find_any_hits(
-        self,
-        origins: NDArray[np.float64],
-        directions: NDArray[np.float64],
-        limits: NDArray[np.float64],
-        workers: int,
-        layer: Any,
-        mask: Any,
-    ) -> NDArray[np.bool_]:
-        hit: NDArray[np.bool_]
-        hit = self._find_first_hits(origins, directions, limits, workers, layer, mask).rows >= 0
+    def _find_any_hits(self, *rays: Any) -> NDArray[np.bool_]:
+        hit: NDArray[np.bool_] = self._find_first_hits(*rays).rows >= 0
         return hit
 
 
