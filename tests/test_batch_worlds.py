@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import ccd, narrow_phase
+from broadphase import _native
 from cases import METHOD_NAMES
 from seams import seam_pairs
 
@@ -145,13 +145,12 @@ def test_bodies_of_other_scenes_are_not_looked_at_on_the_way(bounds, monkeypatch
     places, velocities = rng.random((scenes * 5, 2)) * 9, rng.normal(size=(scenes * 5, 2)) * 5
     numbers = np.arange(scenes * 5)
     world.add_many(bp.Circle(0.2), places, velocities=velocities, batch=numbers // 5, ccd=numbers % 10 == 0)
-    looked_at, searches = [], []
-    near_ways, search_of = narrow_phase._near_ways, ccd._search_of
-    monkeypatch.setattr(narrow_phase, "_near_ways", lambda *given: looked_at.append(near_ways(*given)) or looked_at[-1])
-    monkeypatch.setattr(ccd, "_search_of", lambda *given: searches.append(search_of(*given)) or searches[-1])
+    looked_at, inner = [], _native.impacts_on_the_way
+    monkeypatch.setattr(_native, "impacts_on_the_way", lambda *given: looked_at.append(inner(*given)) or looked_at[-1])
     world.step(1.0)
-    assert set(looked_at[0] // 5 % 2) == {0}  # scenes with a followed body
-    assert scenes // 2 < sum(searches[0].candidate_counts) < 40 * scenes
+    _, _, rows, counts = looked_at[0]
+    assert set(rows // 5 % 2) == {0}  # scenes with a followed body
+    assert scenes // 2 < sum(counts) < 40 * scenes
 
 
 def test_queries_with_keys_equal_those_of_a_world_each():

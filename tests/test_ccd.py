@@ -4,24 +4,45 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.filters import PairFilter
-from broadphase.world import ccd
-from broadphase.world.ccd import bends_of, bent_ways, joined, meetings, straight_ways
+from broadphase.narrow import Impacts
 
 NEVER = np.inf
+NO_ROWS = np.empty(0, np.int32)
+TURNS = {"bounce": 1, "wrap": 2}
 
 
-def all_true(n):
-    return np.ones(n, bool)
+def search(shapes, motions, fast, *, begin=None, border=None, bounds=None, wanted=None, others=None, workers=1):
+    """Let things arrive where their shapes are, from where they began, and follow the fast ones; the core's answers.
+
+    What is near the ways is enough: with all rows, the answer is the same, and its counts are given.
+    """
+    now = shapes.positions
+    n = len(now)
+    before = now - motions if begin is None else begin
+    ends = now if begin is None else begin + motions
+    rows = np.flatnonzero((ends != now).any(axis=1)).astype(np.int32)
+    turned = (rows, np.full(len(rows), TURNS[border], np.uint8), ends[rows]) if border else None
+    all_rows, yes, is_fast = np.arange(n, dtype=np.int32), np.ones(n, np.uint8), np.asarray(fast).view(np.uint8)
+    near, every = (
+        _native.impacts_on_the_way(
+            shapes.store, shapes.boxes, shapes.rotations, before, now, now, yes, is_fast, yes, None, 1 - yes, None,
+            turned, bounds, border == "wrap", wanted, NO_ROWS, NO_ROWS, others, some, workers,
+        )
+        for some in (None, all_rows)
+    )  # fmt: skip
+    assert set(np.flatnonzero(fast)) <= set(near[2].tolist()) <= set(range(n))
+    for one, other in zip(near[0], every[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert near[1] == every[1]
+    return every
 
 
-def meet(shapes, motions, fast, *, ways=None, bounds=None, wanted=None):
-    """Let things arrive where their shapes are; those that are fast on straight ways."""
-    rows = np.flatnonzero(fast).astype(np.int32)
-    places = shapes.positions
-    if ways is None:
-        ways = straight_ways(rows, places[rows] - motions[rows], motions[rows])
-    return meetings(shapes, places, motions, all_true(len(places)), np.asarray(fast), ways, bounds, wanted)
+def meet(shapes, motions, fast, **given):
+    impacts, endless, _, _ = search(shapes, motions, fast, **given)
+    assert endless is None
+    return Impacts(*impacts)
 
 
 def balls(centers, radii):
@@ -179,38 +200,9 @@ def test_meetings_filters_hold():
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_meetings_of_one_or_none_are_none(n):
-    found = meet(balls(np.zeros((n, 2)), np.ones(n)), np.ones((n, 2)), all_true(n))
+    found = meet(balls(np.zeros((n, 2)), np.ones(n)), np.ones((n, 2)), np.ones(n, bool))
     assert found.pairs.shape == (0, 2)
     assert found.normals.shape == (0, 2)
-
-
-def test_bent_ways_of_random_things_are_continuous_and_within():
-    rng = np.random.default_rng(4)
-    for reflects in (True, False):
-        for d in (2, 3):
-            n = 60
-            origin = rng.normal(size=(n, d))
-            period = rng.uniform(1, 3, (n, d))
-            begin = origin + period * rng.random((n, d))
-            motion = rng.normal(0, 10, (n, d))
-            motion[:5] = 0
-            ways = bent_ways(np.arange(n, dtype=np.int32), begin, motion, origin, period, reflects)
-            assert len(ways.rows) == n + bends_of(begin, motion, origin, period).sum()
-            of = ways.rows
-            ends = ways.begin + ways.motion
-            for x in (ways.begin, ends):
-                assert (x >= origin[of] - 1e-9).all()
-                assert (x <= origin[of] + period[of] + 1e-9).all()
-            same = of[1:] == of[:-1]
-            np.testing.assert_array_equal(ways.since[1:][same], ways.until[:-1][same])
-            jump = (ways.begin[1:] - ends[:-1])[same]
-            if not reflects:
-                jump -= np.rint(jump / period[of][1:][same]) * period[of][1:][same]
-            np.testing.assert_allclose(jump, 0, atol=1e-9)
-            assert (ways.since[np.append(True, ~same)] == 0).all()
-            assert (ways.until[np.append(~same, True)] == 1).all()
-            length = np.bincount(of, np.abs(ways.motion).sum(axis=1), n)
-            np.testing.assert_allclose(length, np.abs(motion).sum(axis=1), rtol=1e-9, atol=1e-9)
 
 
 def folded(places, origin, period):
@@ -257,13 +249,9 @@ def test_meetings_on_bent_ways_equal_many_small_steps(border, dimension):
         fast = np.arange(n) < 4
         motion[fast] *= 5
         room = np.tile(radii[:, None] if border == "bounce" else np.zeros((n, 1)), dimension)
-        origin, period = room, size - 2 * room
         place = {"bounce": bounced_gaps, "wrap": wrapped_gaps}[border]
-        ends = folded(begin + motion, origin, period) if border == "bounce" else (begin + motion) % size
-        bent = (bends_of(begin, motion, origin, period) > 0) | fast
-        rows = np.flatnonzero(bent).astype(np.int32)
-        ways = bent_ways(rows, begin[bent], motion[bent], origin[bent], period[bent], border == "bounce")
-        found = meet(balls(ends, radii), motion, fast, ways=ways, bounds=bounds if border == "wrap" else None)
+        ends = folded(begin + motion, room, size - 2 * room) if border == "bounce" else (begin + motion) % size
+        found = meet(balls(ends, radii), motion, fast, begin=begin, border=border, bounds=bounds)
         told = {tuple(pair) for pair in found.pairs.tolist()}
         surely, perhaps = sampled_touches(begin, motion, radii, fast, place, room, size)
         assert surely <= told <= perhaps, trial
@@ -276,15 +264,14 @@ def test_meetings_on_bent_ways_equal_many_small_steps(border, dimension):
 
 
 def test_meetings_of_straight_and_bent_ways_together():
-    straight = straight_ways(np.array([0], np.int32), np.array([[1.0, 5.0]]), np.array([[8.0, 0.0]]))
-    bent = bent_ways(np.array([1], np.int32), *np.array([[[5.0, 2.0]], [[0.0, -8.0]], [[0.0, 0.0]], [[10.0, 10.0]]]),
-                     reflects=True)  # fmt: skip
-    shapes = balls([[9, 5], [5, 6]], [0.5, 0.5])
-    found = meet(shapes, np.zeros((2, 2)), [True, False], ways=joined([straight, bent]))
-    # 0 is at x = 5 at the time 0.5, and 1 comes back to y = 5 at 0.875: they miss by far.
-    assert len(found.pairs) == 0
-    found = meet(balls([[9, 5], [5, 6]], [1.5, 1.5]), np.zeros((2, 2)), [True, False], ways=joined([straight, bent]))
-    assert found.pairs.tolist() == [[0, 1]]
+    begin, motions = np.array([[1.0, 5.0], [5.0, 2.0]]), np.array([[8.0, 0.0], [0.0, -8.0]])
+    for radius, expected in [(0.5, []), (1.5, [[0, 1]])]:
+        # The second is reflected where its center is at y = 0. The first is at x = 5 at the time 0.5, and the second
+        # comes back to y = 5 at 0.875: the smaller ones miss by far.
+        bounds = np.array([[-radius] * 2, [10.0 + radius] * 2])
+        shapes = balls([[9, 5], [5, 6]], [radius, radius])
+        found = meet(shapes, motions, [True, False], begin=begin, border="bounce", bounds=bounds)
+        assert found.pairs.tolist() == expected
 
 
 def test_meetings_candidates_are_few_where_all_move_a_little():
@@ -321,6 +308,16 @@ def first_touch_of_images(begin, motion, target, reach, size, border):
     return min(times)
 
 
+def cross(targets, begin, motion, border, size, radius):
+    """Let the first of some balls fly through a world in which centers are from 0 to `size`; others are still."""
+    n, dimension = targets.shape
+    motions, begins, room = np.zeros((n, dimension)), targets.copy(), radius if border == "bounce" else 0.0
+    motions[0], begins[0] = motion, begin
+    bounds = np.array([[-room] * dimension, [size + room] * dimension])
+    shapes = balls(targets, np.full(n, radius))
+    return search(shapes, motions, np.arange(n) == 0, begin=begins, border=border, bounds=bounds)
+
+
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, dimension):
@@ -329,12 +326,7 @@ def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, 
     targets = rng.uniform(0.3, size - 0.3, (n, dimension))
     begin, motion = targets[0].copy(), np.array([1.0, 0.7123, 0.4567][:dimension]) * size * 70
     targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
-    one = [np.array([0], np.int32), begin[None], motion[None], np.zeros((1, dimension)), np.full((1, dimension), size)]
-    ways = bent_ways(*one, reflects=border == "bounce")
-    assert len(ways.rows) > 110
-    bounds = np.array([[0.0] * dimension, [size] * dimension]) if border == "wrap" else None
-    found = meet(balls(targets, np.full(n, reach / 2)), np.zeros((n, dimension)), np.arange(n) == 0, ways=ways,
-                 bounds=bounds)  # fmt: skip
+    found = Impacts(*cross(targets, begin, motion, border, size, reach / 2)[0])
     told = dict(zip(map(tuple, found.pairs.tolist()), found.times, strict=True))
     expected = [first_touch_of_images(begin, motion, targets[j], reach, size, border) for j in range(1, n)]
     for j, time in enumerate(expected, 1):
@@ -343,42 +335,73 @@ def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, 
     assert np.sum(np.array(expected) <= 1) > (3 if dimension == 3 else 9)
 
 
-def counted_candidates(monkeypatch):
-    """Keep the searches that `meetings` makes: they count the pairs of parts that they look at."""
-    searches, inner = [], ccd._search_of
-
-    def search_of(*given):
-        searches.append(inner(*given))
-        return searches[-1]
-
-    monkeypatch.setattr(ccd, "_search_of", search_of)
-    return searches
-
-
-def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its_own_only(monkeypatch):
-    searches, rng, n = counted_candidates(monkeypatch), np.random.default_rng(8), 1000
+def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its_own_only():
+    rng, n = np.random.default_rng(8), 1000
     ends, motions = rng.uniform(0, 100, (n, 3)), rng.normal(0, 0.1, (n, 3))
     motions[:50] *= 50
     fast, shapes = np.arange(n) < 50, balls(ends, np.full(n, 0.3))
-    meet(shapes, motions, fast)
+    before = search(shapes, motions, fast)[3].sum()
     motions[999] = (1e7, 2e7, -3e6)
-    meet(shapes, motions, fast)
-    before, after = (search.candidate_counts.sum() for search in searches)
+    after = search(shapes, motions, fast)[3].sum()
     assert 0 < after <= before + 50
 
 
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
-def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_beside_its_way(border, monkeypatch):
-    searches, rng, n = counted_candidates(monkeypatch), np.random.default_rng(9), 300
-    size, crossings = 100.0, 2000
+def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_beside_its_way(border):
+    rng, n, size, crossings = np.random.default_rng(9), 300, 100.0, 2000
     targets, motion = rng.uniform(0, size, (n, 2)), np.array([1.0, 0.7123]) * size * crossings
     begin = targets[0].copy()
     targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
-    ways = bent_ways(np.array([0], np.int32), begin[None], motion[None], np.zeros((1, 2)), np.full((1, 2), size),
-                     reflects=border == "bounce")  # fmt: skip
-    bounds = np.array([[0.0, 0.0], [size, size]]) if border == "wrap" else None
-    meet(balls(targets, np.full(n, 0.1)), np.zeros((n, 2)), np.arange(n) == 0, ways=ways, bounds=bounds)
+    counts = cross(targets, begin, motion, border, size, 0.1)[3]
     # Every part would meet about a tenth of the others by its box, and every other part at its corners.
-    counts = searches[0].candidate_counts
-    assert 0 < counts.sum() < 0.1 * len(ways.rows) * n * 0.1
+    assert 0 < counts.sum() < 0.1 * 1.7 * crossings * n * 0.1
     assert counts.max() < 200 * 4096
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_meetings_with_all_followed_hold_those_with_a_few_at_the_same_times(border, dimension):
+    rng, size, n = np.random.default_rng(dimension), 8.0, 30
+    begin, motion = rng.uniform(0.5, size - 0.5, (n, dimension)), rng.normal(0, 5.0, (n, dimension))
+    radii, bounds = rng.uniform(0.2, 0.5, n), np.array([[0.0] * dimension, [size] * dimension])
+    room = np.tile(radii[:, None], dimension)
+    ends = folded(begin + motion, room, size - 2 * room) if border == "bounce" else (begin + motion) % size
+    told = []
+    for fast in (np.ones(n, bool), np.arange(n) < 5, np.zeros(n, bool)):
+        for workers in (1, 3):
+            given = {"begin": begin, "border": border, "bounds": bounds, "workers": workers}
+            found = meet(balls(ends, radii), motion, fast, **given)
+            told.append({tuple(pair): time for pair, time in zip(found.pairs.tolist(), found.times, strict=True)})
+    every, again, few, few_again, none, none_again = told
+    assert (every, few, none) == (again, few_again, none_again)
+    assert none == {}
+    assert few.keys() == {pair for pair in every if min(pair) < 5}
+    assert len(few) > 4
+    for pair, time in few.items():
+        assert abs(time - every[pair]) < 1e-12
+
+
+def test_meetings_of_hulls_are_asked_for_once_and_those_of_the_core_are_not():
+    shapes, asked = balls([[10, 0, 0], [5, 0, 0], [6, 0, 0]], [1, 1, 1]), []
+    corners = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
+    hull = bp.Shapes([bp.Sphere(1), bp.ConvexHull(corners)], [[10, 5, 0], [6, 5, 0]])
+    motions = np.array([[10.0, 0, 0], [0, 0, 0], [0, 0, 0]])
+
+    def others(first, second, ways, offsets):
+        asked.append((first.tolist(), second.tolist(), ways.shape, offsets.shape))
+        return np.array([0.5]), np.array([[0.0, 1.0, 0.0]])
+
+    fast = [True, False, False]
+    assert len(meet(shapes, motions, fast, others=others).pairs) == 2
+    assert asked == []
+    found = meet(hull, motions[:2], fast[:2], others=others)
+    assert asked == [([0], [1], (1, 3), (1, 3))] * 2  # for the rows near the way, and for all
+    assert found.pairs.tolist() == [[0, 1]]
+    assert found.normals.tolist() == [[0.0, 1.0, 0.0]]
+    assert len(meet(hull, motions[:2], fast[:2]).pairs) == 0  # nobody knows
+
+    def fails(*_):
+        raise KeyError("no such hull")
+
+    with pytest.raises(KeyError, match="no such hull"):
+        meet(hull, motions[:2], fast[:2], others=fails)

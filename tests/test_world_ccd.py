@@ -5,7 +5,6 @@ import pytest
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.world import narrow_phase
 
 UNIT = [[0.0, 0.0], [16.0, 16.0]]
 
@@ -185,6 +184,48 @@ def test_fast_thing_that_crosses_the_world_too_often_is_an_error(border):
         world.step(1.0)
 
 
+@pytest.mark.parametrize(("border", "room"), [("bounce", 15.0), ("wrap", 16.0)])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_fast_thing_that_crosses_the_world_10000_times_is_followed_and_once_more_is_an_error(border, room, dimension):
+    for crossings in (10_000, 10_001, -10_000, -10_001):
+        world = bp.World(dim=dimension, bounds=[[0.0] * dimension, [16.0] * dimension], boundary=border)
+        ball = (bp.Circle if dimension == 2 else bp.Sphere)(0.5)
+        world.add_many(ball, [[9.0] + [4.0] * (dimension - 1)], body_type="static")
+        place, velocity = [4.0] * dimension, [crossings * room] + [0.0] * (dimension - 1)
+        row = world.add_many(ball, [place], velocities=velocity, ccd=True)[0]
+        if abs(crossings) == 10_000:
+            frame = world.step(1.0)
+            assert frame.enter.tolist() == [[0, row]]
+            gap = 4.0 if crossings > 0 or border == "bounce" else 10.0  # to the ball, around the world
+            gap += 0 if crossings > 0 or border == "wrap" else 7.0  # there and back
+            assert frame.impacts.times == pytest.approx(gap / (10_000 * room))
+            continue
+        message = f"row {row} has ccd=True and crosses the world more than 10000 times in one step: from "
+        with pytest.raises(ValueError, match="crosses the world") as error:
+            world.step(1.0)
+        assert str(error.value) == f"{message}{place} by {velocity}"
+
+
+@pytest.mark.parametrize("border", ["bounce", "wrap"])
+def test_fast_thing_as_wide_as_the_world_meets_what_is_there(border):
+    world = bp.World(dim=2, bounds=UNIT, boundary=border)
+    world.add_many(bp.Circle(0.5), [[12, 8]], body_type="static")
+    row = world.add_many(bp.AABB((15.999 if border == "wrap" else 16, 1)), [[8, 2]], velocities=(5, 8), ccd=True)[0]
+    frame = world.step(1.0)
+    assert frame.enter.tolist() == [[0, row]]
+    assert frame.impacts.times == pytest.approx([5 / 8])
+
+
+@pytest.mark.parametrize("border", ["none", "bounce", "wrap", "remove"])
+def test_fast_thing_that_rests_meets_nothing_on_its_way(border):
+    world = bp.World(dim=2, bounds=UNIT, boundary=border)
+    rows = world.add_many(bp.Circle(0.5), [[4, 8], [4.5, 8], [9, 9]], ccd=True)
+    for dt in (1.0, 0.0):
+        frame = world.step(dt)
+        assert frame.touching.tolist() == [rows[:2].tolist()]
+    assert len(frame.impacts.pairs) == 0
+
+
 @pytest.mark.parametrize("border", ["none", "bounce", "wrap", "remove"])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dimension):
@@ -228,17 +269,18 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, monkeypatch):
-    chosen = narrow_phase._near_ways
-    shares = []
+    inner, shares = _native.impacts_on_the_way, []
 
-    def every(columns, _placement, trace, alive, _workers):
-        return np.flatnonzero(alive | trace.is_ccd).astype(np.int32)
+    def both(*given):
+        alive, is_ccd, workers = given[6] != 0, given[7] != 0, given[-1]
+        near = inner(*given)
+        every = inner(*given[:-2], np.flatnonzero(alive | is_ccd).astype(np.int32), workers)
+        for one, other in zip(near[0], every[0], strict=True):
+            assert one.tolist() == other.tolist()
+        shares.append(len(near[2]) / np.count_nonzero(alive))
+        return near
 
-    def near(*given):
-        rows, count = chosen(*given), int(given[3].sum())
-        shares.append(len(rows) / count)
-        return rows
-
+    monkeypatch.setattr(_native, "impacts_on_the_way", both)
     met = 0
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -251,43 +293,32 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, m
             "update_interval": np.where(rng.random(n) < 0.1, 3, 1),
             "boundary": None if bounds is None else rng.choice([boundary] * 8 + ["none", "bounce"], n).tolist(),
         }
-        places, sizes, events = rng.random((n, dimension)) * edge, rng.uniform(0.2, 1.5, n), []
-        for choice in (every, near):
-            monkeypatch.setattr(narrow_phase, "_near_ways", choice)
-            world = bp.World(dimension, bounds=bounds, boundary=boundary)
-            rows = world.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
-            again, events_of = np.random.default_rng(seed), []
-            for _ in range(6):
-                frame = world.step(0.25)
-                found = frame.impacts
-                events_of.append([found.pairs.tolist(), found.times.tolist(), found.normals.tolist()])
-                events_of.append([frame.touching.tolist(), frame.enter.tolist(), frame.exit.tolist()])
-                met += len(found.pairs)
-                some = again.choice(rows[world.alive[rows]], 3)
-                world.move(np.unique(some), again.random((len(np.unique(some)), dimension)) * edge)
-            events.append(events_of)
-        assert events[0] == events[1], seed
-    assert met > 60
+        places, sizes = rng.random((n, dimension)) * edge, rng.uniform(0.2, 1.5, n)
+        world = bp.World(dimension, bounds=bounds, boundary=boundary)
+        rows = world.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
+        again = np.random.default_rng(seed)
+        for _ in range(6):
+            met += len(world.step(0.25).impacts.pairs)
+            some = again.choice(rows[world.alive[rows]], 3)
+            world.move(np.unique(some), again.random((len(np.unique(some)), dimension)) * edge)
+    assert len(shares) == 24
+    assert met > 30
     assert np.min(shares) < 0.9
 
 
-def test_impacts_of_one_body_are_looked_for_near_its_way():
-    world, looked_at = bp.World(3), []
+def test_impacts_of_one_body_are_looked_for_near_its_way(monkeypatch):
+    world, looked_at, inner = bp.World(3), [], _native.impacts_on_the_way
     rng = np.random.default_rng(1)
     places = rng.uniform(0, 100, (4_000, 3))
     velocities = np.zeros((4_000, 3))
     places[0], velocities[0] = (0, 0, 0), (100, 100, 100)
     velocities[1] = (1e9, 0, 0)
     world.add_many(bp.Sphere(0.5), places, velocities=velocities, ccd=np.arange(4_000) == 0)
-    near_ways = narrow_phase._near_ways
-    narrow_phase._near_ways = lambda *given: looked_at.append(near_ways(*given)) or looked_at[-1]
-    try:
-        frame = world.step(1.0)
-    finally:
-        narrow_phase._near_ways = near_ways
+    monkeypatch.setattr(_native, "impacts_on_the_way", lambda *given: looked_at.append(inner(*given)) or looked_at[-1])
+    frame = world.step(1.0)
     gaps = np.linalg.norm(np.cross(places, np.ones(3)), axis=1) / np.sqrt(3)
     assert set(frame.impacts.pairs[:, 1].tolist()) >= set(np.flatnonzero(gaps[2:] < 0.99) + 2)
-    assert len(looked_at[0]) < 200
+    assert len(looked_at[0][2]) < 200
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -305,9 +336,12 @@ def test_rows_near_ways_are_those_whose_own_way_may_meet_one(dimension, is_perio
         followed, alive = rng.random(n) < 0.06, (rng.random(n) < 0.9).astype(np.uint8)
         alive[followed] = 1
         bounds = origin + np.array([[0.0] * dimension, [edge] * dimension]) if is_periodic else None
-        rows = _native.near_ways(
-            before, after, now, boxes, alive, followed.view(np.uint8), None, None, bounds, is_periodic, 2
-        )
+        store = bp.Shapes(bp.AABB(2 * half), now).store
+        zeros, none = np.zeros(n, np.uint8), np.empty(0, np.int32)
+        rows = _native.impacts_on_the_way(
+            store, boxes, None, before, after, now, alive, followed.view(np.uint8), 1 - zeros, None, zeros, None, None,
+            bounds, is_periodic, None, none, none, None, None, 2,
+        )[2]  # fmt: skip
         lower, upper = np.minimum(before, after) - half, np.maximum(before, after) + half
         bodies = before[followed], after[followed] - before[followed], half[followed]
 

@@ -1,19 +1,20 @@
 // What followed bodies meet on their ways.
-#include "world/meetings.hpp"
-
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
-#include "choose/find.hpp"
 #include "filters.hpp"
 #include "moving_rows.hpp"
-#include "query/collect.hpp"
+#include "placed_shapes.hpp"
+#include "world/ccd.hpp"
 
 namespace broadphase::python {
 
@@ -21,104 +22,31 @@ void bind_meetings(nb::module_& module);
 
 namespace {
 
-struct WaySearch {
-  std::variant<MeetingSearch<2>, MeetingSearch<3>> search;
-};
+// Rows that the boundary turned, ascending: how, and where they would be if there were none.
+using Turned = std::tuple<Rows, Flags, Table<double>>;
 
 template <std::size_t D>
-MeetingSearch<D> search_of(const Boxes& boxes, const Vector<std::int32_t>& numbers, const Table<double>& places,
-                           const Table<double>& motions, const Flags& counts, const Flags& is_followed,
-                           const Vector<std::int32_t>& way_rows, const Vector<double>& since,
-                           const Vector<double>& until, const Table<double>& begin, const Table<double>& way_motions,
-                           const double* bounds, const std::int64_t* keys) {
-  std::vector<WayRow<D>> rows(numbers.shape(0));
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    WayRow<D>& row = rows[k];
-    row.key = keys != nullptr ? keys[k] : 0;
-    row.number = numbers.data()[k];
-    if (static_cast<std::size_t>(row.number) >= boxes.shape(0)) throw nb::index_error("a row that does not exist");
-    std::copy_n(boxes.data() + static_cast<std::size_t>(row.number) * 2 * D, 2 * D, row.box.begin());
-    std::copy_n(places.data() + k * D, D, row.place.begin());
-    std::copy_n(motions.data() + k * D, D, row.motion.begin());
-    row.counts = counts.data()[k] != 0;
-    row.is_followed = is_followed.data()[k] != 0;
-  }
-  std::vector<WayPart<D>> ways(way_rows.shape(0));
-  for (std::size_t k = 0; k < ways.size(); ++k) {
-    WayPart<D>& way = ways[k];
-    way.row = way_rows.data()[k];
-    if (static_cast<std::size_t>(way.row) >= rows.size()) throw nb::index_error("a row that does not exist");
-    way.since = since.data()[k];
-    way.until = until.data()[k];
-    std::copy_n(begin.data() + k * D, D, way.begin.begin());
-    std::copy_n(way_motions.data() + k * D, D, way.motion.begin());
-  }
-  return MeetingSearch<D>(std::move(rows), std::move(ways), bounds);
-}
-
-void make(WaySearch* self, Boxes boxes, Vector<std::int32_t> numbers, Table<double> places, Table<double> motions,
-          Flags counts, Flags is_followed, Vector<std::int32_t> way_rows, Vector<double> since, Vector<double> until,
-          Table<double> begin, Table<double> way_motions, std::optional<Table<double>> bounds,
-          std::optional<Vector<std::int64_t>> keys) {
-  const std::size_t dimension = boxes.shape(2), count = numbers.shape(0), ways = way_rows.shape(0);
-  const auto fits = [&](const Table<double>& table, std::size_t rows) {
-    return table.shape(0) == rows && table.shape(1) == dimension;
-  };
-  require((dimension == 2 || dimension == 3) && boxes.shape(1) == 2 && fits(places, count) && fits(motions, count) &&
-          counts.shape(0) == count && is_followed.shape(0) == count && since.shape(0) == ways &&
-          until.shape(0) == ways && fits(begin, ways) && fits(way_motions, ways) && (!bounds || fits(*bounds, 2)) &&
-          (!keys || keys->shape(0) == count));
-  const auto with = [&]<std::size_t D>() {
-    return search_of<D>(boxes, numbers, places, motions, counts, is_followed, way_rows, since, until, begin,
-                        way_motions, bounds ? bounds->data() : nullptr, keys ? keys->data() : nullptr);
-  };
-  if (dimension == 2)
-    new (self) WaySearch{with.template operator()<2>()};
-  else
-    new (self) WaySearch{with.template operator()<3>()};
+void ask_for_times(const nb::object& others, Approaches<D>& some) {
+  const RetakenGil gil;
+  nb::object first = as_array(std::vector(some.first), 1), second = as_array(std::vector(some.second), 1),
+             motions = as_corners(std::vector(some.motions), D), offsets = as_corners(std::vector(some.offsets), D);
+  const auto [times, normals] =
+      nb::cast<std::tuple<Vector<double>, Table<double>>>(others(first, second, motions, offsets));
+  require(times.shape(0) == some.size() && normals.size() == some.size() * D);
+  std::copy_n(times.data(), some.times.size(), some.times.begin());
+  std::copy_n(normals.data(), some.normals.size(), some.normals.begin());
 }
 
 template <std::size_t D>
-nb::object approaches_of(MeetingSearch<D>& search, const Filter* filter) {
-  bool is_left;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    is_left = search.next(filter, [&](const Problem<double>& problem) {
-      // To look at so few boxes takes longer than to compare them all.
-      constexpr double kFew = 262144;
-      const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
-      return with_method(name, problem, {chosen_kernels(), 1, interrupt},
-                         [&](const MethodCalls<double>& calls, const Preparation& with) {
-                           return calls.collect(problem, kNoLimit, with);
-                         });
-    });
-  }
-  if (!is_left) return nb::none();
-  std::vector<std::int32_t> first, second;
-  std::vector<double> motions, offsets;
-  for (const Approach<D>& one : search.approaches()) {
-    first.push_back(search.number_of(one.first));
-    second.push_back(search.number_of(one.second));
-    motions.insert(motions.end(), one.motion.begin(), one.motion.end());
-    offsets.insert(offsets.end(), one.offset.begin(), one.offset.end());
-  }
-  nb::object rows = as_array(std::move(first), 1), others = as_array(std::move(second), 1),
-             ways = as_corners(std::move(motions), D);
-  return nb::make_tuple(rows, others, ways, as_corners(std::move(offsets), D));
-}
-
-template <std::size_t D>
-nb::object meetings_of(const MeetingSearch<D>& search) {
-  const std::vector<Meeting<D>>& meetings = search.meetings();
+nb::object columns_of(const std::vector<Meeting<D>>& meetings) {
   Pairs pairs;
   pairs.size = meetings.size();
   pairs.stride = std::max<std::size_t>(pairs.size, 1);
   pairs.block = allocate_pairs(pairs.stride);
   std::vector<double> times, normals;
   for (std::size_t k = 0; k < meetings.size(); ++k) {
-    pairs.block[k] = search.number_of(meetings[k].first);
-    pairs.block[pairs.stride + k] = search.number_of(meetings[k].second);
+    pairs.block[k] = meetings[k].first;
+    pairs.block[pairs.stride + k] = meetings[k].second;
     times.push_back(meetings[k].time);
     normals.insert(normals.end(), meetings[k].normal.begin(), meetings[k].normal.end());
   }
@@ -126,47 +54,91 @@ nb::object meetings_of(const MeetingSearch<D>& search) {
   return nb::make_tuple(rows, at, as_corners(std::move(normals), D));
 }
 
+template <std::size_t D>
+nb::object as_object(Impacts<D>&& found) {
+  nb::object endless = nb::none();
+  if (found.endless) {
+    nb::list from, motion;
+    for (const double x : found.endless->from) from.append(x);
+    for (const double x : found.endless->motion) motion.append(x);
+    endless = nb::make_tuple(found.endless->row, kMostBends, from, motion);
+  }
+  nb::object impacts = columns_of(found.meetings), rows = as_array(std::move(found.rows), 1);
+  return nb::make_tuple(impacts, endless, rows, as_array(std::move(found.candidate_counts), 1));
+}
+
+// ((pairs (m, 2), times, normals), (row, most, from, motion) of a followed row that crosses the world more than `most`
+// times, or None, the rows that were looked at, and how many pairs of parts of ways, portion by portion).
+// others(first, second, motions, offsets) gives the times and normals of pairs with a hull, a mesh or a custom shape;
+// None where there are no such shapes. Without `rows`, those near the ways are looked at.
+nb::object find_impacts(const PlacedShapes& shapes, Boxes boxes, MaybeNumbers rotations, Table<double> before,
+                        Table<double> after, Table<double> now, Flags alive, Flags is_ccd, Flags looked_at,
+                        std::optional<Rows> update_intervals, Flags renewed,
+                        std::optional<Vector<std::int64_t>> batches, std::optional<Turned> turned,
+                        std::optional<Table<double>> bounds, bool is_periodic, const PairFilter* filter, Rows first,
+                        Rows second, nb::object others, std::optional<Rows> rows, unsigned workers) {
+  const std::size_t count = is_ccd.shape(0), dimension = shapes.dimension;
+  const auto fits = [&](const auto& array) { return array.shape(0) >= count; };
+  const auto are_places = [&](const Table<double>& table) { return fits(table) && table.shape(1) == dimension; };
+  require(are_places(before) && are_places(after) && are_places(now) && fits(boxes) && boxes.shape(1) == 2 &&
+          boxes.shape(2) == dimension && fits(alive) && fits(looked_at) && fits(renewed) &&
+          (!update_intervals || fits(*update_intervals)) && (!batches || fits(*batches)) &&
+          (!rotations || rotations->shape(0) >= count) && first.shape(0) == second.shape(0) &&
+          (bounds || (!turned && !is_periodic)) &&
+          (!bounds || (bounds->shape(0) == 2 && bounds->shape(1) == dimension)));
+  const auto require_row = [&](std::int32_t row) {
+    if (static_cast<std::size_t>(row) >= count) throw nb::index_error("a row that does not exist");
+  };
+  std::vector<std::uint8_t> turns(turned ? count : 0);
+  if (turned) {
+    const auto& [some, how, ends] = *turned;
+    require(how.shape(0) == some.shape(0) && ends.shape(0) == some.shape(0) && ends.shape(1) == dimension);
+    for (std::size_t k = 0; k < some.shape(0); ++k) {
+      require_row(some.data()[k]);
+      turns[static_cast<std::size_t>(some.data()[k])] = how.data()[k];
+    }
+  }
+  for (std::size_t k = 0; rows && k < rows->shape(0); ++k) require_row(rows->data()[k]);
+  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
+  const auto find = [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    const Followed<D> followed{
+        count,
+        {before.data(), after.data(), now.data(), boxes.data(), alive.data(), is_ccd.data(), at(batches),
+         turned ? turns.data() : nullptr, turned ? std::get<0>(*turned).data() : nullptr,
+         turned ? std::get<2>(*turned).data() : nullptr, turned ? std::get<0>(*turned).shape(0) : 0, at(bounds),
+         is_periodic},
+        &shapes.store,
+        at(rotations),
+        looked_at.data(),
+        at(update_intervals),
+        renewed.data(),
+        {first.data(), second.data(), first.shape(0)},
+        filter != nullptr ? filter->get() : nullptr};
+    const auto search = [&] {
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      return impacts_on_the_way(followed,
+                                rows ? std::vector(rows->data(), rows->data() + rows->shape(0))
+                                     : rows_near_ways(followed.journeys, count, workers),
+                                chosen_kernels(), workers, interrupt, [&](Approaches<D>& some) {
+                                  if (!others.is_none()) ask_for_times(others, some);
+                                });
+    };
+    return as_object(search());
+  };
+  return dimension == 2 ? find(std::integral_constant<std::size_t, 2>())
+                        : find(std::integral_constant<std::size_t, 3>());
+}
+
 }  // namespace
 
 void bind_meetings(nb::module_& module) {
-  nb::class_<WaySearch>(module, "WaySearch", "A search for what followed bodies meet on their ways.")
-      .def("__init__", &make, nb::arg("boxes"), nb::arg("numbers"), nb::arg("places"), nb::arg("motions"),
-           nb::arg("counts"), nb::arg("is_followed"), nb::arg("way_rows"), nb::arg("since"), nb::arg("until"),
-           nb::arg("begin"), nb::arg("way_motions"), nb::arg("bounds").none(), nb::arg("keys").none())
-      .def(
-          "next",
-          [](WaySearch& self, const PairFilter* filter) {
-            const Filter* wanted = filter != nullptr ? filter->get() : nullptr;
-            return std::visit([&](auto& search) { return approaches_of(search, wanted); }, self.search);
-          },
-          nb::arg("filter").none(),
-          "(first rows, second rows, motions, offsets) of pairs that come near each other; None when there are no "
-          "more.")
-      .def(
-          "note",
-          [](WaySearch& self, Vector<double> times, Table<double> normals) {
-            std::visit(
-                [&](auto& search) {
-                  require(times.shape(0) == search.approaches().size() && normals.shape(0) == times.shape(0) &&
-                          normals.size() == times.shape(0) * search.kDimension);
-                  search.note(times.data(), normals.data());
-                },
-                self.search);
-          },
-          nb::arg("times"), nb::arg("normals"), "Take when these pairs touch, as shares of their motions.")
-      .def(
-          "meetings",
-          [](const WaySearch& self) {
-            return std::visit([](const auto& search) { return meetings_of(search); }, self.search);
-          },
-          "(pairs (m, 2), times, normals): each pair once, in lexicographic order.")
-      .def_prop_ro(
-          "candidate_counts",
-          [](const WaySearch& self) {
-            return as_array(
-                std::visit([](const auto& search) { return std::vector(search.candidate_counts()); }, self.search), 1);
-          },
-          "How many pairs of parts of ways were looked at by each `next`.");
+  module.def("impacts_on_the_way", &find_impacts, nb::arg("shapes"), nb::arg("boxes"), nb::arg("rotations").none(),
+             nb::arg("before"), nb::arg("after"), nb::arg("now"), nb::arg("alive"), nb::arg("is_ccd"),
+             nb::arg("looked_at"), nb::arg("update_intervals").none(), nb::arg("renewed"), nb::arg("batches").none(),
+             nb::arg("turned").none(), nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("filter").none(),
+             nb::arg("first"), nb::arg("second"), nb::arg("others").none(), nb::arg("rows").none(), nb::arg("workers"),
+             "What touched a followed body since the last step.");
 }
 
 }  // namespace broadphase::python

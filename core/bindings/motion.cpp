@@ -1,11 +1,9 @@
 // Motion of bodies, and what happens to them at the boundary.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,7 +12,6 @@
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
 #include "world/noticing.hpp"
-#include "world/ways.hpp"
 
 namespace broadphase::python {
 
@@ -120,47 +117,6 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_
       1);
 }
 
-// Rows that the boundary turned, ascending: how, and where they would be if there were none.
-using Turned = std::tuple<Vector<std::int32_t>, Vector<std::uint8_t>, Table<double>>;
-
-nb::object near_ways(Table<double> before, Table<double> after, Table<double> now, Boxes boxes, Flags counts,
-                     Flags is_followed, std::optional<Vector<std::int64_t>> keys, std::optional<Turned> turned,
-                     std::optional<Table<double>> bounds, bool is_periodic, unsigned workers) {
-  const std::size_t rows = counts.shape(0), dimension = before.shape(1);
-  const auto fits = [&](const Table<double>& table) { return table.shape(0) >= rows && table.shape(1) == dimension; };
-  require(fits(before) && fits(after) && fits(now) && boxes.shape(0) >= rows && boxes.shape(1) == 2 &&
-          boxes.shape(2) == dimension && is_followed.shape(0) >= rows && (!keys || keys->shape(0) >= rows) &&
-          (bounds || (!turned && !is_periodic)) &&
-          (!bounds || (bounds->shape(0) == 2 && bounds->shape(1) == dimension)));
-  std::vector<std::uint8_t> flags(turned ? rows : 0);
-  if (turned) {
-    const auto& [some, how, ends] = *turned;
-    require(how.shape(0) == some.shape(0) && ends.shape(0) == some.shape(0) && ends.shape(1) == dimension);
-    for (std::size_t k = 0; k < some.shape(0); ++k) {
-      if (static_cast<std::size_t>(some.data()[k]) >= rows) throw nb::index_error("a row that does not exist");
-      flags[static_cast<std::size_t>(some.data()[k])] = how.data()[k];
-    }
-  }
-  return as_array(in_plane_or_space(dimension,
-                                    [&](auto d) {
-                                      const Journeys<d()> journeys{before.data(),
-                                                                   after.data(),
-                                                                   now.data(),
-                                                                   boxes.data(),
-                                                                   counts.data(),
-                                                                   is_followed.data(),
-                                                                   keys ? keys->data() : nullptr,
-                                                                   turned ? flags.data() : nullptr,
-                                                                   turned ? std::get<0>(*turned).data() : nullptr,
-                                                                   turned ? std::get<2>(*turned).data() : nullptr,
-                                                                   turned ? std::get<0>(*turned).shape(0) : 0,
-                                                                   bounds ? bounds->data() : nullptr,
-                                                                   is_periodic};
-                                      return rows_near_ways<d()>(journeys, rows, workers);
-                                    }),
-                  1);
-}
-
 }  // namespace
 
 void bind_motion(nb::module_& module) {
@@ -181,10 +137,6 @@ void bind_motion(nb::module_& module) {
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
-  module.def("near_ways", &near_ways, nb::arg("before"), nb::arg("after"), nb::arg("now"), nb::arg("boxes"),
-             nb::arg("counts"), nb::arg("is_followed"), nb::arg("keys").none(), nb::arg("turned").none(),
-             nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("workers"),
-             "The followed rows, and those that may meet one of them on its way.");
 }
 
 }  // namespace broadphase::python

@@ -373,10 +373,13 @@ class PythonCallbacks final : public StepCallbacks<D> {
     const auto places = [&](const double* numbers) {
       return array_of(std::vector<double>(numbers, numbers + slots * D), D);
     };
+    std::vector<std::uint8_t> is_bounced(trace.turned.size());
+    for (std::size_t k = 0; k < is_bounced.size(); ++k)
+      is_bounced[k] = std::binary_search(trace.bounced.begin(), trace.bounced.end(), trace.turned[k]);
+    const nb::object ends = array_of(trace.ends, 1).attr("reshape")(trace.turned.size(), D);
     const nb::object found = answers_.attr("impacts")(
         nb::make_tuple(flags_of(trace.is_ccd.data(), slots), places(trace.before), places(trace.after),
-                       array_of(trace.bounced), array_of(trace.wrapped), array_of(trace.turned),
-                       array_of(trace.ends, 1).attr("reshape")(trace.turned.size(), D)),
+                       array_of(trace.turned), array_of(is_bounced), ends),
         flags_of(alive, slots), flags_of(looked_at, slots), flags_of(renewed, slots));
     const auto [pairs, times, normals] = nb::cast<std::tuple<nb::object, nb::object, nb::object>>(found);
     return {pairs_of(pairs), values_of<double>(times), values_of<double>(normals)};

@@ -16,17 +16,10 @@
 #include "query/collect.hpp"
 #include "query/filter.hpp"
 #include "query/problem.hpp"
+#include "world/bends.hpp"
 #include "world/seams.hpp"
 
 namespace broadphase {
-
-// A straight part of a way. Times are shares of the step.
-template <std::size_t D>
-struct WayPart {
-  std::int32_t row;
-  double since, until;
-  std::array<double, D> begin, motion;
-};
 
 // A row that is there: its box and its place after the step, and how far it has moved. The motion is not read for rows
 // that have parts of a way: they are only there with these.
@@ -66,8 +59,6 @@ struct Meeting {
 template <std::size_t D>
 class MeetingSearch {
  public:
-  static constexpr std::size_t kDimension = D;
-
   // `bounds` is null where the world is not periodic.
   MeetingSearch(std::vector<WayRow<D>> rows, std::vector<WayPart<D>> ways, const double* bounds)
       : rows_(std::move(rows)), ways_(std::move(ways)), is_periodic_(bounds != nullptr) {

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.world.ccd import meetings, no_impacts, ways_of
-from broadphase.world.touching import are_among, joined
+from broadphase.narrow import Impacts
+from broadphase.narrow.row_pairs import impacts, overlap_mask
+from broadphase.world.touching import joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.narrow import Impacts
     from broadphase.world.ccd import Trace
     from broadphase.world.columns import Columns, Placement
 
@@ -105,8 +105,8 @@ def overlapping_pairs(columns: Columns, placement: Placement, pairs: Pairs) -> P
 def impacts_on_the_way(
     columns: Columns,
     placement: Placement,
-    trace: Trace | None,
-    alive: NDArray[np.bool_],
+    trace: Trace,
+    alive: Flags,
     looked_at: Flags,
     renewed: Flags,
     touching: Pairs,
@@ -119,11 +119,9 @@ def impacts_on_the_way(
     columns : Columns
     placement : Placement
         After the step.
-    trace : Trace or None
-        None where no body is followed.
-    alive : ndarray, shape (slots,), bool
-    looked_at, renewed : ndarray, shape (slots or more,), uint8
-        Rows that this step looks at; rows that were removed since the last step.
+    trace : Trace
+    alive, looked_at, renewed : ndarray, shape (slots or more,), uint8
+        Rows in use; rows that this step looks at; rows that were removed since the last step.
     touching : ndarray, shape (m, 2), int32
         Pairs that touched after the last step.
     workers : int
@@ -134,65 +132,41 @@ def impacts_on_the_way(
     ValueError
         A followed row that crosses the world too often.
     """
-    slots = columns.slots
-    if trace is None:
-        return no_impacts(columns.dim)
-    rows = _near_ways(columns, placement, trace, alive, workers)
-    trace, now = trace.of(rows), placement.positions[rows]
-    # A row that is not looked at is where it was seen last; one that is seldom looked at only appears where it is seen.
-    is_looked_at = looked_at[rows].view(np.bool_)
-    if columns.update_intervals is not None:
-        is_looked_at = is_looked_at & (trace.is_ccd | (columns.update_intervals[rows] == 1))
-    motions = trace.after - trace.before
-    motions[~is_looked_at] = 0.0
-
-    def relative_boxes(some: NDArray[np.int32]) -> NDArray[np.float64]:
-        boxes: Any = placement.store.relative_boxes(rows[some], placement.rotations)
-        found: NDArray[np.float64] = boxes
-        return found
-
-    is_periodic, is_there = columns.period_bounds is not None, alive[rows]
-    ways = ways_of(trace, motions, now, is_there, columns.bounds, is_periodic, relative_boxes)
-    found = meetings(
-        columns.shapes_of(placement, slots),
-        now,
-        motions,
-        is_there,
-        trace.is_ccd,
-        ways,
-        columns.period_bounds,
-        columns.filters().native(slots),
-        rows,
-        None if columns.batches is None else columns.batches[rows],
-    )
-    if not len(found.pairs):
-        return found
-    fresh = (found.times > 0.0) | renewed[found.pairs].any(axis=1)
-    fresh |= ~are_among(found.pairs, touching, is_ordered=True)
-    return type(found)(found.pairs[fresh], found.times[fresh], found.normals[fresh])
-
-
-def _near_ways(
-    columns: Columns, placement: Placement, trace: Trace, alive: NDArray[np.bool_], workers: int
-) -> NDArray[np.int32]:
-    """Give the followed rows and those that may meet them on their ways: a few more than do."""
     turned = None
     if len(trace.turned):
-        how = np.full(len(trace.turned), _WRAPPED, np.uint8)
-        how[np.isin(trace.turned, trace.bounced)] = _REFLECTED
+        how = np.where(trace.is_bounced, np.uint8(_REFLECTED), np.uint8(_WRAPPED))
         turned = trace.turned, how, trace.ends
-    found: Any = _native.near_ways(
+    others = None
+    if columns.geometries:
+        shapes = columns.shapes_of(placement, columns.slots)
+        others = partial(impacts, shapes, shapes)
+    answers: Any = _native.impacts_on_the_way(
+        placement.store,
+        placement.boxes,
+        placement.rotations,
         trace.before,
         trace.after,
         placement.positions,
-        placement.boxes,
-        alive.view(np.uint8),
-        trace.is_ccd.view(np.uint8),
-        None if columns.batches is None else columns.batches[: columns.slots],
+        alive,
+        trace.is_ccd,
+        looked_at,
+        columns.update_intervals,
+        renewed,
+        columns.batches,
         turned,
         columns.bounds,
         columns.period_bounds is not None,
+        columns.filters().native(columns.slots),
+        touching[:, 0],
+        touching[:, 1],
+        others,
+        None,
         workers,
     )
-    rows: NDArray[np.int32] = found
-    return rows
+    found, endless = answers[:2]
+    if endless is not None:
+        row, most, begin, motion = endless
+        raise ValueError(
+            f"row {row} has ccd=True and crosses the world more than {most} times in one step: from {begin} by {motion}"
+        )
+    return Impacts(*found)

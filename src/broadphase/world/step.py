@@ -112,13 +112,10 @@ class Answers:
 
     def impacts(self, trace: tuple[Any, ...], alive: Flags, looked_at: Flags, renewed: Flags) -> Impacts:
         """Find what touched a followed body on its way, and did not touch it before."""
-        columns = self._columns
-        is_ccd, before, after, bounced, wrapped, turned, ends = trace
-        way = Trace(is_ccd.view(np.bool_), before, after)
-        way.bounced, way.wrapped, way.turned, way.ends = bounced, wrapped, turned, ends
+        columns, threads = self._columns, self._scene.broad.threads
+        touching = self._core.touching
         return impacts_on_the_way(
-            columns, columns.spare, way, alive.view(np.bool_), looked_at, renewed, self._core.touching,
-            self._scene.broad.threads,
+            columns, columns.spare, Trace(*trace), alive, looked_at, renewed, touching, threads
         )  # fmt: skip
 
     def changes(self, removed: Rows, handles: NDArray[np.int64]) -> Change:

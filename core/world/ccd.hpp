@@ -1,0 +1,287 @@
+// Continuous detection: what bodies marked as ccd touch on their way from one step to the next.
+//
+// `impacts_on_the_way` reads a `Followed`, raw arrays by row of the world, and gives the impacts that count. Bodies
+// move straight between boundaries, at an even speed, rotated as they are at the end of the step. All move at once:
+// what counts is their relative motion. Nothing is missed at any speed: boxes around the ways, rounded outwards, find
+// candidates; each is then narrowed to the time in which the boxes overlap, so that the exact test is on numbers of the
+// size of the shapes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "choose/find.hpp"
+#include "narrow/batch.hpp"
+#include "query/filter.hpp"
+#include "shapes/shape.hpp"
+#include "shapes/store.hpp"
+#include "world/bends.hpp"
+#include "world/meetings.hpp"
+#include "world/touching.hpp"
+#include "world/ways.hpp"
+
+namespace broadphase {
+
+// A step, as bodies are followed through it. Arrays have `rows` rows or more.
+template <std::size_t D>
+struct Followed {
+  std::size_t rows;
+  // Its `counts` are the rows that are alive after the step.
+  Journeys<D> journeys;
+  // Where the rows are now, as `journeys.boxes`; rotations may be null.
+  const ShapeStore* shapes;
+  const double* rotations;
+  // Which rows the step looks at: another one is where it was seen last. One that is seldom looked at and not followed
+  // only appears where it is seen; `update_intervals` may be null, all are 1 then.
+  const std::uint8_t* looked_at;
+  const std::int32_t* update_intervals;
+  // Rows that were removed since the last step, and the pairs that touched after it, in lexicographic order: what is
+  // among these and touches at the begin is no impact.
+  const std::uint8_t* renewed;
+  PairColumns touching;
+  const Filter* filter;  // which pairs count; may be null
+};
+
+// Pairs of rows that come near each other, in columns: how the first moves relative to the second, which is moved by an
+// offset before; and when they touch, as shares of the motion, infinity if never, NaN where that is not known, with the
+// normal, from the first to the second.
+template <std::size_t D>
+struct Approaches {
+  std::vector<std::int32_t> first, second;
+  std::vector<double> motions, offsets, times, normals;
+
+  explicit Approaches(std::size_t count)
+      : first(count),
+        second(count),
+        motions(count * D),
+        offsets(count * D),
+        times(count, std::numeric_limits<double>::quiet_NaN()),
+        normals(count * D) {}
+  std::size_t size() const { return first.size(); }
+};
+
+// A followed row that crosses the world more than `kMostBends` times.
+template <std::size_t D>
+struct EndlessWay {
+  std::int32_t row;
+  std::array<double, D> from, motion;
+};
+
+template <std::size_t D>
+struct Impacts {
+  // Rows of the world, each pair once, first < second, in lexicographic order; times are shares of the step.
+  std::vector<Meeting<D>> meetings;
+  std::optional<EndlessWay<D>> endless;  // then there are no meetings
+  // What was looked at: rows, and pairs of parts of ways, portion by portion.
+  std::vector<std::int32_t> rows;
+  std::vector<std::int64_t> candidate_counts;
+};
+
+// Takes apart the ways of followed bodies, and of those that came to a boundary; `rows` are those of the world that are
+// looked at, ascending, and the parts name places among them. Where a way is unknown, a body goes straight from where
+// it was to where it is, and its motion is written to.
+template <std::size_t D>
+std::optional<EndlessWay<D>> take_ways_apart(const Followed<D>& followed, const std::vector<std::int32_t>& rows,
+                                             std::vector<std::array<double, D>>& motions,
+                                             std::vector<WayPart<D>>& ways) {
+  const Journeys<D>& journeys = followed.journeys;
+  const double* bounds = journeys.bounds;
+  std::vector<std::uint8_t> is_bent(rows.size());
+  std::vector<WayPart<D>> parts;
+  std::vector<double> times;
+  std::optional<EndlessWay<D>> endless;
+  const auto row_at = [&](std::size_t k) { return static_cast<std::size_t>(rows[k]); };
+  const auto turn_of = [&](std::size_t k) { return journeys.turned != nullptr ? journeys.turned[row_at(k)] : 0; };
+  const auto go_straight = [&](std::size_t k) {
+    for (std::size_t axis = 0; axis < D; ++axis)
+      motions[k][axis] = journeys.now[row_at(k) * D + axis] - journeys.before[row_at(k) * D + axis];
+  };
+  // False where the way of a followed row is endless.
+  const auto fold = [&](std::size_t k, const Room<D>& room, double bends, bool reflects) {
+    const double* begin = journeys.before + row_at(k) * D;
+    if (bends > kMostBends) {
+      if (journeys.is_followed[row_at(k)] != 0) {
+        endless = EndlessWay<D>{rows[k], {}, motions[k]};
+        std::copy_n(begin, D, endless->from.begin());
+        return false;
+      }
+      motions[k].fill(0.0);
+      return true;
+    }
+    const std::size_t first = parts.size();
+    add_bent_way(static_cast<std::int32_t>(k), begin, motions[k], room, reflects, times, parts);
+    if (!reflects || arrives(parts, first, journeys.now + row_at(k) * D, room)) {
+      is_bent[k] = 1;
+    } else {
+      parts.resize(first);
+      go_straight(k);
+    }
+    return true;
+  };
+  const auto is_within = [&](const double* place) {
+    bool is = true;
+    for (std::size_t axis = 0; axis < D; ++axis)
+      is &= !(place[axis] < bounds[axis]) & !(place[axis] >= bounds[D + axis]);
+    return is;
+  };
+  if (bounds != nullptr) {
+    Room<D> world;
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      world.origin[axis] = bounds[axis];
+      world.period[axis] = bounds[D + axis] - bounds[axis];
+    }
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::size_t row = row_at(k);
+      const double* begin = journeys.before + row * D;
+      const auto turn = turn_of(k);
+      if (turn == Journeys<D>::kReflected || journeys.counts[row] == 0) continue;
+      if (journeys.is_periodic ? is_within(begin) && is_within(journeys.after_of(row)) : turn == 0) continue;
+      const double bends = bends_of(begin, motions[k], world);
+      if (bends > 0 && !fold(k, world, bends, false)) return endless;
+    }
+  }
+  for (std::size_t k = 0; journeys.turned != nullptr && k < rows.size(); ++k) {
+    if (turn_of(k) != Journeys<D>::kReflected) continue;
+    const std::size_t row = row_at(k);
+    const auto shape = followed.shapes->template relative_bounds<D>(
+        row, followed.rotations != nullptr ? followed.rotations + row * kRotationNumbers<D> : nullptr);
+    Room<D> room;
+    bool has_room = true;
+    for (std::size_t axis = 0; axis < D; ++axis) {
+      room.origin[axis] = bounds[axis] - shape.lower[axis];
+      room.period[axis] = bounds[D + axis] - shape.upper[axis] - room.origin[axis];
+      has_room &= room.period[axis] > 0;
+    }
+    if (!has_room)
+      go_straight(k);
+    else if (!fold(k, room, bends_of(journeys.before + row * D, motions[k], room), true))
+      return endless;
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (journeys.is_followed[row_at(k)] == 0 || is_bent[k] != 0) continue;
+    WayPart<D> way{static_cast<std::int32_t>(k), 0.0, 1.0, {}, motions[k]};
+    for (std::size_t axis = 0; axis < D; ++axis)
+      way.begin[axis] = journeys.now[row_at(k) * D + axis] - motions[k][axis];
+    ways.push_back(way);
+  }
+  ways.insert(ways.end(), parts.begin(), parts.end());
+  return endless;
+}
+
+// When the shapes of pairs touch: by the core, and by others(approaches), which writes times and normals, for pairs
+// with a hull, a mesh or a custom shape.
+template <std::size_t D, class Others>
+void find_times(const ShapeStore& shapes, Approaches<D>& all, unsigned workers, Interrupt& interrupt, Others&& others) {
+  constexpr std::size_t kPairsATask = 4096, kTasksWorthThreads = 3;
+  const std::size_t tasks = (all.size() + kPairsATask - 1) / kPairsATask;
+  for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
+    const std::size_t begin = task * kPairsATask, count = std::min(kPairsATask, all.size() - begin);
+    const ShapePairs some{all.first.data() + begin, all.second.data() + begin, all.offsets.data() + begin * D, count};
+    impacts_of<D>(shapes, shapes, some, all.motions.data() + begin * D, all.times.data() + begin,
+                  all.normals.data() + begin * D);
+  });
+  for (double& x : all.normals) x += 0.0;  // makes 0.0 of -0.0
+  std::vector<std::size_t> unknown;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (std::isnan(all.times[k])) unknown.push_back(k);
+  if (unknown.empty()) return;
+  Approaches<D> some(unknown.size());
+  for (std::size_t k = 0; k < unknown.size(); ++k) {
+    some.first[k] = all.first[unknown[k]];
+    some.second[k] = all.second[unknown[k]];
+    std::copy_n(all.motions.begin() + static_cast<std::ptrdiff_t>(unknown[k] * D), D,
+                some.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
+    std::copy_n(all.offsets.begin() + static_cast<std::ptrdiff_t>(unknown[k] * D), D,
+                some.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
+  }
+  others(some);
+  for (std::size_t k = 0; k < unknown.size(); ++k) {
+    all.times[unknown[k]] = some.times[k];
+    std::copy_n(some.normals.begin() + static_cast<std::ptrdiff_t>(k * D), D,
+                all.normals.begin() + static_cast<std::ptrdiff_t>(unknown[k] * D));
+  }
+}
+
+// What touched a followed body since the last step, and did not touch it then. `rows`: those that are looked at,
+// ascending, all that are followed among them; `rows_near_ways` gives as many as there must be. others(approaches)
+// writes the times and normals of pairs with a hull, a mesh or a custom shape; it may throw.
+template <std::size_t D, class Others>
+Impacts<D> impacts_on_the_way(const Followed<D>& followed, std::vector<std::int32_t> rows, const Kernels& kernels,
+                              unsigned workers, Interrupt& interrupt, Others&& others) {
+  const Journeys<D>& journeys = followed.journeys;
+  Impacts<D> found;
+  std::vector<std::array<double, D>> motions(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto row = static_cast<std::size_t>(rows[k]);
+    if (followed.looked_at[row] == 0) continue;
+    if (followed.update_intervals != nullptr && journeys.is_followed[row] == 0 && followed.update_intervals[row] != 1)
+      continue;
+    const double *begin = journeys.before + row * D, *end = journeys.after_of(row);
+    for (std::size_t axis = 0; axis < D; ++axis) motions[k][axis] = end[axis] - begin[axis];
+  }
+  std::vector<WayPart<D>> ways;
+  found.endless = take_ways_apart(followed, rows, motions, ways);
+  if (!found.endless) {
+    std::vector<WayRow<D>> bodies(rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const auto row = static_cast<std::size_t>(rows[k]);
+      WayRow<D>& body = bodies[k];
+      std::copy_n(journeys.boxes + row * 2 * D, 2 * D, body.box.begin());
+      std::copy_n(journeys.now + row * D, D, body.place.begin());
+      body.motion = motions[k];
+      body.key = journeys.keys != nullptr ? journeys.keys[row] : 0;
+      body.number = rows[k];
+      body.counts = journeys.counts[row] != 0;
+      body.is_followed = journeys.is_followed[row] != 0;
+    }
+    MeetingSearch<D> search(std::move(bodies), std::move(ways), journeys.is_periodic ? journeys.bounds : nullptr);
+    const auto pairs_of = [&](const Problem<double>& problem) {
+      // To look at so few boxes takes longer than to compare them all.
+      constexpr double kFew = 262144;
+      const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
+      return with_method(name, problem, {kernels, 1, interrupt},
+                         [&](const MethodCalls<double>& calls, const Preparation& with) {
+                           return calls.collect(problem, kNoLimit, with);
+                         });
+    };
+    while (search.next(followed.filter, pairs_of)) {
+      Approaches<D> near(search.approaches().size());
+      for (std::size_t k = 0; k < near.size(); ++k) {
+        const Approach<D>& one = search.approaches()[k];
+        near.first[k] = search.number_of(one.first);
+        near.second[k] = search.number_of(one.second);
+        std::copy_n(one.motion.begin(), D, near.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
+        std::copy_n(one.offset.begin(), D, near.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
+      }
+      find_times(*followed.shapes, near, workers, interrupt, others);
+      search.note(near.times.data(), near.normals.data());
+    }
+    std::vector<std::int32_t> first, second;
+    for (const Meeting<D>& one : search.meetings()) {
+      first.push_back(search.number_of(one.first));
+      second.push_back(search.number_of(one.second));
+    }
+    std::vector<std::uint8_t> touched(first.size());
+    mark_among({first.data(), second.data(), first.size()}, followed.touching, true, touched);
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      Meeting<D> one = search.meetings()[k];
+      one.first = first[k];
+      one.second = second[k];
+      const bool is_renewed = (followed.renewed[one.first] | followed.renewed[one.second]) != 0;
+      if (one.time > 0 || is_renewed || touched[k] == 0) found.meetings.push_back(one);
+    }
+    found.candidate_counts = search.candidate_counts();
+  }
+  found.rows = std::move(rows);
+  return found;
+}
+
+}  // namespace broadphase
