@@ -321,6 +321,17 @@ def test_impacts_of_one_body_are_looked_for_near_its_way(monkeypatch):
     assert len(looked_at[0][2]) < 200
 
 
+@pytest.mark.parametrize(("followed", "looked_at"), [(0, 0), (25, 25), (26, 99)])
+def test_rows_are_left_out_where_at_most_a_quarter_is_followed(followed, looked_at, monkeypatch):
+    world, answers, inner = bp.World(2), [], _native.impacts_on_the_way
+    places = np.column_stack([np.arange(100) * 9.0, np.zeros(100)])
+    world.add_many(bp.Circle(0.1), places, velocities=(1, 1), ccd=np.arange(100) < followed)
+    monkeypatch.setattr(_native, "impacts_on_the_way", lambda *given: answers.append(inner(*given)) or answers[-1])
+    world.remove(60)
+    assert len(world.step(1.0).impacts.pairs) == 0
+    assert [len(answer[2]) for answer in answers] == ([looked_at] if followed else [])
+
+
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("is_periodic", [False, True])
 @pytest.mark.parametrize("origin", [0.0, -1e6, 1e9])

@@ -69,16 +69,20 @@ class MeetingSearch {
       has_ways[static_cast<std::size_t>(way.row)] = 1;
       is_bent_ |= way.since > 0;
     }
+    pieces_.reserve(rows_.size() + ways_.size());
     for (std::size_t row = 0; row < rows_.size(); ++row)
       if (rows_[row].counts && has_ways[row] == 0) add_row(row);
+    const bool are_all_ways = pieces_.of.empty();
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       if (rows_[static_cast<std::size_t>(ways_[way].row)].is_followed) followed_.push_back(way);
       add_way(way);
     }
+    are_all_followed_ = are_all_ways && followed_.size() == ways_.size();
     if (is_bent_)
       std::stable_sort(followed_.begin(), followed_.end(),
                        [&](std::size_t a, std::size_t b) { return ways_[a].since < ways_[b].since; });
-    count_ = is_bent_ ? kFirstPortion : followed_.size();
+    for (const WayRow<D>& row : rows_) bodies_ += row.is_followed ? 1 : 0;
+    count_ = is_bent_ ? std::max(kFirstPortion, bodies_) : followed_.size();
   }
 
   // Approaches of the next parts; false if there are none left. `filter` may be null; search(problem) finds the pairs
@@ -91,7 +95,7 @@ class MeetingSearch {
       const std::size_t end = std::min(followed_.size(), begin_ + count_);
       find_approaches(begin_, end, filter, search);
       begin_ = end;
-      count_ = std::min(2 * count_, kLargestPortion);
+      count_ = std::min(2 * count_, std::max(kLargestPortion, bodies_));
     }
     return true;
   }
@@ -123,9 +127,10 @@ class MeetingSearch {
   const std::vector<std::int64_t>& candidate_counts() const { return candidate_counts_; }
 
  private:
-  // Parts of ways that are searched for at a time, in the order of time: a few, and then twice as many each time. So
-  // what meets a body early is not looked for later, and scratch memory is bounded however often bodies cross the
-  // world.
+  // Parts of ways that are searched for at a time, in the order of time: a few, or the first of every body, and then
+  // twice as many each time. So what meets a body early is not looked for later, and scratch memory is bounded however
+  // often bodies cross the world. Portions do not change the answer: of approaches of two rows that touch at the same
+  // time, the first in the order of candidates is that of the earlier part, too.
   static constexpr std::size_t kFirstPortion = 256, kLargestPortion = 4096;
   // Pieces of one part at the most, and how much longer each is than the shape is wide.
   static constexpr double kMostPieces = 32, kLengthOfPieces = 3;
@@ -144,6 +149,14 @@ class MeetingSearch {
   struct Pieces {
     std::vector<Piece> of;
     std::vector<Corners> corners;
+    void reserve(std::size_t count) {
+      of.reserve(count);
+      corners.reserve(count);
+    }
+    void add(const Piece& piece, const Corners& around) {
+      of.push_back(piece);
+      corners.push_back(around);
+    }
   };
   struct Candidate {
     std::size_t first, second;  // parts
@@ -209,8 +222,7 @@ class MeetingSearch {
     for (std::size_t k = 0; is_periodic_ && k < D; ++k)
       is_out = is_out || around[k] < bounds_[k] || around[D + 1 + k] >= bounds_[D + k];
     if (!is_out) {
-      pieces_.of.push_back(piece);
-      pieces_.corners.push_back(around);
+      pieces_.add(piece, around);
       return;
     }
     Vector first, more, down{};
@@ -229,8 +241,7 @@ class MeetingSearch {
         moved[k] = difference_down(around[k], -way);
         moved[D + 1 + k] = difference_up(around[D + 1 + k], -way);
       }
-      pieces_.of.push_back(piece);
-      pieces_.corners.push_back(moved);
+      pieces_.add(piece, moved);
       std::size_t axis = 0;
       while (axis < D && down[axis] == more[axis]) down[axis++] = 0;
       if (axis == D) return;
@@ -275,27 +286,30 @@ class MeetingSearch {
   template <class Search>
   std::vector<Candidate> find_candidates(std::size_t begin, std::size_t end, Search&& search) const {
     const std::size_t n = rows_.size();
-    std::vector<std::uint8_t> is_meant(ways_.size());
-    double since = std::numeric_limits<double>::infinity(), until = -since;
-    for (std::size_t k = begin; k < end; ++k) {
-      const WayPart<D>& way = ways_[followed_[k]];
-      is_meant[followed_[k]] = 1;
-      since = std::min(since, way.since);
-      until = std::max(until, way.until);
-    }
-    Pieces one, other;
-    for (std::size_t k = 0; k < pieces_.of.size(); ++k) {
-      const Piece& piece = pieces_.of[k];
-      if (piece.part >= n) {
-        const WayPart<D>& way = ways_[piece.part - n];
-        if (way.since > until || way.until < since) continue;
-        if (is_meant[piece.part - n] != 0) {
-          one.of.push_back(piece);
-          one.corners.push_back(pieces_.corners[k]);
-        }
+    // Straight ways are searched for all at once, and all that there is is there all the time.
+    Pieces few, there;
+    const bool is_cross = is_bent_ || !are_all_followed_;
+    const Pieces &one = is_cross ? few : pieces_, &other = is_bent_ ? there : pieces_;
+    if (is_cross) {
+      std::vector<std::uint8_t> is_meant(ways_.size());
+      double since = std::numeric_limits<double>::infinity(), until = -since;
+      for (std::size_t k = begin; k < end; ++k) {
+        const WayPart<D>& way = ways_[followed_[k]];
+        is_meant[followed_[k]] = 1;
+        since = std::min(since, way.since);
+        until = std::max(until, way.until);
       }
-      other.of.push_back(piece);
-      other.corners.push_back(pieces_.corners[k]);
+      few.reserve(end - begin);
+      if (is_bent_) there.reserve(pieces_.of.size());
+      for (std::size_t k = 0; k < pieces_.of.size(); ++k) {
+        const Piece& piece = pieces_.of[k];
+        if (piece.part >= n) {
+          const WayPart<D>& way = ways_[piece.part - n];
+          if (way.since > until || way.until < since) continue;
+          if (is_meant[piece.part - n] != 0) few.add(piece, pieces_.corners[k]);
+        }
+        if (is_bent_) there.add(piece, pieces_.corners[k]);
+      }
     }
     std::vector<Candidate> found;
     if (one.of.empty()) return found;
@@ -306,15 +320,15 @@ class MeetingSearch {
       return BoxView<double>{corners, corners + D + 1, kStride, kStride, pieces.of.size()};
     };
     problem.first = boxes_of(one);
-    problem.second = boxes_of(other);
+    if (is_cross) problem.second = boxes_of(other);
     problem.dimension = is_bent_ ? D + 1 : D;
-    problem.cross = true;
+    problem.cross = is_cross;
     Batches batches;
     if (has_keys_) {
       const std::vector<std::int64_t> keys = keys_of(one), others = keys_of(other);
       const RowKeys second{others.size(), others.data(), 1};
       Interrupt none;
-      batches = batches_of({keys.size(), keys.data(), 1}, &second, none);
+      batches = batches_of({keys.size(), keys.data(), 1}, is_cross ? &second : nullptr, none);
       problem.batches = &batches;
     }
     const Pairs close = search(problem);
@@ -414,10 +428,10 @@ class MeetingSearch {
   std::vector<WayRow<D>> rows_;
   std::vector<WayPart<D>> ways_;
   std::array<double, 2 * D> bounds_{};
-  bool is_periodic_, is_bent_ = false, has_keys_ = false;
+  bool is_periodic_, is_bent_ = false, has_keys_ = false, are_all_followed_ = false;  // the last: all pieces
   Pieces pieces_;
-  std::vector<std::size_t> followed_;  // ways
-  std::size_t begin_ = 0, count_ = 0;
+  std::vector<std::size_t> followed_;               // ways
+  std::size_t begin_ = 0, count_ = 0, bodies_ = 0;  // the last: followed
   std::vector<Approach<D>> approaches_;
   std::vector<Meeting<D>> meetings_;
   std::vector<std::int64_t> candidate_counts_;
