@@ -4,7 +4,10 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-extern const SweepKernel kSweepKernels[4];
-const SweepKernel kSweepKernels[4] = {finish_sweep<1>, finish_sweep<2>, finish_sweep<3>, finish_sweep<4>};
+extern const TurnKernels kTurnKernels;
+const TurnKernels kTurnKernels = {
+    {finish_sweep<1>, finish_sweep<2>, finish_sweep<3>, finish_sweep<4>},
+    {find_touched<1>, find_touched<2>, find_touched<3>, find_touched<4>},
+};
 
 }  // namespace broadphase::BROADPHASE_LEVEL

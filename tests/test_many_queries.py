@@ -79,8 +79,46 @@ def test_many_rays_through_any_scene_hit_what_the_oracle_says(kind: str, dtype: 
         origins, ways = asked(boxes, random), random.normal(size=(COUNT, dim))
         ways[::5, 0], ways[::7] = 0.0, ways[::7] * 1e-30
         lengths = np.where(random.random(COUNT) < 0.5, np.inf, random.random(COUNT))
-        found = bp.Index(boxes).raycast(origins, ways, lengths)
-        oracle.assert_same_answers(found, oracle.raycast(boxes, origins, ways, lengths), kind)
+        index, rays = bp.Index(boxes), (origins, ways, lengths)
+        expected = oracle.raycast(boxes, *rays)
+        oracle.assert_same_answers(index.raycast(*rays), expected, kind)
+        for workers in (1, 2):
+            assert np.array_equal(index.raycast_any(*rays, workers=workers), expected[0] >= 0), kind
+
+
+@pytest.mark.parametrize("kind", ["BVH", "Octree", "LinearTree", "BruteForce", "Index"])
+def test_many_rays_hit_any_box_of_their_layer_or_key_as_the_oracle_says(kind: str) -> None:
+    random = np.random.default_rng(7)
+    for name in ("boxes", "lattice", "one far", "equal"):
+        boxes = scene(name, 2, np.float64, random)
+        boxes[3] = [-1e9, 1e9]
+        origins, ways = asked(boxes, random), random.normal(size=(COUNT, 2))
+        bits, wanted = random.integers(1, 4, len(boxes)), random.integers(0, 4, COUNT)
+        keys, of_ray = random.integers(0, 3, len(boxes)), random.integers(0, 4, COUNT)
+        every = np.full(1, -1)
+        layered, keyed = (getattr(bp, kind)(boxes, **given) for given in ({"layer": bits}, {"batch": keys}))
+        for lengths in (np.inf, random.random(COUNT)):
+            rays = origins, ways, lengths
+            expected = oracle.raycast_any(boxes, *rays, layers=(bits, every, every, wanted))
+            assert np.array_equal(layered.raycast_any(*rays, mask=wanted), expected)
+            found = keyed.raycast_any(*rays, batch=of_ray)
+            for key in range(4):
+                chosen = of_ray == key
+                some = [part if np.ndim(part) == 0 else part[chosen] for part in rays]
+                assert np.array_equal(found[chosen], oracle.raycast_any(boxes[keys == key], *some))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_many_rays_at_few_boxes_without_extent_hit_as_the_oracle_says(count: int, dtype: Any) -> None:
+    random = np.random.default_rng(count)
+    for dim in (1, 2, 3, 4):
+        boxes = random.integers(0, 3, (count, 2, dim)).cumsum(axis=1).astype(dtype)
+        boxes[::2, 1] = boxes[::2, 0]
+        origins, ways = random.integers(-3, 5, (COUNT, dim)), random.integers(-1, 2, (COUNT, dim))
+        for lengths in (np.inf, 2.0, 0.0):
+            expected = oracle.raycast_any(boxes, origins, ways, lengths)
+            assert np.array_equal(bp.Index(boxes).raycast_any(origins, ways, lengths), expected)
 
 
 def asked(boxes: NDArray[Any], random: np.random.Generator) -> NDArray[np.float64]:

@@ -16,9 +16,11 @@ from benchmarks.queries import box_queries, cloud, ray_queries
 from benchmarks.query_peers import embree
 from benchmarks.rows import Row, ratio
 from broadphase.errors import MissingExtraError
+from broadphase.testing import make_scene
 
 COUNT = 100_000
 PEER = 4.0  # times as fast as the other library, both with the building of the index
+ANY = 0.8  # `raycast_any`, against `raycast`
 JOIN = 1.2  # `Index.query` of as many boxes as there are, against `pairs`
 WORSE = 4.0  # a query where points or queries lie badly, against one where they are spread evenly
 ALIKE = 10.0  # the same where neither floats nor distances tell most of the points apart
@@ -71,9 +73,19 @@ def join_rows(pace: float) -> Iterator[Row]:
 
 
 def ray_rows(pace: float) -> Iterator[Row]:
-    """Cast a million rays, against Embree."""
+    """Say which of 200,000 rays hit anything, against the first hits; and cast a million, against Embree."""
+    draws = np.random.default_rng(12)
+    boxes, rays = make_scene("uniform", 80_000), (draws.random((200_000, 3)), draws.normal(size=(200_000, 3)))
+    index = bp.Index(boxes)
+    calls: dict[str, Callable[[], Any]] = {
+        "any": partial(index.raycast_any, *rays),
+        "first": partial(index.raycast, *rays),
+    }
+    with one_core():
+        times = median_times(calls, budget=2 * pace)
+    yield ratio("raycast_any, to raycast", times["any"], times["first"], ANY)
     setting = ray_queries(COUNT)
-    calls: dict[str, Callable[[], Any]] = {"ours": lambda: bp.Index(setting.boxes).raycast(*setting.queries)}
+    calls = {"ours": lambda: bp.Index(setting.boxes).raycast(*setting.queries)}
     try:
         load("embreex.rtcore_scene", "embreex")
     except MissingExtraError:

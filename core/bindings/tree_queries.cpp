@@ -19,6 +19,49 @@ namespace broadphase::python {
 
 namespace {
 
+// The places of queries around points, or of others that begin at them.
+BoxView<double> places_of(const double* points, std::size_t count, std::size_t dimension) {
+  const auto stride = static_cast<std::ptrdiff_t>(dimension);
+  return {points, points, stride, stride, count};
+}
+
+// Moving boxes or rays, each with its limit.
+class Sweeps {
+ public:
+  Sweeps(const Table<double>& lower, const Table<double>& upper, const Table<double>& motion,
+         const Vector<double>& limit, bool is_ray)
+      : lower_(lower.data()),
+        upper_(upper.data()),
+        motion_(motion.data()),
+        limit_(limit.data()),
+        count_(lower.shape(0)),
+        dimension_(lower.shape(1)),
+        is_ray_(is_ray) {}
+
+  std::size_t count() const { return count_; }
+  double limit(std::size_t query) const { return limit_[query]; }
+  Sweep sweep(std::size_t query) const {
+    Sweep result;
+    result.ends = !is_ray_;
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      result.box[k] = lower_[query * dimension_ + k];
+      result.box[dimension_ + k] = upper_[query * dimension_ + k];
+      result.motion[k] = motion_[query * dimension_ + k];
+    }
+    return result;
+  }
+  BoxView<double> places() const { return places_of(lower_, count_, dimension_); }
+  void read_ahead_of(std::size_t query) const {
+    for (const double* numbers : {lower_, upper_, motion_}) read_ahead(numbers + query * dimension_);
+  }
+  std::size_t dimension() const { return dimension_; }
+
+ private:
+  const double *lower_, *upper_, *motion_, *limit_;
+  std::size_t count_, dimension_;
+  bool is_ray_;
+};
+
 // What all queries have in common: the tree, the exact boxes of its rows, and the filter.
 class Queries {
  public:
@@ -67,19 +110,18 @@ class Queries {
     });
   }
 
-  // ask(queries, query, scratch) stores the results of queries before, in their own order, and end(queries, scratch)
-  // those of all that are left.
-  template <class Scratch, class Ask, class End>
-  void each_in_turn(std::size_t count, unsigned workers, const Ask& ask, const End& end) const {
+  // Reports the results of moving boxes or rays, in their own order and by turns.
+  template <class Scratch, class Report>
+  void each_in_turn(const Sweeps& sweeps, unsigned workers, const Report& report) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
+    const std::size_t together = queries_together(rows_), tasks = (sweeps.count() + together - 1) / together;
     std::vector<Scratch> scratch(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k)
-        ask(queries_, k, scratch[worker]);
+      for (std::size_t k = task * together; k < std::min(sweeps.count(), (task + 1) * together); ++k)
+        queries_.in_turn(k, sweeps.sweep(k), sweeps.limit(k), scratch[worker], report);
     });
-    for (Scratch& own : scratch) end(queries_, own);
+    for (Scratch& own : scratch) queries_.last_in_turn(own, report);
   }
 
   // The same for groups of points near each other. ask(queries, group, count, scratch, rows, ended) appends the results
@@ -133,7 +175,7 @@ class Queries {
   }
 
   // Queries with keys do not share a tree.
-  bool takes_turns() const { return index_.forest == nullptr && queries_.takes_turns(); }
+  bool take_turns() const { return index_.forest == nullptr && queries_.take_turns(); }
   bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
   bool has_keys() const { return index_.forest != nullptr; }
 
@@ -227,12 +269,6 @@ nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   });
 }
 
-// The places of queries around points, or of others that begin at them.
-BoxView<double> places_of(const double* points, std::size_t count, std::size_t dimension) {
-  const auto stride = static_cast<std::ptrdiff_t>(dimension);
-  return {points, points, stride, stride, count};
-}
-
 nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers,
                        Vector<double> radii, const LayerFilter* filter, unsigned workers) {
   const double *points = centers.data(), *radius = radii.data();
@@ -312,43 +348,6 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   return nb::make_tuple(first, as_values(std::move(distances), count * wanted));
 }
 
-// Moving boxes or rays, each with its limit.
-class Sweeps {
- public:
-  Sweeps(const Table<double>& lower, const Table<double>& upper, const Table<double>& motion,
-         const Vector<double>& limit, bool is_ray)
-      : lower_(lower.data()),
-        upper_(upper.data()),
-        motion_(motion.data()),
-        limit_(limit.data()),
-        count_(lower.shape(0)),
-        dimension_(lower.shape(1)),
-        is_ray_(is_ray) {}
-
-  std::size_t count() const { return count_; }
-  double limit(std::size_t query) const { return limit_[query]; }
-  Sweep sweep(std::size_t query) const {
-    Sweep result;
-    result.ends = !is_ray_;
-    for (std::size_t k = 0; k < dimension_; ++k) {
-      result.box[k] = lower_[query * dimension_ + k];
-      result.box[dimension_ + k] = upper_[query * dimension_ + k];
-      result.motion[k] = motion_[query * dimension_ + k];
-    }
-    return result;
-  }
-  BoxView<double> places() const { return places_of(lower_, count_, dimension_); }
-  void read_ahead_of(std::size_t query) const {
-    for (const double* numbers : {lower_, upper_, motion_}) read_ahead(numbers + query * dimension_);
-  }
-  std::size_t dimension() const { return dimension_; }
-
- private:
-  const double *lower_, *upper_, *motion_, *limit_;
-  std::size_t count_, dimension_;
-  bool is_ray_;
-};
-
 nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
                        Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                        const LayerFilter* filter, unsigned workers) {
@@ -360,7 +359,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     times[query] = time;
   };
   const Queries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.takes_turns()) {
+  if (sweeps.count() < kManyQueries || !all.take_turns() || filter != nullptr) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
@@ -368,13 +367,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                                 [&](std::int32_t row, double time) { report(query, row, time); });
         });
   } else {
-    using Scratch = TreeQueries::TurnsScratch;
-    all.each_in_turn<Scratch>(
-        sweeps.count(), workers,
-        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-          queries.first_in_turn(query, sweeps.sweep(query), sweeps.limit(query), scratch, report);
-        },
-        [&](const TreeQueries& queries, Scratch& scratch) { queries.last_in_turn(scratch, report); });
+    all.each_in_turn<TreeQueries::FirstInTurn>(sweeps, workers, report);
   }
   nb::object first = as_array(std::move(rows), 1);
   return nb::make_tuple(first, as_array(std::move(times), 1));
@@ -384,14 +377,18 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                      const LayerFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
-  const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
-  Queries(index, lower, upper, filter)
-      .each<SweepWalk>(sweeps.places(), sweeps.dimension(), workers, ahead,
-                       [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
-                         const Sweep sweep = sweeps.sweep(query);
-                         touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
-                       });
+  const Queries all(index, lower, upper, filter);
+  if (sweeps.count() < kManyQueries || !all.take_turns()) {
+    all.each<SweepWalk>(
+        sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
+        [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
+          const Sweep sweep = sweeps.sweep(query);
+          touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
+        });
+  } else {
+    all.each_in_turn<TreeQueries::AnyInTurn>(sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
+  }
   return as_array(std::move(touched), 1);
 }
 

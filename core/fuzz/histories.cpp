@@ -383,12 +383,17 @@ class History {
       if (expected.size() > 1) expected.resize(1);
       CHECK(first == expected);
       CHECK(queries_.any_touched(0, sweep, farthest, touched_.walk) == !expected.empty());
-      if (!queries_.takes_turns()) return;
+      if (!queries_.take_turns()) return;
       first.clear();
       const auto report = [&](std::size_t, std::int32_t row, double time) { first.emplace_back(time, row); };
-      queries_.first_in_turn(0, sweep, farthest, *turns_, report);
-      queries_.last_in_turn(*turns_, report);
+      queries_.in_turn(0, sweep, farthest, *first_in_turn_, report);
+      queries_.last_in_turn(*first_in_turn_, report);
       CHECK(first == expected);
+      bool any = false;
+      const auto note = [&](std::size_t) { any = true; };
+      queries_.in_turn(0, sweep, farthest, *any_in_turn_, note);
+      queries_.last_in_turn(*any_in_turn_, note);
+      CHECK(any == !expected.empty());
     }
 
     void check_region(const Place& place) {
@@ -408,7 +413,8 @@ class History {
     TreeQueries::TouchedScratch touched_;
     std::unique_ptr<TreeQueries::BallsScratch> balls_ = std::make_unique<TreeQueries::BallsScratch>();
     std::unique_ptr<TreeQueries::TogetherScratch> together_ = std::make_unique<TreeQueries::TogetherScratch>();
-    std::unique_ptr<TreeQueries::TurnsScratch> turns_ = std::make_unique<TreeQueries::TurnsScratch>();
+    std::unique_ptr<TreeQueries::FirstInTurn> first_in_turn_ = std::make_unique<TreeQueries::FirstInTurn>();
+    std::unique_ptr<TreeQueries::AnyInTurn> any_in_turn_ = std::make_unique<TreeQueries::AnyInTurn>();
   };
 
   Random& random_;

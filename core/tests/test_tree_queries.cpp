@@ -295,22 +295,36 @@ class Case {
     if (expected.size() > 1) expected.resize(1);
     CHECK(first == expected);
     CHECK(queries.any_touched(query, sweep, farthest, scratch.walk) == !expected.empty());
-    sweeps_.push_back({sweep, farthest, expected});
+    sweeps_.push_back({query, sweep, farthest, expected});
   }
 
   // All sweeps so far, in any order and some of them several times: more than go on at a time.
   void check_turns(const TreeQueries& queries) {
-    if (!queries.takes_turns() || sweeps_.empty()) return;
-    const auto scratch = std::make_unique<TreeQueries::TurnsScratch>();
-    std::vector<std::size_t> asked(random_.below(40));
-    std::vector<std::vector<KeyedRow>> found(asked.size());
-    const auto report = [&](std::size_t query, std::int32_t row, double time) { found[query].emplace_back(time, row); };
-    for (std::size_t query = 0; query < asked.size(); ++query) {
-      const Swept& swept = sweeps_[asked[query] = random_.below(sweeps_.size())];
-      queries.first_in_turn(query, swept.sweep, swept.farthest, *scratch, report);
+    if (!queries.take_turns() || sweeps_.empty()) return;
+    std::vector<Swept> asked(random_.below(40));
+    std::size_t queries_asked = 0;
+    for (Swept& swept : asked) {
+      swept = sweeps_[random_.below(sweeps_.size())];
+      queries_asked = std::max(queries_asked, swept.query + 1);
+    }
+    if (filter_.row_layer == nullptr) {
+      const auto scratch = std::make_unique<TreeQueries::FirstInTurn>();
+      std::vector<std::vector<KeyedRow>> found(asked.size());
+      const auto report = [&](std::size_t at, std::int32_t row, double time) { found[at].emplace_back(time, row); };
+      for (std::size_t at = 0; at < asked.size(); ++at)
+        queries.in_turn(at, asked[at].sweep, asked[at].farthest, *scratch, report);
+      queries.last_in_turn(*scratch, report);
+      for (std::size_t at = 0; at < asked.size(); ++at) CHECK(found[at] == asked[at].first);
+    }
+    const auto scratch = std::make_unique<TreeQueries::AnyInTurn>();
+    std::vector<std::size_t> found(queries_asked, 0), expected(queries_asked, 0);
+    const auto report = [&](std::size_t query) { ++found[query]; };
+    for (const Swept& swept : asked) {
+      queries.in_turn(swept.query, swept.sweep, swept.farthest, *scratch, report);
+      expected[swept.query] += swept.first.size();
     }
     queries.last_in_turn(*scratch, report);
-    for (std::size_t query = 0; query < asked.size(); ++query) CHECK(found[query] == sweeps_[asked[query]].first);
+    CHECK(found == expected);
   }
 
   void check_regions(const TreeQueries& queries, const AnyBoxes& given, std::size_t query) {
@@ -347,6 +361,7 @@ class Case {
   std::vector<std::uint64_t> layer_, mask_;
   QueryFilter filter_;
   struct Swept {
+    std::size_t query;
     Sweep sweep;
     double farthest;
     std::vector<KeyedRow> first;

@@ -11,17 +11,21 @@ namespace broadphase {
 
 struct Kernels;
 
-// The rows that several moving boxes or rays touch first, a step of each in turn: while one waits for its next block,
-// the others are computed. In trees that are not wide.
-struct SweepInTurn {
-  static constexpr std::size_t kRoom = 64;
-
+// Several moving boxes or rays, a step of each in turn: while one waits for its next block, the others are computed. In
+// trees that are not wide.
+struct WayInTurn {
   float front[4], rear[4];  // the sides of the box at the start that arrive and leave first, along each axis
   float inner_front[4], inner_rear[4];  // the same of a box that is surely within the true one
   float inverse[4];                     // as SweepWalk
   std::size_t near[4], far[4];          // where a block has the sides that are met by these
-  float limit;                          // as OrderedWalk; lowered to times at which a row surely has been touched
-  bool crowded;                         // more than kRoom rows are within the limit: some are missing
+  float limit;                          // as OrderedWalk
+};
+
+// The row that is touched first. The limit is lowered to times at which a row surely has been touched.
+struct SweepInTurn : WayInTurn {
+  static constexpr std::size_t kRoom = 64;
+
+  bool crowded;  // more than kRoom rows are within the limit: some are missing
   std::size_t depth, found;
   // Rows that may be the first, and their times: those beyond the limit are not.
   std::int32_t rows[kRoom + kLanes];
@@ -29,21 +33,36 @@ struct SweepInTurn {
   std::int32_t stack[kStackSize + kLanes];
   float key[kStackSize + kLanes];
 };
-struct SweepsInTurn {
+
+// Whether any row is touched.
+struct TouchInTurn : WayInTurn {
+  float sure_limit;  // a row that surely has been touched by this time is within the true limit
+  std::size_t depth, found;
+  std::uint32_t sure;  // bit k: rows[k] surely is touched within the limit; the others may be
+  std::int32_t rows[kLanes];
+  std::int32_t stack[kStackSize + kLanes];
+};
+
+template <class Way>
+struct InTurn {
   static constexpr std::size_t kMost = 8;
 
   const float* memory = nullptr;  // of the blocks
   float rough = 0;                // what a number of a block may lack of the true one, as a part of it
   std::uint64_t visited = 0;      // blocks so far
-  std::size_t count = 0;          // of sweeps on their way
+  std::size_t count = 0;          // of those on their way
   std::size_t turn = 0;           // whose turn it is, as a place in `active`
   std::uint32_t active[kMost];
-  SweepInTurn sweep[kMost];
+  Way way[kMost];
 };
 
-// Of the level whose kernels of trees these are, by dimension: goes on until one of the sweeps has been to all blocks
-// within its limit, and returns which.
-using SweepKernel = std::size_t (*)(SweepsInTurn&);
-SweepKernel sweep_kernel_of(const Kernels& kernels, std::size_t dimension);
+// Of the level whose kernels of trees these are, by dimension. None of those on their way may have an empty stack.
+struct TurnKernels {
+  // Goes on until one of them has been to all blocks within its limit, and returns which.
+  std::size_t (*first[4])(InTurn<SweepInTurn>&);
+  // Goes on until one of them has found rows or has been to all blocks, and returns which.
+  std::size_t (*any[4])(InTurn<TouchInTurn>&);
+};
+const TurnKernels& turn_kernels_of(const Kernels& kernels);
 
 }  // namespace broadphase

@@ -10,11 +10,59 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-// A row is touched surely where it is in spite of all roundings. Takes rows that may be touched to the candidates, and
-// lowers the limit.
+// The lanes that are touched in spite of all roundings, and up to this time; and a time by which each surely is.
+template <std::size_t D>
+std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, float rough, float limit,
+                             Eight& enter) {
+  constexpr float kMore = 1.000004F, kLess = 0.999996F;
+  // As in lanes_on_way(): a time that is NaN counts for nothing.
+  Eight leave = Eight::splat(limit);
+  enter = Eight::splat(0.0F);
+  for (std::size_t k = 0; k < D; ++k) {
+    const Eight inverse = Eight::splat(way.inverse[k]);
+    Eight near = block.eight(way.near[k]), far = block.eight(way.far[k]);
+    if (rough > 0) {
+      const Eight inwards = Eight::splat(way.inverse[k] > 0 ? rough : -rough);
+      near = near + absolute(near) * inwards;
+      far = far - absolute(far) * inwards;
+    }
+    const Eight first = (near - Eight::splat(way.inner_front[k])) * inverse,
+                last = (far - Eight::splat(way.inner_rear[k])) * inverse;
+    const Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)),
+                earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess));
+    enter = larger(later, enter);
+    leave = smaller(earlier, leave);
+  }
+  return at_most(enter, leave);
+}
+
+// The lanes that may be touched within the limit, and when.
+template <std::size_t D>
+std::uint32_t lanes_on_way(const WayInTurn& way, const BlockReader<D>& block, Eight& enter) {
+  constexpr float kLonger = 1.000002F;
+  // As next_by_time().
+  Eight leave = Eight::splat(way.limit);
+  enter = Eight::splat(0.0F);
+  for (std::size_t k = 0; k < D; ++k) {
+    const Eight inverse = Eight::splat(way.inverse[k]);
+    enter = larger((block.eight(way.near[k]) - Eight::splat(way.front[k])) * inverse, enter);
+    leave = smaller((block.eight(way.far[k]) - Eight::splat(way.rear[k])) * inverse, leave);
+  }
+  EightTests within;
+  within.at_most(enter, leave * Eight::splat(kLonger));
+  return within.bits() & block.occupied();
+}
+
+template <std::size_t D>
+void prefetch_block(const float* memory, std::int32_t number) {
+  constexpr std::size_t kLine = 16;  // floats
+  const BlockReader<D> block(memory, number);
+  for (std::size_t word = 0; word < BlockReader<D>::kWords; word += kLine) prefetch(block.memory() + word);
+}
+
+// Takes rows that may be touched to the candidates, and lowers the limit.
 template <std::size_t D>
 void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, Eight keys, std::uint32_t rows) {
-  constexpr float kMore = 1.000004F, kLess = 0.999996F;
   if (sweep.found > SweepInTurn::kRoom) {
     std::size_t kept = 0;
     for (std::size_t at = 0; at < sweep.found; ++at) {
@@ -29,27 +77,12 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, 
   }
   keep(keys, rows, sweep.row_key + sweep.found);
   sweep.found += keep(block.child(), rows, sweep.rows + sweep.found);
-  // As in finish_sweep(): a time that is NaN counts for nothing.
-  Eight enter = Eight::splat(0.0F), leave = Eight::splat(sweep.limit);
-  for (std::size_t k = 0; k < D; ++k) {
-    const Eight inverse = Eight::splat(sweep.inverse[k]);
-    Eight near = block.eight(sweep.near[k]), far = block.eight(sweep.far[k]);
-    if (rough > 0) {
-      const Eight inwards = Eight::splat(sweep.inverse[k] > 0 ? rough : -rough);
-      near = near + absolute(near) * inwards;
-      far = far - absolute(far) * inwards;
-    }
-    const Eight first = (near - Eight::splat(sweep.inner_front[k])) * inverse,
-                last = (far - Eight::splat(sweep.inner_rear[k])) * inverse;
-    const Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)),
-                earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess));
-    enter = larger(later, enter);
-    leave = smaller(earlier, leave);
-  }
+  Eight enter;
+  std::uint32_t surely = touched_surely<D>(sweep, block, rough, sweep.limit, enter) & rows;
   float time[kLanes], limit = sweep.limit;
   enter.store(time);
-  for (std::uint32_t sure = at_most(enter, leave) & rows; sure != 0; sure &= sure - 1) {
-    const float touched = time[lowest_bit(sure)];
+  for (; surely != 0; surely &= surely - 1) {
+    const float touched = time[lowest_bit(surely)];
     limit = touched < limit ? touched : limit;
   }
   if (limit == sweep.limit) return;
@@ -67,28 +100,16 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, 
   sweep.depth = kept;
 }
 
-// Goes on until one of the sweeps has been to all blocks within its limit; returns which. None of them may have an
-// empty stack before.
 template <std::size_t D>
-std::size_t finish_sweep(SweepsInTurn& all) {
-  constexpr float kLonger = 1.000002F;
-  constexpr std::size_t kLine = 16;  // floats
+std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
   for (;; all.turn = all.turn + 1 < all.count ? all.turn + 1 : 0) {
     const std::size_t number = all.active[all.turn];
-    SweepInTurn& sweep = all.sweep[number];
+    SweepInTurn& sweep = all.way[number];
     const float own_key = sweep.key[--sweep.depth];
     const BlockReader<D> block(all.memory, sweep.stack[sweep.depth]);
     ++all.visited;
-    // As next_by_time().
-    Eight enter = Eight::splat(0.0F), leave = Eight::splat(sweep.limit);
-    for (std::size_t k = 0; k < D; ++k) {
-      const Eight inverse = Eight::splat(sweep.inverse[k]);
-      enter = larger((block.eight(sweep.near[k]) - Eight::splat(sweep.front[k])) * inverse, enter);
-      leave = smaller((block.eight(sweep.far[k]) - Eight::splat(sweep.rear[k])) * inverse, leave);
-    }
-    EightTests within;
-    within.at_most(enter, leave * Eight::splat(kLonger));
-    const std::uint32_t hits = within.bits() & block.occupied(), rows = hits & block.rows();
+    Eight enter;
+    const std::uint32_t hits = lanes_on_way<D>(sweep, block, enter), rows = hits & block.rows();
     if (block.next() != kNoBlock) {
       sweep.key[sweep.depth] = own_key;
       sweep.stack[sweep.depth++] = block.next();
@@ -102,8 +123,33 @@ std::size_t finish_sweep(SweepsInTurn& all) {
     sweep.depth += pushed;
     if (rows != 0) take_touched<D>(sweep, block, all.rough, enter, rows);
     if (sweep.depth == 0) return number;
-    const BlockReader<D> following(all.memory, sweep.stack[sweep.depth - 1]);
-    for (std::size_t word = 0; word < BlockReader<D>::kWords; word += kLine) prefetch(following.memory() + word);
+    prefetch_block<D>(all.memory, sweep.stack[sweep.depth - 1]);
+  }
+}
+
+template <std::size_t D>
+std::size_t find_touched(InTurn<TouchInTurn>& all) {
+  for (;; all.turn = all.turn + 1 < all.count ? all.turn + 1 : 0) {
+    const std::size_t number = all.active[all.turn];
+    TouchInTurn& way = all.way[number];
+    const BlockReader<D> block(all.memory, way.stack[--way.depth]);
+    ++all.visited;
+    Eight enter;
+    const std::uint32_t hits = lanes_on_way<D>(way, block, enter), rows = hits & block.rows();
+    if (block.next() != kNoBlock) way.stack[way.depth++] = block.next();
+    way.depth += keep(block.child(), hits ^ rows, way.stack + way.depth);
+    if (way.depth > 0) prefetch_block<D>(all.memory, way.stack[way.depth - 1]);
+    if (rows != 0) {
+      const std::uint32_t surely = touched_surely<D>(way, block, all.rough, way.sure_limit, enter) & rows;
+      way.sure = 0;
+      for (std::uint32_t left = rows; left != 0; left &= left - 1, ++way.found) {
+        const std::uint32_t lane = lowest_bit(left);
+        way.sure |= (surely >> lane & 1u) << way.found;
+        way.rows[way.found] = block.child()[lane];
+      }
+      return number;
+    }
+    if (way.depth == 0) return number;
   }
 }
 

@@ -7,38 +7,38 @@
 namespace broadphase {
 
 namespace scalar {
-extern const SweepKernel kSweepKernels[4];
+extern const TurnKernels kTurnKernels;
 }
 #if defined(__x86_64__) || defined(_M_X64)
 namespace avx2 {
-extern const SweepKernel kSweepKernels[4];
+extern const TurnKernels kTurnKernels;
 }
 namespace avx512 {
-extern const SweepKernel kSweepKernels[4];
+extern const TurnKernels kTurnKernels;
 }
 #elif defined(__aarch64__) || defined(_M_ARM64)
 namespace neon {
-extern const SweepKernel kSweepKernels[4];
+extern const TurnKernels kTurnKernels;
 }
 #endif
 
-SweepKernel sweep_kernel_of(const Kernels& kernels, std::size_t dimension) {
+const TurnKernels& turn_kernels_of(const Kernels& kernels) {
   struct Level {
     const char* name;
-    const SweepKernel* kernels;
+    const TurnKernels* kernels;
   };
   constexpr Level kLevels[] = {
-      {"scalar", scalar::kSweepKernels},
+      {"scalar", &scalar::kTurnKernels},
 #if defined(__x86_64__) || defined(_M_X64)
-      {"avx2", avx2::kSweepKernels},
-      {"avx512", avx512::kSweepKernels},
+      {"avx2", &avx2::kTurnKernels},
+      {"avx512", &avx512::kTurnKernels},
 #elif defined(__aarch64__) || defined(_M_ARM64)
-      {"neon", neon::kSweepKernels},
+      {"neon", &neon::kTurnKernels},
 #endif
   };
   for (const Level& level : kLevels)
-    if (std::strcmp(level.name, kernels.level) == 0) return level.kernels[dimension - 1];
-  return scalar::kSweepKernels[dimension - 1];
+    if (std::strcmp(level.name, kernels.level) == 0) return *level.kernels;
+  return scalar::kTurnKernels;
 }
 
 }  // namespace broadphase

@@ -491,44 +491,45 @@ class TreeQueries {
     if (wide.second >= 0) report(wide.second, (wide.first * wide_length).to_double());
   }
 
-  // The same for many sweeps, several of them at a time: first_in_turn() may report those of queries before, and
-  // last_in_turn() reports all that are left. If takes_turns().
+  // Of many moving boxes or rays, several at a time: what each touches first, report(query, row, value) as
+  // first_touched, or whether it touches anything, report(query). in_turn() may report those of queries before, and
+  // last_in_turn() reports all that are left. If take_turns().
+  template <class Way>
   struct TurnsScratch {
-    SweepsInTurn turns;
+    InTurn<Way> turns;
     SweepWalk walk, alone;  // of the query to begin, and of one that ends by itself
     struct Asked {
       std::size_t query;
       Sweep sweep;
       double length, farthest;
-    } asked[SweepsInTurn::kMost];
+    } asked[InTurn<Way>::kMost];
   };
-  bool takes_turns() const { return filter_.row_layer == nullptr && !tree_.is_wide() && tree_.root != kNoBlock; }
+  using FirstInTurn = TurnsScratch<SweepInTurn>;  // without a filter
+  using AnyInTurn = TurnsScratch<TouchInTurn>;
+  bool take_turns() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
 
-  // Calls report(query, row, value).
-  template <class Report>
-  void first_in_turn(std::size_t query, const Sweep& sweep, double farthest, TurnsScratch& scratch,
-                     const Report& report) const {
-    SweepsInTurn& turns = scratch.turns;
-    const auto length = length_of<double>(sweep, dimension_);
-    start(scratch.walk, tree_, sweep, length, farthest, true);
-    if (!is_safe(sweep, length) || !is_near(scratch.walk))
-      return first_touched(query, sweep, farthest, scratch.walk,
-                           [&](std::int32_t row, double value) { report(query, row, value); });
+  template <class Way, class Report>
+  void in_turn(std::size_t query, const Sweep& sweep, double farthest, TurnsScratch<Way>& scratch,
+               const Report& report) const {
+    InTurn<Way>& turns = scratch.turns;
+    const typename TurnsScratch<Way>::Asked asked{query, sweep, length_of<double>(sweep, dimension_), farthest};
+    start(scratch.walk, tree_, sweep, asked.length, farthest, true);
+    if (!is_safe(sweep, asked.length) || !is_near(scratch.walk)) return alone(asked, scratch, report);
     std::size_t number = turns.count;
-    if (turns.count < SweepsInTurn::kMost)
+    if (turns.count < InTurn<Way>::kMost)
       turns.active[turns.count++] = static_cast<std::uint32_t>(number);
     else
-      number = decide_first(scratch, report);
+      number = decide(scratch, report);
     turns.memory = tree_.blocks.memory();
     turns.rough = tree_.is_exact() ? 0.0F : 5e-7F;
-    scratch.asked[number] = {query, sweep, length, farthest};
-    begin(turns.sweep[number], scratch.walk);
+    scratch.asked[number] = asked;
+    begin(turns.way[number], scratch.walk);
   }
-  template <class Report>
-  void last_in_turn(TurnsScratch& scratch, const Report& report) const {
-    SweepsInTurn& turns = scratch.turns;
+  template <class Way, class Report>
+  void last_in_turn(TurnsScratch<Way>& scratch, const Report& report) const {
+    InTurn<Way>& turns = scratch.turns;
     while (turns.count > 0) {
-      decide_first(scratch, report);
+      decide(scratch, report);
       turns.active[turns.turn] = turns.active[--turns.count];
       if (turns.turn == turns.count) turns.turn = 0;
     }
@@ -556,20 +557,13 @@ class TreeQueries {
 
   bool any_touched(std::size_t query, const Sweep& sweep, double farthest, SweepWalk& walk) const {
     const auto length = length_of<double>(sweep, dimension_);
-    const bool is_short = is_safe(sweep, length);
     start(walk, tree_, sweep, length, farthest, true);
     const auto next = walks().next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
         if (!allows(query, tree_.blocks.child(walk.block)[lane])) continue;
-        const Box row = read(walk.block, lane);
-        const double time = touch_time(sweep, row.box, dimension_);
-        if (time == kNever) continue;
-        if (is_short && !std::isnan(time) ? is_within(time, length, farthest)
-                                          : is_within(wide_touch_time(sweep, row.box, dimension_),
-                                                      length_of<WideNumber>(sweep, dimension_), farthest))
-          return true;
+        if (touches(sweep, read(walk.block, lane), length, farthest)) return true;
       }
     return false;
   }
@@ -798,6 +792,18 @@ class TreeQueries {
   }
 
   void begin(SweepInTurn& sweep, const SweepWalk& walk) const {
+    begin_way(sweep, walk);
+    sweep.crowded = false;
+    sweep.key[0] = 0;
+  }
+  void begin(TouchInTurn& way, const SweepWalk& walk) const {
+    // A longer time may be infinite as a float; a shorter limit has no relative error. More than all roundings.
+    constexpr float kLongest = 1e30F, kLess = 0.999992F;
+    begin_way(way, walk);
+    way.sure_limit = walk.limit > 1 / kLongest ? std::min(walk.limit, kLongest) * kLess : 0.0F;
+  }
+  template <class Way>
+  void begin_way(Way& way, const SweepWalk& walk) const {
     float reach = 1;
     for (std::size_t k = 0; k < 2 * dimension_; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
     for (std::size_t k = 0; k < dimension_; ++k) {
@@ -805,27 +811,25 @@ class TreeQueries {
       const float low = walk.box[k], high = walk.box[dimension_ + k];
       // Twice as much as rounding has added.
       const float more = (std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F;
-      sweep.front[k] = forward ? high : low;
-      sweep.rear[k] = forward ? low : high;
-      sweep.inner_front[k] = forward ? high - more : low + more;
-      sweep.inner_rear[k] = forward ? low + more : high - more;
-      sweep.near[k] = (forward ? k : dimension_ + k) * kLanes;
-      sweep.far[k] = (forward ? dimension_ + k : k) * kLanes;
-      sweep.inverse[k] = walk.inverse[k];
+      way.front[k] = forward ? high : low;
+      way.rear[k] = forward ? low : high;
+      way.inner_front[k] = forward ? high - more : low + more;
+      way.inner_rear[k] = forward ? low + more : high - more;
+      way.near[k] = (forward ? k : dimension_ + k) * kLanes;
+      way.far[k] = (forward ? dimension_ + k : k) * kLanes;
+      way.inverse[k] = walk.inverse[k];
     }
-    sweep.limit = walk.limit;
-    sweep.crowded = false;
-    sweep.depth = 1;
-    sweep.found = 0;
-    sweep.stack[0] = tree_.root;
-    sweep.key[0] = 0;
+    way.limit = walk.limit;
+    way.depth = 1;
+    way.found = 0;
+    way.stack[0] = tree_.root;
   }
 
   // Waits for one of the sweeps to end, and decides what it touches first. Returns its number.
   template <class Report>
-  std::size_t decide_first(TurnsScratch& scratch, const Report& report) const {
-    const std::size_t number = sweep_kernel_of(kernels_, dimension_)(scratch.turns);
-    const SweepInTurn& sweep = scratch.turns.sweep[number];
+  std::size_t decide(FirstInTurn& scratch, const Report& report) const {
+    const std::size_t number = turn_kernels_of(kernels_).first[dimension_ - 1](scratch.turns);
+    const SweepInTurn& sweep = scratch.turns.way[number];
     const auto& asked = scratch.asked[number];
     KeyedRow best(kNever, -1);
     bool sure = !sweep.crowded;
@@ -837,12 +841,47 @@ class TreeQueries {
         best = std::min(best, candidate);
     }
     if (!sure) {
-      first_touched(asked.query, asked.sweep, asked.farthest, scratch.alone,
-                    [&](std::int32_t row, double value) { report(asked.query, row, value); });
+      alone(asked, scratch, report);
     } else if (best.second >= 0) {
       report(asked.query, best.second, best.first * asked.length);
     }
     return number;
+  }
+  template <class Report>
+  void alone(const FirstInTurn::Asked& asked, FirstInTurn& scratch, const Report& report) const {
+    first_touched(asked.query, asked.sweep, asked.farthest, scratch.alone,
+                  [&](std::int32_t row, double value) { report(asked.query, row, value); });
+  }
+
+  // Goes on until one of them has touched something, or nothing at all. Returns its number.
+  template <class Report>
+  std::size_t decide(AnyInTurn& scratch, const Report& report) const {
+    const auto next = turn_kernels_of(kernels_).any[dimension_ - 1];
+    for (;;) {
+      const std::size_t number = next(scratch.turns);
+      TouchInTurn& way = scratch.turns.way[number];
+      const auto& asked = scratch.asked[number];
+      bool touched = false;
+      for (std::size_t at = 0; at < way.found && !touched; ++at)
+        touched =
+            allows(asked.query, way.rows[at]) &&
+            ((way.sure >> at & 1u) != 0 || touches(asked.sweep, read(way.rows[at]), asked.length, asked.farthest));
+      if (touched) report(asked.query);
+      if (touched || way.depth == 0) return number;
+      way.found = 0;
+    }
+  }
+  template <class Report>
+  void alone(const AnyInTurn::Asked& asked, AnyInTurn& scratch, const Report& report) const {
+    if (any_touched(asked.query, asked.sweep, asked.farthest, scratch.alone)) report(asked.query);
+  }
+
+  // Whether a row is touched within the limit; `length` is that of the motion, perhaps out of range.
+  bool touches(const Sweep& sweep, const Box& row, double length, double farthest) const {
+    const double time = touch_time(sweep, row.box, dimension_);
+    if (is_never(time)) return false;
+    if (is_safe(sweep, length) && !std::isnan(time)) return is_within(time, length, farthest);
+    return is_within(wide_touch_time(sweep, row.box, dimension_), length_of<WideNumber>(sweep, dimension_), farthest);
   }
 
   template <class Number>
