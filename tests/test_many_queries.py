@@ -176,6 +176,24 @@ def test_many_boxes_asked_again_find_what_the_oracle_finds(kind: str, dtype: Any
                 oracle.assert_same_answers(index.query(queries, workers=workers), expected, kind)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 600])
+def test_many_boxes_that_find_many_at_once_find_what_the_oracle_finds(count: int, dtype: Any) -> None:
+    random = np.random.default_rng(count)
+    for dim in (1, 2, 3, 4):
+        lower = random.random((count, dim))
+        lower[:, -1] = 0.5  # a sheet
+        boxes = np.stack([lower, lower + 0.05], axis=1).astype(dtype)
+        if count > 3:
+            boxes[0], boxes[1] = [[-9.0], [9.0]], 1e6  # a huge one and a far one
+        for reach in (0.2, 20.0):
+            middles = random.random((COUNT, dim))
+            queries = np.stack([middles - reach, middles + reach], axis=1).astype(dtype)
+            expected = oracle.query(boxes, queries)
+            for workers in (1, 2):
+                oracle.assert_same_answers(bp.Index(boxes).query(queries, workers=workers), expected)
+
+
 def test_boxes_changed_between_many_queries_are_found_where_they_are() -> None:
     random = np.random.default_rng(6)
 

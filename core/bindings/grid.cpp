@@ -129,6 +129,13 @@ class AnyBoxCells {
   std::variant<std::unique_ptr<BoxCells<float>>, std::unique_ptr<BoxCells<double>>> cells_;
 };
 
+// How many of the boxes a query of the same dtype overlaps on average, by some of both.
+double boxes_of_any_query(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper) {
+  return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    return boxes_of_query(boxes, view<T>(asked_lower, asked_upper), lower.shape(1), chosen_kernels());
+  });
+}
+
 }  // namespace
 
 void bind_grid(nb::module_& module) {
@@ -137,6 +144,8 @@ void bind_grid(nb::module_& module) {
       .def("find", &AnyBoxCells::find, nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
            nb::arg("asked_upper"), nb::arg("workers"))
       .def_prop_ro("memory_bytes", &AnyBoxCells::memory_bytes);
+  module.def("boxes_of_query", &boxes_of_any_query, nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
+             nb::arg("asked_upper"));
   module.def("describe_grid", &describe_grid, nb::arg("lower"), nb::arg("upper"), nb::arg("closely"));
 }
 

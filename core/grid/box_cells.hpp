@@ -74,6 +74,36 @@ inline GridPlan look_up_plan(const SceneShape& shape, std::size_t count, std::si
   return plan;
 }
 
+// How many of the boxes a query overlaps on average, by some of both: less than one is not told from none.
+template <class T>
+double boxes_of_query(const BoxView<T>& boxes, const BoxView<T>& queries, std::size_t dimension,
+                      const Kernels& kernels) {
+  constexpr std::size_t kQueries = 32, kLeastBoxes = 512, kOneOf = 16, kTogether = 256, kReadable = 64;
+  const EvenSample asked(queries.count, kQueries), taken(boxes.count, std::max(kLeastBoxes, boxes.count / kOneOf));
+  const OverlapRun<T> overlap = overlap_kernels<T>(kernels, true).run[dimension - 1];
+  T corners[8][kTogether + kReadable] = {};
+  const T* columns[8];
+  for (std::size_t k = 0; k < 2 * dimension; ++k) columns[k] = corners[k];
+  std::uint32_t positions[kTogether + kReadable];
+  std::size_t found = 0;
+  for (std::size_t begin = 0; begin < taken.size(); begin += kTogether) {
+    const std::size_t count = std::min(kTogether, taken.size() - begin);
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t d = 0; d < dimension; ++d) {
+        corners[d][k] = boxes.lower_of(taken[begin + k])[d];
+        corners[dimension + d][k] = boxes.upper_of(taken[begin + k])[d];
+      }
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      T box[8];
+      std::copy_n(queries.lower_of(asked[k]), dimension, box);
+      std::copy_n(queries.upper_of(asked[k]), dimension, box + dimension);
+      found += overlap({columns, 0, count, box}, positions);
+    }
+  }
+  const auto compared = static_cast<double>(std::max<std::size_t>(asked.size() * taken.size(), 1));
+  return static_cast<double>(found) * static_cast<double>(boxes.count) / compared;
+}
+
 namespace detail {
 
 inline void read_soon(const void* memory) {

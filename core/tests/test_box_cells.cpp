@@ -115,6 +115,32 @@ void check_refused(Random& random) {
   CHECK(cells.find(boxes.view, boxes.view, kernels, 1, never));
 }
 
+// Where there are few of both, all are compared; more of them are sampled.
+template <class T>
+void check_boxes_of_query(Random& random) {
+  for_each_level([&](const Kernels& kernels) {
+    for (std::size_t dimension = 1; dimension <= 4; ++dimension)
+      for (const std::size_t count : {0u, 1u, 2u, 255u, 257u, 512u, 20000u})
+        for (const std::size_t asked : {0u, 1u, 32u, 5000u}) {
+          Problem<T> problem;
+          const Boxes<T> boxes = uneven_boxes<T>(random, count, dimension, 600, 0.5, random.below(3));
+          const Boxes<T> queries = uneven_boxes<T>(random, asked, dimension, 600, 0.5, random.below(3));
+          current_case() = std::to_string(count) + " boxes, " + std::to_string(asked) + " queries, " + kernels.level;
+          const double found = boxes_of_query(boxes.view, queries.view, dimension, kernels);
+          if (count > 512 || asked > 32) {
+            CHECK((found > 0) == (count > 0 && asked > 0) || count < 3);
+            continue;
+          }
+          problem.first = queries.view;
+          problem.second = boxes.view;
+          problem.dimension = dimension;
+          problem.cross = true;
+          const auto pairs = static_cast<double>(plain_pairs(problem).size());
+          CHECK(std::fabs(found * static_cast<double>(asked) - pairs) < 1e-6 * (pairs + 1));
+        }
+  });
+}
+
 void check_marks(Random& random) {
   RowMarks marks;
   for (const std::size_t limit : {1u, 64u, 5000u, 300000u, 40000000u})
@@ -142,5 +168,7 @@ int main() {
   check_all<double>(random);
   check_refused<float>(random);
   check_refused<double>(random);
+  check_boxes_of_query<float>(random);
+  check_boxes_of_query<double>(random);
   check_marks(random);
 }
