@@ -10,6 +10,7 @@ import numpy as np
 from broadphase.arguments import as_array
 from broadphase.shapes.kinds import ShapeKind, layout_of, moved
 from broadphase.shapes.parameters import as_rows, common_count, side_by_side
+from broadphase.shapes.placed import Shapes
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.turning import as_matrices, quaternions_of
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
-
-    from broadphase.shapes.placed import Shapes
 
     Floats = NDArray[np.float64]
 

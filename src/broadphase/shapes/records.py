@@ -10,7 +10,6 @@ import numpy as np
 
 from broadphase.errors import quoted
 from broadphase.shapes.compound import Compound
-from broadphase.shapes.custom import CustomShape
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.simple import (
@@ -39,8 +38,8 @@ __all__ = [
 ]  # fmt: skip
 
 ShapesLike: TypeAlias = Shape | Iterable[Shape]
-# What records name by number: a hull or mesh, or the class of shapes of the user's own.
-Kept: TypeAlias = Geometry | type[CustomShape]
+# What records name by number: a hull or mesh, or the class of shapes of the user's own, a `CustomShape`.
+Kept: TypeAlias = Geometry | type[Shape]
 
 
 class Records(NamedTuple):
@@ -305,7 +304,7 @@ def _require_count(rows: int, count: int) -> None:
 
 def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
     rows = shape.records(dim)
-    if not isinstance(shape, Geometry | CustomShape):
+    if shape.kind < ShapeKind.HULL:
         return rows
     rows = rows.copy()
     rows[:, 0] = geometries.number_of(shape if isinstance(shape, Geometry) else type(shape))
