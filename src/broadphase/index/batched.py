@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,12 +18,36 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
+    from broadphase.index.store import BoxStore
 
     Floats = NDArray[np.float64]
 
 __all__ = ["BatchedSearch"]
+
+
+class Keyed(Protocol):
+    """What queries with keys need of an index."""
+
+    _guard: _native.Guard
+    _seconds: dict[str, float | None]
+    _store: BoxStore
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+
+    def __len__(self) -> int:
+        """Return the number of boxes."""
+
+    def _require(self, capability: str) -> None:
+        """Check that the index supports such a query."""
+
+    def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
+        """Make a filter of checked bits, if any are given."""
+
+    def _trees(self, workers: int) -> _native.Forest:
+        """Return a tree for each key. For the inside of a query."""
 
 
 class BatchedSearch:
@@ -34,7 +58,8 @@ class BatchedSearch:
 
     Parameters
     ----------
-    index : BoxIndex
+    index : Keyed
+        A `BoxIndex`.
     batch : array_like of int, shape (q,), or int
         As the caller gave it.
     """
@@ -55,7 +80,7 @@ class BatchedSearch:
     _find_all_hits = derived.find_all_hits
     _find_any_hits = derived.find_any_hits
 
-    def __init__(self, index: BoxIndex, batch: Any) -> None:
+    def __init__(self, index: Keyed, batch: Any) -> None:
         self._index, self._batch = index, batch
 
     @property

@@ -14,12 +14,11 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
-from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
+from broadphase.errors import TooManyPairsError, UnsupportedQueryError
 from broadphase.filters import as_attribute, filter_of
 from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
-from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.index.pair_watch import PairWatch
 from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
@@ -91,13 +90,15 @@ class BoxIndex:
     Index : Chooses by itself how to answer.
     """
 
-    # A subclass names its row of the registry (`method`), checks its settings (`_checked`), stores them before it calls
-    # `__init__` of this class, which builds, and makes its arrangement from them (`_make_core`). All attributes are
-    # declared in `__slots__`, so that no other can be set. They are pickled, except those named in `_FLEETING`.
+    # A subclass names its row of the registry (`method`), checks its settings (`_checked`) and gives them as a value
+    # (`options`), stores them before it calls `__init__` of this class, which builds, and makes its arrangement from
+    # them (`_make_core`). All attributes are declared in `__slots__`, so that no other can be set. They are pickled,
+    # except those named in `_FLEETING`.
     #
     #     class Octree(BoxIndex):
     #         __slots__ = ("_settings",)
     #         method = "octree"
+    #         options = classmethod(checked_options)
     #
     #         def __init__(self, boxes, *, layer=None, mask=None, leaf_capacity=1):
     #             self._settings = self._checked(leaf_capacity)
@@ -130,6 +131,8 @@ class BoxIndex:
         "_watch",
     )
 
+    #: The index class of each method by name, noted as the classes are defined; "auto" is `Index`.
+    _classes: ClassVar[dict[str, type[BoxIndex]]] = {}
     #: Name of its row in the registry.
     method: ClassVar[str]
     #: False: the arrangement is not changed, but built again by the next query.
@@ -151,7 +154,7 @@ class BoxIndex:
         if "method" in vars(cls) and "_capabilities" not in vars(cls):
             cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
         if "method" in vars(cls):
-            INDEX_CLASSES.setdefault(cls.method, cls)
+            BoxIndex._classes.setdefault(cls.method, cls)
 
     def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None, batch: Any = None) -> None:
         self._store = BoxStore(boxes, layer, mask, batch)
@@ -173,40 +176,6 @@ class BoxIndex:
         self._behind_count = 0
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
-
-    @classmethod
-    def options(cls, **settings: Any) -> IndexOptions:
-        """Check settings of this class, and give them as a value: for `World`, scene files, snapshots and the demo.
-
-        Parameters
-        ----------
-        **settings
-            Parameters of the class that say how it arranges boxes. They change what it costs, never what it answers.
-
-        Returns
-        -------
-        IndexOptions
-
-        Raises
-        ------
-        TypeError
-            The class has no such setting.
-        ValueError
-            A value out of its range.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2, method=bp.BVH.options(quality="sah"))
-        >>> world.method
-        BVH.options(quality='sah')
-        """
-        defaults = cls._checked()
-        for name in settings:
-            if name not in defaults:
-                raise TypeError(f"{cls.__name__}.options: {unknown_name('setting', name, defaults)}")
-        given = cls._checked(**settings)
-        return IndexOptions(cls, tuple((name, value) for name, value in given.items() if value != defaults[name]))
 
     # For subclasses: all settings, each checked as far as that is possible without boxes, as values that can be hashed.
     @staticmethod

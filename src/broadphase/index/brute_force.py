@@ -6,6 +6,7 @@ from typing import Any
 
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.options import checked_options
 
 __all__ = ["BruteForce"]
 
@@ -40,6 +41,7 @@ class BruteForce(BoxIndex):
 
     __slots__ = ()
     method = "brute_force"
+    options = classmethod(checked_options)
 
     def _make_core(self) -> Any:
         return _native.BruteForceIndex(self.dim)

@@ -8,6 +8,7 @@ from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.options import checked_options
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class BVH(BoxIndex):
 
     __slots__ = ("_core_options", "_settings")
     method = "bvh"
+    options = classmethod(checked_options)
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
 from broadphase.index.joining import in_one_dtype, join
+from broadphase.index.options import checked_options
 from broadphase.index.periodic import CellSearch
 from broadphase.index.results import Nearest, QueryResult
 from broadphase.pairs import count_pairs, pairs
@@ -77,6 +78,7 @@ class Index(BoxIndex):
 
     __slots__ = ("_cells", "_changed_since_query", "_core_options", "_in_cell", "_periods", "_settings")
     method = "auto"
+    options = classmethod(checked_options)
     _capabilities = BVH._capabilities
 
     def __init__(

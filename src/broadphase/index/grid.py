@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, join
+from broadphase.index.options import checked_options
 from broadphase.pairs import count_pairs, pairs
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Grid(BoxIndex):
 
     __slots__ = ()
     method = "grid"
+    options = classmethod(checked_options)
 
     _find_in_boxes = find_in_boxes
     _find_in_balls = find_in_balls

@@ -13,6 +13,7 @@ from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.options import checked_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,6 +113,7 @@ class LinearTree(BoxIndex):
 
     __slots__ = ("_deeper", "_edits_since_query", "_frames", "_settings", "_shallower", "_tuned_depth")
     method = "linear_tree"
+    options = classmethod(checked_options)
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.options import checked_options
 from broadphase.index.queries import finite_points, radii_of, rays
 from broadphase.index.regions import planes_of_views
 from broadphase.index.results import QueryResult, RayHits, RayHitsAll
@@ -92,6 +93,7 @@ class Octree(BoxIndex):
 
     __slots__ = ("_dropped", "_given_world", "_outside", "_settings", "_spheres")
     method = "octree"
+    options = classmethod(checked_options)
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""The settings of an index as a value: what a world, a scene file, a snapshot or the demo keeps of an index class."""
+"""The settings of an index as a value: what a world, a scene file, a snapshot or the demo keeps of an index class.
+
+Index classes take `checked_options` as a class method, ``options = classmethod(checked_options)``.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_array
 from broadphase.errors import quoted, unknown_name
+from broadphase.index.box_index import BoxIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from broadphase.index.box_index import BoxIndex
+__all__ = ["INDEX_CLASSES", "IndexOptions", "checked_options"]
 
-__all__ = ["INDEX_CLASSES", "IndexOptions"]
-
-INDEX_CLASSES: dict[str, type[BoxIndex]] = {}
-"""The index class of each method by name, noted as the classes are defined; "auto" is `Index`."""
+INDEX_CLASSES = BoxIndex._classes
+"""The index class of each method by name; "auto" is `Index`."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexOptions:
-    """A class of indexes and its settings, checked. Made by `BoxIndex.options` of that class.
+    """A class of indexes and its settings, checked. Made by ``options`` of that class.
 
     Equal settings are equal values, which can be compared, hashed and pickled.
 
@@ -86,7 +88,7 @@ class IndexOptions:
             raise ValueError(unknown_name("method", name, INDEX_CLASSES))
         if not settings:
             return IndexOptions(INDEX_CLASSES[name])
-        return INDEX_CLASSES[name].options(**{key: _with_infinities(value) for key, value in settings.items()})
+        return checked_options(INDEX_CLASSES[name], **{key: _with_infinities(value) for key, value in settings.items()})
 
     def describe(self) -> dict[str, Any]:
         """Give the name of the method and its settings, as JSON can hold them; `of` undoes it.
@@ -152,6 +154,40 @@ class IndexOptions:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.settings)
         return f"{self.index_class.__name__}.options({given})"
+
+
+def checked_options(cls: type[BoxIndex], /, **settings: Any) -> IndexOptions:
+    """Check settings of an index class, and give them as a value: for `World`, scene files, snapshots and the demo.
+
+    Parameters
+    ----------
+    **settings
+        Parameters of the class that say how it arranges boxes. They change what it costs, never what it answers.
+
+    Returns
+    -------
+    IndexOptions
+
+    Raises
+    ------
+    TypeError
+        The class has no such setting.
+    ValueError
+        A value out of its range.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> world = bp.World(dim=2, method=bp.BVH.options(quality="sah"))
+    >>> world.method
+    BVH.options(quality='sah')
+    """
+    defaults = cls._checked()
+    for name in settings:
+        if name not in defaults:
+            raise TypeError(f"{cls.__name__}.options: {unknown_name('setting', name, defaults)}")
+    given = cls._checked(**settings)
+    return IndexOptions(cls, tuple((name, value) for name, value in given.items() if value != defaults[name]))
 
 
 def _as_lists(value: Any) -> Any:

@@ -11,6 +11,7 @@ from broadphase.arguments import as_reals
 from broadphase.errors import quoted
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
+from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
 from broadphase.workers import worker_count
 
@@ -70,6 +71,7 @@ class SweepAndPrune(BoxIndex):
 
     __slots__ = ("_settings",)
     method = "sweep_and_prune"
+    options = classmethod(checked_options)
 
     def __init__(
         self,
