@@ -9,9 +9,9 @@ from cases import DTYPES
 
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
-from broadphase.gpu.boxes import boxes_on  # noqa: E402
+from broadphase.gpu.boxes import Keys, boxes_on  # noqa: E402
 from broadphase.gpu.native import node_access  # noqa: E402
-from broadphase.gpu.tree import Keys, build, refit  # noqa: E402
+from broadphase.gpu.tree import build, refit  # noqa: E402
 
 N = 20_000
 UNIFORM = {1: "uniform_1d", 2: "uniform_2d", 3: "uniform", 4: "uniform_4d"}

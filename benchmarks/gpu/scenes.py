@@ -94,9 +94,9 @@ def measure(name: str, base: Base, record: Record, setting: Setting) -> None:
 def visits_of(given: Any) -> NDArray[np.int32]:
     """Build the tree of boxes on a device, and count the nodes that the walk of each leaf looks at."""
     from benchmarks.gpu.kernels import count_visits
-    from broadphase.gpu.boxes import boxes_on
+    from broadphase.gpu.boxes import Keys, boxes_on
     from broadphase.gpu.loading import load
-    from broadphase.gpu.tree import Keys, build
+    from broadphase.gpu.tree import build
 
     wp = warp()
     boxes = boxes_on(given, "boxes")

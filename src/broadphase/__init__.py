@@ -81,7 +81,6 @@ from broadphase.narrow import (
 from broadphase.narrow.triangles import triangle_pairs
 from broadphase.neighbors import NeighborList, Neighbors, neighbors
 from broadphase.pairs import Explanation, PaddedPairs, count_pairs, explain, iter_pairs, pairs
-from broadphase.plotting import plot
 from broadphase.shapes import (
     AABB,
     Box,
@@ -111,6 +110,7 @@ from broadphase.world.world import World
 
 if TYPE_CHECKING:
     from broadphase import adapters, boxes, data, demo, gpu, io, morton, recording, scale, scenes, testing
+    from broadphase.plotting import plot
     from broadphase.recording import save_replay
 
 __all__ = [
@@ -216,6 +216,7 @@ __version__ = "0.1.0"
 _SUBMODULES = frozenset(
     {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
 )
+_FUNCTIONS = {"plot": "plotting", "save_replay": "recording"}  # imported on first use, from these submodules
 _PUBLIC = frozenset(__all__) | {"__version__"}
 
 # Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made
@@ -227,8 +228,8 @@ if not TYPE_CHECKING:  # for them the submodules are imported above, and any oth
     def __getattr__(name):
         if name in _SUBMODULES:
             return import_module(f"broadphase.{name}")
-        if name == "save_replay":
-            return import_module("broadphase.recording").save_replay
+        if name in _FUNCTIONS:
+            return getattr(import_module(f"broadphase.{_FUNCTIONS[name]}"), name)
         from broadphase.errors import quoted
 
         raise AttributeError(

@@ -23,9 +23,16 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.gpu import DeviceExplanation
-
-__all__ = ["Explanation", "MethodName", "PaddedPairs", "count_pairs", "explain", "iter_pairs", "pairs"]
+__all__ = [
+    "DeviceExplanation",
+    "Explanation",
+    "MethodName",
+    "PaddedPairs",
+    "count_pairs",
+    "explain",
+    "iter_pairs",
+    "pairs",
+]
 
 #: What ``method=`` takes.
 MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
@@ -724,6 +731,54 @@ class Explanation:
 
 def _row(values: tuple[float, ...]) -> str:
     return "  ".join(f"{value:.6g}" for value in values)
+
+
+@dataclass(frozen=True)
+class DeviceExplanation:
+    """The result of `broadphase.gpu.explain`; ``print`` it for a table.
+
+    Attributes
+    ----------
+    method : str
+        "tree", "scenes" where all boxes of a scene are compared, or "none" where there can be no pairs.
+    reason : str
+        Why, in one sentence.
+    box_count : int
+        Number of boxes, of both sets together where there are two.
+    dim : int
+        Number of axes.
+    dtype : str
+        The dtype in which boxes are compared.
+    device : str
+        Where.
+    library : str
+        Of which library results are.
+    batch_count : int
+        Number of scenes of one size; 1 where there are none.
+    working_bytes : int
+        Memory on the device that is kept for the next call on the stream.
+    """
+
+    method: str
+    reason: str
+    box_count: int
+    dim: int
+    dtype: str
+    device: str
+    library: str
+    batch_count: int
+    working_bytes: int
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}, on {self.device}",
+                *([f"  batches            {self.batch_count:,}"] if self.batch_count > 1 else []),
+                f"  results            arrays of {self.library}",
+                f"  working memory     {self.working_bytes / 1e6:,.1f} MB, kept for the next call",
+                self.reason,
+            ]
+        )
 
 
 def explain(

@@ -11,12 +11,11 @@ from broadphase.arguments import is_on_device
 from broadphase.boxes.forms import as_corners, as_rows
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, warp
-from broadphase.gpu.tree import Keys
 
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Given, Place, Scratch
 
-__all__ = ["DeviceBoxes", "boxes_on", "invalid_box", "is_in_host_memory", "keys_of", "passing_of"]
+__all__ = ["DeviceBoxes", "Keys", "boxes_on", "invalid_box", "is_in_host_memory", "keys_of", "passing_of"]
 
 _FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
 _MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32
@@ -81,6 +80,26 @@ class DeviceBoxes:
                 wp.utils.array_cast(self.lower, made[0])
                 wp.utils.array_cast(self.upper, made[1])
         return DeviceBoxes(made[0], made[1], self.size, self.place)
+
+
+@dataclass(slots=True)
+class Keys:
+    """What keeps boxes of one tree apart: equal scenes one after the other, or a key for each row, or nothing.
+
+    Attributes
+    ----------
+    scene_count, scene_size : int
+        Number of scenes and boxes of each; 0 where there are none.
+    rows : warp array of int64, or None
+        A key for each row.
+    step : int
+        0 where `rows` has one key for all.
+    """
+
+    scene_count: int = 0
+    scene_size: int = 0
+    rows: Any = None
+    step: int = 1
 
 
 def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -> DeviceBoxes:

@@ -14,10 +14,10 @@ from broadphase.boxes.forms import as_rows
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, as_kind, opened, warp
-from broadphase.gpu.boxes import DeviceBoxes, boxes_on, invalid_box, is_in_host_memory, keys_of, passing_of
+from broadphase.gpu.boxes import DeviceBoxes, Keys, boxes_on, invalid_box, is_in_host_memory, keys_of, passing_of
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs import Search, answer, number_of, row_bits, sort_keys
-from broadphase.gpu.tree import Keys, build, refit
+from broadphase.gpu.tree import build, refit
 from broadphase.index import queries
 from broadphase.index.results import Nearest, RayHits
 from broadphase.index.store import checked_corners

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.gpu.arrays import Place, Scratch
-    from broadphase.gpu.tree import Keys
+    from broadphase.gpu.boxes import Keys
 
 __all__ = ["PaddedNeighbors", "neighbors"]
 

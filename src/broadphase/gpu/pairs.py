@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.errors import TooManyPairsError, unknown_name
 from broadphase.gpu.arrays import warp
-from broadphase.gpu.boxes import boxes_on, invalid_box, keys_of, passing_of
+from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, passing_of
 from broadphase.gpu.loading import load
-from broadphase.gpu.tree import Keys, build, frame_of
-from broadphase.pairs import PaddedPairs, capacity_of
+from broadphase.gpu.tree import build, frame_of
+from broadphase.pairs import DeviceExplanation, PaddedPairs, capacity_of
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
@@ -200,54 +200,6 @@ def _require_raise(invalid: str) -> None:
         raise ValueError('invalid="skip" is for boxes in host memory; on a device, leave out such boxes first')
     if invalid != "raise":
         raise ValueError(unknown_name("invalid", invalid, ["raise"]))
-
-
-@dataclass(frozen=True)
-class DeviceExplanation:
-    """The result of `explain`; ``print`` it for a table.
-
-    Attributes
-    ----------
-    method : str
-        "tree", "scenes" where all boxes of a scene are compared, or "none" where there can be no pairs.
-    reason : str
-        Why, in one sentence.
-    box_count : int
-        Number of boxes, of both sets together where there are two.
-    dim : int
-        Number of axes.
-    dtype : str
-        The dtype in which boxes are compared.
-    device : str
-        Where.
-    library : str
-        Of which library results are.
-    batch_count : int
-        Number of scenes of one size; 1 where there are none.
-    working_bytes : int
-        Memory on the device that is kept for the next call on the stream.
-    """
-
-    method: str
-    reason: str
-    box_count: int
-    dim: int
-    dtype: str
-    device: str
-    library: str
-    batch_count: int
-    working_bytes: int
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}, on {self.device}",
-                *([f"  batches            {self.batch_count:,}"] if self.batch_count > 1 else []),
-                f"  results            arrays of {self.library}",
-                f"  working memory     {self.working_bytes / 1e6:,.1f} MB, kept for the next call",
-                self.reason,
-            ]
-        )
 
 
 def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:

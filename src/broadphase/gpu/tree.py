@@ -9,31 +9,11 @@ from broadphase.gpu.arrays import warp
 
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Scratch
-    from broadphase.gpu.boxes import DeviceBoxes
+    from broadphase.gpu.boxes import DeviceBoxes, Keys
 
-__all__ = ["Frame", "Keys", "Tree", "build", "frame_of", "refit"]
+__all__ = ["Frame", "Tree", "build", "frame_of", "refit"]
 
 _MOST_BITS = 62  # of a code, so that the next one is a number of 64 bits too
-
-
-@dataclass(slots=True)
-class Keys:
-    """What keeps boxes of one tree apart: equal scenes one after the other, or a key for each row, or nothing.
-
-    Attributes
-    ----------
-    scene_count, scene_size : int
-        Number of scenes and boxes of each; 0 where there are none.
-    rows : warp array of int64, or None
-        A key for each row.
-    step : int
-        0 where `rows` has one key for all.
-    """
-
-    scene_count: int = 0
-    scene_size: int = 0
-    rows: Any = None
-    step: int = 1
 
 
 @dataclass(slots=True)
