@@ -84,29 +84,33 @@ def test_compiled_module_is_imported_in_one_file_only():
     assert [path.name for path in doors] == ["_native.py"]
 
 
-def statements_run_by_an_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """What runs when a module is imported: everything outside functions, and not what only type checkers read."""
+def statements_outside_functions(body: list[ast.stmt], types: bool) -> Iterator[ast.stmt]:
+    """What runs when a module is imported, and with `types` also what only type checkers read."""
     for node in body:
         if isinstance(node, ast.If):
-            if "TYPE_CHECKING" not in ast.unparse(node.test):
-                yield from statements_run_by_an_import(node.body)
-            yield from statements_run_by_an_import(node.orelse)
+            if types or ast.unparse(node.test) != "TYPE_CHECKING":
+                yield from statements_outside_functions(node.body, types)
+            yield from statements_outside_functions(node.orelse, types)
         elif isinstance(node, ast.Try):
             handlers = [statement for handler in node.handlers for statement in handler.body]
-            yield from statements_run_by_an_import([*node.body, *handlers, *node.orelse, *node.finalbody])
+            yield from statements_outside_functions([*node.body, *handlers, *node.orelse, *node.finalbody], types)
         elif isinstance(node, ast.With | ast.ClassDef):
-            yield from statements_run_by_an_import(node.body)
+            yield from statements_outside_functions(node.body, types)
         else:
             yield node
 
 
 def imports_between_files(files: dict[str, Path]) -> dict[str, set[str]]:
-    """Give for each module those it imports when it is imported; `from package import module` is one of the module."""
+    """Give for each module those it imports outside functions; `from package import module` is one of the module.
+
+    What a package imports for type checkers alone is what it loads on first use: nothing that it needs itself.
+    """
     graph: dict[str, set[str]] = {}
     for name, path in files.items():
-        package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+        is_package = path.name == "__init__.py"
+        package = name.split(".") if is_package else name.split(".")[:-1]
         names = set()
-        for node in statements_run_by_an_import(ast.parse(path.read_text("utf-8")).body):
+        for node in statements_outside_functions(ast.parse(path.read_text("utf-8")).body, not is_package):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -133,18 +137,30 @@ def circle_in(graph: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
-def circle_of_imports(folder: Path) -> list[str]:
-    return circle_in(imports_between_files(modules_under(folder)))
+# Circles that are still to be ended; `World.record` returns a `Recording`.
+CIRCLES_OF_WORLD = (
+    {"broadphase.world.actor", "broadphase.world.events", "broadphase.world.queries", "broadphase.world.world"},
+    {"broadphase.world.boundary", "broadphase.world.columns", "broadphase.world.frame", "broadphase.world.touching"},
+    {"broadphase.world.world", "broadphase.recording"},
+)
+
+
+def circle_of_imports(folder: Path, allowed: Iterable[set[str]] = ()) -> list[str]:
+    graph = imports_between_files(modules_under(folder))
+    for circle in allowed:
+        graph.update({name: graph[name] - circle for name in circle})
+    return circle_in(graph)
 
 
 def test_files_of_the_package_import_each_other_in_no_circle():
-    assert circle_of_imports(ROOT / "src") == []
+    assert circle_of_imports(ROOT / "src", CIRCLES_OF_WORLD) == []
 
 
 def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_path):
     files = {
-        "p/__init__.py": "from p.a import one",
-        "p/a.py": "from .q import b\nif TYPE_CHECKING:\n    from p import b\n",
+        "p/__init__.py": "from p.a import one\nif TYPE_CHECKING:\n    from p import d\n",
+        "p/a.py": "from .q import b\n",
+        "p/d.py": "if TYPE_CHECKING:\n    import p\n",
         "p/q/__init__.py": "",
         "p/q/b.py": "try:\n    from ..c import two\nexcept ImportError:\n    pass\n",
         "p/c.py": "def later():\n    import p.a\n",
@@ -153,8 +169,9 @@ def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_pa
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert circle_of_imports(tmp_path) == []
-    (tmp_path / "p/c.py").write_text("import p.a\n")
-    assert set(circle_of_imports(tmp_path)) == {"p.a", "p.q.b", "p.c"}
+    for later in ("import p.a\n", "if TYPE_CHECKING:\n    import p.a\n"):
+        (tmp_path / "p/c.py").write_text(later)
+        assert set(circle_of_imports(tmp_path)) == {"p.a", "p.q.b", "p.c"}
 
 
 def test_classes_have_two_ancestors_of_ours_at_most():
