@@ -22,7 +22,8 @@ from benchmarks.pairs import as_json, compare, contestants, measure_work, method
 from benchmarks.peers import PEERS
 from benchmarks.plots import plot_comparison, plot_queries
 from benchmarks.queries import TASKS, compare_queries, queries_as_json, show_queries, show_query_choices
-from benchmarks.worlds import WORLD_SCENES, compare_worlds, show_worlds, worlds_as_json
+from benchmarks.world_scenes import WORLD_SCENES
+from benchmarks.worlds import compare_worlds, show_worlds, worlds_as_json
 from broadphase.testing import SCENES
 
 RESULTS = Path(__file__).resolve().parent / "results"

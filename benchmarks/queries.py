@@ -20,6 +20,7 @@ import broadphase as bp
 from benchmarks.measuring import describe_machine, one_core, timed, version_of
 from benchmarks.pairs import sorted_keys
 from benchmarks.query_peers import QUERY_PEERS, QueryPeer, changed, rebuilding, sorted_pair_keys
+from benchmarks.settings import Frame, Setting
 from benchmarks.tables import duration, factor, grouped, show_table
 from broadphase.testing import make_scene
 from broadphase.testing.draws import Draws, root
@@ -27,7 +28,8 @@ from broadphase.testing.draws import Draws, root
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Boxes = NDArray[Any]
+    from benchmarks.settings import Boxes
+
     Round = Callable[[int], Any]
 
 
@@ -113,44 +115,6 @@ def judge_changes(setting: Setting, answer: Any, right: Any) -> str:
 FRAMES = 12  # moving scenes are prepared for this many; more than a median needs
 STEP = 2.0**-20  # of coordinates that move: sums of such numbers below 16 are exact in float32
 EXTENT_OF_RAY_TARGETS = 0.25  # of the size in the scene `uniform`: half of the rays then cross the whole scene
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What has changed since the frame before: these rows are now at `boxes`; and the whole scene."""
-
-    rows: NDArray[np.int32]
-    boxes: Boxes
-    scene: Boxes
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Boxes and queries.
-
-    Attributes
-    ----------
-    boxes : ndarray, shape (n, 2, d), float32
-        The first frame of a moving scene. Points are boxes of no size.
-    queries : tuple of ndarray
-        Depends on the task: boxes; centres and radii; points; origins and directions; planes.
-    frames : tuple of Frame
-        Of a moving scene; all others have the same queries in each round.
-    """
-
-    boxes: Boxes
-    queries: tuple[NDArray[Any], ...] = ()
-    frames: tuple[Frame, ...] = field(default=(), repr=False)
-
-    @property
-    def count(self) -> int:
-        """Number of queries; for a moving scene, number of boxes that move in a frame."""
-        return len(self.frames[0].rows) if self.frames else len(self.queries[0])
-
-    def part(self, share: float) -> Setting:
-        """Return the same boxes with fewer queries."""
-        most = max(1, round(share * self.count))
-        return self if share >= 1 else Setting(self.boxes, tuple(array[:most] for array in self.queries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from benchmarks.measuring import load
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from benchmarks.queries import Setting
+    from benchmarks.settings import Setting
 
     Pairs = NDArray[Any]
     Round = Callable[[int], tuple[Pairs, Pairs]]

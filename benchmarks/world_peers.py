@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from benchmarks.worlds import WorldScene
+    from benchmarks.world_scenes import WorldScene
 
 
 class RunningWorld(Protocol):

@@ -7,7 +7,8 @@ import pytest
 from benchmarks.measuring import version_of
 from benchmarks.query_peers import keys_of
 from benchmarks.world_peers import WORLD_PEERS, WorldPeer
-from benchmarks.worlds import WORLD_SCENES, compare_worlds, show_worlds, world_scene, worlds_as_json, worlds_from_json
+from benchmarks.world_scenes import WORLD_SCENES, world_scene
+from benchmarks.worlds import compare_worlds, show_worlds, worlds_as_json, worlds_from_json
 
 import broadphase as bp
 from broadphase.testing import oracle

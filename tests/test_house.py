@@ -156,6 +156,11 @@ def test_files_of_the_package_import_each_other_in_no_circle():
     assert circle_of_imports(ROOT / "src", CIRCLES_OF_WORLD) == []
 
 
+def test_benchmarks_import_each_other_in_no_circle():
+    files = {f"benchmarks.{name}": path for name, path in modules_under(ROOT / "benchmarks").items()}
+    assert circle_in(imports_between_files(files)) == []
+
+
 def test_circle_of_imports_is_found_through_packages_and_relative_imports(tmp_path):
     files = {
         "p/__init__.py": "from p.a import one\nif TYPE_CHECKING:\n    from p import d\n",
