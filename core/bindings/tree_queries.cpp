@@ -110,18 +110,23 @@ class Queries {
     });
   }
 
-  // Reports the results of moving boxes or rays, in their own order and by turns.
+  // Reports the results of moving boxes or rays by turns: in their own order, or tree by tree.
   template <class Scratch, class Report>
   void each_in_turn(const Sweeps& sweeps, unsigned workers, const Report& report) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
+    std::vector<std::uint32_t> order;
+    if (has_keys()) order = order_of(sweeps.places(), sweeps.dimension(), interrupt);
     const std::size_t together = queries_together(rows_), tasks = (sweeps.count() + together - 1) / together;
-    std::vector<Scratch> scratch(std::max(1u, workers));
+    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(sweeps.count(), (task + 1) * together); ++k)
-        queries_.in_turn(k, sweeps.sweep(k), sweeps.limit(k), scratch[worker], report);
+      for (std::size_t k = task * together; k < std::min(sweeps.count(), (task + 1) * together); ++k) {
+        const std::size_t query = order.empty() ? k : order[k];
+        queries_for(query, own[worker].walked)
+            .in_turn(query, sweeps.sweep(query), sweeps.limit(query), own[worker].scratch, report);
+      }
     });
-    for (Scratch& own : scratch) queries_.last_in_turn(own, report);
+    for (OfWorker<Scratch>& worker : own) queries_.last_in_turn(worker.scratch, report);
   }
 
   // The same for groups of points near each other. ask(queries, group, count, scratch, rows, ended) appends the results
@@ -174,8 +179,8 @@ class Queries {
                   });
   }
 
+  bool take_turns() const { return index_.forest != nullptr || queries_.take_turns(); }
   // Queries with keys do not share a tree.
-  bool take_turns() const { return index_.forest == nullptr && queries_.take_turns(); }
   bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
   bool has_keys() const { return index_.forest != nullptr; }
 
@@ -359,7 +364,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     times[query] = time;
   };
   const Queries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.take_turns() || filter != nullptr) {
+  if (sweeps.count() < kManyQueries || !all.take_turns() || all.has_keys() || filter != nullptr) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {

@@ -14,6 +14,8 @@ struct Kernels;
 // Several moving boxes or rays, a step of each in turn: while one waits for its next block, the others are computed. In
 // trees that are not wide.
 struct WayInTurn {
+  const float* memory;      // of the blocks of its tree
+  float rough;              // what a number of a block may lack of the true one, as a part of it
   float front[4], rear[4];  // the sides of the box at the start that arrive and leave first, along each axis
   float inner_front[4], inner_rear[4];  // the same of a box that is surely within the true one
   float inverse[4];                     // as SweepWalk
@@ -47,11 +49,9 @@ template <class Way>
 struct InTurn {
   static constexpr std::size_t kMost = 8;
 
-  const float* memory = nullptr;  // of the blocks
-  float rough = 0;                // what a number of a block may lack of the true one, as a part of it
-  std::uint64_t visited = 0;      // blocks so far
-  std::size_t count = 0;          // of those on their way
-  std::size_t turn = 0;           // whose turn it is, as a place in `active`
+  std::uint64_t visited = 0;  // blocks so far
+  std::size_t count = 0;      // of those on their way
+  std::size_t turn = 0;       // whose turn it is, as a place in `active`
   std::uint32_t active[kMost];
   Way way[kMost];
 };

@@ -12,8 +12,7 @@ namespace broadphase::BROADPHASE_LEVEL {
 
 // The lanes that are touched in spite of all roundings, and up to this time; and a time by which each surely is.
 template <std::size_t D>
-std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, float rough, float limit,
-                             Eight& enter) {
+std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, float limit, Eight& enter) {
   constexpr float kMore = 1.000004F, kLess = 0.999996F;
   // As in lanes_on_way(): a time that is NaN counts for nothing.
   Eight leave = Eight::splat(limit);
@@ -21,8 +20,8 @@ std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, 
   for (std::size_t k = 0; k < D; ++k) {
     const Eight inverse = Eight::splat(way.inverse[k]);
     Eight near = block.eight(way.near[k]), far = block.eight(way.far[k]);
-    if (rough > 0) {
-      const Eight inwards = Eight::splat(way.inverse[k] > 0 ? rough : -rough);
+    if (way.rough > 0) {
+      const Eight inwards = Eight::splat(way.inverse[k] > 0 ? way.rough : -way.rough);
       near = near + absolute(near) * inwards;
       far = far - absolute(far) * inwards;
     }
@@ -62,7 +61,7 @@ void prefetch_block(const float* memory, std::int32_t number) {
 
 // Takes rows that may be touched to the candidates, and lowers the limit.
 template <std::size_t D>
-void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, Eight keys, std::uint32_t rows) {
+void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
   if (sweep.found > SweepInTurn::kRoom) {
     std::size_t kept = 0;
     for (std::size_t at = 0; at < sweep.found; ++at) {
@@ -78,7 +77,7 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, float rough, 
   keep(keys, rows, sweep.row_key + sweep.found);
   sweep.found += keep(block.child(), rows, sweep.rows + sweep.found);
   Eight enter;
-  std::uint32_t surely = touched_surely<D>(sweep, block, rough, sweep.limit, enter) & rows;
+  std::uint32_t surely = touched_surely<D>(sweep, block, sweep.limit, enter) & rows;
   float time[kLanes], limit = sweep.limit;
   enter.store(time);
   for (; surely != 0; surely &= surely - 1) {
@@ -106,7 +105,7 @@ std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
     const std::size_t number = all.active[all.turn];
     SweepInTurn& sweep = all.way[number];
     const float own_key = sweep.key[--sweep.depth];
-    const BlockReader<D> block(all.memory, sweep.stack[sweep.depth]);
+    const BlockReader<D> block(sweep.memory, sweep.stack[sweep.depth]);
     ++all.visited;
     Eight enter;
     const std::uint32_t hits = lanes_on_way<D>(sweep, block, enter), rows = hits & block.rows();
@@ -121,9 +120,9 @@ std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
     if (!keep_few_in_order(enter, block.child(), hits ^ rows, key, stack, pushed))
       pushed = push_in_order(enter, block.child(), hits ^ rows, key, stack);
     sweep.depth += pushed;
-    if (rows != 0) take_touched<D>(sweep, block, all.rough, enter, rows);
+    if (rows != 0) take_touched<D>(sweep, block, enter, rows);
     if (sweep.depth == 0) return number;
-    prefetch_block<D>(all.memory, sweep.stack[sweep.depth - 1]);
+    prefetch_block<D>(sweep.memory, sweep.stack[sweep.depth - 1]);
   }
 }
 
@@ -132,15 +131,15 @@ std::size_t find_touched(InTurn<TouchInTurn>& all) {
   for (;; all.turn = all.turn + 1 < all.count ? all.turn + 1 : 0) {
     const std::size_t number = all.active[all.turn];
     TouchInTurn& way = all.way[number];
-    const BlockReader<D> block(all.memory, way.stack[--way.depth]);
+    const BlockReader<D> block(way.memory, way.stack[--way.depth]);
     ++all.visited;
     Eight enter;
     const std::uint32_t hits = lanes_on_way<D>(way, block, enter), rows = hits & block.rows();
     if (block.next() != kNoBlock) way.stack[way.depth++] = block.next();
     way.depth += keep(block.child(), hits ^ rows, way.stack + way.depth);
-    if (way.depth > 0) prefetch_block<D>(all.memory, way.stack[way.depth - 1]);
+    if (way.depth > 0) prefetch_block<D>(way.memory, way.stack[way.depth - 1]);
     if (rows != 0) {
-      const std::uint32_t surely = touched_surely<D>(way, block, all.rough, way.sure_limit, enter) & rows;
+      const std::uint32_t surely = touched_surely<D>(way, block, way.sure_limit, enter) & rows;
       way.sure = 0;
       for (std::uint32_t left = rows; left != 0; left &= left - 1, ++way.found) {
         const std::uint32_t lane = lowest_bit(left);

@@ -493,7 +493,7 @@ class TreeQueries {
 
   // Of many moving boxes or rays, several at a time: what each touches first, report(query, row, value) as
   // first_touched, or whether it touches anything, report(query). in_turn() may report those of queries before, and
-  // last_in_turn() reports all that are left. If take_turns().
+  // last_in_turn() reports all that are left. For AnyInTurn, these may be on their way in other trees of the same rows.
   template <class Way>
   struct TurnsScratch {
     InTurn<Way> turns;
@@ -506,6 +506,7 @@ class TreeQueries {
   };
   using FirstInTurn = TurnsScratch<SweepInTurn>;  // without a filter
   using AnyInTurn = TurnsScratch<TouchInTurn>;
+  // Otherwise each goes its way alone.
   bool take_turns() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
 
   template <class Way, class Report>
@@ -514,14 +515,12 @@ class TreeQueries {
     InTurn<Way>& turns = scratch.turns;
     const typename TurnsScratch<Way>::Asked asked{query, sweep, length_of<double>(sweep, dimension_), farthest};
     start(scratch.walk, tree_, sweep, asked.length, farthest, true);
-    if (!is_safe(sweep, asked.length) || !is_near(scratch.walk)) return alone(asked, scratch, report);
+    if (!take_turns() || !is_safe(sweep, asked.length) || !is_near(scratch.walk)) return alone(asked, scratch, report);
     std::size_t number = turns.count;
     if (turns.count < InTurn<Way>::kMost)
       turns.active[turns.count++] = static_cast<std::uint32_t>(number);
     else
       number = decide(scratch, report);
-    turns.memory = tree_.blocks.memory();
-    turns.rough = tree_.is_exact() ? 0.0F : 5e-7F;
     scratch.asked[number] = asked;
     begin(turns.way[number], scratch.walk);
   }
@@ -819,6 +818,8 @@ class TreeQueries {
       way.far[k] = (forward ? dimension_ + k : k) * kLanes;
       way.inverse[k] = walk.inverse[k];
     }
+    way.memory = tree_.blocks.memory();
+    way.rough = tree_.is_exact() ? 0.0F : 5e-7F;
     way.limit = walk.limit;
     way.depth = 1;
     way.found = 0;
