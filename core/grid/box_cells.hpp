@@ -228,7 +228,7 @@ class BoxCells {
   // sample shows that the queries cover too many cells.
   std::optional<FoundByQuery> find(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels,
                                    unsigned workers, Interrupt& interrupt) const {
-    if (!suits(queries)) return std::nullopt;
+    if (!suits(boxes, queries, kernels)) return std::nullopt;
     const std::vector<std::uint32_t> order = by_cell(queries, interrupt);
     FoundByQuery result;
     result.query_count = queries.count;
@@ -314,9 +314,11 @@ class BoxCells {
     });
   }
 
-  // By a few of them: whether each is compared with few blocks.
-  bool suits(const BoxView<T>& queries) const {
+  // By a few of them: whether each is compared with few blocks, as many more as it finds rows: these would be put in
+  // order.
+  bool suits(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels) const {
     constexpr double kMostBlocks = 64, kVisit = 4;  // a cell takes as long as so many blocks
+    constexpr double kOfRow = 1.5;  // in blocks: what it takes longer to put a row in order among all than here
     const EvenSample taken(queries.count, kTogether);
     std::uint32_t numbers[kTogether];
     std::int32_t steps_of[kTogether * 8];
@@ -330,7 +332,9 @@ class BoxCells {
       cells += covered;
     }
     const double in_cell = static_cast<double>(start_.back()) / static_cast<double>(layout_.cell_count);
-    return cells * (kVisit + in_cell) <= kMostBlocks * static_cast<double>(taken.size());
+    const double blocks = cells / static_cast<double>(taken.size()) * (kVisit + in_cell);
+    return blocks <= kMostBlocks ||
+           blocks <= kMostBlocks + kOfRow * boxes_of_query(boxes, queries, dimension_, kernels);
   }
 
   // The queries in the order of the cells that they begin in.

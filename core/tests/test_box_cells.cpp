@@ -107,12 +107,19 @@ void check_refused(Random& random) {
   BoxCells<T> large;
   const Boxes<T> wide = uneven_boxes<T>(random, 3000, 2, 900, 0, 0);
   CHECK(!large.file(wide.view, 2, kernels, 1, never));
-  current_case() = "queries as large as the scene";
+  current_case() = "queries of many cells that are empty";
   BoxCells<T> cells;
-  const Boxes<T> boxes = uneven_boxes<T>(random, 20000, 2, 5, 0, 0);
+  std::vector<T> along;
+  for (std::size_t row = 0; row < 20000; ++row) along.insert(along.end(), 2, static_cast<T>(random.uniform() * 1000));
+  const Boxes<T> boxes(along, along, 2, 0);
+  const std::vector<T> below(2 * 40, T(0)), above(2 * 40, T(1000));
+  std::vector<T> beside = below, corner = above;
+  for (std::size_t k = 0; k < beside.size(); k += 2) beside[k + 1] = 501, corner[k] = 500;
   CHECK(cells.file(boxes.view, 2, kernels, 1, never) && cells.bytes() > 20000);
-  CHECK(!cells.find(boxes.view, wide.view, kernels, 1, never));
+  CHECK(!cells.find(boxes.view, Boxes<T>(beside, corner, 2, 0).view, kernels, 1, never));
   CHECK(cells.find(boxes.view, boxes.view, kernels, 1, never));
+  current_case() = "queries as large as the scene";
+  check_queries(boxes, Boxes<T>(below, above, 2, 0), 2, "queries as large as the scene");
 }
 
 // Where there are few of both, all are compared; more of them are sampled.
