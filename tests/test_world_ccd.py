@@ -269,18 +269,7 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, monkeypatch):
-    inner, shares = _native.impacts_on_the_way, []
-
-    def both(*given):
-        alive, is_ccd, workers = given[6] != 0, given[7] != 0, given[-1]
-        near = inner(*given)
-        every = inner(*given[:-2], np.flatnonzero(alive | is_ccd).astype(np.int32), workers)
-        for one, other in zip(near[0], every[0], strict=True):
-            assert one.tolist() == other.tolist()
-        shares.append(len(near[2]) / np.count_nonzero(alive))
-        return near
-
-    monkeypatch.setattr(_native, "impacts_on_the_way", both)
+    shares = []
     met = 0
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -294,42 +283,52 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, m
             "boundary": None if bounds is None else rng.choice([boundary] * 8 + ["none", "bounce"], n).tolist(),
         }
         places, sizes = rng.random((n, dimension)) * edge, rng.uniform(0.2, 1.5, n)
-        world = bp.World(dimension, bounds=bounds, boundary=boundary)
-        rows = world.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
+        world, every = (bp.World(dimension, bounds=bounds, boundary=boundary) for _ in range(2))
+        for each in (world, every):
+            rows = each.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
         again = np.random.default_rng(seed)
         for _ in range(6):
-            met += len(world.step(0.25).impacts.pairs)
-            some = again.choice(rows[world.alive[rows]], 3)
-            world.move(np.unique(some), again.random((len(np.unique(some)), dimension)) * edge)
+            frame, alive = world.step(0.25), np.count_nonzero(world.alive)
+            with monkeypatch.context() as patch:
+                patch.setattr(_native.step_limits, "followed", -1.0)
+                expected = every.step(0.25)
+            for one, other in zip(frame.impacts, expected.impacts, strict=True):
+                assert one.tolist() == other.tolist()
+            assert expected.stats["followed"] >= alive
+            shares.append(frame.stats["followed"] / alive)
+            met += len(frame.impacts.pairs)
+            some = np.unique(again.choice(rows[world.alive[rows]], 3))
+            places = again.random((len(some), dimension)) * edge
+            for each in (world, every):
+                each.move(some, places)
     assert len(shares) == 24
     assert met > 30
     assert np.min(shares) < 0.9
 
 
-def test_impacts_of_one_body_are_looked_for_near_its_way(monkeypatch):
-    world, looked_at, inner = bp.World(3), [], _native.impacts_on_the_way
+def test_impacts_of_one_body_are_looked_for_near_its_way():
+    world = bp.World(3)
     rng = np.random.default_rng(1)
     places = rng.uniform(0, 100, (4_000, 3))
     velocities = np.zeros((4_000, 3))
     places[0], velocities[0] = (0, 0, 0), (100, 100, 100)
     velocities[1] = (1e9, 0, 0)
     world.add_many(bp.Sphere(0.5), places, velocities=velocities, ccd=np.arange(4_000) == 0)
-    monkeypatch.setattr(_native, "impacts_on_the_way", lambda *given: looked_at.append(inner(*given)) or looked_at[-1])
     frame = world.step(1.0)
     gaps = np.linalg.norm(np.cross(places, np.ones(3)), axis=1) / np.sqrt(3)
     assert set(frame.impacts.pairs[:, 1].tolist()) >= set(np.flatnonzero(gaps[2:] < 0.99) + 2)
-    assert len(looked_at[0][2]) < 200
+    assert frame.stats["followed"] < 200
 
 
 @pytest.mark.parametrize(("followed", "looked_at"), [(0, 0), (25, 25), (26, 99)])
-def test_rows_are_left_out_where_at_most_a_quarter_is_followed(followed, looked_at, monkeypatch):
-    world, answers, inner = bp.World(2), [], _native.impacts_on_the_way
+def test_rows_are_left_out_where_at_most_a_quarter_is_followed(followed, looked_at):
+    world = bp.World(2)
     places = np.column_stack([np.arange(100) * 9.0, np.zeros(100)])
     world.add_many(bp.Circle(0.1), places, velocities=(1, 1), ccd=np.arange(100) < followed)
-    monkeypatch.setattr(_native, "impacts_on_the_way", lambda *given: answers.append(inner(*given)) or answers[-1])
     world.remove(60)
-    assert len(world.step(1.0).impacts.pairs) == 0
-    assert [len(answer[2]) for answer in answers] == ([looked_at] if followed else [])
+    frame = world.step(1.0)
+    assert len(frame.impacts.pairs) == 0
+    assert frame.stats["followed"] == looked_at
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

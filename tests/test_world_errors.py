@@ -281,7 +281,7 @@ def test_a_step_that_is_interrupted_anywhere_may_be_repeated(border, method, bud
         assert_same_frames(frame, twin.step(0.1, budget=budget))
         assert world.to_bytes() == twin.to_bytes()
         break
-    assert interrupted > 50
+    assert interrupted > 10  # a step is one call of the core, and few lines before and after it
     assert_goes_on(world, twin)
 
 

@@ -19,6 +19,7 @@
 
 #include "bindings.hpp"
 #include "change.hpp"
+#include "meetings.hpp"
 #include "placed_shapes.hpp"
 
 namespace broadphase::python {
@@ -366,24 +367,15 @@ class PythonCallbacks final : public StepCallbacks<D> {
         nb::cast<std::tuple<nb::object, nb::object, nb::object, std::size_t, double>>(spent);
     return {pairs_of(found), waiting_of(waiting), pairs_of(left), tests, seconds};
   }
-  PairImpacts impacts(const Trace<D>& trace, const std::uint8_t* alive, const std::uint8_t* looked_at,
-                      const std::uint8_t* renewed) override {
+  void refuse(const EndlessWay<D>& way) override {
     const RetakenGil gil;
-    const std::size_t slots = columns_.slots;
-    const auto places = [&](const double* numbers) {
-      return array_of(std::vector<double>(numbers, numbers + slots * D), D);
-    };
-    std::vector<std::uint8_t> is_bounced(trace.turned.size());
-    for (std::size_t k = 0; k < is_bounced.size(); ++k)
-      is_bounced[k] = std::binary_search(trace.bounced.begin(), trace.bounced.end(), trace.turned[k]);
-    const nb::object ends = array_of(trace.ends, 1).attr("reshape")(trace.turned.size(), D);
-    const nb::object found = answers_.attr("impacts")(
-        nb::make_tuple(flags_of(trace.is_ccd.data(), slots), places(trace.before), places(trace.after),
-                       array_of(trace.turned), array_of(is_bounced), ends),
-        flags_of(alive, slots), flags_of(looked_at, slots), flags_of(renewed, slots));
-    const auto [pairs, times, normals] = nb::cast<std::tuple<nb::object, nb::object, nb::object>>(found);
-    return {pairs_of(pairs), values_of<double>(times), values_of<double>(normals)};
+    nb::list from, motion;
+    for (const double x : way.from) from.append(x);
+    for (const double x : way.motion) motion.append(x);
+    answers_.attr("refuse_way")(way.row, kMostBends, from, motion);
+    throw nb::value_error("a way of a world is refused");
   }
+  void meet(Approaches<D>& pairs) override { ask_for_times(nb::borrow(answers_.attr("meet")), pairs); }
 
  private:
   static PairColumns columns_of(const Pairs& pairs) {
@@ -428,7 +420,6 @@ class Found {
       : number_(request.number),
         time_(time),
         is_dropped_(is_dropped),
-        dimension_(D),
         touching_(std::move(touching)),
         enter_(std::move(step.enter)),
         exit_(std::move(step.exit)),
@@ -436,7 +427,7 @@ class Found {
         enter_at_(std::move(step.enter_at)),
         exit_handles_(std::move(step.exit_handles)),
         removed_handles_(std::move(step.removed_handles)),
-        impacts_(std::move(step.impacts)),
+        impacts_(std::move(step.impacts.meetings)),
         stats_(step.stats),
         method_(std::move(method)) {
     enter_count_ = enter_.size, exit_count_ = exit_.size;
@@ -461,12 +452,8 @@ class Found {
     if (!arrays_[4].is_valid()) arrays_[4] = array_of(removed_handles_);
     return arrays_[4];
   }
-  nb::tuple impacts() const {
-    nb::object pairs =
-                   array_of_pairs(PairColumns{impacts_.pairs.block.get(),
-                                              impacts_.pairs.block.get() + impacts_.pairs.stride, impacts_.pairs.size}),
-               times = array_of(impacts_.times);
-    return nb::make_tuple(pairs, times, as_corners(std::vector<double>(impacts_.normals), dimension_));
+  nb::object impacts() const {
+    return std::visit([](const auto& meetings) { return columns_of(meetings); }, impacts_);
   }
   nb::dict stats() const {
     nb::dict stats;
@@ -478,6 +465,8 @@ class Found {
     stats["candidates"] = stats_.candidates;
     stats["tests"] = stats_.tests;
     stats["compared"] = stats_.compared;
+    stats["followed"] = stats_.followed;
+    stats["way_pairs"] = stats_.way_pairs;
     stats["brute_force_tests"] = stats_.bodies > 0 ? stats_.bodies * (stats_.bodies - 1) / 2 : 0;
     stats["seconds_of_motion"] = stats_.motion;
     stats["seconds_of_broad_phase"] = stats_.broad_phase;
@@ -511,11 +500,11 @@ class Found {
   std::int64_t number_;
   double time_;
   bool is_dropped_;  // what a budget left does not wait
-  std::size_t dimension_, enter_count_, exit_count_;
+  std::size_t enter_count_, exit_count_;
   std::shared_ptr<TouchingArray> touching_;
   Pairs enter_, exit_, left_;
   std::vector<std::int64_t> enter_at_, exit_handles_, removed_handles_;
-  PairImpacts impacts_;
+  std::variant<std::vector<Meeting<2>>, std::vector<Meeting<3>>> impacts_;
   StepStats stats_;
   nb::object method_, arrays_[5];
   double seconds_ = 0;
@@ -699,6 +688,7 @@ void bind_world(nb::module_& module) {
       .def_rw("rows_for_a_tree", &StepLimits::rows_for_a_tree)
       .def_rw("rows_for_near_pairs", &StepLimits::rows_for_near_pairs)
       .def_rw("steady", &StepLimits::steady)
+      .def_rw("followed", &StepLimits::followed)
       .def_rw("rows_for_threads", &StepLimits::rows_for_threads);
   module.attr("step_limits") = nb::cast(&step_limits, nb::rv_policy::reference);
   nb::class_<Found>(module, "StepFound", "What a step found; arrays are made when they are looked at.")

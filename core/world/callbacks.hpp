@@ -10,6 +10,7 @@
 
 #include "query/collect.hpp"
 #include "query/ragged.hpp"
+#include "world/ccd.hpp"
 #include "world/columns.hpp"
 #include "world/touching.hpp"
 
@@ -73,12 +74,6 @@ struct Trace {
   }
 };
 
-// Pairs that touched on their ways, in order; when, as a share of the step; and the normals then, of D numbers.
-struct PairImpacts {
-  Pairs pairs;
-  std::vector<double> times, normals;
-};
-
 template <std::size_t D>
 class StepCallbacks {
  public:
@@ -86,8 +81,9 @@ class StepCallbacks {
   enum class Refusal : std::uint8_t { motion, place, width };
 
   virtual ~StepCallbacks() = default;
-  // Throws what says that.
+  // Throw what says that.
   virtual void refuse(Refusal why, std::size_t row) = 0;
+  virtual void refuse(const EndlessWay<D>& way) = 0;
 
   // The index, whose boxes hold those of the spare placement, or are as large as they were made: the rows that overlap
   // each of some boxes, for which it is asked because of these rows.
@@ -104,9 +100,8 @@ class StepCallbacks {
   virtual Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) = 0;
   // Tests pairs in their turn until the budget is used up.
   virtual Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) = 0;
-  // What touched a followed body on its way, and did not touch it before.
-  virtual PairImpacts impacts(const Trace<D>& trace, const std::uint8_t* alive, const std::uint8_t* looked_at,
-                              const std::uint8_t* renewed) = 0;
+  // Writes when pairs with a hull, a mesh or a custom shape touch on their ways, and how.
+  virtual void meet(Approaches<D>& pairs) = 0;
 };
 
 }  // namespace broadphase

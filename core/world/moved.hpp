@@ -13,7 +13,7 @@
 #include "world/boundary.hpp"
 #include "world/callbacks.hpp"
 #include "world/columns.hpp"
-#include "world/near_pairs.hpp"
+#include "world/limits.hpp"
 
 namespace broadphase {
 

@@ -15,6 +15,7 @@
 #include "narrow/batch.hpp"
 #include "world/callbacks.hpp"
 #include "world/candidates.hpp"
+#include "world/ccd.hpp"
 #include "world/columns.hpp"
 #include "world/kept_pairs.hpp"
 #include "world/moved.hpp"
@@ -68,7 +69,8 @@ struct StepRequest {
 struct StepStats {
   Search search = Search::none;
   std::size_t bodies = 0, living = 0, changed = 0, candidates = 0, tests = 0, looked_at = 0;
-  std::size_t compared = 0;  // near pairs of which it was known whether they touched
+  std::size_t followed = 0, way_pairs = 0;  // rows that were looked at on their ways, and pairs of parts of these
+  std::size_t compared = 0;                 // near pairs of which it was known whether they touched
   int near_uses = 0;
   double motion = 0, broad_phase = 0, narrow_phase = 0, cut = 0;  // seconds; cut: by a budget
 };
@@ -81,7 +83,7 @@ struct Step {
   std::vector<std::int64_t> enter_at;      // where the pairs of `enter` are in `touching`
   std::vector<std::int64_t> exit_handles;  // that their rows had at the last step, two for each
   Pairs left;                              // by a budget
-  PairImpacts impacts;
+  Impacts<D> impacts;
   std::vector<std::int64_t> removed_handles;
   StepStats stats;
 
@@ -161,7 +163,10 @@ class World {
     if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
       add_those_across_seams(columns, memory, alive, request, tests, callbacks, interrupt);
     if (!moved.trace.is_ccd.empty()) {
-      step.impacts = callbacks.impacts(moved.trace, alive, looked_at, renewed);
+      step.impacts = follow(columns, memory, moved.trace, alive, looked_at, renewed, request, callbacks, interrupt);
+      step.stats.followed = step.impacts.rows.size();
+      for (const std::int64_t some : step.impacts.candidate_counts)
+        step.stats.way_pairs += static_cast<std::size_t>(some);
       add_those_met_on_the_way(memory, step.impacts, request.number, tests);
     }
 
@@ -468,19 +473,59 @@ class World {
     detail::append(tests.spent.touching, std::move(across));
   }
 
+  // What touched a followed body on its way, and did not touch it before.
+  Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
+                    const std::uint8_t* alive, const std::uint8_t* looked_at, const std::uint8_t* renewed,
+                    const StepRequest& request, StepCallbacks<D>& callbacks, Interrupt& interrupt) {
+    using Ways = Journeys<D>;
+    const std::size_t slots = columns.slots;
+    const Placement<D>& now = columns.spare;
+    if (!trace.turned.empty()) turned_.assign(slots, 0);
+    for (const std::int32_t row : trace.wrapped) turned_[static_cast<std::size_t>(row)] = Ways::kWrapped;
+    for (const std::int32_t row : trace.bounced) turned_[static_cast<std::size_t>(row)] = Ways::kReflected;
+    const Ways journeys{trace.before,
+                        trace.after,
+                        now.positions,
+                        now.boxes,
+                        alive,
+                        trace.is_ccd.data(),
+                        columns.batch,
+                        trace.turned.empty() ? nullptr : turned_.data(),
+                        trace.turned.data(),
+                        trace.ends.data(),
+                        trace.turned.size(),
+                        columns.bounds,
+                        columns.period_bounds() != nullptr};
+    const Followed<D> followed{slots,
+                               journeys,
+                               now.shapes,
+                               now.rotations,
+                               looked_at,
+                               columns.update_intervals,
+                               renewed,
+                               memory.touching->columns(),
+                               filter_.of(columns, nullptr, true)};
+    Impacts<D> found =
+        impacts_on_the_way(followed, rows_near_ways(journeys, slots, request.search.workers), *request.search.kernels,
+                           request.search.workers, interrupt, [&](Approaches<D>& pairs) { callbacks.meet(pairs); });
+    if (found.endless) callbacks.refuse(*found.endless);
+    return found;
+  }
+
   // Adds the pairs that met on the way of a followed body. What was met may be left for the next step as well.
-  static void add_those_met_on_the_way(const StepMemory& memory, const PairImpacts& impacts, std::int64_t number,
+  static void add_those_met_on_the_way(const StepMemory& memory, const Impacts<D>& impacts, std::int64_t number,
                                        Tests& tests) {
-    if (impacts.pairs.size == 0) return;
+    if (impacts.meetings.empty()) return;
+    Pairs passed;
+    for (const Meeting<D>& one : impacts.meetings) detail::push(passed, one.first, one.second);
     const bool is_known = tests.is_difference_known;
     if (is_known) {
       const TouchingStep& known = *tests.known;
       const PairColumns now = known.same ? memory.touching->columns() : columns_of(known.touching);
       tests.spent.touching = columns_copied(now);
     }
-    std::vector<std::uint8_t> is_found(impacts.pairs.size);
-    mark_among(columns_of(impacts.pairs), columns_of(tests.spent.touching), is_known, is_found);
-    Pairs passed = columns_copied(columns_of(impacts.pairs));
+    std::vector<std::uint8_t> is_found(passed.size);
+    mark_among(columns_of(passed), columns_of(tests.spent.touching), is_known, is_found);
     std::size_t at = 0;
     keep_pairs(passed, [&](std::size_t, std::size_t) { return is_found[at++] == 0; });
     if (passed.size == 0) return;
@@ -517,7 +562,7 @@ class World {
   CandidateSearch<D> search_;
   RowFilter filter_;
   NextPoseRoom room_;
-  RowFlags alive_, renewed_, due_;
+  RowFlags alive_, renewed_, due_, turned_;
 };
 
 }  // namespace broadphase

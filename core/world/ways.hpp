@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "world/limits.hpp"
 #include "world/rows_where.hpp"
 
 namespace broadphase {
@@ -372,11 +373,8 @@ inline std::uint32_t flags_of(const std::uint8_t* flags, std::size_t count) {
 // The followed rows, and all others that may meet one of them on its way; ascending.
 template <std::size_t D>
 std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_t rows, unsigned workers) {
-  // Where so many are followed, to find out what is far from them takes longer than to search among all: from a tenth
-  // to a quarter of the rows on, measured with 1,000 and 20,000 bodies; below, the search would take up to five times.
-  constexpr std::size_t kMostShare = 4;
   const auto others = static_cast<std::size_t>(std::count(journeys.is_followed, journeys.is_followed + rows, 0));
-  if (rows - others > rows / kMostShare)
+  if (static_cast<double>(rows - others) > step_limits.followed * static_cast<double>(rows))
     return rows_where(rows, workers,
                       [&](std::size_t row) { return (journeys.counts[row] | journeys.is_followed[row]) != 0; });
   const WayMap<D> map(journeys, rows);

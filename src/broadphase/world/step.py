@@ -8,20 +8,19 @@ undo.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import numpy as np
 
 from broadphase.change import Change
+from broadphase.narrow.row_pairs import impacts
 from broadphase.world.budget import Budget, Pace, Waiting, spend
-from broadphase.world.ccd import Trace
-from broadphase.world.narrow_phase import impacts_on_the_way, overlapping_pairs, touching_images
+from broadphase.world.narrow_phase import overlapping_pairs, touching_images
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase import _native
-    from broadphase.narrow import Impacts
     from broadphase.world.actor import Actors
     from broadphase.world.columns import Columns
     from broadphase.world.queries import Scene
@@ -110,13 +109,21 @@ class Answers:
             columns, self._core, self.pace, pairs, is_tight, renewed, self._budget, self._until, threads
         )  # fmt: skip
 
-    def impacts(self, trace: tuple[Any, ...], alive: Flags, looked_at: Flags, renewed: Flags) -> Impacts:
-        """Find what touched a followed body on its way, and did not touch it before."""
-        columns, threads = self._columns, self._scene.broad.threads
-        touching = self._core.touching
-        return impacts_on_the_way(
-            columns, columns.spare, Trace(*trace), alive, looked_at, renewed, touching, threads
-        )  # fmt: skip
+    def refuse_way(self, row: int, most: int, begin: list[float], motion: list[float]) -> NoReturn:
+        """Say that a followed row crosses the world too often.
+
+        Raises
+        ------
+        ValueError
+        """
+        raise ValueError(
+            f"row {row} has ccd=True and crosses the world more than {most} times in one step: from {begin} by {motion}"
+        )
+
+    def meet(self, first: Rows, second: Rows, motions: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+        """Give when pairs with a hull, a mesh or a custom shape touch on their ways, and the normals."""
+        shapes = self._columns.shapes_of(self._columns.spare)
+        return impacts(shapes, shapes, first, second, motions, offsets)
 
     def changes(self, removed: Rows, handles: NDArray[np.int64]) -> Change:
         """Give what else is to be written with the step: rows that leave, and what shows the shapes."""
