@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -104,7 +103,7 @@ template <std::size_t D>
 Advanced<D> advance_few(ShapeStore& shapes, const Advance<D>& step, std::size_t count, const std::int32_t* rows,
                         std::size_t row_count) {
   Advanced<D> found{count, -1, FewRows::up_to(row_count), FewRows::up_to(row_count), {}, Growth<D>(step.period)};
-  std::memset(step.flags.moved, 0, count);
+  std::fill_n(step.flags.moved, count, std::uint8_t{0});
   for (std::size_t k = 0; k < row_count && found.lost == count && found.nowhere < 0; ++k) {
     const auto row = static_cast<std::size_t>(rows[k]);
     advance_rows<D>(shapes, step, row, row + 1, count, found);

@@ -110,7 +110,7 @@ class World {
     kinds_.look(columns);
 
     // Motion, the boundary, and the places of shapes.
-    std::memcpy(columns.next_changed, columns.changed, slots);
+    std::copy_n(columns.changed, slots, columns.next_changed);
     const bool only_moves = !request.has_budget && slots >= step_limits.rows_for_near_pairs &&
                             memory.waiting.first.empty() && std::memchr(columns.changed, 1, slots) == nullptr;
     const std::uint8_t* looked_at = rows_due(columns, request);
@@ -213,8 +213,8 @@ class World {
     constexpr std::size_t R = kRotationNumbers<D>;
     const std::size_t slots = columns.slots;
     const Moved<D>& moved = step.moved;
-    std::memset(columns.changed, 0, slots);
-    if (columns.generation_then != nullptr) std::memset(columns.renewed, 0, slots);
+    std::fill_n(columns.changed, slots, std::uint8_t{0});
+    if (columns.generation_then != nullptr) std::fill_n(columns.renewed, slots, std::uint8_t{0});
     const auto write = [slots]<std::size_t N>(double* to, const double* from, bool are_few, const RowList& rows,
                                               std::integral_constant<std::size_t, N>) {
       if (!are_few)
@@ -240,7 +240,7 @@ class World {
     memory.touching = step.touching;
     memory.waiting = std::move(step.waiting);
     if (step.has_searched) {
-      if (step.is_synchronized && request.behind != nullptr) std::memset(request.behind, 0, slots);
+      if (step.is_synchronized && request.behind != nullptr) std::fill_n(request.behind, slots, std::uint8_t{0});
       memory.quiet_steps = step.quiet_steps;
       memory.near = std::move(step.near);
     }
@@ -249,7 +249,7 @@ class World {
   // Places the shapes of all rows in the spare placement where the rows are, and flags those that are elsewhere.
   void look(const Columns<D>& columns, StepCallbacks<D>& callbacks) {
     kinds_.look(columns);
-    std::memcpy(columns.next_changed, columns.changed, columns.slots);
+    std::copy_n(columns.changed, columns.slots, columns.next_changed);
     Columns<D> open = columns;  // no boundary acts
     open.update_intervals = nullptr;
     RowKinds none = kinds_;
