@@ -53,6 +53,7 @@ struct Changes {
   std::size_t count;   // of those rows
   std::size_t living;  // rows that will be in use
   double growth;       // of boxes beyond those that were seen, if nothing but motion has changed; negative: something
+  double pairs_a_row;  // of boxes that overlapped when all pairs were searched for last
   const RowList* wrapped;  // rows that came in at the other side of the world
 };
 
@@ -190,7 +191,8 @@ class CandidateSearch {
       extents_.clear();
       for (std::size_t row = 0; row < columns.slots; row += every)
         if (columns.alive[row] != 0) extents_.push_back(extent_of(columns.spare.boxes + row * 2 * D));
-      const double reach = Reach::among_all().of(extents_, now.changes.growth);
+      const double reach = Reach::among_all(usual_extent(extents_), now.changes.growth, now.changes.pairs_a_row, D,
+                                            columns.period_bounds() != nullptr);
       NearPairs::Found found;
       if (reach > 0 && search_near(now, reach, found))
         near.keep(std::move(found), reach, columns.version);
@@ -269,7 +271,7 @@ class CandidateSearch {
     extents_.clear();
     for (std::size_t k = 0; k < rows_.size(); k += rows_.size() / kSample + 1)
       extents_.push_back(extent_of(columns.spare.boxes + index(rows_[k]) * 2 * D));
-    const double reach = Reach::among_few().of(extents_, now.changes.growth);
+    const double reach = Reach::among_few(usual_extent(extents_), now.changes.growth);
     if (!(reach > 0)) {
       result.near.note_not_worth();
       return;

@@ -13,7 +13,7 @@ struct StepLimits {
   double few = 1.0 / 30;
   int steps_before_a_tree = 3;
   std::size_t rows_for_a_tree = 1000;
-  std::size_t rows_for_near_pairs = 1000;
+  std::size_t rows_for_near_pairs = 32;
   // Where it is known that no others can have moved, rows are looked at one by one up to this share of all.
   double steady = 1.0 / 16;
   // Where more rows than this share are followed on their ways, to find out what is far from these takes longer than to

@@ -42,6 +42,7 @@ struct StepMemory {
   NearPairs near;
   RowFlags hits[2];  // of near pairs: those of `near` are in one, and a step writes to the other
   int quiet_steps = 0;
+  double pairs_a_row = 0;  // of boxes that overlapped when all pairs were searched for last
   Steadiness steadiness;
 
   StepMemory() {
@@ -146,7 +147,7 @@ class World {
     if (count > 0) {
       for (std::size_t row = 0; request.behind != nullptr && row < slots; ++row)
         request.behind[row] |= columns.moved[row];
-      const Changes changes{columns.next_changed, count, living, only_moves ? moved.growth : -1.0,
+      const Changes changes{columns.next_changed, count, living, only_moves ? moved.growth : -1.0, memory.pairs_a_row,
                             &moved.trace.wrapped};
       candidates =
           search_.find(columns, kinds_, changes, request.search, memory.near, memory.quiet_steps, callbacks, interrupt);
@@ -242,6 +243,8 @@ class World {
     if (step.has_searched) {
       if (step.is_synchronized && request.behind != nullptr) std::fill_n(request.behind, slots, std::uint8_t{0});
       memory.quiet_steps = step.quiet_steps;
+      if (step.stats.search == Search::all && step.stats.living > 0)
+        memory.pairs_a_row = static_cast<double>(step.stats.candidates) / static_cast<double>(step.stats.living);
       memory.near = std::move(step.near);
     }
   }

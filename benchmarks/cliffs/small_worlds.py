@@ -1,0 +1,103 @@
+"""Worlds of few bodies, where a step is as long as the calls that make it: beside pymunk, with actors, with events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.measuring import load, median_times
+from benchmarks.rows import Row, ratio
+
+# Steps in a call that is timed.
+_STEPS = 50
+
+
+def rows(pace: float) -> Iterator[Row]:
+    """Yield the rows of steps, of events, and of actors with hooks."""
+    yield from _steps(pace)
+    yield from _events(pace)
+    yield from _actors(pace)
+
+
+def _steps(pace: float) -> Iterator[Row]:
+    for count, most, share in ((10, 7, 8.0), (100, 9, 1.6), (1000, 30, 0.35)):
+        world = _discs(count, 3 * count**0.5, 1.0, radius=0.5, boundary="bounce")
+        calls = {"ours": _many(partial(world.step, 1 / 60))}
+        if (theirs := _step_of_pymunk(count)) is not None:
+            calls["theirs"] = _many(theirs)
+        found = median_times(calls, budget=2 * pace)
+        microseconds = found["ours"].milliseconds * 1000 / _STEPS
+        yield Row(f"step of {count:,} discs", microseconds, "µs", most)
+        if theirs is not None:
+            yield ratio(f"step of {count:,} discs, of pymunk's time", found["ours"], found["theirs"], share)
+
+
+def _events(pace: float) -> Iterator[Row]:
+    """Time steps of 200 discs of which some twenty pairs begin to touch in each, without a handler and with one."""
+    plain, heard = (_discs(200, 18.0, 9.0, radius=0.3, boundary="wrap") for _ in range(2))
+    entered: list[bp.Event] = []
+    heard.on_enter(entered.append)
+    calls = {name: _many(partial(world.step, 1 / 60)) for name, world in (("plain", plain), ("heard", heard))}
+    found = median_times(calls, budget=2 * pace)
+    before = len(entered)
+    calls["heard"]()
+    events = len(entered) - before
+    more = found["heard"].milliseconds - found["plain"].milliseconds
+    yield Row("an event for one on_enter handler", more * 1000 / events, "µs", 1.3)
+
+
+class _Turning(bp.Actor):
+    def update(self, info: bp.StepInfo) -> None:
+        across, up = self.velocity
+        self.velocity = (-up, across)
+
+
+def _actors(pace: float) -> Iterator[Row]:
+    world, rng = bp.World(2), np.random.default_rng(4)
+    for place in rng.random((1000, 2)) * 60:
+        world.add(bp.Circle(0.3), position=place, velocity=rng.normal(size=2), actor=_Turning)
+    found = median_times({"step": partial(world.step, 1 / 60)}, budget=pace)
+    yield Row("step of 1,000 actors whose hooks turn them", found["step"].milliseconds, "ms", 1.2)
+
+
+def _discs(count: int, edge: float, speed: float, *, radius: float, boundary: Any) -> bp.World:
+    rng = np.random.default_rng(count)
+    world = bp.World(2, bounds=np.array([[0.0, 0.0], [edge, edge]]), boundary=boundary)
+    places, velocities = rng.random((count, 2)) * edge, rng.normal(size=(count, 2)) * speed
+    world.add_many(bp.Circle(radius), places, velocities=velocities)
+    return world
+
+
+def _step_of_pymunk(count: int) -> Callable[[], Any] | None:
+    try:
+        pymunk = load("pymunk")
+    except ImportError:
+        return None
+    rng, space, edge = np.random.default_rng(count), pymunk.Space(), 3 * count**0.5
+    corners = [(0, 0), (edge, 0), (edge, edge), (0, edge)]
+    for begin, end in zip(corners, corners[1:] + corners[:1], strict=True):  # so that all stay where they meet
+        wall = pymunk.Segment(space.static_body, begin, end, 1.0)
+        wall.elasticity = 1.0
+        space.add(wall)
+    for place, velocity in zip(rng.random((count, 2)) * edge, rng.normal(size=(count, 2)), strict=True):
+        body = pymunk.Body(1.0, 1.0)
+        body.position, body.velocity = tuple(place), tuple(velocity)
+        disc = pymunk.Circle(body, 0.5)
+        disc.elasticity = 1.0
+        space.add(body, disc)
+    return partial(space.step, 1 / 60)
+
+
+def _many(step: Callable[[], Any]) -> Callable[[], None]:
+    for _ in range(100):
+        step()
+
+    def run() -> None:
+        for _ in range(_STEPS):
+            step()
+
+    return run
