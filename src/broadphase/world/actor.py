@@ -468,6 +468,11 @@ class Actors:
             self._note(actor)
         return actor
 
+    @property
+    def keeps_some(self) -> bool:
+        """Whether the world keeps any actor, or kept one that was removed."""
+        return bool(self._held or self._removed or self._removed_before)
+
     def kept(self, handle: int) -> Actor | None:
         """Get the actor of a handle if the world keeps it, or kept it until it was removed."""
         actor = self._held.get(handle)

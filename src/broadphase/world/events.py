@@ -168,9 +168,9 @@ class Event:
         self.kind, self._first, self._second, self._records = kind, first, second, records
         self._contact: Contact | None = None
         # Other actors are made when they are asked for; those that the world keeps may be dropped by then.
-        actors = records.actors
-        self._actor = actors.kept(first)
-        self._other = actors.kept(second)
+        self._actor = self._other = None
+        if (actors := records.actors).keeps_some:
+            self._actor, self._other = actors.kept(first), actors.kept(second)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Event):
