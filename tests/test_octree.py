@@ -453,6 +453,7 @@ def test_crowds_are_packed_for_queries_and_not_for_pairs():
         boxes[3:900] += shift
         tree.update(boxes)
         assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+        assert tree.count_pairs() == len(oracle.pairs(boxes))  # by the tree itself
         core = tree._arrangement
         assert core.is_crowded
         assert core.needs_packing != is_packed

@@ -38,7 +38,7 @@ def test_pairs_that_do_not_fit_raise_memory_error(method):
 
 # Refuses each block that a call asks for, one at a time, and calls again: the same answer as if nothing had been.
 REFUSED = """
-import itertools, pickle, sys
+import copy, itertools, pickle, sys
 import numpy as np, pyarrow, broadphase as bp
 from broadphase import scale
 from broadphase.scale.planning import divide
@@ -56,6 +56,9 @@ corners, faces = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1
 meshes = bp.Shapes(bp.Mesh(corners, faces), points[:60])
 cells = np.tile(np.diag(span), (5, 1, 1))
 view = bp.perspective(1.0, 1.0, 0.1, 50.0) @ bp.look_at([20, 20, 20], [5, 5, 5])
+
+def again(index):
+    return [index.pairs() for _ in range(4)][-1]
 
 def followed():
     near = bp.NeighborList(1.5, skin=0.2)
@@ -130,7 +133,8 @@ for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce
         "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
     }.items():
         CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), arguments=arguments: ask(*arguments)
-    CALLS[f"{name} pairs"] = index.pairs
+    CALLS[f"{name} pairs"] = lambda index=index: copy.copy(index).pairs()
+    CALLS[f"{name} pairs of before"] = lambda index=index: again(copy.copy(index))
     CALLS[f"{name} changes"] = lambda make=make: changed(make)
 
 for name, call in CALLS.items():

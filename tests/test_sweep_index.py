@@ -166,15 +166,15 @@ def test_next_sort_starts_from_the_order_there_is():
     sweep = bp.SweepAndPrune(make_scene("line", 5000, seed=1))
     for _ in range(10):
         sweep.update(moved(sweep.boxes_of(), rng, 0.01))
-        sweep.pairs()
+        assert sweep.axis == 0  # sorts
     for _ in range(10):
         rows = rng.permutation(5000)[:50].astype(np.int32)
         sweep.update(moved(sweep.boxes_of(rows), rng, 0.5), rows)
-        sweep.pairs()
+        assert sweep.axis == 0  # sorts
     rows = sweep.rows[:40].copy()
     boxes = sweep.boxes_of(rows)
     sweep.remove(rows)
-    sweep.pairs()
+    assert sweep.axis == 0
     sweep.insert(boxes)
     check_against_fresh(sweep)
     stats = sweep.stats()

@@ -68,6 +68,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
 void bind_mesh_scene(nb::module_& module);
 void bind_seams(nb::module_& module);
 void bind_world(nb::module_& module);
+void bind_coherent_pairs(nb::module_& module);
 // After the shapes, whose class it uses.
 void bind_meetings(nb::module_& module);
 void bind_forest(nb::module_& module);
@@ -127,6 +128,7 @@ NB_MODULE(_core, m) {
   bind_touching(m);
   bind_seams(m);
   bind_world(m);
+  bind_coherent_pairs(m);
   bind_meetings(m);
   bind_turns(m);
   bind_commit(m);

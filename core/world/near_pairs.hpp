@@ -5,62 +5,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "choose/reach.hpp"
 #include "world/columns.hpp"
 #include "world/limits.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
-
-// Near pairs for each body, beyond which testing them takes longer than another search.
-inline constexpr std::size_t kMostNearPairs = 16;
-
-// The extent of a usual box, by a sample, which is sorted.
-inline double usual_extent(std::vector<double>& extents) {
-  if (extents.empty()) return 0;
-  std::sort(extents.begin(), extents.end());
-  const std::size_t middle = extents.size() / 2;
-  return extents.size() % 2 == 1 ? extents[middle] : (extents[middle - 1] + extents[middle]) / 2;
-}
-
-// The reach that near pairs are to be found with, where boxes of an extent grow by so much a step; 0 for none. A longer
-// reach saves searches, and adds pairs to every test.
-struct Reach {
-  // It is to last for so many more steps, or is not worth the search.
-  static constexpr int kFewestUses = 2;
-  static constexpr double kManyUses = 1000;
-
-  // Where all pairs are searched for. `pairs_a_row`: of boxes that overlap; of boxes enlarged by a reach there are as
-  // many more as their places take up more room. Measured with 1,000 to 100,000 discs and balls, of which 0.2 to 12
-  // overlap each: a search takes as long as testing 5 near pairs for each row and 4 for each pair that it finds.
-  static double among_all(double extent, double growth, double pairs_a_row, std::size_t dimension, bool has_images) {
-    constexpr double kRow = 5, kPair = 4, kWorthIt = 0.9;
-    double best = 0, least = kWorthIt * (kRow + kPair * pairs_a_row);
-    for (const double share : {0.01, 0.02, 0.04, 0.08, 0.16, 0.24, 0.32, 0.48, 0.64}) {
-      const double reach = share * extent, uses = growth > 0 ? std::floor(reach / growth) : kManyUses,
-                   pairs = std::max(pairs_a_row, 0.1) * std::pow(1 + 2 * share, static_cast<double>(dimension)),
-                   search = (has_images ? 2 : 1) * kRow + kPair * pairs,
-                   cost = (search + std::min(uses, kManyUses) * pairs) / (std::min(uses, kManyUses) + 1);
-      if (!(reach >= kFewestUses * growth) || !(pairs <= kMostNearPairs) || !(cost < least)) continue;
-      least = cost;
-      best = reach;
-    }
-    return best < std::numeric_limits<double>::infinity() ? best : 0.0;
-  }
-
-  // Where few boxes move, finding the pairs of each takes as long as 50 tests.
-  static double among_few(double extent, double growth) {
-    const double reach = std::min(0.2 * extent, std::max(2 * std::sqrt(growth * extent), 0.01 * extent));
-    return reach >= kFewestUses * growth && reach < std::numeric_limits<double>::infinity() ? reach : 0.0;
-  }
-};
 
 // The near pairs of a world, if they are kept, and when to find them again: a value. A step makes another one.
 class NearPairs {

@@ -49,9 +49,11 @@ _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _FEW = 16
 # What belongs to this process: made again by `_begin`.
 _FLEETING = (
-    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_few", "_forest", "_guard",
-    "_in_cell", "_is_stale", "_seconds",
+    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
+    "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds",
 )  # fmt: skip
+# From so many boxes on, pairs may be kept for the next search, and a search may do without the arrangement.
+_MANY = 256
 # Trees of batches that are so many changes of each row behind are built again.
 _MOST_BEHIND = 4
 # Up to so many queries at once are expected to be followed by others.
@@ -123,8 +125,10 @@ class BoxIndex:
         "_behind_count",
         "_builds",
         "_few",
+        "_coherent",
         "_forest",
         "_guard",
+        "_is_asked",
         "_is_stale",
         "_seconds",
         "_store",
@@ -142,6 +146,9 @@ class BoxIndex:
     _capabilities: ClassVar[frozenset[str]] = frozenset()
     #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
     _one_shot_method: str | None = None
+
+    #: Whether pairs of boxes that have all moved are found without the arrangement, if no query has used it meanwhile.
+    _finds_pairs_at_once: ClassVar[bool] = True
 
     #: Edge lengths of a periodic cell, if the class knows of any.
     _periods: NDArray[np.float64] | None = None
@@ -168,6 +175,8 @@ class BoxIndex:
 
         self._arrangement: Any = None  # an Arrangement, once it is needed
         self._is_stale = True  # the next query builds
+        self._is_asked = True  # whether queries have used the arrangement since all boxes were moved last
+        self._coherent: _native.CoherentPairs | None = None  # made by the first search for pairs
         self._builds = 0
         self._few: _native.FewQueries | None = None  # made after a query, for those that follow
         self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
@@ -510,13 +519,18 @@ class BoxIndex:
         if count == 0:
             change.commit()
             return
+        moves_all = edit == "update" and count == self._store.living
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
+        if moves_all and count >= _MANY and not self._is_asked and self._finds_pairs_at_once:
+            follows = False
         change.set_slot(self, "_is_stale", True)
         change.set_slot(self, "_few", None)
         self._forget(change)
         if self._forest is not None:
             self._leave_trees_behind(change, rows, dropped)
         change.commit()
+        if moves_all:
+            self._is_asked = False
         try:
             if follows:
                 core = self._arrangement
@@ -536,6 +550,7 @@ class BoxIndex:
 
     def _arranged(self) -> Any:
         """Return the arrangement with every row in its place. For the inside of a query or a change."""
+        self._is_asked = True
         if self._is_stale:
             with self._guard.building:  # several threads may come here at once
                 if self._is_stale:
@@ -841,7 +856,12 @@ class BoxIndex:
         began = perf_counter()
         with self._guard.reading:
             if other is None and margin == 0.0 and self._store.batch is None:
-                found = self._pairs(pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs)
+                given = pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs
+                found = self._pairs_of_before(*given)
+                if found is None:
+                    found = self._pairs(*given)
+                    if self._coherent is not None:
+                        self._coherent.note(len(found))
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 found = self._at_once(pairs, other, pair_filter, batch, sort=sort, max_pairs=max_pairs, **options)
@@ -968,10 +988,36 @@ class BoxIndex:
         return changes
 
     # For subclasses: the pairs without margin.
+    def _pairs_of_before(
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32] | None:
+        """Find the pairs among those near each other at an earlier search, if boxes have moved little since."""
+        store = self._store
+        if store.living != store.slots or store.living < _MANY or self._periods is not None:
+            return None
+        if self._coherent is None:
+            self._coherent = _native.CoherentPairs()
+        native_filter = self._with_layers(pair_filter).native(store.slots)
+        method = getattr(_native.Method, self._one_shot_method or self.method, _native.Method.auto)
+        try:
+            found: Any = self._coherent.pairs(
+                method, *store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
+            )
+        except _native.TooManyPairs:
+            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        near: NDArray[np.int32] | None = found
+        return near
+
     def _pairs(
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
+        is_asked = self._is_asked
+        if self._is_stale and not is_asked and len(self) >= _MANY:
+            options = {"touching": touching, "workers": workers, "sort": sort, "max_pairs": max_pairs}
+            once: NDArray[np.int32] = self._at_once(pairs, None, pair_filter, **options)
+            return once
         core = self._arranged_for_pairs()
+        self._is_asked = is_asked
         native_filter = self._with_layers(pair_filter).native(self._store.slots)
         try:
             found: NDArray[np.int32] = core.pairs(
@@ -1127,7 +1173,8 @@ class BoxIndex:
 
     def _nbytes(self) -> int:
         arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
-        return self._store.nbytes + arrangement + (0 if self._forest is None else self._forest.memory_bytes)
+        others = (self._forest, self._coherent)
+        return self._store.nbytes + arrangement + sum(0 if one is None else one.memory_bytes for one in others)
 
 
 def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:

@@ -72,6 +72,7 @@ class SweepAndPrune(BoxIndex):
     __slots__ = ("_settings",)
     method = "sweep_and_prune"
     options = classmethod(checked_options)
+    _finds_pairs_at_once = False  # the next sort starts from the order there is
 
     def __init__(
         self,

@@ -1,0 +1,78 @@
+// Pairs of boxes that move a little from one search to the next.
+#include "choose/coherent_pairs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "bindings.hpp"
+#include "filters.hpp"
+
+namespace broadphase::python {
+
+void bind_coherent_pairs(nb::module_& module);
+
+namespace {
+
+// Those of an index. Threads may search at once: one of them keeps near pairs, the others are told nothing.
+class IndexPairs {
+ public:
+  // Pairs (m, 2), or None: search, and tell how many there are.
+  nb::object pairs(MethodName method, AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter,
+                   unsigned workers, bool sort, std::uint64_t limit) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return nb::none();
+    std::optional<Pairs> found;
+    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+      const ReleasedGil release;
+      Interrupt interrupt(signal_pending);
+      Problem<T> problem;
+      problem.first = boxes;
+      problem.dimension = lower.shape(1);
+      problem.touching = touching;
+      problem.filter = filter != nullptr ? filter->get() : nullptr;
+      found = of<T>().find(problem, method, limit, chosen_kernels(), workers, interrupt);
+      if (found && sort) sort_pairs(*found, boxes.count, workers, interrupt);
+    });
+    return found ? as_array(std::move(*found)) : nb::none();
+  }
+  void note(std::size_t count) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    floats_.note(count);
+    doubles_.note(count);
+  }
+  int uses() const { return floats_.uses() + doubles_.uses(); }
+  std::size_t memory_bytes() const { return floats_.memory_bytes() + doubles_.memory_bytes(); }
+
+ private:
+  template <class T>
+  CoherentPairs<T>& of() {
+    if constexpr (std::is_same_v<T, float>)
+      return floats_;
+    else
+      return doubles_;
+  }
+
+  std::mutex mutex_;
+  CoherentPairs<float> floats_;  // an index has boxes of one type
+  CoherentPairs<double> doubles_;
+};
+
+}  // namespace
+
+void bind_coherent_pairs(nb::module_& module) {
+  nb::class_<IndexPairs>(module, "CoherentPairs", "Pairs of boxes that move a little from one search to the next.")
+      .def(nb::init<>())
+      .def("pairs", &IndexPairs::pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
+           nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
+           "Pairs, if near ones serve; None: search, and note how many there are.")
+      .def("note", &IndexPairs::note, nb::arg("count"))
+      .def_prop_ro("uses", &IndexPairs::uses)
+      .def_prop_ro("memory_bytes", &IndexPairs::memory_bytes);
+}
+
+}  // namespace broadphase::python
