@@ -13,6 +13,8 @@
 
 namespace broadphase::python {
 
+namespace nb = nanobind;
+
 namespace gil {
 
 // What this thread has given away, or null.
@@ -66,5 +68,20 @@ class RetakenGil {
  private:
   bool retakes_;
 };
+
+// Calls a function of Python, with the GIL: all calls from inside the core go this way. A thread that is ended in there
+// sleeps here, before the destructors of those who called touch what is Python's.
+template <class... Arguments>
+nb::object call_python(nb::handle function, const Arguments&... arguments) {
+  const nb::object all = nb::make_tuple(arguments...);
+  PyObject* answer = nullptr;
+  try {
+    answer = PyObject_CallObject(function.ptr(), all.ptr());
+  } catch (...) {  // not an exception: the thread is being unwound
+    gil::sleep_until_the_end();
+  }
+  if (answer == nullptr) nb::raise_python_error();
+  return nb::steal(answer);
+}
 
 }  // namespace broadphase::python

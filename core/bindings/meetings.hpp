@@ -15,12 +15,12 @@ namespace broadphase::python {
 
 // others(first, second, motions, offsets) gives times and normals.
 template <std::size_t D>
-void ask_for_times(const nb::object& others, Approaches<D>& some) {
+void ask_for_times(nb::handle others, Approaches<D>& some) {
   const RetakenGil gil;
   nb::object first = as_array(std::vector(some.first), 1), second = as_array(std::vector(some.second), 1),
              motions = as_corners(std::vector(some.motions), D), offsets = as_corners(std::vector(some.offsets), D);
   const auto [times, normals] =
-      nb::cast<std::tuple<Vector<double>, Table<double>>>(others(first, second, motions, offsets));
+      nb::cast<std::tuple<Vector<double>, Table<double>>>(call_python(others, first, second, motions, offsets));
   require(times.shape(0) == some.size() && normals.size() == some.size() * D);
   std::copy_n(times.data(), some.times.size(), some.times.begin());
   std::copy_n(normals.data(), some.normals.size(), some.normals.begin());

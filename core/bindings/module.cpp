@@ -57,11 +57,15 @@ bool signal_pending(std::size_t done, std::size_t total) {
   if (PyErr_CheckSignals() != 0) return true;
   if (watcher == nullptr || total == 0) return false;
   PyObject* const called = std::exchange(watcher, nullptr);  // not of the searches that it makes
-  PyObject* const answer =
-      PyObject_CallFunction(called, "nn", static_cast<Py_ssize_t>(done), static_cast<Py_ssize_t>(total));
+  bool has_raised = false;
+  try {
+    call_python(called, done, total);
+  } catch (nb::python_error& error) {
+    error.restore();
+    has_raised = true;
+  }
   Py_XDECREF(std::exchange(watcher, called));
-  Py_XDECREF(answer);
-  return answer == nullptr;
+  return has_raised;
 }
 
 // After the meshes, whose classes it uses.

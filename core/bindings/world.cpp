@@ -329,12 +329,12 @@ class PythonCallbacks final : public StepCallbacks<D> {
 
   void refuse(typename StepCallbacks<D>::Refusal why, std::size_t row) override {
     const RetakenGil gil;
-    answers_.attr("refuse")(static_cast<int>(why), row, dt_);
+    ask("refuse", static_cast<int>(why), row, dt_);
     throw nb::value_error("a row of a world is refused");
   }
   Ragged near(const std::vector<double>& boxes, const RowList& rows) override {
     const RetakenGil gil;
-    const nb::object found = answers_.attr("near")(boxes_of(boxes), array_of(rows));
+    const nb::object found = ask("near", boxes_of(boxes), array_of(rows));
     const auto [near_rows, offsets] = nb::cast<std::tuple<nb::object, nb::object>>(found);
     Ragged near{values_of<std::int32_t>(near_rows), values_of<std::int64_t>(offsets)};
     if (near.offsets.size() != rows.size() + 1) throw nb::value_error("the offsets are those of other queries");
@@ -342,27 +342,27 @@ class PythonCallbacks final : public StepCallbacks<D> {
   }
   void enlarge(const std::vector<double>& boxes, const RowList& rows) override {
     const RetakenGil gil;
-    answers_.attr("enlarge")(boxes_of(boxes), array_of(rows));
+    ask("enlarge", boxes_of(boxes), array_of(rows));
   }
   void look_at_margins(const Pairs& pairs, std::size_t rows) override {
     const RetakenGil gil;
-    answers_.attr("look_at_margins")(array_of_pairs(columns_of(pairs)), rows);
+    ask("look_at_margins", array_of_pairs(columns_of(pairs)), rows);
   }
   Pairs by_given_method(const std::uint8_t* still) override {
     const RetakenGil gil;
-    return pairs_of(answers_.attr("by_given_method")(still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
+    return pairs_of(ask("by_given_method", still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
   }
   Pairs touching(const RowList& pairs) override {
     const RetakenGil gil;
-    return pairs_of(answers_.attr("touching")(array_of(pairs, 2)));
+    return pairs_of(ask("touching", array_of(pairs, 2)));
   }
   Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) override {
     const RetakenGil gil;
-    return pairs_of(answers_.attr("touching_images")(array_of(pairs, 2), array_of(offsets, D)));
+    return pairs_of(ask("touching_images", array_of(pairs, 2), array_of(offsets, D)));
   }
   Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) override {
     const RetakenGil gil;
-    const nb::object spent = answers_.attr("spend")(array_of_pairs(pairs), is_tight, flags_of(renewed, columns_.slots));
+    const nb::object spent = ask("spend", array_of_pairs(pairs), is_tight, flags_of(renewed, columns_.slots));
     const auto [found, waiting, left, tests, seconds] =
         nb::cast<std::tuple<nb::object, nb::object, nb::object, std::size_t, double>>(spent);
     return {pairs_of(found), waiting_of(waiting), pairs_of(left), tests, seconds};
@@ -372,12 +372,21 @@ class PythonCallbacks final : public StepCallbacks<D> {
     nb::list from, motion;
     for (const double x : way.from) from.append(x);
     for (const double x : way.motion) motion.append(x);
-    answers_.attr("refuse_way")(way.row, kMostBends, from, motion);
+    ask("refuse_way", way.row, kMostBends, from, motion);
     throw nb::value_error("a way of a world is refused");
   }
-  void meet(Approaches<D>& pairs) override { ask_for_times(nb::borrow(answers_.attr("meet")), pairs); }
+  void meet(Approaches<D>& pairs) override {
+    const RetakenGil gil;
+    const nb::object meet = answers_.attr("meet");
+    ask_for_times(meet, pairs);
+  }
 
  private:
+  template <class... Arguments>
+  nb::object ask(const char* name, const Arguments&... arguments) const {
+    const nb::object method = answers_.attr(name);
+    return call_python(method, arguments...);
+  }
   static PairColumns columns_of(const Pairs& pairs) {
     return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
   }
@@ -599,7 +608,8 @@ class PyWorld {
   std::unique_ptr<PreparedChange> prepared(nb::handle answers, const RowList& removed,
                                            const std::vector<std::int64_t>& handles) const {
     if (removed.empty() && !columns_.has_view()) return nullptr;
-    const nb::object more = answers.attr("changes")(array_of(removed), array_of(handles));
+    const nb::object changes = answers.attr("changes"),
+                     more = call_python(changes, array_of(removed), array_of(handles));
     const auto list = [&](const char* name) { return nb::cast<nb::list>(more.attr(name)); };
     return std::make_unique<PreparedChange>(list("_arrays"), list("_dictionaries"), list("_items"), list("_shapes"));
   }
@@ -640,7 +650,8 @@ class PyWorld {
       return world.step(columns, memory_, request, callbacks, interrupt);
     });
     if (step.is_synchronized) {  // the index may have been built meanwhile
-      behind = nb::cast<WrittenFlags>(answers.attr("behind")(), false);
+      const nb::object now_behind = answers.attr("behind");
+      behind = nb::cast<WrittenFlags>(call_python(now_behind), false);
       require_room(behind, columns.slots);
       request.behind = behind->data();
     }
