@@ -24,7 +24,7 @@ def uses(index):
 @pytest.mark.parametrize("dim", [1, 2, 3, 4])
 @pytest.mark.parametrize("kind", INDEX_CLASSES)
 def test_lattice_boxes_that_move_by_steps_have_the_pairs_of_the_oracle(kind, dim, dtype):
-    # All numbers are multiples of 2^-7: many boxes touch just so, and begin to.
+    # All numbers are multiples of 2^-10: many boxes touch just so, and begin to.
     rng = np.random.default_rng(dim)
     edge = {1: 150, 2: 24, 3: 8, 4: 5}[dim]
     lower = rng.integers(0, edge * 8, (COUNT, dim)) / 8
@@ -32,9 +32,9 @@ def test_lattice_boxes_that_move_by_steps_have_the_pairs_of_the_oracle(kind, dim
     index, served = kind(boxes), 0
     layers = rng.integers(1, 4, COUNT).astype(np.uint64)
     for number in range(40):
-        motion = rng.integers(-1, 2, (COUNT, 1, dim)) / 128
+        motion = rng.integers(-1, 2, (COUNT, 1, dim)) / 1024
         if number % 15 == 14:
-            motion *= 100
+            motion *= 800
         boxes = (boxes + motion * (number % 7 != 3)).astype(dtype)
         if number % 5 == 4:
             rows = rng.choice(COUNT, 40, replace=False)
@@ -131,3 +131,23 @@ def test_pairs_of_an_index_that_only_moves_need_no_arrangement():
             index.query([[0, 0, 0, 30, 30, 30]]).rows.tolist()
             == bp.BruteForce(index.boxes_of()).query([[0, 0, 0, 30, 30, 30]]).rows.tolist()
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", INDEX_CLASSES)
+def test_near_pairs_serve_beside_rows_that_are_not_in_use(kind, dtype):
+    rng = np.random.default_rng(9)
+    places = rng.random((COUNT + 20, 2)) * 12
+    index, served = kind(np.stack([places, places + 0.8], axis=1).astype(dtype)), 0
+    index.remove(rng.choice(COUNT + 20, 15, replace=False))
+    for number in range(24):
+        boxes = index.boxes_of()
+        index.update((boxes + rng.uniform(-1e-3, 1e-3, (len(boxes), 1, 2))).astype(dtype))
+        if number == 11:  # as many rows as before, but others
+            index.remove(index.rows[[3, 200]])
+            index.insert(np.array([[[5, 5], [8, 8]], [[1, 1], [2, 9]]], dtype))
+        expected = pairs_of(index)
+        assert told(index.pairs(workers=1 + number % 2)) == told(expected), number
+        assert index.pairs(sort=True).tolist() == expected.tolist()
+        served += uses(index) > 0
+    assert served > 12

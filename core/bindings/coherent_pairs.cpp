@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -21,8 +22,8 @@ namespace {
 class IndexPairs {
  public:
   // Pairs (m, 2), or None: search, and tell how many there are.
-  nb::object pairs(MethodName method, AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter,
-                   unsigned workers, bool sort, std::uint64_t limit) {
+  nb::object pairs(MethodName method, AnyArray lower, AnyArray upper, std::optional<Vector<std::int32_t>> living,
+                   bool touching, const PairFilter* filter, unsigned workers, bool sort, std::uint64_t limit) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return nb::none();
     std::optional<Pairs> found;
@@ -34,7 +35,9 @@ class IndexPairs {
       problem.dimension = lower.shape(1);
       problem.touching = touching;
       problem.filter = filter != nullptr ? filter->get() : nullptr;
-      found = of<T>().find(problem, method, limit, chosen_kernels(), workers, interrupt);
+      std::span<const std::int32_t> rows;
+      if (living) rows = {living->data(), living->size()};
+      found = of<T>().find(problem, rows, method, limit, chosen_kernels(), workers, interrupt);
       if (found && sort) sort_pairs(*found, boxes.count, workers, interrupt);
     });
     return found ? as_array(std::move(*found)) : nb::none();
@@ -46,6 +49,7 @@ class IndexPairs {
     doubles_.note(count);
   }
   int uses() const { return floats_.uses() + doubles_.uses(); }
+  std::size_t tests() const { return floats_.count() + doubles_.count(); }
   std::size_t memory_bytes() const { return floats_.memory_bytes() + doubles_.memory_bytes(); }
 
  private:
@@ -67,11 +71,12 @@ class IndexPairs {
 void bind_coherent_pairs(nb::module_& module) {
   nb::class_<IndexPairs>(module, "CoherentPairs", "Pairs of boxes that move a little from one search to the next.")
       .def(nb::init<>())
-      .def("pairs", &IndexPairs::pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("touching"),
-           nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
+      .def("pairs", &IndexPairs::pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("living").none(),
+           nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
            "Pairs, if near ones serve; None: search, and note how many there are.")
       .def("note", &IndexPairs::note, nb::arg("count"))
       .def_prop_ro("uses", &IndexPairs::uses)
+      .def_prop_ro("tests", &IndexPairs::tests, "Near pairs, each of which a search tests.")
       .def_prop_ro("memory_bytes", &IndexPairs::memory_bytes);
 }
 

@@ -53,7 +53,7 @@ class SweepBoxes {
       else
         index_.emplace(std::make_unique<SweepIndex<double>>(dimension_, along_, given_));
     }
-    each([&](auto& index) { index.order().replace(lower.shape(0), rows.data(), rows.shape(0)); });
+    each([&](auto& index) { index.replace(lower.shape(0), rows.data(), rows.shape(0)); });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
     if (!index_) return build(lower, upper, rows);

@@ -1,6 +1,7 @@
 // A set of boxes where it lies: the caller's memory, read-only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,12 @@ struct BoxView {
 // Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2...
 template <std::size_t D, class T>
 void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
+  constexpr auto kStride = static_cast<std::ptrdiff_t>(2 * D);
+  if (rows == nullptr && boxes.count > 0 && boxes.lower_stride == kStride && boxes.upper_stride == kStride &&
+      boxes.upper == boxes.lower + D) {
+    std::copy_n(boxes.lower, boxes.count * 2 * D, kept);
+    return;
+  }
   for (std::size_t i = 0; i < boxes.count; ++i) {
     T* to = kept + (rows != nullptr ? static_cast<std::size_t>(rows[i]) : i) * 2 * D;
     const T *lower = boxes.lower_of(i), *upper = boxes.upper_of(i);

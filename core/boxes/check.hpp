@@ -32,7 +32,11 @@ std::size_t first_invalid(const BoxView<T>& boxes) {
     bool valid = true;
     for (std::size_t row = begin; row < end; ++row) {
       const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
-      for (std::size_t k = 0; k < D; ++k) valid &= lower[k] <= upper[k];
+      bool is_valid = lower[0] <= upper[0];  // rows need not wait for each other
+      if constexpr (D > 1) is_valid &= lower[1] <= upper[1];
+      if constexpr (D > 2) is_valid &= lower[2] <= upper[2];
+      if constexpr (D > 3) is_valid &= lower[3] <= upper[3];
+      valid &= is_valid;
     }
     for (std::size_t row = begin; !valid && row < end; ++row)
       for (std::size_t k = 0; k < D; ++k)

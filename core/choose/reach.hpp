@@ -27,17 +27,27 @@ struct Reach {
   static constexpr int kFewestUses = 2;
   static constexpr double kManyUses = 1000;
 
+  // What takes how long, in any unit: a search for all pairs, for each row and for each pair that it finds; a search
+  // among near pairs, likewise; and how many times as long as the first another one takes, which is done if none are
+  // kept.
+  struct Costs {
+    double row, pair, near_row, near_pair, instead;
+  };
+  // Of the narrow phase of a world. Measured with 1,000 to 100,000 discs and balls, of which 0.2 to 12 overlap each.
+  static constexpr Costs kOfShapes{5, 4, 0, 1, 1};
+
   // Where all pairs are searched for. `pairs_a_row`: of boxes that overlap; of boxes enlarged by a reach there are as
-  // many more as their places take up more room. Measured with 1,000 to 100,000 discs and balls, of which 0.2 to 12
-  // overlap each: a search takes as long as testing 5 near pairs for each row and 4 for each pair that it finds.
-  static double among_all(double extent, double growth, double pairs_a_row, std::size_t dimension, bool has_images) {
-    constexpr double kRow = 5, kPair = 4, kWorthIt = 0.9;
-    double best = 0, least = kWorthIt * (kRow + kPair * pairs_a_row);
+  // many more as their places take up more room.
+  static double among_all(double extent, double growth, double pairs_a_row, std::size_t dimension, bool has_images,
+                          const Costs& costs) {
+    constexpr double kWorthIt = 0.9;
+    double best = 0, least = kWorthIt * costs.instead * (costs.row + costs.pair * pairs_a_row);
     for (const double share : {0.01, 0.02, 0.04, 0.08, 0.16, 0.24, 0.32, 0.48, 0.64}) {
       const double reach = share * extent, uses = growth > 0 ? std::floor(reach / growth) : kManyUses,
                    pairs = std::max(pairs_a_row, 0.1) * std::pow(1 + 2 * share, static_cast<double>(dimension)),
-                   search = (has_images ? 2 : 1) * kRow + kPair * pairs,
-                   cost = (search + std::min(uses, kManyUses) * pairs) / (std::min(uses, kManyUses) + 1);
+                   search = (has_images ? 2 : 1) * costs.row + costs.pair * pairs,
+                   test = costs.near_row + costs.near_pair * pairs,
+                   cost = (search + std::min(uses, kManyUses) * test) / (std::min(uses, kManyUses) + 1);
       if (!(reach >= kFewestUses * growth) || !(pairs <= kMostNearPairs) || !(cost < least)) continue;
       least = cost;
       best = reach;

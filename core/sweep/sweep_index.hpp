@@ -149,6 +149,8 @@ class DirectionChoice {
 
   const SweepDirection& direction() const { return direction_; }
   std::uint64_t times_changed() const { return changed_; }
+  // The next look chooses: the boxes are others.
+  void look_again() { looks_left_out_ = kLookEvery; }
 
   // Before the boxes are sorted. `candidates`: of the last sweep; 0 if there was none since the last choice.
   void look(const BoxView<T>& boxes, CoherentIntervals<T>& order, std::uint64_t candidates) {
@@ -240,7 +242,11 @@ class SweepIndex {
   SweepIndex(const SweepIndex&) = delete;
   SweepIndex& operator=(const SweepIndex&) = delete;
 
-  // Replace, insert, move and remove rows here.
+  void replace(std::size_t slots, const std::int32_t* rows, std::size_t count) {
+    order_.replace(slots, rows, count);
+    choice_.look_again();
+  }
+  // Insert, move and remove rows here.
   CoherentIntervals<T>& order() { return order_; }
   const CoherentIntervals<T>& order() const { return order_; }
   const DirectionChoice<T>& choice() const { return choice_; }

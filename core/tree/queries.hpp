@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_ahead.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/any_boxes.hpp"
 #include "query/queries.hpp"
@@ -28,15 +29,6 @@
 #include "tree/walks.hpp"
 
 namespace broadphase {
-
-// Asks for memory that will be read or written soon.
-inline void read_ahead(const void* memory) {
-#if defined(__GNUC__)
-  __builtin_prefetch(memory);
-#else
-  (void)memory;
-#endif
-}
 
 // ---- Preparing a walk: the query in the tree's local coordinates, rounded so that no candidate is lost ----
 

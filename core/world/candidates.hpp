@@ -192,7 +192,7 @@ class CandidateSearch {
       for (std::size_t row = 0; row < columns.slots; row += every)
         if (columns.alive[row] != 0) extents_.push_back(extent_of(columns.spare.boxes + row * 2 * D));
       const double reach = Reach::among_all(usual_extent(extents_), now.changes.growth, now.changes.pairs_a_row, D,
-                                            columns.period_bounds() != nullptr);
+                                            columns.period_bounds() != nullptr, Reach::kOfShapes);
       NearPairs::Found found;
       if (reach > 0 && search_near(now, reach, found))
         near.keep(std::move(found), reach, columns.version);

@@ -50,7 +50,7 @@ _FEW = 16
 # What belongs to this process: made again by `_begin`.
 _FLEETING = (
     "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
-    "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds",
+    "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds", "_served",
 )  # fmt: skip
 # From so many boxes on, pairs may be kept for the next search, and a search may do without the arrangement.
 _MANY = 256
@@ -131,6 +131,7 @@ class BoxIndex:
         "_is_asked",
         "_is_stale",
         "_seconds",
+        "_served",
         "_store",
         "_watch",
     )
@@ -146,9 +147,6 @@ class BoxIndex:
     _capabilities: ClassVar[frozenset[str]] = frozenset()
     #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
     _one_shot_method: str | None = None
-
-    #: Whether pairs of boxes that have all moved are found without the arrangement, if no query has used it meanwhile.
-    _finds_pairs_at_once: ClassVar[bool] = True
 
     #: Edge lengths of a periodic cell, if the class knows of any.
     _periods: NDArray[np.float64] | None = None
@@ -177,6 +175,7 @@ class BoxIndex:
         self._is_stale = True  # the next query builds
         self._is_asked = True  # whether queries have used the arrangement since all boxes were moved last
         self._coherent: _native.CoherentPairs | None = None  # made by the first search for pairs
+        self._served: tuple[int, int] | None = None  # tests and pairs of the last search, if near pairs served it
         self._builds = 0
         self._few: _native.FewQueries | None = None  # made after a query, for those that follow
         self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
@@ -557,6 +556,15 @@ class BoxIndex:
                     self._build()
         return self._arrangement
 
+    # Whether pairs of boxes that have all moved are found without the arrangement, if no query has used it meanwhile.
+    @property
+    def _finds_pairs_at_once(self) -> bool:
+        return True
+
+    # For subclasses whose queries need less of it than all else does.
+    def _arranged_for_queries(self) -> Any:
+        return self._arranged()
+
     # For subclasses whose searches for pairs need less of the arrangement than queries do.
     def _arranged_for_pairs(self) -> Any:
         return self._arranged()
@@ -710,7 +718,7 @@ class BoxIndex:
             if k > 1:
                 k = max(1, min(k, len(self)))
             query_filter = self._query_filter(len(points), layer, mask)
-            core, corners = self._arranged(), self._store.views
+            core, corners = self._arranged_for_queries(), self._store.views
             found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)
             self._expect_few(len(points))
         self._seconds["query"] = perf_counter() - began
@@ -733,7 +741,7 @@ class BoxIndex:
         began = perf_counter()
         with self._guard.reading:
             query_filter = self._query_filter(len(lower), layer, mask)
-            core, corners = self._arranged(), self._store.views
+            core, corners = self._arranged_for_queries(), self._store.views
             found = sweep(core, *corners, lower, upper, motions, limits, is_ray, query_filter, workers)
             self._expect_few(len(lower))
         self._seconds["query"] = perf_counter() - began
@@ -743,25 +751,29 @@ class BoxIndex:
     def _find_in_boxes(
         self, lower: NDArray[Any], upper: NDArray[Any], query_filter: _native.QueryFilter | None, workers: int
     ) -> Any:
-        return _native.query_boxes(self._arranged(), *self._store.views, lower, upper, query_filter, workers)
+        return _native.query_boxes(
+            self._arranged_for_queries(), *self._store.views, lower, upper, query_filter, workers
+        )
 
     # Likewise for balls around finite points.
     def _find_in_balls(
         self, centers: Floats, radii: Floats, query_filter: _native.QueryFilter | None, workers: int
     ) -> Any:
-        return _native.query_balls(self._arranged(), *self._store.views, centers, radii, query_filter, workers)
+        return _native.query_balls(
+            self._arranged_for_queries(), *self._store.views, centers, radii, query_filter, workers
+        )
 
     # Likewise for convex regions.
     def _find_in_regions(self, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
         offsets, axes, least, most, lower, upper = regions
-        core, corners = self._arranged(), self._store.views
+        core, corners = self._arranged_for_queries(), self._store.views
         return _native.query_convex(core, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
 
     # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
         began = perf_counter()
         with self._guard.reading:
-            core, corners = self._arranged(), self._store.views
+            core, corners = self._arranged_for_queries(), self._store.views
             found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
@@ -992,20 +1004,22 @@ class BoxIndex:
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32] | None:
         """Find the pairs among those near each other at an earlier search, if boxes have moved little since."""
-        store = self._store
-        if store.living != store.slots or store.living < _MANY or self._periods is not None:
+        store, self._served = self._store, None
+        if store.living < _MANY or self._periods is not None or not pair_filter.is_empty:
             return None
         if self._coherent is None:
             self._coherent = _native.CoherentPairs()
         native_filter = self._with_layers(pair_filter).native(store.slots)
         method = getattr(_native.Method, self._one_shot_method or self.method, _native.Method.auto)
+        living, limit = None if store.living == store.slots else store.numbers, pair_limit(max_pairs)
         try:
             found: Any = self._coherent.pairs(
-                method, *store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
+                method, *store.views, living, touching, native_filter, workers, sort, limit
             )
         except _native.TooManyPairs:
             raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
         near: NDArray[np.int32] | None = found
+        self._served = None if near is None else (self._coherent.tests, len(near))
         return near
 
     def _pairs(
@@ -1117,6 +1131,8 @@ class BoxIndex:
         """
         with self._guard.reading:
             values = self._core_stats()
+            if self._served is not None and "tests" in values:
+                values["tests"], values["pairs"] = self._served
             tests, most = values.get("tests"), values.get("brute_force_tests")
             if tests is not None and most is not None:
                 values["tests_saved"] = most - tests

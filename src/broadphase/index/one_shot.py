@@ -82,5 +82,5 @@ def find_at_once(
     if function is pairs:
         for column, rows in enumerate((first.rows, sets[-1].rows)):
             if rows is not None:
-                found[:, column] = rows[found[:, column]]
+                found[:, column] = np.take(rows, found[:, column])
     return found

@@ -155,7 +155,8 @@ class BoxStore:
         lower, upper = self.views
         if self.living == self.slots:
             return lower, upper, None
-        return lower[self.numbers], upper[self.numbers], self.numbers
+        corners = np.take(self.corners, self.numbers, axis=0)  # both corners of a box lie together
+        return corners[:, 0], corners[:, 1], self.numbers
 
     def known(self, rows: Any) -> NDArray[np.int32]:
         """Check that rows, in any order, are in use."""

@@ -72,7 +72,6 @@ class SweepAndPrune(BoxIndex):
     __slots__ = ("_settings",)
     method = "sweep_and_prune"
     options = classmethod(checked_options)
-    _finds_pairs_at_once = False  # the next sort starts from the order there is
 
     def __init__(
         self,
@@ -102,6 +101,11 @@ class SweepAndPrune(BoxIndex):
     @staticmethod
     def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
         _direction(settings["axis"], dim)
+
+    # Only an index can be told the axis. Sorting what is nearly in order is left to near pairs.
+    @property
+    def _finds_pairs_at_once(self) -> bool:
+        return bool(self._settings["axis"] == "auto")
 
     def _make_core(self) -> Arrangement:
         return _native.SweepIndex(self.dim, *_direction(self._settings["axis"], self.dim))
