@@ -67,6 +67,7 @@ class LinearTreeIndex : public BlockIndex {
     const ReleasedGil release;
     index_.remove(rows.data(), rows.shape(0));
   }
+  bool is_settled() const { return index_.is_settled(); }
 
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
@@ -188,6 +189,7 @@ void bind_linear_tree(nb::module_& module) {
       .def("insert", &LinearTreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("update", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
       .def("remove", &LinearTreeIndex::remove, nb::arg("rows"))
+      .def_prop_ro("is_settled", &LinearTreeIndex::is_settled, "Whether it may be asked for anything but queries.")
       .def("stats", &LinearTreeIndex::stats)
       .def("cells_of", &LinearTreeIndex::cells_of, nb::arg("lower"), nb::arg("upper"))
       .def("outline", &LinearTreeIndex::outline)

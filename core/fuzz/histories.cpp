@@ -57,7 +57,7 @@ class History {
         sweep_(dimension_, static_cast<SweepAlong>(random.below(2)), {static_cast<int>(random.below(dimension_)), {}}) {
     corners_.resize(2 * slots_ * dimension_);
     octree_.replace(0, nullptr, 0);
-    sweep_.order().replace(0, nullptr, 0);
+    sweep_.replace(0, nullptr, 0);
     linear_.build(view(), nullptr, 0, never_);
   }
 
@@ -173,6 +173,7 @@ class History {
     const std::vector<std::int32_t> living = rows();
     const BoxView<T> boxes = view();
     require(bvh_.validate(boxes, living.data(), living.size()), "bvh");
+    linear_.settle(boxes, never_);
     require(LinearValidation<T>(linear_, linear_tree_, boxes, living.data(), living.size()).fault(), "linear tree");
     require(OctreeCheck<T>(octree_, boxes).fault(living.data(), living.size()), "octree");
     const bool touching = random_.chance(0.75);

@@ -24,8 +24,10 @@ namespace broadphase {
 template <class T, class Number>
 class LinearBlocks {
  public:
-  LinearBlocks(const LinearOrder& order, const LinearNodes& nodes, const BoxView<T>& boxes, BlockTree& tree)
-      : order_(order), nodes_(nodes), boxes_(boxes), tree_(tree), dimension_(tree.dimension()) {}
+  // `block_of`: where to write in which block each row is.
+  LinearBlocks(const LinearOrder& order, const LinearNodes& nodes, const BoxView<T>& boxes, BlockTree& tree,
+               std::vector<std::int32_t>& block_of)
+      : order_(order), nodes_(nodes), boxes_(boxes), tree_(tree), block_of_(block_of), dimension_(tree.dimension()) {}
 
   // Throws bad_alloc, and then the tree is empty.
   void make() {
@@ -93,6 +95,7 @@ class LinearBlocks {
       Number box[8];
       local_box(tree_.frame, boxes_, order_.item[entry], dimension_, box);
       tree_.blocks.set_lane(block, entry - begin, box, static_cast<std::int32_t>(order_.item[entry]), true);
+      block_of_[order_.item[entry]] = block;
       widen(around, box, dimension_);
     }
     return block;
@@ -102,6 +105,7 @@ class LinearBlocks {
   const LinearNodes& nodes_;
   const BoxView<T>& boxes_;
   BlockTree& tree_;
+  std::vector<std::int32_t>& block_of_;
   std::size_t dimension_;
 };
 
@@ -116,6 +120,9 @@ struct LinearOptions {
   LinearWorld bounds{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL}};
 };
 
+// A few rows that come one by one are put into blocks of their own beside the others, for queries, and of a row that
+// leaves only the lane is cleared: to file them goes through the whole order. Until they are filed, the order, the
+// nodes and the cells are of use to nobody.
 class LinearIndex {
  public:
   LinearIndex(BlockTree& tree, const LinearOptions& options, const Kernels& kernels)
@@ -126,11 +133,13 @@ class LinearIndex {
   const LinearCells& cells() const { return cells_; }
   const LinearWorld& world() const { return world_; }
   std::size_t rows() const { return order_.size(); }
+  bool is_settled() const { return fresh_.empty() && gone_.empty(); }
   std::size_t bytes() const {
     std::size_t cells = 0;
     for (const std::uint64_t level : cells_.bytes_by_level()) cells += level;
     return order_.size() * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + nodes_.bytes() + cells +
-           tree_.blocks.bytes() + filed_.size() / 8;
+           tree_.blocks.bytes() + filed_.size() / 8 +
+           (block_of_.capacity() + fresh_.capacity() + gone_.capacity()) * sizeof(std::int32_t);
   }
 
   // Each of these throws invalid_argument, naming a row, where a row has no box or is given twice, where one that is
@@ -145,19 +154,43 @@ class LinearIndex {
   void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
     require(rows, count, boxes.count, false);
-    whole_or_empty([&] { refile(boxes, rows, count, interrupt); });
+    whole_or_empty([&] {
+      if (are_few(count))
+        for (std::size_t at = 0; at < count; ++at) put_beside(boxes, rows[at]);
+      else
+        refile(boxes, rows, count, interrupt);
+    });
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
+    living_ += count;
   }
   template <class T>
   void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     require(rows, count, filed_.size(), true);
-    whole_or_empty([&] { refile(boxes, rows, count, interrupt); });
+    whole_or_empty([&] {
+      if (!are_few(count)) return refile(boxes, rows, count, interrupt);
+      for (std::size_t at = 0; at < count; ++at) {
+        take_out(rows[at]);
+        put_beside(boxes, rows[at]);
+      }
+    });
   }
   // Does not read the boxes: the lanes above stay as wide as they are.
   void remove(const std::int32_t* rows, std::size_t count) {
     require(rows, count, filed_.size(), true);
-    whole_or_empty([&] { take_out(rows, count); });
+    whole_or_empty([&] {
+      gone_.reserve(gone_.size() + count);
+      if (count == living_)
+        clear();
+      else
+        for (std::size_t at = 0; at < count; ++at) take_out(rows[at]);
+    });
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = false;
+    living_ -= count;
+  }
+  // Files what has come, and drops what has gone.
+  template <class T>
+  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
+    if (!is_settled()) whole_or_empty([&] { refile(boxes, nullptr, 0, interrupt); });
   }
 
   template <class T>
@@ -172,13 +205,111 @@ class LinearIndex {
     try {
       change();
     } catch (...) {
-      order_ = LinearOrder();
-      nodes_ = LinearNodes();
-      cells_ = LinearCells();
+      forget();
       std::fill(filed_.begin(), filed_.end(), false);
-      tree_.root = kNoBlock;
-      tree_.blocks.clear();
+      living_ = 0;
       throw;
+    }
+  }
+
+  void forget() noexcept {
+    order_ = LinearOrder();
+    nodes_ = LinearNodes();
+    cells_ = LinearCells();
+    clear_blocks();
+  }
+  // No rows, at the depth that there is.
+  void clear() {
+    order_.item.clear();
+    order_.key.clear();
+    nodes_ = LinearNodes(order_);
+    cells_ = LinearCells(order_, options_.flat);
+    clear_blocks();
+  }
+  void clear_blocks() noexcept {
+    fresh_.clear();
+    gone_.clear();
+    tree_.root = top_ = kNoBlock;
+    tree_.blocks.clear();
+  }
+
+  // Whether so many more rows may be put beside the others: queries look at these blocks as well.
+  bool are_few(std::size_t count) const {
+    constexpr std::size_t kMostFresh = 256;
+    return tree_.root != kNoBlock && fresh_.size() + count <= kMostFresh;
+  }
+
+  // Clears the lane of a row.
+  void take_out(std::int32_t row) {
+    const std::int32_t block = block_of_[static_cast<std::size_t>(row)];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      if ((tree_.blocks.rows(block) >> lane & 1) != 0 && tree_.blocks.child(block)[lane] == row)
+        tree_.blocks.clear_lane(block, lane);
+    const auto fresh = std::find(fresh_.begin(), fresh_.end(), row);
+    if (fresh != fresh_.end())
+      fresh_.erase(fresh);
+    else
+      gone_.push_back(static_cast<std::uint32_t>(row));
+  }
+
+  // Puts a row into a block of such rows, below a root of its own: beside what was the root.
+  template <class T>
+  void put_beside(const BoxView<T>& boxes, std::int32_t row) {
+    const auto at = static_cast<std::size_t>(row);
+    if (!tree_.lossy && !tree_.is_wide()) tree_.lossy = !keeps_box(tree_.frame, boxes, at, tree_.dimension());
+    if (block_of_.size() < boxes.count) block_of_.resize(boxes.count, kNoBlock);
+    fresh_.reserve(fresh_.size() + 1);
+    tree_.with_numbers([&](auto number) {
+      using Number = decltype(number);
+      Blocks& blocks = tree_.blocks;
+      Number box[8], around[8];
+      local_box(tree_.frame, boxes, at, tree_.dimension(), box);
+      if (top_ == kNoBlock) {
+        const std::int32_t top = blocks.add();
+        start(around);
+        for (std::int32_t block = tree_.root; block != kNoBlock; block = blocks.next(block))
+          for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            if ((blocks.occupied(block) >> lane & 1) == 0) continue;
+            Number below[8];
+            blocks.get_box(block, lane, below);
+            widen(around, below);
+          }
+        blocks.set_lane(top, 0, around, tree_.root, false);
+        tree_.root = top_ = top;
+        top_lane_ = 0;
+        leaf_lane_ = kLanes;
+      }
+      if (leaf_lane_ == kLanes) {
+        const std::int32_t leaf = blocks.add();
+        if (top_lane_ + 1 == kLanes) {
+          const std::int32_t next = blocks.add();
+          blocks.next(top_) = next;
+          top_ = next;
+        }
+        top_lane_ = (top_lane_ + 1) % kLanes;
+        leaf_ = leaf;
+        leaf_lane_ = 0;
+        blocks.set_lane(top_, top_lane_, box, leaf, false);
+      }
+      blocks.get_box(top_, top_lane_, around);
+      widen(around, box);
+      blocks.set_box(top_, top_lane_, around);
+      blocks.set_lane(leaf_, leaf_lane_++, box, row, true);
+    });
+    block_of_[at] = leaf_;
+    fresh_.push_back(row);
+  }
+
+  template <class Number>
+  void start(Number* around) const {
+    std::fill_n(around, tree_.dimension(), std::numeric_limits<Number>::infinity());
+    std::fill_n(around + tree_.dimension(), tree_.dimension(), -std::numeric_limits<Number>::infinity());
+  }
+  template <class Number>
+  void widen(Number* around, const Number* box) const {
+    for (std::size_t k = 0, d = tree_.dimension(); k < d; ++k) {
+      around[k] = std::min(around[k], box[k]);
+      around[d + k] = std::max(around[d + k], box[d + k]);
     }
   }
 
@@ -197,27 +328,18 @@ class LinearIndex {
     arrange(boxes, true, interrupt);
     filed_.assign(boxes.count, false);
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
-  }
-
-  void take_out(const std::int32_t* rows, std::size_t count) {
-    const std::vector<bool> dropped = drop({rows, rows + count});
-    nodes_ = LinearNodes(order_);
-    cells_ = LinearCells(order_, options_.flat);
-    for (std::int32_t block = 0; block < static_cast<std::int32_t>(tree_.blocks.limit()); ++block)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const auto row = static_cast<std::size_t>(tree_.blocks.child(block)[lane]);
-        if ((tree_.blocks.rows(block) >> lane & 1) != 0 && row < dropped.size() && dropped[row])
-          tree_.blocks.clear_lane(block, lane);
-      }
-    if (order_.size() == 0) tree_.root = kNoBlock;
+    living_ = count;
   }
 
   template <class T>
   void refile(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     for (std::size_t at = 0; at < count && !tree_.lossy && !tree_.is_wide(); ++at)
       tree_.lossy = !keeps_box(tree_.frame, boxes, static_cast<std::size_t>(rows[at]), tree_.dimension());
-    const std::vector<std::uint32_t> items(rows, rows + count);
+    std::vector<std::uint32_t> items(rows, rows + count);
     drop(items);
+    for (const std::int32_t row : fresh_)
+      if (std::find(rows, rows + count, row) == rows + count) items.push_back(static_cast<std::uint32_t>(row));
+    drop(gone_);
     LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
     merge(changed);
     arrange(boxes, tree_.is_wide(), interrupt);
@@ -229,8 +351,9 @@ class LinearIndex {
         [this](std::size_t row) { filed_[row] = !filed_[row]; });
   }
 
-  // Removes items from the order. Returns a flag by item number.
-  std::vector<bool> drop(const std::vector<std::uint32_t>& items) {
+  // Removes items from the order.
+  void drop(const std::vector<std::uint32_t>& items) {
+    if (items.empty()) return;
     std::uint32_t most = 0;
     for (const std::uint32_t item : items) most = std::max(most, item);
     std::vector<bool> dropped(std::size_t{most} + 1, false);
@@ -244,7 +367,6 @@ class LinearIndex {
     }
     order_.item.resize(kept);
     order_.key.resize(kept);
-    return dropped;
   }
   // Merges from the end, so that nothing has to be moved out of the way.
   void merge(const LinearOrder& changed) {
@@ -279,7 +401,12 @@ class LinearIndex {
     }
     nodes_ = LinearNodes(order_);
     cells_ = LinearCells(order_, options_.flat);
-    tree_.with_numbers([&](auto number) { LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_).make(); });
+    if (block_of_.size() < boxes.count) block_of_.resize(boxes.count, kNoBlock);
+    top_ = kNoBlock;
+    fresh_.clear();
+    gone_.clear();
+    tree_.with_numbers(
+        [&](auto number) { LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_, block_of_).make(); });
   }
 
   // True if many boxes are nearer to each other than floats in the frame can tell.
@@ -300,7 +427,15 @@ class LinearIndex {
   LinearOrder order_;
   LinearNodes nodes_;
   LinearCells cells_;
-  std::vector<bool> filed_;  // by row
+  std::vector<bool> filed_;             // by row
+  std::size_t living_ = 0;              // of those
+  std::vector<std::int32_t> block_of_;  // by row, of those that are filed
+  // Rows that are beside the others, and items of the order that have gone.
+  std::vector<std::int32_t> fresh_;
+  std::vector<std::uint32_t> gone_;
+  // Where the next one goes: the block and lane above, and the block and its next lane. No block: there are none.
+  std::int32_t top_ = kNoBlock, leaf_ = kNoBlock;
+  std::size_t top_lane_ = 0, leaf_lane_ = 0;
 };
 
 // ---- Validation ----

@@ -74,6 +74,7 @@ void check_history(std::uint64_t seed) {
   LinearIndex index(tree, wanted, *available_kernels(levels)[0]);
   Interrupt never;
   const auto compare = [&](const BoxView<T>& view, const std::vector<std::int32_t>& living) {
+    index.settle(view, never);
     CHECK(LinearValidation<T>(index, tree, view, living.data(), living.size()).fault().empty());
     if (living.size() < rows.size()) return;
     Problem<T> problem;

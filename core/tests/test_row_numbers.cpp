@@ -81,6 +81,7 @@ struct LinearUnderTest : Tree {
   void update(const View& boxes, const Rows& rows) { index.update(boxes, rows.data(), rows.size(), never); }
   void remove(const View&, const Rows& rows) { index.remove(rows.data(), rows.size()); }
   std::string fault(const View& boxes, const Rows& rows) {
+    index.settle(boxes, never);
     return LinearValidation<double>(index, tree, boxes, rows.data(), rows.size()).fault();
   }
 };
@@ -115,7 +116,7 @@ struct SweepUnderTest : Tree {
   static constexpr bool kIsEmptyAfterFailure = false;
   SweepIndex<double> index{kDimension, SweepAlong::automatic, {}};
 
-  void build(const View& boxes, const Rows& rows) { index.order().replace(boxes.count, rows.data(), rows.size()); }
+  void build(const View& boxes, const Rows& rows) { index.replace(boxes.count, rows.data(), rows.size()); }
   void insert(const View& boxes, const Rows& rows) { index.order().insert(boxes.count, rows.data(), rows.size()); }
   void update(const View&, const Rows& rows) { index.order().move(rows.data(), rows.size()); }
   void remove(const View&, const Rows& rows) { index.order().remove(rows.data(), rows.size()); }

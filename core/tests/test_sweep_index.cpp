@@ -110,7 +110,7 @@ void check_history(std::uint64_t seed) {
   for (std::size_t row = 0; row < slots; ++row) store.place(row, random, cells);
   const double part = random.uniform();
   for (std::size_t row = 0; row < slots; ++row) store.alive[row] = random.chance(part);
-  index.order().replace(slots, store.rows().data(), store.rows().size());
+  index.replace(slots, store.rows().data(), store.rows().size());
   for (int step = 0; step < 40; ++step) {
     current_case() = "history, seed " + std::to_string(seed) + ", step " + std::to_string(step);
     for (std::size_t changes = random.below(4); changes > 0; --changes) {
@@ -153,7 +153,7 @@ void check_memory(std::size_t kind) {
     }
   }
   SweepIndex<T> index(3, SweepAlong::automatic, {});
-  index.order().replace(kCount, all.data(), kCount);
+  index.replace(kCount, all.data(), kCount);
   Interrupt never;
   const auto kernels = best_kernels();
   for (int frame = 0; frame < 200; ++frame) {
@@ -200,7 +200,7 @@ void check_broken_off() {
   const auto kernels = best_kernels();
   Interrupt never;
   std::vector<std::int32_t> rows = store.rows();
-  index.order().replace(500, rows.data(), rows.size());
+  index.replace(500, rows.data(), rows.size());
   current_case() = "memory that runs out";
   for (long long allowed = 0; allowed < 60; ++allowed) {
     const auto row = static_cast<std::int32_t>(random.below(500));
@@ -264,7 +264,7 @@ void check_axis_follows() {
   };
   current_case() = "spread along axis 0";
   for (std::size_t row = 0; row < kCount; ++row) put(row, 100 * random.uniform(), random.uniform());
-  index.order().replace(kCount, rows.data(), rows.size());
+  index.replace(kCount, rows.data(), rows.size());
   CHECK(axis_after(1) == 0);
   Store<float> other = store;
   other.upper[15] += 1;  // along the other axis

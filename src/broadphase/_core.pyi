@@ -293,6 +293,10 @@ class LinearTree(BlockIndex):
 
     def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it may be asked for anything but queries."""
+
     def stats(self) -> dict: ...
 
     def cells_of(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple: ...
@@ -691,13 +695,17 @@ class CoherentPairs:
 
     def __init__(self) -> None: ...
 
-    def pairs(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object:
+    def pairs(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], living: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object:
         """Pairs, if near ones serve; None: search, and note how many there are."""
 
     def note(self, count: int) -> None: ...
 
     @property
     def uses(self) -> int: ...
+
+    @property
+    def tests(self) -> int:
+        """Near pairs, each of which a search tests."""
 
     @property
     def memory_bytes(self) -> int: ...

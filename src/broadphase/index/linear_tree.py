@@ -31,6 +31,8 @@ _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
 # As in the system that this tuning comes from.
 _TUNED_MOST = 6
+# So many rows are put beside the others, one by one, before they are filed.
+_FEW_BESIDE = 256
 _SHARES = (0.30, 0.57)
 _TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": _SHARES}
 
@@ -229,6 +231,12 @@ class LinearTree(BoxIndex):
         most = self._settings["most_depth"] or min(_TUNED_MOST, _deepest(self._settings, self.dim))
         return int(min(max(depth, self._settings["least_depth"]), most))
 
+    def _pairs_of_before(
+        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
+    ) -> NDArray[np.int32] | None:
+        # The depth is tuned by what searches find in the tree.
+        return None if self._is_tuned else super()._pairs_of_before(pair_filter, touching, workers, sort, max_pairs)
+
     def _pairs(
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
@@ -266,15 +274,27 @@ class LinearTree(BoxIndex):
         tuning = {"frames": self._frames, "tuned_deeper": self._deeper, "tuned_shallower": self._shallower}
         return super()._core_stats() | tuning
 
-    # An edit goes through the whole order: of a few boxes it takes half the time of a build, of many more. So only the
-    # first between two queries is followed.
+    # A few rows are put beside the others, and filed when something but a query comes. To file some goes through the
+    # whole order, which takes half the time of a build: so only the first such edit between two queries is followed.
     def _keeps_up(self, changed: int) -> bool:
-        self._edits_since_query += 1
-        return self._edits_since_query == 1 and changed <= len(self) // 8
+        self._edits_since_query += changed
+        few = self._edits_since_query <= _FEW_BESIDE
+        return few or (self._edits_since_query == changed and changed <= len(self) // 8)
 
-    def _arranged(self) -> Any:
+    def _arranged_for_queries(self) -> Any:
         self._edits_since_query = 0
         return super()._arranged()
+
+    def _arranged(self) -> Any:
+        if not self._arranged_for_queries().is_settled:
+            with self._guard.building:  # several threads may come here at once
+                if not self._arrangement.is_settled:
+                    # Another arrangement: other threads may be reading this one.
+                    core: Any = self._make_core()
+                    core.build(*self._store.views, self._store.numbers)
+                    self._builds += 1
+                    self._arrangement = core
+        return self._arrangement
 
     @property
     def depth(self) -> int:
