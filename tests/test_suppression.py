@@ -43,28 +43,87 @@ def test_nms_random_lattices_as_the_loop(dimension, dtype):
         batch = None if rng.random() < 0.5 else rng.integers(-(2**62), 2**62, 3)[rng.integers(0, 3, 45)]
         found = bp.nms(boxes, scores, threshold, metric=metric, batch=batch)
         assert found.dtype == np.int32
-        assert found.tolist() == plain_nms(boxes, scores.tolist(), threshold, metric, batch)
+        loop = plain_nms if dtype == "float64" else nms_in_dtype
+        assert found.tolist() == loop(boxes, scores.tolist(), threshold, metric, batch)
 
 
-@pytest.mark.parametrize("most", [1, 4, 12])
-def test_nms_in_portions_as_the_loop(monkeypatch, most):
-    # As if a few pairs were too many to hold: small portions, and the rest compared with what they keep.
-    rng = np.random.default_rng(most)
-    real = bp.pairs
-    seen = []
+def nms_in_dtype(boxes, scores, threshold, metric="iou", batch=None):
+    """Compute ratios in the dtype of the boxes, operation by operation, as torchvision does."""
+    keys = np.zeros(len(boxes), int) if batch is None else np.asarray(batch)
+    volumes = np.multiply.reduce((boxes[:, 1] - boxes[:, 0]).T)
+    kept = []
+    for row in sorted(range(len(boxes)), key=lambda row: (-scores[row], row)):
+        rivals = np.array(kept, int)[keys[np.array(kept, int)] == keys[row]]
+        lower, upper = boxes[rivals].transpose(1, 0, 2)
+        sides = np.minimum(upper, boxes[row, 1]) - np.maximum(lower, boxes[row, 0])
+        common = np.multiply.reduce(sides.T)
+        sums = volumes[rivals] + volumes[row] - common
+        whole = sums if metric == "iou" else np.minimum(volumes[rivals], volumes[row])
+        meet = (sides > 0).all(axis=1)
+        if not ((common[meet] / whole[meet]).astype(float) > threshold).any():
+            kept.append(row)
+    return kept
 
-    def few_pairs(boxes, *, max_pairs, **options):
-        seen.append(max_pairs)
-        return real(boxes, max_pairs=most, **options)
 
-    monkeypatch.setattr("broadphase.suppression.pairs", few_pairs)
-    for threshold in (0.1, 0.6, 1.0):
-        boxes, scores = lattice(rng, 60, 2, "float64", reach=2), rng.integers(0, 9, 60)
-        batch = rng.integers(0, 2, 60)
-        assert bp.nms(boxes, scores, threshold, batch=batch).tolist() == plain_nms(
-            boxes, scores, threshold, batch=batch
-        )
-    assert len(seen) > 6  # more than one a call
+def detections(rng, name, count, dimension):
+    """Draw boxes as detectors and careless users give them."""
+    center = rng.random((count, dimension)) * 40
+    sides = rng.uniform(0.5, 5, (count, dimension))
+    if name == "clusters":
+        objects = rng.integers(0, max(count // 12, 1), count)
+        center = rng.random((count, dimension))[objects] * 60 + rng.normal(0, 0.3, center.shape)
+        sides = rng.uniform(3, 6, sides.shape)[objects] * rng.uniform(0.8, 1.25, sides.shape)
+    elif name == "one spot":
+        center /= 40
+    elif name == "sizes":
+        sides = np.exp(rng.uniform(-12, 5, sides.shape))
+    elif name == "sticks":
+        sides[np.arange(count), rng.integers(0, dimension, count)] *= 30
+    elif name == "equal":
+        center[:], sides[:] = center[0], sides[0]
+    elif name == "far":
+        center[0], sides[1] = 1e9, 1e9
+    elif name == "flat":
+        sides[::2, 0] = 0
+    return np.stack([center - sides / 2, center + sides / 2], axis=1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "far", "flat", "pixels"]
+)
+def test_nms_of_many_boxes_as_the_loop(name, dimension, dtype):
+    rng = np.random.default_rng(dimension)
+    for threshold, metric in product((0.0, 0.05, 0.5, 0.7, 0.95, 1.0), ("iou", "ios")):
+        boxes = detections(rng, name, 260, dimension)
+        if name == "pixels":
+            boxes = np.floor(boxes * 4)
+        boxes, scores = boxes.astype(dtype), rng.integers(0, 200, 260) / 8
+        batch = None if rng.random() < 0.7 else rng.integers(0, 3, 260)
+        found = bp.nms(boxes, scores, threshold, metric=metric, batch=batch, workers=int(rng.integers(1, 3)))
+        assert found.tolist() == nms_in_dtype(boxes, scores, threshold, metric, batch)
+
+
+def test_nms_of_a_million_tiny_batches_keeps_all():
+    boxes = np.tile(np.array([[0, 0, 2, 2]], np.float32), (200_000, 1))
+    keys = np.arange(200_000) // 2 * (2**40)
+    kept = bp.nms(boxes, np.arange(200_000), 0.5, batch=keys, workers=2)
+    assert kept.tolist() == list(range(199_999, 0, -2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", "int64", "uint64", "int8", "bool"])
+def test_nms_takes_scores_of_any_type_in_their_order(dtype):
+    boxes = np.arange(6)[:, np.newaxis] * 10.0 + [0, 1]
+    few = {"b": [1, 0, 1, 1, 0, 1], "u": [3, 2**64 - 1, 0, 2**63, 2**63 - 1, 3]}
+    values = few.get(np.dtype(dtype).kind, [3, -1, 0, 100, -128, 3])
+    if dtype == "int64":
+        values = [3, -(2**63), 2**63 - 1, 2**62, 2**62 + 1, 3]
+    expected = sorted(range(6), key=lambda row: (-int(values[row]), row))
+    assert bp.nms(boxes, np.array(values, dtype), 0.5).tolist() == expected
+    if np.dtype(dtype).kind == "f":
+        with pytest.raises(ValueError, match="scores: row 2 is NaN"):
+            bp.nms(boxes, np.array([1, 2, np.nan, 4, 5, 6], dtype), 0.5)
 
 
 def test_nms_ratio_at_the_threshold_is_kept():

@@ -1,19 +1,61 @@
-"""Non-maximum suppression: boxes that overlap few others, and a crowd on one spot."""
+"""Non-maximum suppression of scattered boxes, of clusters and of crowds, beside a plain greedy loop in C++."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 import broadphase as bp
 from benchmarks.measuring import argsort_call, median_times
-from benchmarks.rows import Row, in_t
+from benchmarks.rows import Row, in_t, ratio
+
+# What `torchvision.ops.nms` does on the CPU: each box that is kept is compared with all that follow it.
+_GREEDY = """
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+extern "C" std::int64_t greedy(const float* boxes, const float* scores, std::int64_t count, double threshold,
+                               std::int64_t* rows) {
+  std::vector<std::int64_t> order(count);
+  std::vector<float> areas(count);
+  std::vector<char> gone(count, 0);
+  for (std::int64_t k = 0; k < count; ++k)
+    areas[k] = (boxes[4 * k + 2] - boxes[4 * k]) * (boxes[4 * k + 3] - boxes[4 * k + 1]);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return scores[a] > scores[b]; });
+  std::int64_t kept = 0;
+  for (std::int64_t a = 0; a < count; ++a) {
+    const std::int64_t i = order[a];
+    if (gone[i]) continue;
+    rows[kept++] = i;
+    const float* p = boxes + 4 * i;
+    for (std::int64_t b = a + 1; b < count; ++b) {
+      const std::int64_t j = order[b];
+      if (gone[j]) continue;
+      const float* q = boxes + 4 * j;
+      const float width = std::max(0.0f, std::min(p[2], q[2]) - std::max(p[0], q[0]));
+      const float height = std::max(0.0f, std::min(p[3], q[3]) - std::max(p[1], q[1]));
+      const float common = width * height;
+      if (common / (areas[i] + areas[j] - common) > threshold) gone[j] = 1;
+    }
+  }
+  return kept;
+}
+"""
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Measure the time of scattered boxes, and the memory of a crowd."""
+    """Measure the time of scattered boxes, that of few and of crowds beside the loop, and the memory of a crowd."""
     random = np.random.default_rng(1)
     low = random.random((100_000, 2)) * 3000
     boxes = np.concatenate([low, low + random.uniform(5, 30, low.shape)], axis=1)
@@ -28,4 +70,57 @@ def rows(pace: float) -> Iterator[Row]:
     bp.nms(crowd, scores, 0.5)
     peak = tracemalloc.get_traced_memory()[1] / len(crowd)
     tracemalloc.stop()
-    yield Row("nms of 33,000 boxes on one spot, beside the core's pairs", peak, "bytes a box", 500.0)
+    yield Row("nms of 33,000 boxes on one spot, beside the core's memory", peak, "bytes a box", 500.0)
+
+    few = _drawn(random, "clusters", 10)
+    found = median_times({"nms": lambda: [bp.nms(*few, 0.5) for _ in range(100)]}, budget=pace)
+    yield Row("nms of 10 boxes", found["nms"].milliseconds * 10, "µs", 5.0)
+
+    with tempfile.TemporaryDirectory() as folder:
+        greedy = _greedy(Path(folder))
+        if greedy is None:
+            return
+        scenes = (("clusters", 100), ("clusters", 1000), ("clusters", 5000), ("one spot", 1000), ("crowd", 20_000))
+        for name, count in scenes:
+            given = _drawn(random, name, count)
+            for threshold in (0.5, 0.9):
+                ours, loop = partial(bp.nms, *given, threshold), partial(greedy, *given, threshold)
+                assert ours().tolist() == loop().tolist()
+                found = median_times({"ours": ours, "loop": loop}, budget=pace)
+                what = f"nms of {count:,} boxes, {name}, at {threshold}, of a greedy loop's time"
+                yield ratio(what, found["ours"], found["loop"], 1.1)
+
+
+def _drawn(random: np.random.Generator, name: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw float32 boxes and scores, as a detector proposes them."""
+    center, sides = random.random((count, 2)) * 300, random.uniform(20, 80, (count, 2))
+    if name == "clusters":
+        objects = random.integers(0, max(count // 20, 1), count)
+        center = random.random((count, 2))[objects] * 800 + random.normal(0, 6, center.shape)
+        sides = random.uniform(20, 150, sides.shape)[objects] * random.uniform(0.85, 1.15, sides.shape)
+    elif name == "one spot":
+        center, sides = center / 33, np.full_like(sides, 50.0)
+    boxes = np.concatenate([center - sides / 2, center + sides / 2], axis=1).astype(np.float32)
+    return boxes, random.random(count).astype(np.float32)
+
+
+def _greedy(folder: Path) -> Callable[..., np.ndarray] | None:
+    """Compile the loop; None without a compiler."""
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        return None
+    (folder / "greedy.cpp").write_text(_GREEDY, encoding="utf-8")
+    library = folder / "greedy.so"
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, folder / "greedy.cpp"], check=True)
+    compiled = ctypes.CDLL(str(library)).greedy
+    compiled.restype = ctypes.c_int64
+
+    def greedy(boxes: np.ndarray, scores: np.ndarray, threshold: float) -> np.ndarray:
+        kept = np.empty(len(boxes), np.int64)
+        arrays = (array.ctypes.data_as(ctypes.c_void_p) for array in (boxes, scores))
+        count = compiled(
+            *arrays, ctypes.c_int64(len(boxes)), ctypes.c_double(threshold), kept.ctypes.data_as(ctypes.c_void_p)
+        )
+        return kept[:count]
+
+    return greedy

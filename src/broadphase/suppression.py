@@ -12,7 +12,8 @@ from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes,
 from broadphase.boxes.forms import Boxes, as_boxes
 from broadphase.errors import TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
-from broadphase.pairs import iter_pairs, pairs
+from broadphase.pairs import pairs
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,8 +23,9 @@ __all__ = ["RatioName", "iou", "nms"]
 #: What ``metric=`` takes.
 RatioName: TypeAlias = Literal["iou", "ios"]
 
+_MANY = 1500  # boxes
+_FEW_PAIRS = 16  # a box
 _RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
-_PORTION = 1 << 20  # pairs, of those that are looked at and forgotten
 
 
 def nms(
@@ -76,9 +78,10 @@ def nms(
 
     Notes
     -----
-    Ratios are float64, whatever the dtype of the boxes: products of the sides axis by axis. O(n log n) time for boxes
-    that overlap few others; a crowd on one spot takes time in proportion to n times the boxes kept. O(n) memory in any
-    case. The rule is that of A. Neubeck and L. Van Gool, Efficient Non-Maximum Suppression, ICPR 2006.
+    Ratios of float32 boxes are computed in float32, as detectors and ``torchvision.ops.nms`` do, with the same result;
+    of all others in float64: products of the sides axis by axis. A box is compared with those that are kept and near it
+    in place and size: O(n) time but for the sorting of the scores, unless many boxes that are kept lie on one spot.
+    O(n) memory. The rule is that of A. Neubeck and L. Van Gool, Efficient Non-Maximum Suppression, ICPR 2006.
 
     Examples
     --------
@@ -87,51 +90,33 @@ def nms(
     >>> bp.nms(boxes, [0.8, 0.9, 0.7], threshold=0.5)
     array([1, 2], dtype=int32)
     """
-    corners = as_boxes(boxes)
-    count = len(corners)
-    _require_volumes(corners, "boxes")
     limit = as_real(threshold, "threshold")
     if not 0 <= limit <= 1:
         raise ValueError(f"threshold must be from 0 to 1, not {limit}")
     if not isinstance(metric, str) or metric not in _RATIOS:
         raise ValueError(unknown_name("metric", metric, _RATIOS))
+    corners = np.ascontiguousarray(as_boxes(boxes))
+    count = len(corners)
+    ranked = _as_ranked(_as_scores(scores, count))
     keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
-    order = _best_first(_as_scores(scores, count))
-    volumes, kept = _flat(corners), np.ones(count, np.uint8)  # kept: by rank, which is the place in `order`
-    ranks = np.empty(count, np.int64)
-    ranks[order] = np.arange(count)
+    rivals = _few_pairs(corners, keys, workers) if count >= _MANY else None
+    found: Any = _native.nms(corners, ranked, keys, rivals, limit, _RATIOS[metric], worker_count(workers))
+    if found is None:
+        _require_volumes(corners, "boxes")
+        raise ValueError(f"scores: row {first_bad_row(np.isnan(ranked))} is NaN")
+    kept: NDArray[np.int32] = found
+    return kept
 
-    def above(found: NDArray[np.int32], rows: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Of pairs of places in `rows` and `others`, the ranks of those above the threshold."""
-        first, second = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
-        few: Any = _native.pairs_above(_of(volumes, rows), _of(volumes, others), first, second, limit, _RATIOS[metric])
-        return np.stack([ranks[rows[few[:, 0]]], ranks[others[few[:, 1]]]], axis=1)
 
-    # All at once where few overlap. In a crowd, the best are taken first, so that their pairs fit into memory; the
-    # others are then compared with those of them that are kept, often very few.
-    most_pairs = _PORTION + 16 * count
-    start, portion = 0, count
-    while start < count:
-        best = order[start:][kept[start:] != 0]
-        best, rest = np.sort(best[:portion]), best[portion:]  # neighbors are often near one another by row, too
-        own_keys = None if keys is None else _of(keys, best)
-        try:
-            among = pairs(_of(corners, best), batch=own_keys, touching=False, workers=workers, max_pairs=most_pairs)
-        except TooManyPairsError:
-            portion = max(len(best) // 4, 1)
-            continue
-        rivals = above(among, best, best)
-        _native.suppress(np.sort(rivals.min(axis=1) << 32 | rivals.max(axis=1)), kept)
-        best = best[kept[ranks[best]] != 0]
-        if len(rest):
-            both_keys = None if keys is None else (keys[best], keys[rest])
-            for part in iter_pairs(
-                corners[best], corners[rest], batch=both_keys, touching=False, chunk=_PORTION, workers=workers
-            ):
-                kept[above(part, best, rest)[:, 1]] = 0
-        start, portion = int(ranks[rest[0]]) if len(rest) else count, 4 * portion
-    survivors: NDArray[np.int32] = order[kept != 0]
-    return survivors
+def _few_pairs(corners: NDArray[Any], keys: NDArray[np.int64] | None, workers: int) -> NDArray[np.int32] | None:
+    """Find the pairs that overlap, where they are so few that this is the shortest way."""
+    if not _native.few_overlap(corners, _FEW_PAIRS):
+        return None
+    _require_volumes(corners, "boxes")
+    try:
+        return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=_FEW_PAIRS * len(corners))
+    except TooManyPairsError:
+        return None
 
 
 def iou(boxes: Boxes, other: Boxes | None = None, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -208,29 +193,23 @@ def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
         raise TypeError(f"scores must be numbers, not {scores.dtype}")
     if scores.shape != (count,):
         raise ValueError(f"scores must have shape ({count},), one for each box, not {scores.shape}")
-    if scores.dtype.kind == "f":
-        bad = first_bad_row(np.isnan(scores))
-        if bad is not None:
-            raise ValueError(f"scores: row {bad} is NaN")
     return scores
 
 
-def _best_first(scores: NDArray[Any]) -> NDArray[np.int32]:
-    # The complement of an integer falls as the integer rises, without overflow.
-    falling = -scores if scores.dtype.kind == "f" else ~scores
-    order = np.argsort(falling)  # several times as quick as a stable sort, but equal scores come in any order
-    placed = falling[order]
-    same = placed[1:] == placed[:-1]
-    if same.any():
-        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-        groups = np.cumsum(np.append(True, ~same))[tied]
-        order[tied] = order[tied][np.lexsort((order[tied], groups))]
-    return order.astype(np.int32)
-
-
-def _of(values: NDArray[Any], rows: NDArray[np.int32]) -> NDArray[Any]:
-    """Return the values of different rows, ascending: all of them without a copy."""
-    return values if len(rows) == len(values) else values[rows]
+def _as_ranked(scores: NDArray[Any]) -> NDArray[Any]:
+    """Return floats or unsigned integers in the same order, as the core takes them."""
+    kind, size = scores.dtype.kind, scores.dtype.itemsize
+    if kind == "f" and size <= 8:
+        return np.ascontiguousarray(scores, np.float32 if size <= 4 else np.float64)
+    if kind == "i":
+        return np.ascontiguousarray(scores, np.int64).view(np.uint64) ^ np.uint64(1 << 63)
+    if kind in "bu":
+        return np.ascontiguousarray(scores, np.uint64)
+    if not scores.size:
+        return np.empty(0)
+    _, ranks = np.unique(scores, return_inverse=True)  # longer floats
+    ranked: NDArray[np.float64] = np.where(np.isnan(scores), np.nan, ranks.astype(np.float64))
+    return ranked
 
 
 def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int32]:
