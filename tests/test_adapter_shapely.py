@@ -201,6 +201,41 @@ def test_intersects_of_rings_and_lines_is_that_of_fractions(scale, monkeypatch):
     assert set(map(tuple, found.T.tolist())) == expected
 
 
+@pytest.mark.parametrize("predicate", [*PREDICATES, "contains_properly"])
+@pytest.mark.parametrize("scale", [1.0, 1 / 3])
+def test_points_in_areas_are_those_of_shapely(predicate, scale):
+    # On edges, on vertices, in holes and in what crosses itself: most points are on the same lattice as the areas.
+    random = np.random.default_rng(17)
+    for side in (4, 9):
+        some = [feature(random, side, scale) for _ in range(260)]
+        areas = np.array([one for one in some if one.geom_type.endswith("Polygon")], object)
+        points = shapely.points(random.integers(0, 2 * side, (160, 2)) * (scale / 2))
+        points[::50] = None
+        points[7::50] = shapely.MultiPoint(random.integers(0, side, (3, 2)) * scale)
+        points[9::50] = shapely.LineString([(scale, scale)] * 2)  # a box without extent that is no point
+        mixed = np.concatenate((points, areas[::3]))
+        for inputs, tree in ((points, areas), (areas, points), (mixed, areas), (areas, mixed)):
+            found = ours.STRtree(tree).query(inputs, predicate)
+            assert np.array_equal(found, shapely.STRtree(tree).query(inputs, predicate))
+
+
+def test_points_in_large_areas_are_those_of_shapely():
+    # Enough points for slabs, some on the outline and many beside it.
+    random = np.random.default_rng(18)
+    angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    outline = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (1 + 0.2 * np.sin(40 * angle))[:, np.newaxis]
+    areas = np.array(
+        [shapely.Polygon(outline), shapely.Polygon(2 * outline, [outline[::7]]), shapely.Polygon(outline - 1)]
+    )
+    points = shapely.points(np.concatenate((random.uniform(-2, 2, (900, 2)), outline, outline[::7] * (1 + 1e-15))))
+    for predicate in ("within", "covered_by", "touches"):
+        expected = shapely.STRtree(areas).query(points, predicate)
+        assert np.array_equal(ours.STRtree(areas).query(points, predicate), expected), predicate
+    for predicate in ("contains", "covers", "touches"):
+        expected = shapely.STRtree(points).query(np.tile(areas, 22), predicate)
+        assert np.array_equal(ours.STRtree(points).query(np.tile(areas, 22), predicate), expected), predicate
+
+
 @pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 99, 100, 101, 1000, 1234])
 @pytest.mark.parametrize("capacity", [2, 10, 37])
 def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):

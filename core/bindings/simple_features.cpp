@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "bindings.hpp"
 #include "blocks.hpp"
 #include "geos.hpp"
@@ -58,6 +59,50 @@ nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vecto
   return as_array(std::move(meetings), 1);
 }
 
+// Pair k: point[k], whose box is that row of `bounds`, in the area area[k] of the geometries; in doubt where the row is
+// no point.
+nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> area,
+                           Table<double> bounds, Vector<std::int64_t> point, Vector<std::uint8_t> is_point) {
+  const std::vector<GeosFunctions::Geometry> all = geometries_of(geos, geometries);
+  const std::size_t count = area.shape(0);
+  std::vector<std::uint8_t> places(count, static_cast<std::uint8_t>(Place::kDoubt));
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    // Area by area: what one is made of stays in the processor's cache.
+    struct Asked {
+      double place[2];
+      std::size_t pair;
+    };
+    const auto is_asked = [&](std::size_t k) { return is_point.data()[point.data()[k]] != 0; };
+    std::vector<std::size_t> end(all.size() + 1);
+    for (std::size_t k = 0; k < count; ++k)
+      if (is_asked(k)) ++end[static_cast<std::size_t>(area.data()[k]) + 1];
+    std::vector<GeosFunctions::Geometry> read;
+    std::vector<std::size_t> number(all.size());
+    for (std::size_t f = 0; f < all.size(); ++f) {
+      if (end[f + 1] > 0) {
+        number[f] = read.size();
+        read.push_back(all[f]);
+      }
+      end[f + 1] += end[f];
+    }
+    PlainArray<Asked> asked;
+    asked.grow(end.back());
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!is_asked(k)) continue;
+      const double* box = bounds.data() + point.data()[k] * 4;
+      asked[end[static_cast<std::size_t>(area.data()[k])]++] = {{box[0], box[1]}, k};
+    }
+    const GeosFeatures table(geos, read, interrupt);
+    FeatureMeetings features(table.table(), interrupt);
+    for (std::size_t f = 0, at = 0; f < all.size(); ++f)
+      for (; at < end[f]; ++at)
+        places[asked[at].pair] = static_cast<std::uint8_t>(features.place(number[f], asked[at].place));
+  }
+  return as_array(std::move(places), 1);
+}
+
 nb::object order_by_str(Table<double> bounds, std::size_t capacity) {
   std::vector<std::int64_t> order;
   {
@@ -89,6 +134,9 @@ void bind_simple_features(nb::module_& module) {
              "The box of each geometry; NaN for None and empty ones.");
   module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
              "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
+  module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
+             nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"),
+             "Where points, by their boxes, are in areas: 0 outside, 1 inside, 2 on the boundary, 3 in doubt.");
   module.def("str_order", &order_by_str, nb::arg("bounds"), nb::arg("capacity"),
              "The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.");
   module.def("pairs_in_order", &put_in_order, nb::arg("one"), nb::arg("other"), nb::arg("both_ways"),

@@ -28,6 +28,8 @@ namespace broadphase {
 
 enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
 enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
+// Of a point, in an area.
+enum class Place : std::uint8_t { kOutside, kInside, kBoundary, kDoubt };
 
 // Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
 // points, one part has all. Preconditions: features that are not unknown have a part, none of their parts is empty, and
@@ -123,6 +125,17 @@ class FeatureMeetings {
       meetings[k] =
           static_cast<std::uint8_t>(meet(static_cast<std::size_t>(one[k]), static_cast<std::size_t>(other[k])));
     }
+  }
+
+  // Where a point is in a feature: in doubt if that is no area.
+  Place place(std::size_t area, const double* point) {
+    take_a_step();
+    Feature& feature = features_[area];
+    if (feature.kind != FeatureKind::kAreas) return Place::kDoubt;
+    constexpr double kMost = 0x1p500;
+    if (!(std::abs(point[0]) < kMost && std::abs(point[1]) < kMost)) return Place::kDoubt;
+    plant(feature);
+    return place(feature, point);
   }
 
   Meeting meet(std::size_t one, std::size_t other) {
@@ -394,10 +407,17 @@ class FeatureMeetings {
            1;
   }
 
-  // Whether a point is in an area, or on its boundary, as GEOS finds by its rings one by one and by all of them at
-  // once.
+  // Whether a point is in an area, or on its boundary.
   Meeting locate(const Feature& area, const double* point) {
-    if (!area.box.has(point)) return Meeting::kNo;
+    switch (place(area, point)) {
+      case Place::kOutside: return Meeting::kNo;
+      case Place::kDoubt: return Meeting::kDoubt;
+      default: return Meeting::kYes;
+    }
+  }
+  // As GEOS finds by its rings one by one and by all of them at once.
+  Place place(const Feature& area, const double* point) {
+    if (!area.box.has(point)) return Place::kOutside;
     if (area.tree != 0) {
       Tree& tree = trees_[area.tree - 1];
       if (++tree.located == tree.segments / kFan) slice(area, tree);
@@ -411,6 +431,14 @@ class FeatureMeetings {
         is_on_ring = std::min(a[0], b[0]) <= point[0];
         return is_on_ring;
       }
+      // A segment that is clearly to the right is crossed if it passes by, whatever rounding does.
+      const double near = std::min(a[0], b[0]) - point[0], far = std::max(a[0], b[0]) - point[0];
+      if (near > 0x1p-30 * far && near * std::abs(b[1] - a[1]) > 0x1p-800) {
+        if ((a[1] > point[1]) == (b[1] > point[1])) return false;
+        is_inside = !is_inside;
+        if (!has_one_ring) crossed_.push_back(part_of(area, k));
+        return false;
+      }
       const int side = detail::side_of(a, b, point);
       is_unsure = is_unsure || side == detail::kUnsure;
       is_on_ring = side == 0;
@@ -420,9 +448,9 @@ class FeatureMeetings {
       }
       return is_on_ring;
     });
-    if (is_on_ring) return has_one_ring ? Meeting::kYes : Meeting::kDoubt;
-    if (is_unsure) return Meeting::kDoubt;
-    if (has_one_ring) return is_inside ? Meeting::kYes : Meeting::kNo;
+    if (is_on_ring) return has_one_ring ? Place::kBoundary : Place::kDoubt;
+    if (is_unsure) return Place::kDoubt;
+    if (has_one_ring) return is_inside ? Place::kInside : Place::kOutside;
     std::sort(crossed_.begin(), crossed_.end());
     bool is_in_polygon = false, is_in_shell = false;
     std::size_t shell = area.part;
@@ -440,7 +468,7 @@ class FeatureMeetings {
       }
     }
     is_in_polygon = is_in_polygon || is_in_shell;
-    return is_in_polygon != is_inside ? Meeting::kDoubt : is_inside ? Meeting::kYes : Meeting::kNo;
+    return is_in_polygon != is_inside ? Place::kDoubt : is_inside ? Place::kInside : Place::kOutside;
   }
 
   static std::size_t nodes_above(std::size_t count) { return (count + kFan - 1) / kFan; }

@@ -7,14 +7,23 @@ built when it is first needed.
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
+import sys
+from contextvars import ContextVar
+from functools import cache, cached_property
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
-from broadphase._native import GeosFunctions, features_meet, geometry_bounds, pairs_in_order, str_order
+from broadphase._native import (
+    GeosFunctions,
+    features_meet,
+    geometry_bounds,
+    pairs_in_order,
+    places_in_areas,
+    str_order,
+)
 from broadphase.adapters.library import import_library
 
 if TYPE_CHECKING:
@@ -25,6 +34,7 @@ __all__ = ["STRtree", "sjoin"]
 theirs: Any = import_library("shapely", install="shapely")
 
 _GEOMETRY = theirs.Geometry
+_TREE = theirs.STRtree  # which may be replaced by that of here
 _FEW = 128  # inputs; arrays do not pay for fewer: 64 take 1.2 times as long, 200 a tenth less
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
@@ -42,8 +52,22 @@ _AREAS = (3, 6)  # Polygon and MultiPolygon, as shapely numbers types
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
 _NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
+_IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _LARGE = 256  # coordinates
-_POLYGON = 3
+_POINT, _POLYGON = 0, 3
+# Of a point and an area, by where the point is: outside, inside, on the boundary; in doubt, which shapely decides.
+_INTERIOR, _CLOSED, _BOUNDARY, _NEVER = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 0, 1, 2), (0, 0, 0, 2))
+_POINT_IN_AREA = {
+    "intersects": _CLOSED,
+    "within": _INTERIOR,
+    "covered_by": _CLOSED,
+    "touches": _BOUNDARY,
+    "overlaps": _NEVER,
+    "crosses": _NEVER,
+}
+_AREA_AROUND_POINT = _POINT_IN_AREA | {"contains": _INTERIOR, "covers": _CLOSED, "contains_properly": _INTERIOR}
+for _one in _INNER:
+    del _AREA_AROUND_POINT[_one]
 
 
 class STRtree:
@@ -129,17 +153,25 @@ class STRtree:
             margin = reach[asking, None]
             with np.errstate(over="ignore"):
                 lower, upper = np.nextafter(lower - margin, -np.inf), np.nextafter(upper + margin, np.inf)
-        found = self._index.query((lower, upper))
-        pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
+        if _IN_ANY_ORDER.get() and "_index" not in self.__dict__ and len(asking) < len(self):
+            found = bp.Index((lower, upper)).query(self._bounds[self._present].reshape(-1, 2, 2))
+            pairs = np.stack((asking[found.rows], np.repeat(self._present, np.diff(found.offsets))))
+        else:
+            found = self._index.query((lower, upper))
+            pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
         if predicate is None:
             return pairs
-        if predicate in _OUTER or predicate in _INNER:
-            pairs = np.compress(self._may_contain(bounds, pairs, predicate), pairs, axis=1)
-        if predicate == "intersects":
-            meeting = self._intersecting(inputs, bounds, pairs)
-        else:
-            meeting = self._meeting(inputs, pairs, predicate, reach)
-        return np.compress(meeting, pairs, axis=1)
+        if reach is not None:
+            return np.compress(self._meeting(inputs, pairs, predicate, reach), pairs, axis=1)
+        decided = self._by_place(inputs, bounds, pairs, predicate)
+        left = np.flatnonzero(decided == _IN_DOUBT)
+        if len(left) and predicate == "intersects":
+            self._decide_intersects(decided, left, inputs, bounds, pairs)
+        elif len(left) and predicate not in _SYMMETRIC:
+            possible = np.ones(len(decided), np.bool_)
+            possible[left] = self._may_contain(bounds, pairs[:, left], predicate)
+            pairs, decided = np.compress(possible, pairs, axis=1), decided[possible]
+        return np.compress(self._or_by_geos(decided, inputs, pairs, predicate), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
         """Find one geometry nearest to each input, as shapely does, by shapely's tree.
@@ -224,7 +256,7 @@ class STRtree:
         meeting = np.compress(decided == 1, pairs, axis=1)
         if not doubtful.size:
             return self._in_order(meeting, both_ways=True)
-        is_doubtful = _marked(doubtful, len(self.geometries))  # as in _intersecting
+        is_doubtful = _marked(doubtful, len(self.geometries))  # as in _or_by_geos
         asked = self._in_order(pairs, both_ways=True)
         asked = np.compress(is_doubtful[asked[0]], asked, axis=1)
         asked = np.compress(self._meeting(self.geometries, asked, "intersects"), asked, axis=1)
@@ -248,19 +280,61 @@ class STRtree:
         around &= outer[:, 3] >= inner[:, 3]
         return around
 
-    def _intersecting(
-        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64]
+    def _decide_intersects(
+        self,
+        decided: NDArray[np.uint8],
+        left: NDArray[np.int64],
+        inputs: NDArray[np.object_],
+        bounds: NDArray[np.float64],
+        pairs: NDArray[np.int64],
+    ) -> None:
+        """Decide which of the pairs that are left intersect, as far as that is possible here."""
+        inside = self._inside_rectangles(inputs, bounds, pairs[:, left])
+        decided[left[inside]] = 1
+        left = left[~inside]
+        decided[left] = self._decided(inputs, pairs[:, left])
+
+    def _or_by_geos(
+        self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
     ) -> NDArray[np.bool_]:
-        meeting = self._inside_rectangles(inputs, bounds, pairs)
-        left = np.flatnonzero(~meeting)
-        decided = self._decided(inputs, pairs[:, left])
-        meeting[left] = decided == 1
-        doubtful = pairs[0, left[decided == _IN_DOUBT]]
+        """Let GEOS evaluate all pairs of inputs of which one is in doubt."""
+        meeting: NDArray[np.bool_] = decided == 1
+        doubtful = pairs[0, decided == _IN_DOUBT]
         if len(doubtful):
             # What GEOS answers for an invalid input depends on the questions before.
             again = np.flatnonzero(_marked(doubtful, len(inputs))[pairs[0]])
-            meeting[again] = self._meeting(inputs, pairs[:, again], "intersects")
+            meeting[again] = self._meeting(inputs, pairs[:, again], predicate)
         return meeting
+
+    def _by_place(
+        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64], predicate: str
+    ) -> NDArray[np.uint8]:
+        """Decide a predicate for points and areas: 0 no, 1 yes; _IN_DOUBT for all else."""
+        decided = np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
+        if _GEOS is None or not decided.size:
+            return decided
+        if predicate in _POINT_IN_AREA and np.count_nonzero(points := _are_points(inputs, bounds)) >= _FEW:
+            areas = self.geometries
+            self._place(_GEOS, decided, _POINT_IN_AREA[predicate], areas, pairs[1], bounds, pairs[0], points)
+        if predicate in _AREA_AROUND_POINT and np.count_nonzero(points := self._points) >= _FEW:
+            areas = inputs.copy()  # which no other thread changes
+            self._place(_GEOS, decided, _AREA_AROUND_POINT[predicate], areas, pairs[0], self._bounds, pairs[1], points)
+        return decided
+
+    @staticmethod
+    def _place(
+        geos: GeosFunctions,
+        decided: NDArray[np.uint8],
+        meanings: tuple[int, ...],
+        areas: NDArray[np.object_],
+        area: NDArray[np.int64],
+        bounds: NDArray[np.float64],
+        point: NDArray[np.int64],
+        points: NDArray[np.bool_],
+    ) -> None:
+        places: Any = places_in_areas(geos, areas, area, bounds, point, points.view(np.uint8))
+        answers = np.take(np.array(meanings, np.uint8), places)
+        np.minimum(decided, answers, out=decided)  # those in doubt are the largest
 
     def _inside_rectangles(
         self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64]
@@ -310,7 +384,7 @@ class STRtree:
 
     @cached_property
     def _tree(self) -> Any:
-        return theirs.STRtree(self.geometries, self._node_capacity)
+        return _TREE(self.geometries, self._node_capacity)
 
     @cached_property
     def _compiled_tree(self) -> Any:
@@ -319,6 +393,10 @@ class STRtree:
     @cached_property
     def _index(self) -> bp.Index:
         return bp.Index(self._bounds[self._visited])
+
+    @cached_property
+    def _points(self) -> NDArray[np.bool_]:
+        return _are_points(self.geometries, self._bounds)
 
     @cached_property
     def _visited(self) -> NDArray[np.int64]:
@@ -362,7 +440,34 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
             index.geometries = np.array(geometries, dtype=np.object_)
             index._tree = STRtree(index.geometries)
             geometries._sindex = index
-    return geopandas.sjoin(left_df, right_df, *args, **options)
+    token = _IN_ANY_ORDER.set(predicate == "within")  # what geopandas asks for then, it sorts
+    try:
+        return own_sjoin()(left_df, right_df, *args, **options)
+    finally:
+        _IN_ANY_ORDER.reset(token)
+
+
+@cache
+def own_sjoin() -> Any:
+    """Return ``geopandas.sjoin``, also where `sjoin` has taken its place.
+
+    Returns
+    -------
+    function
+        That of geopandas.
+
+    Raises
+    ------
+    MissingExtraError
+        geopandas is not installed.
+
+    Examples
+    --------
+    >>> own_sjoin().__module__
+    'geopandas.tools.sjoin'
+    """
+    import_library("geopandas", install="geopandas", purpose="sjoin")
+    return sys.modules["geopandas.tools.sjoin"].sjoin  # the attribute of the package is the function
 
 
 def _geos() -> GeosFunctions | None:
@@ -411,6 +516,13 @@ def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], N
     places = np.empty(count, np.int64)
     places[kept] = np.arange(len(kept))
     return kept, places
+
+
+def _are_points(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (bounds[:, 0] == bounds[:, 2]) & (bounds[:, 1] == bounds[:, 3])
+    if found.any():
+        found &= theirs.get_type_id(geometries) == _POINT
+    return found
 
 
 def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
