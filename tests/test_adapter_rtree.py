@@ -72,6 +72,36 @@ def test_histories_of_changes_give_the_answers_of_rtree(dimension, interleaved):
                 assert_same_answers(theirs, ours, box(12), int(rng.integers(0, 7)))
 
 
+@pytest.mark.parametrize("tail", [0, 3, 256])
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_queries_between_insertions_find_what_has_just_come(tail, interleaved, monkeypatch):
+    monkeypatch.setattr("broadphase.adapters.rtree._TAIL", tail)
+    rng = np.random.default_rng(tail)
+    theirs, ours = new(library.Index, 2, interleaved), new(Index, 2, interleaved)
+    for id in range(300):
+        lower = rng.integers(0, 60, 2).astype(float)
+        box = [*lower.tolist(), *(lower + rng.integers(0, 5, 2)).tolist()]
+        around = [*(lower - 4).tolist(), *(lower + 6).tolist()]
+        box, around = (one if interleaved else Index.deinterleave(one) for one in (box, around))
+        assert sorted(ours.intersection(around)) == sorted(theirs.intersection(around))
+        assert sorted(ours.contains(around)) == sorted(theirs.contains(around))
+        assert ours.count(around) == theirs.count(around)
+        for one in (ours, theirs):
+            one.insert(id, box, OBJECTS[id % len(OBJECTS)])
+        found = [described(one.intersection(around, objects=True)) for one in (ours, theirs)]
+        assert found[0] == found[1]
+        assert found[0]
+        raw = [sorted(map(repr, one.contains(around, objects="raw"))) for one in (ours, theirs)]
+        assert raw[0] == raw[1]
+        if id % 40 == 39:
+            for one in (ours, theirs):
+                one.delete(id, box)
+    assert len(ours) == len(theirs)
+    assert ours.valid()
+    with pytest.warns(DeprecationWarning, match="use len"):
+        assert ours.get_size() == len(theirs)
+
+
 def oracle_of_nearest(boxes, lower, upper, most, limit=0.0, strict=False):
     """Distances and rows in order, ties at the end included."""
     with np.errstate(over="ignore"):

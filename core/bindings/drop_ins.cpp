@@ -324,6 +324,27 @@ void copy_row(const T* from, std::size_t k, bool is_back, U* to, std::size_t at)
 
 using Corners = nb::ndarray<const double, nb::shape<-1, 2, -1>, nb::c_contig, nb::device::cpu>;
 
+// Which entries (id, corners, object) of a list have a box that overlaps one, by their places; `within`: lies in it.
+nb::list entries_in(nb::list entries, nb::handle corners, bool within) {
+  double box[kMostNumbers], other[kMostNumbers];
+  const std::size_t numbers = read_numbers(corners.ptr(), box, kMostNumbers), dimension = numbers / 2;
+  nb::list found;
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    PyObject* const entry = entries[k].ptr();
+    if (!PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 3 ||
+        read_numbers(PyTuple_GET_ITEM(entry, 1), other, kMostNumbers) != numbers)
+      throw nb::value_error("entries do not fit the box");
+    bool is_in = true;
+    for (std::size_t axis = 0; axis < dimension; ++axis) {
+      const double low = other[axis], high = other[dimension + axis];
+      is_in &= within ? box[axis] <= low && high <= box[dimension + axis]
+                      : low <= box[dimension + axis] && box[axis] <= high;
+    }
+    if (is_in) found.append(k);
+  }
+  return found;
+}
+
 // Of some rows and their boxes, the `most` nearest to a box, and those that are as far as the last of them: the nearest
 // first, then the smaller row.
 nb::object nearest_to_box(Vector<std::int32_t> rows, Corners boxes, nb::handle corners, std::size_t most) {
@@ -469,6 +490,8 @@ void bind_drop_ins(nb::module_& module) {
              "Rows divided into lists of these sizes.");
   module.def("within", &within, nb::arg("places"), nb::arg("points"), nb::arg("rows"), nb::arg("offsets"),
              nb::arg("radii"), "The rows of each query within its radius, and how many these are.");
+  module.def("entries_in", &entries_in, nb::arg("entries"), nb::arg("corners"), nb::arg("within"),
+             "Which entries (id, corners, object) overlap a box, or lie within it.");
   module.def("nearest_to_box", &nearest_to_box, nb::arg("rows"), nb::arg("boxes"), nb::arg("corners"), nb::arg("most"),
              "The nearest of some rows to a box, with all that are as far as the last.");
   module.def("pairs_by_atom", &pairs_by_atom, nb::arg("pairs"), nb::arg("distances").none(), nb::arg("vectors").none(),

@@ -761,9 +761,12 @@ class RatioTo(enum.Enum):
 
 def overlap_ratios(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
 
-def pairs_above(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: float, measure: RatioTo) -> object: ...
+def few_overlap(boxes: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], few: float) -> bool: ...
 
-def suppress(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+def nms(boxes: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object:
+    """
+    Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.
+    """
 
 class Tiling:
     def __init__(self, at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dimension: int) -> None: ...
@@ -783,6 +786,11 @@ def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
 
 def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt."""
+
+def places_in_areas(geos: GeosFunctions, geometries: object, area: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Where points, by their boxes, are in areas: 0 outside, 1 inside, 2 on the boundary, 3 in doubt.
+    """
 
 def str_order(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> object:
     """
@@ -846,6 +854,9 @@ def lists_of(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C'
 
 def within(places: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """The rows of each query within its radius, and how many these are."""
+
+def entries_in(entries: list, corners: object, within: bool) -> list:
+    """Which entries (id, corners, object) overlap a box, or lie within it."""
 
 def nearest_to_box(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], corners: object, most: int) -> object:
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import warnings
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from math import inf, isfinite, nextafter
@@ -34,6 +35,8 @@ _FEW = 128  # boxes that are all looked at for the nearest ones: the walk of a t
 # Objects of these types cannot change, so that one is as good as the copy that pickle makes of it. Of others, bytes are
 # kept, made by `dumps`; of dicts and lists in a stream that hold such objects only, copies.
 _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
+# New boxes that queries compare one by one before they are put into the index, which takes as long as some hundred.
+_TAIL = 256
 # Queries that compare all boxes before a tree is built: a tree takes as long as some 20 of them.
 _SCANS = 4
 _FEWEST_SCANNED = 64  # boxes for each of these
@@ -158,9 +161,15 @@ class Index:
             As they were when it was inserted.
         """
         corners, id = self._corners(coordinates), self._id(id)
-        if self._new or self._rows_of is None:
-            self._make_changes()
+        for place, (number, box, _) in enumerate(self._new):
+            if number == id and box == corners:
+                del self._new[place]
+                self._shrink(corners)
+                return
+        if not len(self._index):
+            return
         if self._rows_of is None:
+            self._make_changes()
             self._rows_of = {}
             for row in self._index.rows.tolist():
                 self._rows_of.setdefault(int(self._ids[row]), []).append(row)
@@ -171,8 +180,7 @@ class Index:
         if corners not in boxes:
             return
         self._deleted.append(rows.pop(boxes.index(corners)))
-        if self._bounds is not None and any(map(eq, self._bounds, corners)):
-            self._bounds = None
+        self._shrink(corners)
 
     # Queries
 
@@ -190,7 +198,10 @@ class Index:
         -------
         iterator
         """
-        return self._given(self._overlapping(coordinates), objects)
+        corners = self._corners(coordinates)
+        rows, tail = self._overlapping(corners), self._in_tail(corners)
+        given = self._given(rows, objects) if len(rows) or not tail else iter(())
+        return chain(given, self._given_of_tail(tail, objects)) if tail else given
 
     def contains(self, coordinates: Any, objects: Any = False) -> Iterator[Any]:
         """Find the boxes that lie within a box, its border included.
@@ -204,11 +215,12 @@ class Index:
         -------
         iterator
         """
-        rows = self._overlapping(coordinates)
-        corners = np.array(self._corners(coordinates)).reshape(2, self._dimension)
+        numbers = self._corners(coordinates)
+        rows, tail = self._overlapping(numbers), self._in_tail(numbers, within=True)
+        corners = np.array(numbers).reshape(2, self._dimension)
         boxes = self._index.boxes_of(rows)
         inside = (boxes[:, 0] >= corners[0]).all(axis=1) & (boxes[:, 1] <= corners[1]).all(axis=1)
-        return self._given(rows[inside], objects)
+        return chain(self._given(rows[inside], objects), self._given_of_tail(tail, objects))
 
     def count(self, coordinates: Any) -> int:
         """Count the boxes that overlap a box, or only touch it.
@@ -222,7 +234,8 @@ class Index:
         -------
         int
         """
-        return len(self._overlapping(coordinates))
+        corners = self._corners(coordinates)
+        return len(self._overlapping(corners)) + len(self._in_tail(corners))
 
     def nearest(self, coordinates: Any, num_results: int = 1, objects: Any = False) -> Iterator[Any]:
         """Find the boxes nearest to a box or a point, the nearest first.
@@ -342,6 +355,15 @@ class Index:
     def __len__(self) -> int:
         return len(self._index) + len(self._new) - len(self._deleted)
 
+    def get_size(self) -> int:
+        """Return how many boxes there are: rtree's old name of ``len(index)``."""
+        warnings.warn("index.get_size() is deprecated, use len(index) instead", DeprecationWarning, stacklevel=2)
+        return len(self)
+
+    def valid(self) -> bool:
+        """Return True, as an index in memory always is."""
+        return True
+
     def __repr__(self) -> str:
         return f"broadphase.adapters.rtree.Index(bounds={self.bounds}, size={len(self)})"
 
@@ -428,6 +450,11 @@ class Index:
         self._bounds = self._scanned = None
         self._scans = 0
 
+    def _shrink(self, corners: list[float]) -> None:
+        """Forget the box around all boxes if one that is removed may reach to its border."""
+        if self._bounds is not None and any(map(eq, self._bounds, corners)):
+            self._bounds = None
+
     def _corners(self, coordinates: Any) -> list[float]:
         """Lower corner, then upper corner."""
         dimension = self._dimension
@@ -484,7 +511,9 @@ class Index:
         return bytes(self.dumps(obj))
 
     def _loaded(self, row: int) -> Any:
-        stored = self._objects[row]
+        return self._loaded_from(self._objects[row])
+
+    def _loaded_from(self, stored: Any) -> Any:
         kind = type(stored)
         if kind is bytes:
             return self.loads(stored)
@@ -548,13 +577,26 @@ class Index:
             if self._rows_of is not None:
                 self._rows_of.setdefault(id, []).append(row)
 
-    def _overlapping(self, coordinates: Any) -> NDArray[Any]:
-        corners = self._corners(coordinates)
-        if self._new or self._deleted:
+    def _overlapping(self, corners: list[float]) -> NDArray[Any]:
+        """Find the rows of boxes that overlap one; `_in_tail` finds those that have no row yet."""
+        if self._deleted or len(self._new) > _TAIL:
             self._make_changes()
         if self._scans:
             return self._scan(corners)
+        if not len(self._index):
+            return np.empty(0, np.int32)
         return self._index.query(np.array(corners).reshape(1, 2, self._dimension))[0]
+
+    def _in_tail(self, corners: list[float], *, within: bool = False) -> list[int]:
+        return _native.entries_in(self._new, corners, within) if self._new else []
+
+    def _given_of_tail(self, places: list[int], objects: Any) -> Iterator[Any]:
+        entries = [self._new[place] for place in places]
+        if not objects:
+            return iter([id for id, _, _ in entries])
+        if objects == "raw":
+            return (self._loaded_from(stored) for _, _, stored in entries)
+        return (Item(id, self._loaded_from(stored), self.deinterleave(corners)) for id, corners, stored in entries)
 
     def _scan(self, corners: list[float]) -> NDArray[Any]:
         """Compare a box with all boxes."""
