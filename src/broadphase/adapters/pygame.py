@@ -37,6 +37,7 @@ Corners: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 
 # With fewer comparisons, reading rects into arrays costs more than Rect.collidelistall; with fewer calls of a function
 # of two sprites, finding out which are needed costs more than they do. Measured.
+_FEWEST_COMPARISONS = 64  # that are left to pygame
 _FEW_COMPARISONS = 20_000
 _FEW_CALLS = 256
 _FEW_RECTS = 24
@@ -51,6 +52,7 @@ _ROUNDING = 4.0
 
 # As they are when this is imported: a game may put ours in their place.
 _COLLIDE_RECT = theirs.collide_rect
+_GROUPCOLLIDE = theirs.groupcollide
 _SPRITECOLLIDE = theirs.spritecollide
 _SPRITECOLLIDEANY = theirs.spritecollideany
 
@@ -99,6 +101,10 @@ def groupcollide(
     Time O(n + m + sprites that are near each other). Each call reads the numbers of all rects, since they can change
     unnoticed; in `Group.still` they are read once.
     """
+    are_sized = type(groupa) in _SIZED and type(groupb) in _SIZED
+    if are_sized and reach is None and len(groupa) * len(groupb) < _FEWEST_COMPARISONS:  # type: ignore[arg-type]
+        result: dict[Any, list[Any]] = _GROUPCOLLIDE(groupa, groupb, dokilla, dokillb, collided)
+        return result
     rule = _rule(collided, reach)
     if rule is None or not isinstance(groupb, _GROUPS):
         every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in groupa)
@@ -139,7 +145,7 @@ def spritecollide(
             hits = kept.touched_by(rect)
         else:
             sprites = group.sprites() if type(group) in _PLAIN_GROUPS else list(group)
-            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES:
+            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES or not _has_plain_rect(type(sprites[0])):
                 collides = rect.colliderect
                 hits = [one for one in sprites if collides(one.rect)]
             else:
@@ -190,9 +196,7 @@ class Group(theirs.Group):  # type: ignore[misc]
     See ``docs/adapters/pygame.md``.
     """
 
-    def __init__(self, *sprites: Any) -> None:
-        self._kept: _Members | None = None
-        super().__init__(*sprites)
+    _kept: _Members | None = None
 
     @property
     def boxes(self) -> NDArray[Any]:
@@ -227,28 +231,32 @@ class Group(theirs.Group):  # type: ignore[misc]
         Group
             This group.
         """
-        outer = self._kept
-        self._kept = outer or _Members(self.sprites())
+        if self._kept is not None:
+            yield self
+            return
+        kept = self._kept = _Members(self.sprites())
+        this: Any = self
+        add, remove = this.add_internal, this.remove_internal
+
+        # Of this group and in the block only: elsewhere, adding and removing take no longer than in pygame.
+        def add_internal(sprite: Any, layer: Any = None) -> None:
+            add(sprite, layer)
+            kept.append(sprite)
+
+        def remove_internal(sprite: Any) -> None:
+            remove(sprite)
+            kept.remove(sprite)
+
+        this.add_internal, this.remove_internal = add_internal, remove_internal
         try:
             yield self
         finally:
-            self._kept = outer
-
-    def add_internal(self, sprite: Any, layer: Any = None) -> None:
-        """Add a sprite; called by ``add``."""
-        super().add_internal(sprite, layer)
-        if self._kept is not None:
-            self._kept.append(sprite)
-
-    def remove_internal(self, sprite: Any) -> None:
-        """Remove a sprite; called by ``remove`` and ``kill``."""
-        super().remove_internal(sprite)
-        if self._kept is not None:
-            self._kept.remove(sprite)
+            del this._kept, this.add_internal, this.remove_internal
 
 
 # What iteration over these goes over is what their `sprites` returns, a new list.
 _PLAIN_GROUPS = frozenset((theirs.AbstractGroup, theirs.Group, Group))
+_SIZED = _PLAIN_GROUPS | {list, tuple}
 # Groups whose members are the same from one iteration to the next unless they are changed.
 _GROUPS = (theirs.AbstractGroup, list, tuple)
 # What these do when a sprite is killed is known: it leaves the group.
@@ -265,18 +273,21 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     """Read the rects of sprites.
 
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. To read that instead takes a fourth of the
-    time; it is done while no class of sprites has a ``rect`` of its own.
+    time; it is done for sprites whose class has no ``rect`` of its own.
     """
-    kinds = [theirs.Sprite] if _HAS_RECT_PROPERTY else []
-    for kind in kinds:
-        if kind.rect is not _RECT_PROPERTY or kind.__getattribute__ is not object.__getattribute__:
-            break
-        kinds += kind.__subclasses__()
-    else:
-        if kinds:
-            with suppress(AttributeError):  # they are no Sprites
-                return [one._Sprite__rect for one in sprites]
-    return [one.rect for one in sprites]
+    if not _HAS_RECT_PROPERTY:
+        return [one.rect for one in sprites]
+    kinds = set(map(type, sprites))
+    others = {kind for kind in kinds if not _has_plain_rect(kind)}
+    if not others:
+        return [one._Sprite__rect for one in sprites]
+    if len(others) == len(kinds):
+        return [one.rect for one in sprites]
+    return [one.rect if type(one) in others else one._Sprite__rect for one in sprites]
+
+
+def _has_plain_rect(kind: Any) -> bool:
+    return getattr(kind, "rect", None) is _RECT_PROPERTY and kind.__getattribute__ is object.__getattribute__
 
 
 def _kept_by(group: Any) -> _Members | None:
