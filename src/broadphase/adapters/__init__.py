@@ -20,7 +20,8 @@ shapely
 trimesh
     ``CollisionManager`` and ``scene_to_collision``, without python-fcl.
 
-``docs/adapters/`` of the repository has a page for each.
+`install` puts one in place of what it stands in for in all loaded modules, for callers that cannot be changed, and
+`uninstall` takes it back. ``docs/adapters/`` of the repository has a page for each.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from broadphase.adapters.installing import install, uninstall
 from broadphase.errors import unknown_name
 
-__all__: list[str] = []  # a star would import every library
+__all__ = ["install", "uninstall"]  # a star that named the adapters would import every library
 _ADAPTERS = ("arcade", "ase", "mesa", "pygame", "rtree", "scipy", "shapely", "trimesh")
 
 
@@ -41,4 +43,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(_ADAPTERS)
+    return [*_ADAPTERS, *__all__]
