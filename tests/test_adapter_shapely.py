@@ -21,7 +21,7 @@ PLUGIN = """
 import shapely.tests.test_strtree as tests
 import broadphase.adapters.shapely as ours
 tests.STRtree = ours.STRtree
-ours._FEW = 0
+ours._FEW = ours._FEW_INPUTS = ours._FIRST_INPUTS = ours._FIRST_SHARE = 0
 """
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
@@ -29,6 +29,9 @@ PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touche
 @pytest.fixture(autouse=True)
 def small_arrays_are_ours_too(monkeypatch):
     monkeypatch.setattr(ours, "_FEW", 64)
+    monkeypatch.setattr(ours, "_FEW_INPUTS", 64)
+    monkeypatch.setattr(ours, "_FIRST_INPUTS", 0)
+    monkeypatch.setattr(ours, "_FIRST_SHARE", 0)
 
 
 def thing(random, size, side):
@@ -197,6 +200,7 @@ def test_intersects_of_rings_and_lines_is_that_of_fractions(scale, monkeypatch):
     if scale == 1:
         monkeypatch.setattr(ours.STRtree, "_meeting", None)  # nothing is left to GEOS
     monkeypatch.setattr(ours, "_FEW", 1)
+    monkeypatch.setattr(ours, "_FEW_INPUTS", 1)
     found = ours.STRtree(geometries).query(np.array(geometries), "intersects")
     assert set(map(tuple, found.T.tolist())) == expected
 

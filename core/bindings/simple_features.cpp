@@ -1,6 +1,7 @@
 // Pairs of simple features that meet, and the order of a tree of them.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,9 @@ void bind_simple_features(nb::module_& module);
 
 namespace {
 
-// What the objects of a contiguous array are in GEOS; they live as long as the array has them.
-std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb::handle objects) {
+// What the objects of a contiguous array are in GEOS, if all are geometries or None; they live as long as the array has
+// them.
+std::optional<std::vector<GeosFunctions::Geometry>> find_geometries(const GeosFunctions& geos, nb::handle objects) {
   Py_buffer buffer;
   if (PyObject_GetBuffer(objects.ptr(), &buffer, PyBUF_ND | PyBUF_FORMAT) != 0) throw nb::python_error();
   const auto* object = static_cast<PyObject* const*>(buffer.buf);
@@ -29,8 +31,13 @@ std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb
   for (std::size_t k = 0; are_geometries && k < geometries.size(); ++k)
     are_geometries = geos.geometry(object[k], &geometries[k]) != 0;
   PyBuffer_Release(&buffer);
-  if (!are_geometries) throw nb::type_error("must be an array of geometries");
+  if (!are_geometries) return std::nullopt;
   return geometries;
+}
+std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb::handle objects) {
+  auto geometries = find_geometries(geos, objects);
+  if (!geometries) throw nb::type_error("must be an array of geometries");
+  return std::move(*geometries);
 }
 
 nb::object bounds_of(const GeosFunctions& geos, nb::handle geometries) {
@@ -130,6 +137,10 @@ nb::object put_in_order(Vector<std::int64_t> one, Vector<std::int64_t> other, bo
 void bind_simple_features(nb::module_& module) {
   nb::class_<GeosFunctions>(module, "GeosFunctions", "What is called of the GEOS that shapely has loaded.")
       .def(nb::init<const nb::callable&>(), nb::arg("find"));
+  module.def(
+      "are_geometries",
+      [](const GeosFunctions& geos, nb::handle objects) { return find_geometries(geos, objects).has_value(); },
+      nb::arg("geos"), nb::arg("objects"), "Whether all objects of an array are geometries or None.");
   module.def("geometry_bounds", &bounds_of, nb::arg("geos"), nb::arg("geometries"),
              "The box of each geometry; NaN for None and empty ones.");
   module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),

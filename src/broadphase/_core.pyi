@@ -781,6 +781,9 @@ class GeosFunctions:
 
     def __init__(self, find: Callable) -> None: ...
 
+def are_geometries(geos: GeosFunctions, objects: object) -> bool:
+    """Whether all objects of an array are geometries or None."""
+
 def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
     """The box of each geometry; NaN for None and empty ones."""
 

@@ -18,6 +18,7 @@ import numpy as np
 import broadphase as bp
 from broadphase._native import (
     GeosFunctions,
+    are_geometries,
     features_meet,
     geometry_bounds,
     pairs_in_order,
@@ -35,7 +36,10 @@ theirs: Any = import_library("shapely", install="shapely")
 
 _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
-_FEW = 128  # inputs; arrays do not pay for fewer: 64 take 1.2 times as long, 200 a tenth less
+_FEW = 128  # pairs, and points; arrays do not pay for fewer
+# Inputs that are left to shapely's tree: fewer than these in a call, and before there is an index, so many in all, or
+# this share of the geometries. Measured.
+_FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 700, 1000, 0.1
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -89,9 +93,12 @@ class STRtree:
     def __init__(self, geoms: Any, node_capacity: int = 10) -> None:
         self.geometries: NDArray[np.object_] = np.array(geoms, dtype=np.object_, copy=True)
         self._node_capacity = node_capacity
-        if self.geometries.ndim != 1 or as_index(node_capacity) < 2:
+        is_wrong = self.geometries.ndim != 1 or as_index(node_capacity) < 2
+        if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, self.geometries)):
             _ = self._tree  # which says what is wrong
-        self._bounds, self._present, self._is_finite = _bounded(self.geometries)
+        if _GEOS is None:
+            _ = self._read
+        self._asked = 0  # inputs of calls by many, before there was an index
 
     def __len__(self) -> int:
         """Return how many geometries are there that are not None and not empty."""
@@ -124,7 +131,13 @@ class STRtree:
         if isinstance(geometry, _GEOMETRY):
             return self._ask_one(geometry, predicate, distance)
         inputs = np.asarray(geometry)
-        if inputs.ndim != 1 or len(inputs) < _FEW or not self._is_finite:
+        is_itself = (
+            inputs.ndim == 1
+            and predicate != "dwithin"
+            and len(inputs) == len(self.geometries) >= _FEW
+            and np.array_equal(_addresses(inputs), _addresses(self.geometries))
+        )
+        if inputs.ndim != 1 or not (is_itself or self._are_many(len(inputs))) or not self._is_finite:
             return self._ask(geometry, predicate, distance)
         reach = None
         if predicate == "dwithin":
@@ -136,11 +149,6 @@ class STRtree:
                 return self._ask(geometry, predicate, distance)
         elif predicate is not None and predicate not in _PREDICATES:
             return self._ask(geometry, predicate, distance)
-        is_itself = (
-            reach is None
-            and len(inputs) == len(self.geometries)
-            and np.array_equal(_addresses(inputs), _addresses(self.geometries))
-        )
         if is_itself:
             return self._join_itself(predicate)
         bounds, asking, is_finite = _bounded(inputs)
@@ -217,6 +225,12 @@ class STRtree:
             As `query`, with the distances.
         """
         return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
+
+    def _are_many(self, count: int) -> bool:
+        if "_index" in self.__dict__ or count < _FEW_INPUTS:
+            return count >= _FEW_INPUTS
+        self._asked += count
+        return self._asked >= max(_FIRST_INPUTS, _FIRST_SHARE * len(self.geometries))
 
     def _ask(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
         found: NDArray[np.int64] = self._tree.query(geometry, predicate, distance)
@@ -332,6 +346,9 @@ class STRtree:
         point: NDArray[np.int64],
         points: NDArray[np.bool_],
     ) -> None:
+        if _FEW * len(area) < len(areas):
+            found, numbers = _numbered(area, len(areas))
+            areas, area = areas[found], numbers[area]
         places: Any = places_in_areas(geos, areas, area, bounds, point, points.view(np.uint8))
         answers = np.take(np.array(meanings, np.uint8), places)
         np.minimum(decided, answers, out=decided)  # those in doubt are the largest
@@ -381,6 +398,23 @@ class STRtree:
         return result
 
     # What is made when it is first needed
+
+    @cached_property
+    def _read(self) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
+        return _bounded(self.geometries)
+
+    @property
+    def _bounds(self) -> NDArray[np.float64]:
+        return self._read[0]
+
+    @property
+    def _present(self) -> NDArray[np.int64]:
+        """The numbers of geometries that are not None and not empty."""
+        return self._read[1]
+
+    @property
+    def _is_finite(self) -> bool:
+        return self._read[2]
 
     @cached_property
     def _tree(self) -> Any:
