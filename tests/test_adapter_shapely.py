@@ -121,6 +121,24 @@ def test_intersects_of_lattice_features_is_that_of_shapely(scale, side):
         np.testing.assert_array_equal(found.query(asked, "intersects"), expected.query(asked, "intersects"))
 
 
+@pytest.mark.parametrize("predicate", [*PREDICATES[1:], "contains_properly"])
+@pytest.mark.parametrize("side", [4, 12, None])
+def test_relations_of_features_are_those_of_shapely(side, predicate):
+    # Valid and invalid ones on a lattice, and in general position, where most are decided here.
+    random = np.random.default_rng(side)
+    many = [np.array([feature(random, side or 9, 1.0) for _ in range(150)]) for _ in range(2)]
+    if side is None:
+        angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+        rings = np.stack([np.cos(angles), np.sin(angles)], axis=1) * random.uniform(0.3, 2, (2, 150, 12, 1))
+        rings += random.uniform(0, 9, (2, 150, 1, 2))
+        many = [np.concatenate((some[::3], shapely.polygons(r))) for some, r in zip(many, rings, strict=True)]
+        lines = shapely.linestrings(np.cumsum(random.normal(0, 1, (80, 5, 2)), axis=1) + 4)
+        many[1] = np.concatenate((many[1], lines))
+    for geometries, inputs in (many, many[::-1]):
+        found = ours.STRtree(geometries).query(inputs, predicate)
+        np.testing.assert_array_equal(found, shapely.STRtree(geometries).query(inputs, predicate))
+
+
 def test_intersects_of_large_features_is_that_of_shapely():
     random = np.random.default_rng(3)
     turn = np.linspace(0, 2 * np.pi, 700, endpoint=False)

@@ -110,6 +110,30 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
   return as_array(std::move(places), 1);
 }
 
+// The relations of pairs, and whether each geometry is an area of one ring that is surely valid, if one of its
+// relations is known.
+nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
+                          Vector<std::int64_t> other) {
+  const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
+  std::vector<std::uint8_t> relations(one.shape(0)), are_simple(read.size());
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const GeosFeatures table(geos, read, interrupt);
+    FeatureMeetings features(table.table(), interrupt);
+    std::vector<std::uint8_t> used(read.size());
+    for (std::size_t k = 0; k < relations.size(); ++k) {
+      const auto i = static_cast<std::size_t>(one.data()[k]), j = static_cast<std::size_t>(other.data()[k]);
+      const Relation relation = features.relate(i, j);
+      relations[k] = static_cast<std::uint8_t>(relation);
+      if (relation != Relation::kDoubt) used[i] = used[j] = 1;
+    }
+    for (std::size_t k = 0; k < read.size(); ++k) are_simple[k] = used[k] != 0 && features.is_simple(k) ? 1 : 0;
+  }
+  nb::object found = as_array(std::move(relations), 1);
+  return nb::make_tuple(found, as_array(std::move(are_simple), 1));
+}
+
 nb::object order_by_str(Table<double> bounds, std::size_t capacity) {
   std::vector<std::int64_t> order;
   {
@@ -145,6 +169,10 @@ void bind_simple_features(nb::module_& module) {
              "The box of each geometry; NaN for None and empty ones.");
   module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
              "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
+  module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
+             nb::arg("other"),
+             "Of pairs of lines and valid areas of one ring: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
+             "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of these are surely valid areas.");
   module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
              nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"),
              "Where points, by their boxes, are in areas: 0 outside, 1 inside, 2 on the boundary, 3 in doubt.");

@@ -30,6 +30,9 @@ enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
 enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
 // Of a point, in an area.
 enum class Place : std::uint8_t { kOutside, kInside, kBoundary, kDoubt };
+// Of two lines or valid areas of one ring each, which are closed: neither has a point of the other; one lies within the
+// interior of the other; the boundaries of two areas cross; a line crosses that of an area.
+enum class Relation : std::uint8_t { kApart, kFirstInside, kSecondInside, kOverlap, kPass, kDoubt };
 
 // Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
 // points, one part has all. Preconditions: features that are not unknown have a part, none of their parts is empty, and
@@ -99,6 +102,14 @@ inline Meeting segments_meet(const double* a, const double* b, const double* c, 
   return unsure ? Meeting::kDoubt : Meeting::kYes;
 }
 
+// Whether the interiors of two segments cross, in kYes; in doubt also where they only touch.
+inline Meeting segments_cross(const double* a, const double* b, const double* c, const double* d) {
+  const Meeting meeting = segments_meet(a, b, c, d);
+  if (meeting != Meeting::kYes) return meeting;
+  const bool on_line = side_of(a, b, c) == 0 || side_of(a, b, d) == 0 || side_of(c, d, a) == 0 || side_of(c, d, b) == 0;
+  return on_line ? Meeting::kDoubt : Meeting::kYes;
+}
+
 }  // namespace detail
 
 class FeatureMeetings {
@@ -164,18 +175,9 @@ class FeatureMeetings {
         });
         return found;
       }
-    if (a->tree == 0)
-      for_segments(*a, window, [&](std::size_t k) {
-        take_a_step();
-        const double *p = at(k), *p_end = end_of(*a, k);
-        return for_segments(*b, window.common(detail::box_of(p, p_end)),
-                            [&](std::size_t j) { return take(detail::segments_meet(p, p_end, at(j), end_of(*b, j))); });
-      });
-    else
-      for_leaves(trees_[a->tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
-        take_a_step();
-        return leaf_meets(*a, segments, count, *b, window, take);
-      });
+    for_segment_pairs(*a, *b, window, [&](const double* p, const double* p_end, const double* q, const double* q_end) {
+      return take(detail::segments_meet(p, p_end, q, q_end));
+    });
     for (const auto& [parts, area] : {std::pair(a, b), std::pair(b, a)})
       if (area->kind == FeatureKind::kAreas && found != Meeting::kYes)
         for_parts(*parts, window, [&, area = area](std::size_t k) {
@@ -183,6 +185,63 @@ class FeatureMeetings {
           return take(locate(*area, at(k)));
         });
     return found;
+  }
+
+  // Whether an area of one ring is surely valid: no two of its segments meet but where one follows the other, at an
+  // angle.
+  bool is_simple(std::size_t area) {
+    Feature& feature = features_[area];
+    if (feature.kind != FeatureKind::kAreas || feature.parts_end - feature.part != 1) return false;
+    plant(feature);
+    const std::size_t begin = feature.begin, last = feature.end - 2;  // segments
+    if (feature.end - feature.begin < 4) return false;
+    for (std::size_t k = begin; k <= last; ++k) {
+      take_a_step();
+      const double *p = at(k), *p_end = at(k + 1), *after = k == last ? at(begin + 1) : at(k + 2);
+      if (detail::side_of(p, p_end, after) % 2 == 0) return false;  // none, or unsure
+      const bool meets = for_segments(feature, detail::box_of(p, p_end), [&](std::size_t j) {
+        if (j <= k || j == k + 1 || (k == begin && j == last)) return false;
+        return detail::segments_meet(p, p_end, at(j), at(j + 1)) != Meeting::kNo;
+      });
+      if (meets) return false;
+    }
+    return true;
+  }
+
+  Relation relate(std::size_t one, std::size_t other) {
+    take_a_step();
+    Feature *a = &features_[one], *b = &features_[other];
+    for (const Feature* feature : {a, b})
+      if (feature->kind == FeatureKind::kUnknown || feature->kind == FeatureKind::kPoints ||
+          feature->parts_end - feature->part != 1)
+        return Relation::kDoubt;
+    const detail::FlatBox window = a->box.common(b->box);
+    if (window.x > window.x_end || window.y > window.y_end) return Relation::kApart;
+    const bool is_swapped = a->end - a->begin > b->end - b->begin;
+    if (is_swapped) std::swap(a, b);
+    plant(*a);
+    plant(*b);
+    bool cross = false, is_unsure = false;
+    for_segment_pairs(*a, *b, window, [&](const double* p, const double* p_end, const double* q, const double* q_end) {
+      const Meeting found = detail::segments_cross(p, p_end, q, q_end);
+      is_unsure = is_unsure || found == Meeting::kDoubt;
+      cross = found == Meeting::kYes;
+      return cross;
+    });
+    const bool is_area = a->kind == FeatureKind::kAreas, is_other_area = b->kind == FeatureKind::kAreas;
+    if (cross)
+      return is_area && is_other_area   ? Relation::kOverlap
+             : is_area || is_other_area ? Relation::kPass
+                                        : Relation::kDoubt;
+    if (is_unsure) return Relation::kDoubt;
+    const Place first = is_other_area ? place(*b, at(a->begin)) : Place::kOutside,
+                second = is_area ? place(*a, at(b->begin)) : Place::kOutside;
+    if (first == Place::kOutside && second == Place::kOutside) return Relation::kApart;
+    if (first == Place::kInside && second == Place::kOutside)
+      return is_swapped ? Relation::kSecondInside : Relation::kFirstInside;
+    if (second == Place::kInside && first == Place::kOutside)
+      return is_swapped ? Relation::kFirstInside : Relation::kSecondInside;
+    return Relation::kDoubt;
   }
 
  private:
@@ -305,11 +364,28 @@ class FeatureMeetings {
     });
   }
 
-  // Takes what the segments of a leaf and those of another feature are, until that is final: those of the other one are
-  // found once for the whole leaf.
-  template <class Take>
-  bool leaf_meets(const Feature& feature, const std::uint32_t* segments, std::size_t count, const Feature& other,
-                  const detail::FlatBox& window, const Take& take) const {
+  // Calls use(p, p_end, q, q_end) for segments of two features whose boxes overlap, in the window, until it returns
+  // true.
+  template <class Use>
+  void for_segment_pairs(const Feature& a, const Feature& b, const detail::FlatBox& window, const Use& use) {
+    if (a.tree == 0)
+      for_segments(a, window, [&](std::size_t k) {
+        take_a_step();
+        const double *p = at(k), *p_end = end_of(a, k);
+        return for_segments(b, window.common(detail::box_of(p, p_end)),
+                            [&](std::size_t j) { return use(p, p_end, at(j), end_of(b, j)); });
+      });
+    else
+      for_leaves(trees_[a.tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
+        take_a_step();
+        return for_pairs_of_leaf(a, segments, count, b, window, use);
+      });
+  }
+
+  // The same for the segments of a leaf: those of the other feature are found once for the whole leaf.
+  template <class Use>
+  bool for_pairs_of_leaf(const Feature& feature, const std::uint32_t* segments, std::size_t count, const Feature& other,
+                         const detail::FlatBox& window, const Use& use) const {
     std::array<std::size_t, kFan> near;
     std::array<detail::FlatBox, kFan> boxes;
     std::size_t near_count = 0;
@@ -326,8 +402,7 @@ class FeatureMeetings {
     return near_count > 0 && for_segments(other, around.common(window), [&](std::size_t j) {
              const detail::FlatBox box = segment_box(other, j);
              for (std::size_t k = 0; k < near_count; ++k)
-               if (boxes[k].overlaps(box) &&
-                   take(detail::segments_meet(at(near[k]), end_of(feature, near[k]), at(j), end_of(other, j))))
+               if (boxes[k].overlaps(box) && use(at(near[k]), end_of(feature, near[k]), at(j), end_of(other, j)))
                  return true;
              return false;
            });

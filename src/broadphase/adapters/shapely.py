@@ -20,6 +20,7 @@ from broadphase._native import (
     GeosFunctions,
     are_geometries,
     features_meet,
+    features_relate,
     geometry_bounds,
     pairs_in_order,
     places_in_areas,
@@ -72,6 +73,16 @@ _POINT_IN_AREA = {
 _AREA_AROUND_POINT = _POINT_IN_AREA | {"contains": _INTERIOR, "covers": _CLOSED, "contains_properly": _INTERIOR}
 for _one in _INNER:
     del _AREA_AROUND_POINT[_one]
+# Of two lines or valid areas of one ring each: apart, the first inside, the second inside, areas that overlap, a line
+# that crosses an area; in doubt.
+_OF_RELATIONS = {
+    "touches": (0, 0, 0, 0, 0, 2),
+    "overlaps": (0, 0, 0, 1, 0, 2),
+    "crosses": (0, 0, 0, 0, 1, 2),
+    **dict.fromkeys(_INNER, (0, 1, 0, 0, 0, 2)),
+    **dict.fromkeys(_OUTER, (0, 0, 1, 0, 0, 2)),
+}
+_UNRELATED = 5
 
 
 class STRtree:
@@ -175,10 +186,12 @@ class STRtree:
         left = np.flatnonzero(decided == _IN_DOUBT)
         if len(left) and predicate == "intersects":
             self._decide_intersects(decided, left, inputs, bounds, pairs)
-        elif len(left) and predicate not in _SYMMETRIC:
-            possible = np.ones(len(decided), np.bool_)
-            possible[left] = self._may_contain(bounds, pairs[:, left], predicate)
-            pairs, decided = np.compress(possible, pairs, axis=1), decided[possible]
+        elif len(left):
+            if predicate not in _SYMMETRIC:
+                possible = np.ones(len(decided), np.bool_)
+                possible[left] = self._may_contain(bounds, pairs[:, left], predicate)
+                pairs, decided = np.compress(possible, pairs, axis=1), decided[possible]
+            self._relate(decided, inputs, pairs, predicate)
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
@@ -308,6 +321,22 @@ class STRtree:
         left = left[~inside]
         decided[left] = self._decided(inputs, pairs[:, left])
 
+    def _relate(
+        self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
+    ) -> None:
+        """Decide a predicate of pairs that are left, as far as that is possible here."""
+        left = np.flatnonzero(decided == _IN_DOUBT)
+        if _GEOS is None or len(left) < _FEW:
+            return
+        features, one, other = self._features(inputs, pairs[:, left])
+        found: Any = features_relate(_GEOS, features, one, other)
+        relations, are_simple = found
+        known = relations != _UNRELATED
+        invalid = _marked(np.concatenate((one[known], other[known])), len(features)) & (are_simple == 0)
+        invalid[invalid] = ~theirs.is_valid(features[invalid])
+        relations[invalid[one] | invalid[other]] = _UNRELATED
+        decided[left] = np.take(np.array(_OF_RELATIONS[predicate], np.uint8), relations)
+
     def _or_by_geos(
         self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
     ) -> NDArray[np.bool_]:
@@ -369,16 +398,21 @@ class STRtree:
         """Decide which pairs intersect: 0 no, 1 yes; _IN_DOUBT is for shapely."""
         if _GEOS is None or pairs.shape[1] < max(_FEW, 1):
             return np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
-        if inputs is self.geometries:
-            features, (one, other) = inputs.copy(), pairs
-        else:
-            asking, asked_numbers = _numbered(pairs[0], len(inputs))
-            found, numbers = _numbered(pairs[1], len(self.geometries))
-            features = np.concatenate((inputs[asking], self.geometries[found]))
-            one, other = asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking)
+        features, one, other = self._features(inputs, pairs)
         decided: Any = features_meet(_GEOS, features, one, other)
         meetings: NDArray[np.uint8] = decided
         return meetings
+
+    def _features(
+        self, inputs: NDArray[np.object_], pairs: NDArray[np.int64]
+    ) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the geometries of pairs, which no other thread changes, and which two are a pair."""
+        if inputs is self.geometries:
+            return inputs.copy(), pairs[0], pairs[1]
+        asking, asked_numbers = _numbered(pairs[0], len(inputs))
+        found, numbers = _numbered(pairs[1], len(self.geometries))
+        features = np.concatenate((inputs[asking], self.geometries[found]))
+        return features, asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking)
 
     def _meeting(
         self,
