@@ -77,6 +77,45 @@ bool meet(const Shape& one, const Shape& other) {
   return false;
 }
 
+bool has_one_part(const Shape& shape) { return shape.kind != FeatureKind::kPoints && shape.parts.size() == 1; }
+
+Relation relation_of(const Shape& one, const Shape& other) {
+  if (!has_one_part(one) || !has_one_part(other)) return Relation::kDoubt;
+  const bool is_area = one.kind == FeatureKind::kAreas, is_other_area = other.kind == FeatureKind::kAreas;
+  bool touch = false;
+  for (const auto& [a, b] : segments_of(one))
+    for (const auto& [c, d] : segments_of(other)) {
+      if (turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0) {
+        if (is_area && is_other_area) return Relation::kOverlap;
+        return is_area || is_other_area ? Relation::kPass : Relation::kDoubt;
+      }
+      touch = touch || cross(a, b, c, d);
+    }
+  if (touch) return Relation::kDoubt;
+  const bool first = is_other_area && is_inside(other, one.parts[0][0]),
+             second = is_area && is_inside(one, other.parts[0][0]);
+  if (first && second) return Relation::kDoubt;  // areas that cross themselves
+  return first ? Relation::kFirstInside : second ? Relation::kSecondInside : Relation::kApart;
+}
+
+Place place_of(const Shape& area, const Point& point) {
+  for (const auto& [a, b] : segments_of(area))
+    if (turn(a, b, point) == 0 && is_between(a, b, point)) return Place::kBoundary;
+  return is_inside(area, point) ? Place::kInside : Place::kOutside;
+}
+
+bool is_simple(const Shape& area) {
+  const auto segments = segments_of(area);
+  const std::size_t count = segments.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto& [a, b] = segments[k];
+    if (turn(a, b, segments[(k + 1) % count].second) == 0) return false;
+    for (std::size_t j = k + 2; j < count; ++j)
+      if ((k > 0 || j + 1 < count) && cross(a, b, segments[j].first, segments[j].second)) return false;
+  }
+  return count > 2;
+}
+
 // ---- Shapes ----
 
 Part random_part(Random& random, std::size_t count, std::size_t side) {
@@ -193,6 +232,14 @@ void random_features_meet_as_their_segments_do(std::size_t seed) {
     const auto a = static_cast<std::size_t>(one[k]), b = static_cast<std::size_t>(other[k]);
     current_case() = "features " + std::to_string(a) + " and " + std::to_string(b) + ", seed " + std::to_string(seed);
     CHECK(static_cast<std::uint8_t>(features.meet(a, b)) == found[k]);
+    CHECK(features.relate(a, b) == relation_of(shapes[a], shapes[b]));
+    if (has_one_part(shapes[b]) && shapes[b].kind == FeatureKind::kAreas) {
+      CHECK(features.is_simple(b) == is_simple(shapes[b]));
+      for (const Point& point : shapes[a].parts[0]) {
+        const double at[2] = {static_cast<double>(point.x) * scale, static_cast<double>(point.y) * scale};
+        CHECK(features.place(b, at) == place_of(shapes[b], point));
+      }
+    }
     if (found[k] == static_cast<std::uint8_t>(Meeting::kDoubt)) {
       // A point on the boundary of an area of many rings.
       const bool has_rings = (shapes[a].kind == FeatureKind::kAreas && shapes[a].parts.size() > 1) ||
