@@ -278,14 +278,15 @@ def test_trees_of_any_size_and_crowds_give_the_answers_of_scipy(count, monkeypat
         assert dict(matrix.items()) == dict(wanted.items())
 
 
-def test_few_points_are_copied_pickled_and_compared_with_many(monkeypatch):
+def test_few_points_are_kept_as_scipy_does_pickled_and_compared_with_many(monkeypatch):
     monkeypatch.undo()
     random = np.random.default_rng(1)
     points, others = random.random((50, 3)), random.random((300, 3))
     for kind in ("cKDTree", "KDTree"):
         expected, tree = getattr(library, kind)(points.copy()), getattr(ours, kind)(points)
         many, more = getattr(ours, kind)(others), getattr(library, kind)(others)
-        kept, points[:] = points.copy(), 0.0
+        assert tree.data is points
+        assert getattr(ours, kind)(points, copy_data=True).data is not points
         again = pickle.loads(pickle.dumps(tree))
         for one in (tree, again):
             assert one.query_pairs(0.3) == expected.query_pairs(0.3)
@@ -295,7 +296,18 @@ def test_few_points_are_copied_pickled_and_compared_with_many(monkeypatch):
             found = [a.sparse_distance_matrix(b, 0.2).toarray().tolist() for a, b in ((one, many), (expected, more))]
             assert found[0] == found[1]
             assert many.count_neighbors(one, 0.2) == more.count_neighbors(expected, 0.2)
-        points[:] = kept
+
+
+def test_few_places_are_answered_by_the_tree_of_scipy_once_it_pays(monkeypatch):
+    monkeypatch.undo()
+    random = np.random.default_rng(4)
+    points, places = random.random((3000, 2)), random.random((500, 2))
+    tree, expected = ours.cKDTree(points), library.cKDTree(points)
+    assert tree.query(places)[1].tolist() == expected.query(places)[1].tolist()
+    for number, count in enumerate((1, 2, 8, 63, 64, 500, 9, 33)):
+        found, theirs = (one.query_ball_point(places[:count], 0.05) for one in (tree, expected))
+        assert [sorted(row) for row in found] == [sorted(row) for row in theirs]
+        assert (tree._tree is None) == (number < 6)
 
 
 def test_sets_and_lists_are_made_with_the_collector_as_it_was():

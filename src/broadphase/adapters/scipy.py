@@ -25,7 +25,8 @@ _sparse: Any = import_library("scipy.sparse", install="scipy")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-_FEW = 8  # queries by radius; for fewer, a call of SciPy costs less
+# Places of queries by radius; for fewer, a call of SciPy costs less, once there is its tree: after so many such calls.
+_FEW, _FEW_CALLS = 64, 4
 _SMALL = 200  # points of a tree, and places; for fewer, its calls cost less
 _LOOK = 8  # places, and points, that are compared first to see whether all are near one another
 _SAMPLE, _CROWDED = 16, 100  # balls that are looked at, and points in each from which SciPy counts faster
@@ -62,9 +63,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         self._index: Any = None
         self._settings = arguments, options
         self._few: Any = None  # the tree of SciPy, if that answers
+        self._few_calls = 0  # of queries by few radii, before there was a tree of SciPy
         if type(data) in (np.ndarray, list, tuple) and np.ndim(data) and len(data) < _SMALL:
-            own = data.copy() if type(data) is np.ndarray else data
-            self._tree = self._few = tree = self._kind(own, *arguments, **options)
+            self._tree = self._few = tree = self._kind(data, *arguments, **options)
             self.data, self.n, self.m = tree.data, tree.n, tree.m
             self._is_ours = tree.boxsize is None and tree.m in (2, 3)
             return
@@ -191,8 +192,11 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             return self._few.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         if _is_one(x):
             return (self._tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+        places = x.size // self.m if type(x) is np.ndarray else len(x)
+        if places < _FEW and self._leaves():
+            return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
-        if points is not None and len(points) >= _FEW:
+        if points is not None:
             radii = _radii(r, np.shape(x)[:-1])
         if points is None or radii is None or (return_length and self._are_crowded(points, radii)):
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
@@ -310,6 +314,11 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         if self._index is None:
             self._index = bp.Index((self.data, self.data))
         return self._index
+
+    def _leaves(self) -> bool:
+        """Whether few places are left to SciPy's tree."""
+        self._few_calls += 1
+        return self._tree is not None or self._index is None or self._few_calls > _FEW_CALLS
 
     def _takes(self, r: Any, p: float, eps: float) -> bool:
         """Whether a search by one radius is ours; others are SciPy's."""
