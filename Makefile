@@ -77,6 +77,10 @@ targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how fa
 climb: $(DONE)/package $(DONE)/bench ## search for scenes on which a method or a step of a world falls
 	$(BIN)/python -m benchmarks.climb $(ARGS)
 
+.PHONY: doors
+doors: $(DONE)/package $(DONE)/bench ## search for scenes on which a drop-in is slower than its library: two hours (ARGS=--quick: 5 minutes)
+	$(BIN)/python -m benchmarks.doors $(ARGS)
+
 .PHONY: pictures
 pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, and fill their tables with the figures of the last make bench
 	$(BIN)/python -m benchmarks.readme_table

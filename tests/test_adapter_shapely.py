@@ -21,7 +21,7 @@ PLUGIN = """
 import shapely.tests.test_strtree as tests
 import broadphase.adapters.shapely as ours
 tests.STRtree = ours.STRtree
-ours._FEW = ours._FEW_INPUTS = ours._FIRST_INPUTS = ours._FIRST_SHARE = 0
+ours._FEW = ours._FEW_INPUTS = ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
 """
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
@@ -30,8 +30,8 @@ PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touche
 def small_arrays_are_ours_too(monkeypatch):
     monkeypatch.setattr(ours, "_FEW", 64)
     monkeypatch.setattr(ours, "_FEW_INPUTS", 64)
-    monkeypatch.setattr(ours, "_FIRST_INPUTS", 0)
-    monkeypatch.setattr(ours, "_FIRST_SHARE", 0)
+    for name in ("_FIRST_INPUTS", "_FIRST_SHARE", "_SMALL", "_SMALLEST"):
+        monkeypatch.setattr(ours, name, 0)
 
 
 def thing(random, size, side):
@@ -239,6 +239,18 @@ def test_points_in_areas_are_those_of_shapely(predicate, scale):
         for inputs, tree in ((points, areas), (areas, points), (mixed, areas), (areas, mixed)):
             found = ours.STRtree(tree).query(inputs, predicate)
             assert np.array_equal(found, shapely.STRtree(tree).query(inputs, predicate))
+
+
+@pytest.mark.parametrize("count", [0, 5, 600, 2500])
+def test_few_and_many_are_found_by_whichever_is_quicker_as_shapely_finds_them(count, monkeypatch):
+    monkeypatch.undo()
+    random = np.random.default_rng(count)
+    geometries = np.array([feature(random, 60, 1.0) for _ in range(count)] or [None], object)
+    tree, expected = ours.STRtree(geometries), shapely.STRtree(geometries)
+    for many in (3, 800, 1100):
+        inputs = np.array([feature(random, 60, 1.0) for _ in range(many)])
+        for predicate in (None, "intersects", "touches", "covers"):
+            assert np.array_equal(tree.query(inputs, predicate), expected.query(inputs, predicate))
 
 
 def test_points_in_large_areas_are_those_of_shapely():

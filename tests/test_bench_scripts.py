@@ -1,11 +1,12 @@
 """The scripts of `make bench`: their rows, not their measurements."""
 
 import os
+import re
 
 import numpy as np
 import pytest
 from benchmarks import adapters as measured_adapters
-from benchmarks import auto_regret, cliffs, climb, readme_table, targets
+from benchmarks import auto_regret, cliffs, climb, doors, readme_table, targets
 from benchmarks.adapters.__main__ import COLUMNS, cells
 from benchmarks.pairs import Comparison, Outcome
 
@@ -104,3 +105,29 @@ def test_rows_of_a_cliff_come_from_a_process_of_its_own(tmp_path, monkeypatch):
     assert int(first.note) != os.getpid()
     with pytest.raises(ModuleNotFoundError, match="no subject 'large'; they are batches, "):
         list(cliffs.rows(0.5, ["large"]))
+
+
+@pytest.mark.parametrize("door", doors.DOORS)
+def test_doors_draw_scenes_that_both_answer_alike(door):
+    for seed in range(6):
+        try:
+            scene = doors.DOORS[door](np.random.default_rng(seed), 2.0)
+        except ImportError as error:
+            pytest.skip(str(error))
+        assert scene.are_alike(scene.ours(), scene.theirs()), scene.what
+
+
+def test_doors_report_the_worst_scene_and_what_differs(monkeypatch, capsys):
+    def drawn(answer, pause):
+        def draw(rng, most):
+            return doors.Scene("one", lambda: sum(range(pause)), lambda: answer, lambda a, b: answer is not None)
+
+        return draw
+
+    monkeypatch.setattr(doors, "DOORS", {"slow": drawn(1, 20_000), "wrong": drawn(None, 1)})
+    monkeypatch.setattr("sys.argv", ["doors", "--seed", "3"])
+    assert doors.main() == 1
+    report = capsys.readouterr()
+    assert "wrong, seed 3: another answer: one" in report.err
+    assert re.search(r"slow +1 +1 +1 +0\.0", report.out)
+    assert "1 scenes, 1 with another answer" in report.out

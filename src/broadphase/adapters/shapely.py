@@ -41,6 +41,10 @@ _FEW = 128  # pairs, and points; arrays do not pay for fewer
 # Inputs that are left to shapely's tree: fewer than these in a call, and before there is an index, so many in all, or
 # this share of the geometries. Measured.
 _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 700, 1000, 0.1
+# Of so few geometries shapely makes its tree at once; of fewer yet, it also answers up to so many inputs.
+_SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
+# Pairs of which so many are looked at first, by whether most can be decided here.
+_SAMPLE = 64
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -102,13 +106,22 @@ class STRtree:
     """
 
     def __init__(self, geoms: Any, node_capacity: int = 10) -> None:
-        self.geometries: NDArray[np.object_] = np.array(geoms, dtype=np.object_, copy=True)
+        self.geometries: NDArray[np.object_]
         self._node_capacity = node_capacity
-        is_wrong = self.geometries.ndim != 1 or as_index(node_capacity) < 2
-        if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, self.geometries)):
-            _ = self._tree  # which says what is wrong
-        if _GEOS is None:
-            _ = self._read
+        try:
+            is_small = len(geoms) < _SMALL
+        except TypeError:
+            is_small = True
+        if is_small:
+            self._tree = _TREE(geoms, node_capacity)
+            self.geometries = self._tree.geometries
+        else:
+            self.geometries = np.array(geoms, dtype=np.object_, copy=True)
+            is_wrong = self.geometries.ndim != 1 or as_index(node_capacity) < 2
+            if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, self.geometries)):
+                _ = self._tree  # which says what is wrong
+            if _GEOS is None:
+                _ = self._read
         self._asked = 0  # inputs of calls by many, before there was an index
 
     def __len__(self) -> int:
@@ -191,7 +204,8 @@ class STRtree:
                 possible = np.ones(len(decided), np.bool_)
                 possible[left] = self._may_contain(bounds, pairs[:, left], predicate)
                 pairs, decided = np.compress(possible, pairs, axis=1), decided[possible]
-            self._relate(decided, inputs, pairs, predicate)
+            if not self._relate(decided, inputs, pairs, predicate):
+                return self._ask(geometry, predicate, distance)
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
@@ -240,8 +254,10 @@ class STRtree:
         return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
 
     def _are_many(self, count: int) -> bool:
-        if "_index" in self.__dict__ or count < _FEW_INPUTS:
-            return count >= _FEW_INPUTS
+        if count < _FEW_INPUTS or (len(self.geometries) < _SMALLEST and count < _MANY_INPUTS):
+            return False
+        if "_index" in self.__dict__:
+            return True
         self._asked += count
         return self._asked >= max(_FIRST_INPUTS, _FIRST_SHARE * len(self.geometries))
 
@@ -323,19 +339,23 @@ class STRtree:
 
     def _relate(
         self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
-    ) -> None:
-        """Decide a predicate of pairs that are left, as far as that is possible here."""
+    ) -> bool:
+        """Decide a predicate of pairs that are left; False, with nothing done, if most of them cannot be."""
         left = np.flatnonzero(decided == _IN_DOUBT)
         if _GEOS is None or len(left) < _FEW:
-            return
-        features, one, other = self._features(inputs, pairs[:, left])
-        found: Any = features_relate(_GEOS, features, one, other)
-        relations, are_simple = found
-        known = relations != _UNRELATED
+            return True
+        for some in (left[:: max(1, len(left) // _SAMPLE)], left):
+            features, one, other = self._features(inputs, pairs[:, some])
+            found: Any = features_relate(_GEOS, features, one, other)
+            relations, are_simple = found
+            known = relations != _UNRELATED
+            if 2 * np.count_nonzero(known) < len(known):
+                return False
         invalid = _marked(np.concatenate((one[known], other[known])), len(features)) & (are_simple == 0)
         invalid[invalid] = ~theirs.is_valid(features[invalid])
         relations[invalid[one] | invalid[other]] = _UNRELATED
         decided[left] = np.take(np.array(_OF_RELATIONS[predicate], np.uint8), relations)
+        return True
 
     def _or_by_geos(
         self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str

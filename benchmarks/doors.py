@@ -1,0 +1,331 @@
+"""Search for scenes on which a drop-in is slower than what it stands in for, or gives another answer.
+
+Scenes are drawn at random: kinds, sizes on a log scale, densities, mixes, streams of changes. Each is answered by both,
+the answers are compared, and both are timed in turns. The report has a line for each door: how many scenes are below
+0.95 and below 0.9 of the library's speed, and the worst, by its seed. Calls that are longer by a microsecond at most
+count as equal.
+
+    python -m benchmarks.doors                      # two hours
+    python -m benchmarks.doors --quick              # five minutes, smaller scenes
+    python -m benchmarks.doors --seed 417 shapely   # one scene of each door of shapely, by its seed
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+import broadphase as bp
+from benchmarks.cliffs.detections import plain_greedy
+from benchmarks.measuring import median_times, one_core
+from benchmarks.tables import show_table
+
+MICROSECOND = 1e-3  # in milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Two calls that do the same, and what they do it with."""
+
+    what: str
+    ours: Callable[[], Any]
+    theirs: Callable[[], Any]
+    are_alike: Callable[[Any, Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a scene went: the library's time to ours, in milliseconds each."""
+
+    door: str
+    seed: int
+    what: str
+    ours: float
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        """Return the library's time to ours; 1 where ours is longer by a microsecond at most."""
+        return max(self.theirs / self.ours, 1.0) if self.ours - self.theirs <= MICROSECOND else self.theirs / self.ours
+
+
+def main() -> int:
+    """Draw and measure scenes, and print the report."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.doors", description="Drop-ins on scenes at random.")
+    parser.add_argument("doors", nargs="*", metavar="DOOR", help=f"beginnings of {', '.join(DOORS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="five minutes")
+    parser.add_argument("--seconds", type=float, help="time to spend (default: 7200; 300 with --quick)")
+    parser.add_argument("--seed", type=int, help="this scene alone")
+    chosen = parser.parse_args()
+    doors = [name for name in DOORS if not chosen.doors or any(name.startswith(one) for one in chosen.doors)]
+    if not doors:
+        parser.error(f"no door begins with {chosen.doors[0]!r}; there are {', '.join(DOORS)}")
+    most = 4.0 if chosen.quick else 5.0
+    seconds = chosen.seconds or (300.0 if chosen.quick else 7200.0)
+    results, wrong = list[Result](), list[str]()
+    with one_core():
+        for door, seed in turns(doors, chosen.seed, seconds):
+            try:
+                result = measured(door, seed, most)
+            except ImportError:
+                doors.remove(door)
+                print(f"left out: {door}, whose library is not installed", file=sys.stderr)
+                continue
+            if isinstance(result, str):
+                wrong.append(result)
+                print(result, file=sys.stderr)
+            else:
+                results.append(result)
+    columns = ("door", "scenes", "below 0.95", "below 0.9", "worst", "ours", "theirs", "seed", "scene")
+    show_table(columns, [line(door, results) for door in doors], "Doors", left=1)
+    print(f"{len(results)} scenes, {len(wrong)} with another answer")
+    return 1 if wrong else 0
+
+
+def turns(doors: list[str], seed: int | None, seconds: float) -> Iterator[tuple[str, int]]:
+    """Give each door in turn a new seed until the time is over; or all of them one seed."""
+    if seed is not None:
+        yield from [(door, seed) for door in doors]
+        return
+    end, number = time.monotonic() + seconds, 0
+    while doors and time.monotonic() < end:
+        for door in list(doors):
+            yield door, number
+        number += 1
+
+
+def measured(door: str, seed: int, most: float) -> Result | str:
+    """Answer a scene by both and time them; a sentence if the answers differ.
+
+    Parameters
+    ----------
+    door : str
+    seed : int
+    most : float
+        Power of ten of the largest size.
+    """
+    scene = DOORS[door](np.random.default_rng(seed), most)
+    if not scene.are_alike(scene.ours(), scene.theirs()):
+        return f"{door}, seed {seed}: another answer: {scene.what}"
+    found = median_times({"ours": scene.ours, "theirs": scene.theirs}, budget=0.2, least=5)
+    return Result(door, seed, scene.what, found["ours"].milliseconds, found["theirs"].milliseconds)
+
+
+def line(door: str, results: list[Result]) -> list[str]:
+    """Return the cells of a door."""
+    own = [result for result in results if result.door == door]
+    if not own:
+        return [door, "0", *[""] * 7]
+    worst = min(own, key=lambda result: result.ratio)
+    below = [str(sum(result.ratio < least for result in own)) for least in (0.95, 0.9)]
+    times = [f"{one * 1000:,.0f} µs" for one in (worst.ours, worst.theirs)]
+    return [door, str(len(own)), *below, f"{worst.ratio:.2f}", *times, str(worst.seed), worst.what]
+
+
+def size(rng: np.random.Generator, most: float, least: float = 0.0) -> int:
+    """Draw a size on a log scale, up to a power of ten."""
+    return round(10 ** rng.uniform(least, most))
+
+
+# ---- shapely ----
+
+
+def geometries(rng: np.random.Generator, kind: str, count: int, side: float) -> Any:
+    """Draw points, boxes, lines, discs, stars, rings with a hole or pairs of these, in a square."""
+    shapely: Any = import_module("shapely")
+    center = rng.random((count, 2)) * side
+    reach = rng.uniform(0.2, 1.5, (count, 1)) if rng.random() < 0.7 else np.exp(rng.normal(0, 1.2, (count, 1)))
+    if kind == "points":
+        return shapely.points(center)
+    if kind == "boxes":
+        return shapely.box(*(center - reach).T, *(center + reach).T)
+    if kind == "lines":
+        steps = rng.normal(0, 0.5, (count, int(rng.integers(2, 9)), 2)) * reach[:, np.newaxis]
+        return shapely.linestrings(center[:, np.newaxis] + np.cumsum(steps, axis=1))
+    if kind == "discs":
+        return shapely.buffer(shapely.points(center), reach[:, 0], quad_segs=int(rng.integers(2, 10)))
+    turn = np.linspace(0, 2 * np.pi, 2 * int(rng.integers(3, 40)), endpoint=False)
+    spread = np.where(np.arange(len(turn)) % 2, 1.0, rng.uniform(0.3, 0.9))
+    rings = np.stack([spread * np.cos(turn), spread * np.sin(turn)], axis=1) * reach[:, np.newaxis]
+    stars = shapely.polygons(rings + center[:, np.newaxis])
+    return stars if kind == "stars" else shapely.difference(stars, shapely.buffer(shapely.points(center), 0.1))
+
+
+KINDS = ("points", "boxes", "lines", "discs", "stars", "rings")
+PREDICATES = (
+    *(None, "intersects", "within", "contains", "covers", "covered_by"),
+    *("touches", "overlaps", "crosses", "contains_properly", "dwithin"),
+)
+
+
+def shapely_query(rng: np.random.Generator, most: float) -> Scene:
+    """Make a tree and query it once, or query one that is there."""
+    kinds_of_tree: list[Any] = [import_module(name) for name in ("broadphase.adapters.shapely", "shapely")]
+    count, others = size(rng, most, 1), size(rng, most - 0.5)
+    side = max(count, 1) ** 0.5 * rng.uniform(0.7, 4)
+    kinds = [str(rng.choice(KINDS)) for _ in range(2)]
+    tree, inputs = (geometries(rng, kind, n, side) for kind, n in zip(kinds, (count, others), strict=True))
+    predicate = PREDICATES[int(rng.integers(len(PREDICATES)))]
+    given = {"predicate": predicate, **({"distance": float(rng.uniform(0.1, 2))} if predicate == "dwithin" else {})}
+    makes = rng.random() < 0.5
+    what = f"{'a new tree' if makes else 'a tree'} of {count} {kinds[0]}, {others} {kinds[1]}, {predicate}"
+    if makes:
+        ours, theirs = (partial(_made_and_asked, kind.STRtree, tree, inputs, given) for kind in kinds_of_tree)
+    else:
+        ours, theirs = (partial(kind.STRtree(tree).query, inputs, **given) for kind in kinds_of_tree)
+    return Scene(what, ours, theirs, np.array_equal)
+
+
+def _made_and_asked(kind: Any, tree: Any, inputs: Any, given: dict[str, Any]) -> Any:
+    return kind(tree).query(inputs, **given)
+
+
+# ---- rtree ----
+
+
+def rtree_stream(rng: np.random.Generator, most: float) -> Scene:
+    """Insert, query and delete in some order, as labels are placed and agents move."""
+    kinds: list[Any] = [import_module(name).Index for name in ("broadphase.adapters.rtree", "rtree.index")]
+    count = size(rng, most - 1.5)
+    weights = rng.dirichlet(np.ones(4)) * (1, 1, 0.5, 0.3)
+    weights /= weights.sum()
+    steps = rng.choice(4, 2 * count + 1, p=weights)
+    low = rng.random((len(steps), 2)) * max(count, 1) ** 0.5 * rng.uniform(1, 4)
+    boxes = np.concatenate([low, low + rng.uniform(0.1, 2, low.shape)], axis=1).tolist()
+    picks = rng.random(len(steps)).tolist()
+
+    def run(kind: Any) -> list[Any]:
+        index, there, answers = kind(), list[int](), list[Any]()
+        for number, (step, box, pick) in enumerate(zip(steps.tolist(), boxes, picks, strict=True)):
+            if step == 0:
+                index.insert(number, box)
+                there.append(number)
+            elif step == 1:
+                answers.append(sorted(index.intersection(box)))
+            elif step == 2 and there:
+                gone = there.pop(int(pick * len(there)))
+                index.delete(gone, boxes[gone])
+            elif step == 3:
+                answers.append(index.count(box))
+        return answers
+
+    shares = ", ".join(f"{share:.2f}" for share in weights)
+    what = f"{len(steps)} steps: insert, intersection, delete, count {shares}"
+    return Scene(what, partial(run, kinds[0]), partial(run, kinds[1]), lambda a, b: a == b)
+
+
+# ---- SciPy ----
+
+
+def scipy_tree(rng: np.random.Generator, most: float) -> Scene:
+    """Query a tree of points, new or old."""
+    kinds: list[Any] = [import_module(name).cKDTree for name in ("broadphase.adapters.scipy", "scipy.spatial")]
+    count, places, dimension = size(rng, most), size(rng, most - 0.5), int(rng.integers(2, 4))
+    points, asked = (rng.random((n, dimension)) * max(count, 1) ** (1 / dimension) for n in (count, places))
+    radius, k = float(rng.uniform(0.3, 2.0)), int(rng.integers(1, 9))
+    name = str(rng.choice(("query", "query_ball_point", "query_pairs", "counts")))
+    work: dict[str, Callable[[Any], Any]] = {
+        "query": lambda tree: tree.query(asked, min(k, count))[0],
+        "query_ball_point": lambda tree: tree.query_ball_point(asked, radius),
+        "query_pairs": lambda tree: tree.query_pairs(radius, output_type="ndarray"),
+        "counts": lambda tree: tree.query_ball_point(asked, radius, return_length=True),
+    }
+    alike: dict[str, Callable[[Any, Any], bool]] = {
+        "query": np.allclose,
+        "query_ball_point": lambda a, b: all(sorted(i) == sorted(j) for i, j in zip(a, b, strict=True)),
+        "query_pairs": lambda a, b: sorted(map(tuple, a.tolist())) == sorted(map(tuple, b.tolist())),
+        "counts": np.array_equal,
+    }
+    do, makes = work[name], rng.random() < 0.5
+    if makes:
+        ours, theirs = (partial(_made_and_done, kind, points, do) for kind in kinds)
+    else:
+        ours, theirs = (partial(do, kind(points)) for kind in kinds)
+        for _ in range(6):
+            ours()
+    what = f"{'a new tree' if makes else 'a tree'} of {count} points, {dimension}-d, {name}, {places} places"
+    return Scene(f"{what}, {radius:.2f}", ours, theirs, alike[name])
+
+
+def _made_and_done(kind: Any, points: Any, do: Callable[[Any], Any]) -> Any:
+    return do(kind(points))
+
+
+# ---- pygame ----
+
+
+def pygame_groups(rng: np.random.Generator, most: float) -> Scene:
+    """Collide groups, or a sprite and a group."""
+    pygame: Any = import_module("pygame")
+    kinds: list[Any] = [import_module("broadphase.adapters.pygame"), pygame.sprite]
+    odd: Any = type("Odd", (pygame.sprite.Sprite,), {"rect": property(lambda sprite: sprite.kept)})
+    counts = [size(rng, most - 1.5) for _ in range(2)]
+    side = max(counts) ** 0.5 * rng.uniform(10, 60) + 30
+    share = float(rng.choice((0.0, 0.0, 0.1, 1.0)))
+
+    def sprite() -> Any:
+        is_odd = rng.random() < share
+        made: Any = odd() if is_odd else pygame.sprite.Sprite()
+        rect = pygame.Rect(*rng.integers(0, int(side), 2).tolist(), *rng.integers(4, 30, 2).tolist())
+        setattr(made, "kept" if is_odd else "rect", rect)
+        return made
+
+    sprites = [[sprite() for _ in range(count)] for count in counts]
+    groups = [[kind.Group(*some) for some in sprites] for kind in kinds]
+    name = str(rng.choice(("groupcollide", "spritecollide", "spritecollideany")))
+    if name == "groupcollide":
+        ours, theirs = (partial(kind.groupcollide, *both, 0, 0) for kind, both in zip(kinds, groups, strict=True))
+    else:
+        given = (False,) if name == "spritecollide" else ()
+        sprite_and_group = zip(kinds, groups, strict=True)
+        ours, theirs = (partial(getattr(kind, name), sprites[0][0], both[1], *given) for kind, both in sprite_and_group)
+    what = f"{name} of {counts[0]} and {counts[1]} sprites, {share} of them with a rect of their own"
+    return Scene(what, ours, theirs, lambda a, b: a == b)
+
+
+# ---- Detections ----
+
+
+def nms(rng: np.random.Generator, most: float) -> Scene:
+    """Suppress boxes of a detector, float32, beside a plain greedy loop in C++."""
+    count, threshold = size(rng, min(most, 4.3)), float(rng.uniform(0.2, 0.95))
+    kind = str(rng.choice(("clusters", "one spot", "spread", "sizes")))
+    center, sides = rng.random((count, 2)) * max(count, 1) ** 0.5 * rng.uniform(2, 40), rng.uniform(5, 30, (count, 2))
+    if kind == "clusters":
+        objects = rng.integers(0, max(count // int(rng.integers(3, 60)), 1), count)
+        center = center[objects] + rng.normal(0, 2, center.shape)
+        sides = sides[objects] * rng.uniform(0.8, 1.25, sides.shape)
+    elif kind == "one spot":
+        center %= 5
+    elif kind == "sizes":
+        sides = np.exp(rng.normal(1, 1.5, sides.shape))
+    boxes = np.concatenate([center - sides / 2, center + sides / 2], axis=1).astype(np.float32)
+    scores = rng.random(count).astype(np.float32)
+    what = f"{count} boxes, {kind}, {threshold:.2f}"
+    return Scene(
+        what,
+        partial(bp.nms, boxes, scores, threshold),
+        partial(plain_greedy(), boxes, scores, threshold),
+        np.array_equal,
+    )
+
+
+DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
+    "nms": nms,
+    "pygame": pygame_groups,
+    "rtree": rtree_stream,
+    "scipy": scipy_tree,
+    "shapely": shapely_query,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
