@@ -171,7 +171,7 @@ void bind_simple_features(nb::module_& module) {
              "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
   module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
              nb::arg("other"),
-             "Of pairs of lines and valid areas of one ring: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
+             "Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
              "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of these are surely valid areas.");
   module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
              nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"),

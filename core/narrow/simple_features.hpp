@@ -30,8 +30,9 @@ enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
 enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
 // Of a point, in an area.
 enum class Place : std::uint8_t { kOutside, kInside, kBoundary, kDoubt };
-// Of two lines or valid areas of one ring each, which are closed: neither has a point of the other; one lies within the
-// interior of the other; the boundaries of two areas cross; a line crosses that of an area.
+// Of lines and valid areas, which are closed: neither has a point of the other; one lies within the interior of the
+// other; two areas have interiors in common, and each has some of its own; a line is in the interior of an area and
+// outside.
 enum class Relation : std::uint8_t { kApart, kFirstInside, kSecondInside, kOverlap, kPass, kDoubt };
 
 // Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
@@ -187,24 +188,30 @@ class FeatureMeetings {
     return found;
   }
 
-  // Whether an area of one ring is surely valid: no two of its segments meet but where one follows the other, at an
-  // angle.
+  // Whether an area of one shell is surely valid: no two of its segments meet but where one follows the other, at an
+  // angle, and each hole is in the shell and in no other hole.
   bool is_simple(std::size_t area) {
     Feature& feature = features_[area];
-    if (feature.kind != FeatureKind::kAreas || feature.parts_end - feature.part != 1) return false;
+    if (feature.kind != FeatureKind::kAreas) return false;
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part)
+      if ((table_.holes[part] != 0) != (part > feature.part)) return false;
     plant(feature);
-    const std::size_t begin = feature.begin, last = feature.end - 2;  // segments
-    if (feature.end - feature.begin < 4) return false;
-    for (std::size_t k = begin; k <= last; ++k) {
-      take_a_step();
-      const double *p = at(k), *p_end = at(k + 1), *after = k == last ? at(begin + 1) : at(k + 2);
-      if (detail::side_of(p, p_end, after) % 2 == 0) return false;  // none, or unsure
-      const bool meets = for_segments(feature, detail::box_of(p, p_end), [&](std::size_t j) {
-        if (j <= k || j == k + 1 || (k == begin && j == last)) return false;
-        return detail::segments_meet(p, p_end, at(j), at(j + 1)) != Meeting::kNo;
-      });
-      if (meets) return false;
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part) {
+      const std::size_t begin = first(part), last = first(part + 1) - 2;  // segments
+      if (last < begin + 2) return false;
+      for (std::size_t k = begin; k <= last; ++k) {
+        take_a_step();
+        const double *p = at(k), *p_end = at(k + 1), *after = k == last ? at(begin + 1) : at(k + 2);
+        if (detail::side_of(p, p_end, after) % 2 == 0) return false;  // none, or unsure
+        const bool meets = for_segments(feature, detail::box_of(p, p_end), [&](std::size_t j) {
+          if (j <= k || j == k + 1 || (k == begin && j == last)) return false;
+          return detail::segments_meet(p, p_end, at(j), at(j + 1)) != Meeting::kNo;
+        });
+        if (meets) return false;
+      }
     }
+    for (std::size_t part = feature.part + 1; part < feature.parts_end; ++part)
+      if (!is_in_shell_alone(feature, part)) return false;
     return true;
   }
 
@@ -212,9 +219,7 @@ class FeatureMeetings {
     take_a_step();
     Feature *a = &features_[one], *b = &features_[other];
     for (const Feature* feature : {a, b})
-      if (feature->kind == FeatureKind::kUnknown || feature->kind == FeatureKind::kPoints ||
-          feature->parts_end - feature->part != 1)
-        return Relation::kDoubt;
+      if (feature->kind == FeatureKind::kUnknown || feature->kind == FeatureKind::kPoints) return Relation::kDoubt;
     const detail::FlatBox window = a->box.common(b->box);
     if (window.x > window.x_end || window.y > window.y_end) return Relation::kApart;
     const bool is_swapped = a->end - a->begin > b->end - b->begin;
@@ -229,19 +234,19 @@ class FeatureMeetings {
       return cross;
     });
     const bool is_area = a->kind == FeatureKind::kAreas, is_other_area = b->kind == FeatureKind::kAreas;
-    if (cross)
-      return is_area && is_other_area   ? Relation::kOverlap
-             : is_area || is_other_area ? Relation::kPass
-                                        : Relation::kDoubt;
+    const Relation mixed = is_area && is_other_area   ? Relation::kOverlap
+                           : is_area || is_other_area ? Relation::kPass
+                                                      : Relation::kDoubt;
+    // Both sides of the one outline are on both sides of the other.
+    if (cross) return mixed;
     if (is_unsure) return Relation::kDoubt;
-    const Place first = is_other_area ? place(*b, at(a->begin)) : Place::kOutside,
-                second = is_area ? place(*a, at(b->begin)) : Place::kOutside;
-    if (first == Place::kOutside && second == Place::kOutside) return Relation::kApart;
-    if (first == Place::kInside && second == Place::kOutside)
-      return is_swapped ? Relation::kSecondInside : Relation::kFirstInside;
-    if (second == Place::kInside && first == Place::kOutside)
-      return is_swapped ? Relation::kFirstInside : Relation::kSecondInside;
-    return Relation::kDoubt;
+    // No outline meets the other feature's: each ring and each line is inside of the other or outside, as a whole.
+    const Inside first = inside(*a, *b), second = inside(*b, *a);
+    if (first.is_unsure || second.is_unsure) return Relation::kDoubt;
+    if (!first.some && !second.some) return Relation::kApart;
+    if (first.all && !second.some) return is_swapped ? Relation::kSecondInside : Relation::kFirstInside;
+    if (second.all && !first.some) return is_swapped ? Relation::kFirstInside : Relation::kSecondInside;
+    return mixed;
   }
 
  private:
@@ -264,6 +269,46 @@ class FeatureMeetings {
     std::uint32_t tree;  // 0 without one, 1 for the first
     FeatureKind kind;
   };
+
+  // Whether the first point of a hole, which is on no other ring, is surely in the shell and in no other hole.
+  bool is_in_shell_alone(const Feature& area, std::size_t hole) {
+    const double* point = at(first(hole));
+    bool is_unsure = false;
+    crossed_.clear();
+    for_ray(area, point, [&](std::size_t k) {
+      const double *a = at(k), *b = at(k + 1);
+      const std::size_t part = part_of(area, k);
+      if (part == hole || (a[1] > point[1]) == (b[1] > point[1])) return false;
+      const int side = detail::side_of(a, b, point);
+      is_unsure = is_unsure || side % 2 == 0;
+      if ((side > 0) == (b[1] > a[1])) crossed_.push_back(part);
+      return is_unsure;
+    });
+    std::sort(crossed_.begin(), crossed_.end());
+    bool is_alone = !is_unsure && !crossed_.empty() && crossed_.front() == area.part;
+    for (std::size_t k = 0, next = 0; is_alone && k < crossed_.size(); k = next) {
+      while (next < crossed_.size() && crossed_[next] == crossed_[k]) ++next;
+      is_alone = ((next - k) % 2 == 1) == (crossed_[k] == area.part);
+    }
+    return is_alone;
+  }
+
+  // Of the lines or rings of a feature: whether some, and all shells and lines, are inside an area.
+  struct Inside {
+    bool some = false, all = false, is_unsure = false;
+  };
+  Inside inside(const Feature& feature, const Feature& area) {
+    if (area.kind != FeatureKind::kAreas) return {};
+    Inside found{false, true, false};
+    for (std::size_t part = feature.part; part < feature.parts_end; ++part) {
+      take_a_step();
+      const Place where = place(area, at(first(part)));
+      found.some = found.some || where == Place::kInside;
+      found.all = found.all && (where == Place::kInside || table_.holes[part] != 0);
+      found.is_unsure = found.is_unsure || where == Place::kBoundary || where == Place::kDoubt;
+    }
+    return found;
+  }
 
   static void prefetch(const void* memory, std::size_t bytes) {
 #if defined(__GNUC__)

@@ -77,8 +77,8 @@ _POINT_IN_AREA = {
 _AREA_AROUND_POINT = _POINT_IN_AREA | {"contains": _INTERIOR, "covers": _CLOSED, "contains_properly": _INTERIOR}
 for _one in _INNER:
     del _AREA_AROUND_POINT[_one]
-# Of two lines or valid areas of one ring each: apart, the first inside, the second inside, areas that overlap, a line
-# that crosses an area; in doubt.
+# Of lines and valid areas: apart, the first inside, the second inside, areas that overlap, a line that crosses an area;
+# in doubt.
 _OF_RELATIONS = {
     "touches": (0, 0, 0, 0, 0, 2),
     "overlaps": (0, 0, 0, 1, 0, 2),
