@@ -10,6 +10,7 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "bindings.hpp"
 #include "narrow/simple_features.hpp"
 
@@ -77,14 +78,9 @@ class GeosContext {
 
 // Asks for the memory of a geometry that will be read soon.
 inline void prefetch_after(const std::vector<GeosFunctions::Geometry>& geometries, std::size_t k) {
-#if defined(__GNUC__)
   const auto* soon = static_cast<const char*>(geometries[std::min(k + 8, geometries.size() - 1)]);
-  __builtin_prefetch(soon);
-  __builtin_prefetch(soon + 64);
-#else
-  (void)geometries;
-  (void)k;
-#endif
+  read_ahead(soon);
+  read_ahead(soon + 64);
 }
 
 // (x, y, x_end, y_end) of each geometry, NaN for those that have no coordinates.

@@ -22,7 +22,8 @@ namespace broadphase::python {
 
 namespace {
 
-using Contiguous = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Corners = nb::ndarray<nb::ro, nb::shape<-1, 2, -1>, nb::c_contig, nb::device::cpu>;
 using RowPairs = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::device::cpu>;
 
 // Boxes are rows of d lower and d upper corners.
@@ -42,7 +43,7 @@ nb::object overlap_ratios(Table<double> boxes, Table<double> others, Vector<std:
 }
 
 // Whether a sample of boxes says that each overlaps few others.
-bool few_overlap(Contiguous boxes, double few) {
+bool few_overlap(Corners boxes, double few) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
   const auto share = [&]<class T>(const T* corners) {
     const EvenSample some(count, 8), others(count, 128);
@@ -165,10 +166,10 @@ std::vector<std::uint8_t> keep_by_pairs(const T* boxes, const std::vector<std::i
 
 // The rows that are kept, by descending score; None where a box or a score is not allowed.
 // With `pairs`, those of all boxes that overlap and have the same key.
-nb::object nms(Contiguous boxes, Contiguous scores, std::optional<Vector<std::int64_t>> keys,
-               std::optional<RowPairs> pairs, double threshold, RatioTo measure, unsigned workers) {
-  const std::size_t count = boxes.shape(0), dimension = boxes.shape(boxes.ndim() - 1) / (boxes.ndim() == 2 ? 2 : 1);
-  if (scores.ndim() != 1 || scores.shape(0) != count || (keys && keys->shape(0) != count))
+nb::object nms(Corners boxes, Scores scores, std::optional<Vector<std::int64_t>> keys, std::optional<RowPairs> pairs,
+               double threshold, RatioTo measure, unsigned workers) {
+  const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
+  if (scores.shape(0) != count || (keys && keys->shape(0) != count))
     throw nb::value_error("one score and one key for each box");
   std::vector<std::int32_t> found;
   bool are_allowed = false;

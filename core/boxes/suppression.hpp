@@ -66,6 +66,8 @@ class Suppression {
  private:
   static constexpr std::size_t kMostScanned = 48;
   static constexpr double kMore = 1e-5;
+  // Up to four of them multiplied, or their inverses, are normal numbers.
+  static constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-30) : T(0x1p-250);
   static constexpr std::size_t kLevels = 64;
 
   struct Cell {
@@ -77,8 +79,6 @@ class Suppression {
 
     Box() = default;
     explicit Box(const T* corners) {
-      // Up to four of them multiplied are normal numbers.
-      constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-30) : T(0x1p-250), kLarge = 1 / kSmall;
       volume = 1;
       is_usual = true;
       for (std::size_t k = 0; k < D; ++k) {
@@ -86,7 +86,7 @@ class Suppression {
         upper[k] = corners[D + k];
         const T side = upper[k] - lower[k];
         volume *= side;
-        is_usual &= side >= kSmall && side <= kLarge;
+        is_usual &= side >= kSmall && side <= 1 / kSmall;
       }
     }
     bool has_volume() const {
@@ -99,7 +99,6 @@ class Suppression {
   };
 
   bool overlaps(const Box& a, const Box& b) const {
-    constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-30) : T(0x1p-250);
     T common = 1, least = std::numeric_limits<T>::max();
     for (std::size_t k = 0; k < D; ++k) {
       const T both = std::min(a.upper[k], b.upper[k]) - std::max(a.lower[k], b.lower[k]);

@@ -22,6 +22,7 @@
 #include "base/memory.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "narrow/exact_sign.hpp"
 
 namespace broadphase {
@@ -93,22 +94,17 @@ inline FlatBox box_of(const double* a, const double* b) {
   return {std::min(a[0], b[0]), std::min(a[1], b[1]), std::max(a[0], b[0]), std::max(a[1], b[1])};
 }
 
-// Preconditions: their boxes overlap.
-inline Meeting segments_meet(const double* a, const double* b, const double* c, const double* d) {
+// Preconditions: their boxes overlap. `touching`: what it is if an end of one is on the line of the other.
+inline Meeting segments_meet(const double* a, const double* b, const double* c, const double* d,
+                             Meeting touching = Meeting::kYes) {
   const int c_side = side_of(a, b, c), d_side = side_of(a, b, d);
   if (c_side == d_side && (c_side == 1 || c_side == -1)) return Meeting::kNo;
   const int a_side = side_of(c, d, a), b_side = side_of(c, d, b);
   if (a_side == b_side && (a_side == 1 || a_side == -1)) return Meeting::kNo;
   const bool unsure = c_side == kUnsure || d_side == kUnsure || a_side == kUnsure || b_side == kUnsure;
-  return unsure ? Meeting::kDoubt : Meeting::kYes;
-}
-
-// Whether the interiors of two segments cross, in kYes; in doubt also where they only touch.
-inline Meeting segments_cross(const double* a, const double* b, const double* c, const double* d) {
-  const Meeting meeting = segments_meet(a, b, c, d);
-  if (meeting != Meeting::kYes) return meeting;
-  const bool on_line = side_of(a, b, c) == 0 || side_of(a, b, d) == 0 || side_of(c, d, a) == 0 || side_of(c, d, b) == 0;
-  return on_line ? Meeting::kDoubt : Meeting::kYes;
+  if (unsure) return Meeting::kDoubt;
+  const bool on_line = c_side == 0 || d_side == 0 || a_side == 0 || b_side == 0;
+  return on_line ? touching : Meeting::kYes;
 }
 
 }  // namespace detail
@@ -144,7 +140,6 @@ class FeatureMeetings {
     take_a_step();
     Feature& feature = features_[area];
     if (feature.kind != FeatureKind::kAreas) return Place::kDoubt;
-    constexpr double kMost = 0x1p500;
     if (!(std::abs(point[0]) < kMost && std::abs(point[1]) < kMost)) return Place::kDoubt;
     plant(feature);
     return place(feature, point);
@@ -228,7 +223,7 @@ class FeatureMeetings {
     plant(*b);
     bool cross = false, is_unsure = false;
     for_segment_pairs(*a, *b, window, [&](const double* p, const double* p_end, const double* q, const double* q_end) {
-      const Meeting found = detail::segments_cross(p, p_end, q, q_end);
+      const Meeting found = detail::segments_meet(p, p_end, q, q_end, Meeting::kDoubt);
       is_unsure = is_unsure || found == Meeting::kDoubt;
       cross = found == Meeting::kYes;
       return cross;
@@ -252,6 +247,7 @@ class FeatureMeetings {
  private:
   static constexpr std::size_t kFan = 8;       // segments of a leaf, children of a node
   static constexpr std::size_t kScanned = 32;  // without a tree up to here
+  static constexpr double kMost = 0x1p500;     // coordinates are below
 
   // Boxes around the segments of a feature of many.
   struct Tree {
@@ -311,12 +307,7 @@ class FeatureMeetings {
   }
 
   static void prefetch(const void* memory, std::size_t bytes) {
-#if defined(__GNUC__)
-    for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(static_cast<const char*>(memory) + k);
-#else
-    (void)memory;
-    (void)bytes;
-#endif
+    for (std::size_t k = 0; k < bytes; k += 64) read_ahead(static_cast<const char*>(memory) + k);
   }
 
   const double* at(std::size_t k) const { return table_.coordinates + 2 * k; }
@@ -341,7 +332,6 @@ class FeatureMeetings {
     feature.parts_end = static_cast<std::size_t>(table_.first_part[f + 1]);
     feature.begin = first(feature.part);
     feature.end = first(feature.parts_end);
-    constexpr double kMost = 0x1p500;
     feature.box = {kMost, kMost, -kMost, -kMost};
     bool is_sound = feature.end - feature.begin <= std::numeric_limits<std::uint32_t>::max();
     detail::FlatBox shell = feature.box;

@@ -761,9 +761,9 @@ class RatioTo(enum.Enum):
 
 def overlap_ratios(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
 
-def few_overlap(boxes: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], few: float) -> bool: ...
+def few_overlap(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], few: float) -> bool: ...
 
-def nms(boxes: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], scores: Annotated[NDArray, dict(order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object:
+def nms(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object:
     """
     Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.
     """

@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_real
 from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.forms import Boxes, as_boxes
-from broadphase.errors import TooManyPairsError, unknown_name
+from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
 from broadphase.pairs import pairs
 from broadphase.workers import worker_count
@@ -112,10 +112,9 @@ def _few_pairs(corners: NDArray[Any], keys: NDArray[np.int64] | None, workers: i
     """Find the pairs that overlap, where they are so few that this is the shortest way."""
     if not _native.few_overlap(corners, _FEW_PAIRS):
         return None
-    _require_volumes(corners, "boxes")
     try:
         return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=_FEW_PAIRS * len(corners))
-    except TooManyPairsError:
+    except (TooManyPairsError, InvalidBoxError):  # `nms` says what is wrong
         return None
 
 
