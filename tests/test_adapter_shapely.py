@@ -21,7 +21,8 @@ PLUGIN = """
 import shapely.tests.test_strtree as tests
 import broadphase.adapters.shapely as ours
 tests.STRtree = ours.STRtree
-ours._FEW = ours._FEW_INPUTS = ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
+ours._FEW = ours._FEW_POINTS = ours._FEW_INPUTS = 0
+ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
 """
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
@@ -29,7 +30,8 @@ PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touche
 @pytest.fixture(autouse=True)
 def small_arrays_are_ours_too(monkeypatch):
     monkeypatch.setattr(ours, "_FEW", 64)
-    monkeypatch.setattr(ours, "_FEW_INPUTS", 64)
+    for name in ("_FEW_POINTS", "_FEW_INPUTS", "_SAMPLED"):
+        monkeypatch.setattr(ours, name, 64)
     for name in ("_FIRST_INPUTS", "_FIRST_SHARE", "_SMALL", "_SMALLEST"):
         monkeypatch.setattr(ours, name, 0)
 
@@ -137,6 +139,31 @@ def test_relations_of_features_are_those_of_shapely(side, predicate):
     for geometries, inputs in (many, many[::-1]):
         found = ours.STRtree(geometries).query(inputs, predicate)
         np.testing.assert_array_equal(found, shapely.STRtree(geometries).query(inputs, predicate))
+
+
+@pytest.mark.parametrize("predicate", [*PREDICATES, "contains_properly"])
+def test_relations_of_one_kind_with_another_are_those_of_shapely(predicate):
+    # Many are answered by the dimensions alone, also of what has no length or no area.
+    random = np.random.default_rng(8)
+    spots = random.integers(0, 6, (200, 2))
+    kinds = {
+        "points": shapely.points(spots),
+        "two points": shapely.multipoints(np.stack([spots, spots[::-1]], axis=1)),
+        "lines": shapely.linestrings(random.integers(0, 6, (200, 3, 2))),
+        "lines without length": shapely.linestrings(np.repeat(spots[:, np.newaxis], 2, axis=1)),
+        "two without length": shapely.multilinestrings(
+            [[(tuple(one), tuple(one)), (tuple(two), tuple(two))] for one, two in zip(spots, spots[::-1], strict=True)]
+        ),
+        "areas": shapely.polygons(random.integers(0, 6, (200, 4, 2))),
+        "areas without area": shapely.polygons(np.repeat(spots[:, np.newaxis], 4, axis=1)),
+        "collections": np.array([shapely.GeometryCollection([shapely.Point(*one)]) for one in spots]),
+    }
+    kinds["some of each"] = np.concatenate(list(kinds.values()))[::7]
+    for asked in kinds.values():
+        tree, other = ours.STRtree(asked), shapely.STRtree(asked)
+        for what, inputs in kinds.items():
+            with np.errstate(all="ignore"):
+                assert np.array_equal(tree.query(inputs, predicate), other.query(inputs, predicate)), what
 
 
 def test_intersects_of_large_features_is_that_of_shapely():
@@ -279,7 +306,7 @@ def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
     found = ours.STRtree(geometries, capacity)
     expected = shapely.STRtree(geometries, capacity)
     np.testing.assert_array_equal(found.query(inputs), expected.query(inputs))
-    assert "_tree" not in vars(found)
+    assert "_compiled_tree" not in vars(found)
 
 
 @pytest.mark.parametrize("far", [1e6, -1e14, 1e300, 1.7e308])
@@ -305,6 +332,35 @@ def test_dwithin_equals_that_of_shapely():
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 1e-3])
+def test_dwithin_of_lattice_features_is_that_of_shapely(scale):
+    # Many are as far apart as is asked for, or touch.
+    random = np.random.default_rng(9)
+    for side in (4, 8, 20):
+        geometries, inputs = (np.array([feature(random, side, scale) for _ in range(150)]) for _ in range(2))
+        found, expected = ours.STRtree(geometries), shapely.STRtree(geometries)
+        for distance in (0, 1, 2, 5, 2**0.5, random.integers(0, 5, 150)):
+            reach = np.multiply(distance, scale)
+            pairs = found.query(inputs, "dwithin", reach)
+            np.testing.assert_array_equal(pairs, expected.query(inputs, "dwithin", reach))
+
+
+def test_dwithin_of_large_features_is_that_of_shapely():
+    random = np.random.default_rng(10)
+    turn = np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    outline = np.stack([np.cos(turn), np.sin(turn)], axis=1) * (1 + 0.3 * np.sin(9 * turn))[:, np.newaxis]
+    large = shapely.polygons(outline * random.uniform(0.5, 3, (80, 1, 1)) + random.uniform(0, 20, (80, 1, 2)))
+    lines = shapely.linestrings(
+        random.uniform(0, 20, (80, 1, 2)) + np.cumsum(random.normal(0, 0.1, (80, 60, 2)), axis=1)
+    )
+    points = shapely.points(random.uniform(0, 20, (80, 2)))
+    everything = np.concatenate([large, lines, points, shapely.boundary(large)])
+    for inputs in (large, lines, points):
+        for tree in (everything, points):
+            pairs = ours.STRtree(tree).query(inputs, "dwithin", 0.4)
+            np.testing.assert_array_equal(pairs, shapely.STRtree(tree).query(inputs, "dwithin", 0.4))
+
+
 def test_geometries_off_the_road_are_found_as_shapely_finds_them():
     bow_tie = shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 2)])
     square = shapely.box(0, 0, 1, 1)

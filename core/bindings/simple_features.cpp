@@ -1,4 +1,6 @@
 // Pairs of simple features that meet, and the order of a tree of them.
+#include <nanobind/stl/optional.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -66,10 +68,26 @@ nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vecto
   return as_array(std::move(meetings), 1);
 }
 
-// Pair k: point[k], whose box is that row of `bounds`, in the area area[k] of the geometries; in doubt where the row is
-// no point.
+nb::object features_within(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
+                           Vector<std::int64_t> other, Vector<double> reach) {
+  const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
+  std::vector<std::uint8_t> meetings;
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const GeosFeatures table(geos, read, interrupt);
+    FeatureMeetings features(table.table(), interrupt);
+    meetings.resize(one.shape(0));
+    features.within(one.data(), other.data(), reach.data(), meetings.size(), meetings.data());
+  }
+  return as_array(std::move(meetings), 1);
+}
+
+// Pair k: point[k], whose box is that row of `bounds`, in the area area[k] of the geometries, or inside if not farther
+// than reach[k]; in doubt where the row is no point.
 nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> area,
-                           Table<double> bounds, Vector<std::int64_t> point, Vector<std::uint8_t> is_point) {
+                           Table<double> bounds, Vector<std::int64_t> point, Vector<std::uint8_t> is_point,
+                           std::optional<Vector<double>> reach) {
   const std::vector<GeosFunctions::Geometry> all = geometries_of(geos, geometries);
   const std::size_t count = area.shape(0);
   std::vector<std::uint8_t> places(count, static_cast<std::uint8_t>(Place::kDoubt));
@@ -104,14 +122,16 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
     const GeosFeatures table(geos, read, interrupt);
     FeatureMeetings features(table.table(), interrupt);
     for (std::size_t f = 0, at = 0; f < all.size(); ++f)
-      for (; at < end[f]; ++at)
-        places[asked[at].pair] = static_cast<std::uint8_t>(features.place(number[f], asked[at].place));
+      for (; at < end[f]; ++at) {
+        const auto& [place, pair] = asked[at];
+        places[pair] = static_cast<std::uint8_t>(reach ? features.place_within(number[f], place, reach->data()[pair])
+                                                       : features.place(number[f], place));
+      }
   }
   return as_array(std::move(places), 1);
 }
 
-// The relations of pairs, and whether each geometry is an area of one ring that is surely valid, if one of its
-// relations is known.
+// The relations of pairs, and whether each geometry is an area of one ring that is surely valid, if it crosses another.
 nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
                           Vector<std::int64_t> other) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
@@ -126,7 +146,7 @@ nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vect
       const auto i = static_cast<std::size_t>(one.data()[k]), j = static_cast<std::size_t>(other.data()[k]);
       const Relation relation = features.relate(i, j);
       relations[k] = static_cast<std::uint8_t>(relation);
-      if (relation != Relation::kDoubt) used[i] = used[j] = 1;
+      if (relation == Relation::kOverlap || relation == Relation::kPass) used[i] = used[j] = 1;
     }
     for (std::size_t k = 0; k < read.size(); ++k) are_simple[k] = used[k] != 0 && features.is_simple(k) ? 1 : 0;
   }
@@ -169,13 +189,17 @@ void bind_simple_features(nb::module_& module) {
              "The box of each geometry; NaN for None and empty ones.");
   module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
              "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
+  module.def("features_within", &features_within, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
+             nb::arg("other"), nb::arg("reach"),
+             "Of pairs of geometries, whether they are at most so far apart: 0 no, 1 yes, 2 in doubt.");
   module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
              nb::arg("other"),
              "Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
              "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of these are surely valid areas.");
   module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
-             nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"),
-             "Where points, by their boxes, are in areas: 0 outside, 1 inside, 2 on the boundary, 3 in doubt.");
+             nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"), nb::arg("reach") = nb::none(),
+             "Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in "
+             "doubt.");
   module.def("str_order", &order_by_str, nb::arg("bounds"), nb::arg("capacity"),
              "The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.");
   module.def("pairs_in_order", &put_in_order, nb::arg("one"), nb::arg("other"), nb::arg("both_ways"),

@@ -7,7 +7,8 @@
 // Answers are those of GEOS 3.14 (prepared `intersects`), whose orientation is computed with about 106 bits, or there
 // is none: `kDoubt` says that rounding in GEOS, or how it reads an invalid polygon of several rings, could decide. In
 // doubt are features with coordinates that are not finite or above 2^500, with parts that are one point repeated, and
-// almost collinear points whose differences are no doubles.
+// almost collinear points whose differences are no doubles. Of distances, those that differ from the one in question by
+// what rounding may do.
 #pragma once
 
 #include <algorithm>
@@ -85,6 +86,7 @@ struct FlatBox {
     x_end = std::max(x_end, other.x_end);
     y_end = std::max(y_end, other.y_end);
   }
+  FlatBox grown(double margin) const { return {x - margin, y - margin, x_end + margin, y_end + margin}; }
   FlatBox common(const FlatBox& other) const {
     return {std::max(x, other.x), std::max(y, other.y), std::min(x_end, other.x_end), std::min(y_end, other.y_end)};
   }
@@ -107,6 +109,19 @@ inline Meeting segments_meet(const double* a, const double* b, const double* c, 
   return on_line ? touching : Meeting::kYes;
 }
 
+// The square of the distance between a point and a segment.
+inline double squared_distance(const double* point, const double* a, const double* b) {
+  const double ux = b[0] - a[0], uy = b[1] - a[1], vx = point[0] - a[0], vy = point[1] - a[1];
+  const double along = ux * vx + uy * vy, length = ux * ux + uy * uy;
+  if (along <= 0) return vx * vx + vy * vy;
+  if (along >= length) {
+    const double wx = point[0] - b[0], wy = point[1] - b[1];
+    return wx * wx + wy * wy;
+  }
+  const double across = ux * vy - uy * vx;
+  return across * across / length;
+}
+
 }  // namespace detail
 
 class FeatureMeetings {
@@ -119,20 +134,19 @@ class FeatureMeetings {
     }
   }
 
-  // As `meet`, of many pairs. What they need of features lies anywhere in memory, and is asked for some pairs ahead.
+  // As `meet`, of many pairs.
   void meet(const std::int64_t* one, const std::int64_t* other, std::size_t count, std::uint8_t* meetings) {
-    constexpr std::size_t kAhead = 8;
-    for (std::size_t k = 0; k < count; ++k) {
-      for (const std::int64_t* row : {one, other}) {
-        if (k + 2 * kAhead < count)
-          prefetch(&features_[static_cast<std::size_t>(row[k + 2 * kAhead])], sizeof(Feature));
-        if (k + kAhead >= count) continue;
-        const Feature& soon = features_[static_cast<std::size_t>(row[k + kAhead])];
-        prefetch(at(soon.begin), std::min<std::size_t>(soon.end - soon.begin, kScanned) * 2 * sizeof(double));
-      }
-      meetings[k] =
-          static_cast<std::uint8_t>(meet(static_cast<std::size_t>(one[k]), static_cast<std::size_t>(other[k])));
-    }
+    for_pairs(one, other, count, [&](std::size_t k, std::size_t a, std::size_t b) {
+      meetings[k] = static_cast<std::uint8_t>(meet(a, b));
+    });
+  }
+
+  // As `are_within`, of many pairs.
+  void within(const std::int64_t* one, const std::int64_t* other, const double* reach, std::size_t count,
+              std::uint8_t* meetings) {
+    for_pairs(one, other, count, [&](std::size_t k, std::size_t a, std::size_t b) {
+      meetings[k] = static_cast<std::uint8_t>(are_within(a, b, reach[k]));
+    });
   }
 
   // Where a point is in a feature: in doubt if that is no area.
@@ -181,6 +195,52 @@ class FeatureMeetings {
           return take(locate(*area, at(k)));
         });
     return found;
+  }
+
+  // Whether two features are not farther apart than `reach`, which is not negative.
+  Meeting are_within(std::size_t one, std::size_t other, double reach) {
+    take_a_step();
+    Feature *a = &features_[one], *b = &features_[other];
+    if (a->kind == FeatureKind::kUnknown || b->kind == FeatureKind::kUnknown) return Meeting::kDoubt;
+    const Reach within = reach_between(a->box, b->box, reach);
+    if (within.is_unsure) return Meeting::kDoubt;
+    const detail::FlatBox window = a->box.grown(within.far).common(b->box.grown(within.far));
+    if (window.x > window.x_end || window.y > window.y_end) return Meeting::kNo;
+    if (a->end - a->begin > b->end - b->begin) std::swap(a, b);
+    plant(*a);
+    plant(*b);
+    double nearest = std::numeric_limits<double>::infinity();
+    for_segments(*a, window, [&](std::size_t k) {
+      take_a_step();
+      const double *p = at(k), *p_end = end_of(*a, k);
+      return for_segments(*b, window.common(detail::box_of(p, p_end).grown(within.far)), [&](std::size_t j) {
+        const double *q = at(j), *q_end = end_of(*b, j);
+        nearest = std::min(nearest, detail::squared_distance(p, q, q_end));
+        if (p != p_end)
+          nearest = std::min({nearest, detail::squared_distance(p_end, q, q_end), detail::squared_distance(q, p, p_end),
+                              detail::squared_distance(q_end, p, p_end)});
+        return nearest < within.near * within.near;
+      });
+    });
+    if (nearest < within.near * within.near) return Meeting::kYes;
+    const Meeting found = meet(one, other);
+    return found == Meeting::kNo && nearest <= within.far * within.far ? Meeting::kDoubt : found;
+  }
+
+  // As `place`: inside if the point is not farther from the area than `reach`, which is not negative, else outside.
+  Place place_within(std::size_t area, const double* point, double reach) {
+    const Place found = place(area, point);
+    if (found != Place::kOutside) return found;
+    const Feature& feature = features_[area];
+    const Reach within = reach_between(feature.box, {point[0], point[1], point[0], point[1]}, reach);
+    if (within.is_unsure) return Place::kDoubt;
+    double nearest = std::numeric_limits<double>::infinity();
+    for_segments(feature, detail::box_of(point, point).grown(within.far), [&](std::size_t k) {
+      nearest = std::min(nearest, detail::squared_distance(point, at(k), at(k + 1)));
+      return nearest < within.near * within.near;
+    });
+    if (nearest < within.near * within.near) return Place::kInside;
+    return nearest <= within.far * within.far ? Place::kDoubt : Place::kOutside;
   }
 
   // Whether an area of one shell is surely valid: no two of its segments meet but where one follows the other, at an
@@ -245,9 +305,10 @@ class FeatureMeetings {
   }
 
  private:
-  static constexpr std::size_t kFan = 8;       // segments of a leaf, children of a node
-  static constexpr std::size_t kScanned = 32;  // without a tree up to here
-  static constexpr double kMost = 0x1p500;     // coordinates are below
+  static constexpr std::size_t kFan = 8;                               // segments of a leaf, children of a node
+  static constexpr std::size_t kScanned = 32;                          // without a tree up to here
+  static constexpr double kMost = 0x1p500;                             // coordinates are below
+  static constexpr double kLeastSize = 0x1p-100, kMostSize = 0x1p200;  // of which distances are found
 
   // Boxes around the segments of a feature of many.
   struct Tree {
@@ -265,6 +326,18 @@ class FeatureMeetings {
     std::uint32_t tree;  // 0 without one, 1 for the first
     FeatureKind kind;
   };
+
+  // Distances that are surely less or more than one between two boxes, whatever rounding does.
+  struct Reach {
+    double near, far;
+    bool is_unsure;
+  };
+  static Reach reach_between(const detail::FlatBox& one, const detail::FlatBox& other, double reach) {
+    detail::FlatBox both = one;
+    both.include(other);
+    const double size = both.x_end - both.x + (both.y_end - both.y) + reach, error = 0x1p-40 * size;
+    return {std::max(reach - error, 0.0), reach + error, !(size > kLeastSize && size < kMostSize)};
+  }
 
   // Whether the first point of a hole, which is on no other ring, is surely in the shell and in no other hole.
   bool is_in_shell_alone(const Feature& area, std::size_t hole) {
@@ -304,6 +377,23 @@ class FeatureMeetings {
       found.is_unsure = found.is_unsure || where == Place::kBoundary || where == Place::kDoubt;
     }
     return found;
+  }
+
+  // Calls use(k, one[k], other[k]) for pairs. What they need of features lies anywhere in memory, and is asked for some
+  // pairs ahead.
+  template <class Use>
+  void for_pairs(const std::int64_t* one, const std::int64_t* other, std::size_t count, const Use& use) const {
+    constexpr std::size_t kAhead = 8;
+    for (std::size_t k = 0; k < count; ++k) {
+      for (const std::int64_t* row : {one, other}) {
+        if (k + 2 * kAhead < count)
+          prefetch(&features_[static_cast<std::size_t>(row[k + 2 * kAhead])], sizeof(Feature));
+        if (k + kAhead >= count) continue;
+        const Feature& soon = features_[static_cast<std::size_t>(row[k + kAhead])];
+        prefetch(at(soon.begin), std::min<std::size_t>(soon.end - soon.begin, kScanned) * 2 * sizeof(double));
+      }
+      use(k, static_cast<std::size_t>(one[k]), static_cast<std::size_t>(other[k]));
+    }
   }
 
   static void prefetch(const void* memory, std::size_t bytes) {
@@ -349,7 +439,21 @@ class FeatureMeetings {
           is_sound && shell.x <= box.x && shell.y <= box.y && box.x_end <= shell.x_end && box.y_end <= shell.y_end;
       feature.box.include(box);
     }
-    if (!is_sound) feature.kind = FeatureKind::kUnknown;
+    if (!is_sound || is_folded_rectangle(feature)) feature.kind = FeatureKind::kUnknown;
+  }
+
+  // GEOS takes five coordinates for the rectangle around them if each is a corner of it, beside the one before: also
+  // where the outline goes there and back.
+  bool is_folded_rectangle(const Feature& area) const {
+    if (area.kind != FeatureKind::kAreas || area.parts_end - area.part != 1 || area.end - area.begin != 5) return false;
+    const detail::FlatBox& box = area.box;
+    for (std::size_t k = area.begin; k < area.end; ++k) {
+      const double *p = at(k), *before = at(k == area.begin ? area.end - 2 : k - 1);
+      if ((p[0] != box.x && p[0] != box.x_end) || (p[1] != box.y && p[1] != box.y_end)) return false;
+      if ((p[0] != before[0]) == (p[1] != before[1])) return false;
+    }
+    const double *p = at(area.begin), *opposite = at(area.begin + 2);
+    return p[0] == opposite[0] || p[1] == opposite[1] || at(area.begin + 1)[0] == at(area.begin + 3)[0];
   }
 
   // Calls use(segments, count), of segments numbered in their feature, for all leaves whose box overlaps the window

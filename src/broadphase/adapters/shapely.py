@@ -21,6 +21,7 @@ from broadphase._native import (
     are_geometries,
     features_meet,
     features_relate,
+    features_within,
     geometry_bounds,
     pairs_in_order,
     places_in_areas,
@@ -37,14 +38,16 @@ theirs: Any = import_library("shapely", install="shapely")
 
 _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
+_COMPILED = theirs.lib.STRtree  # what it is made of; its checks of arguments take as long as a small query
 _FEW = 128  # pairs, and points; arrays do not pay for fewer
-# Inputs that are left to shapely's tree: fewer than these in a call, and before there is an index, so many in all, or
-# this share of the geometries. Measured.
-_FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 700, 1000, 0.1
-# Of so few geometries shapely makes its tree at once; of fewer yet, it also answers up to so many inputs.
+# Inputs that are left to shapely's tree: fewer than these in a call, where there are points or not, and before there is
+# an index, so many in all, or this share of the geometries. Measured.
+_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 2000, 700, 1000, 0.1
+# Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
+# yet, up to so many inputs.
 _SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
-# Pairs of which so many are looked at first, by whether most can be decided here.
-_SAMPLE = 64
+# Of so many pairs, some are looked at first, by whether most can be decided here.
+_SAMPLED, _SAMPLE = 1024, 64
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -57,7 +60,30 @@ _OF_ITSELF = {
     "touches": False,
     "overlaps": False,
 }
-_AREAS = (3, 6)  # Polygon and MultiPolygon, as shapely numbers types
+# By type, and last for None: of points, lines, areas; or of any.
+_DIMENSIONS = np.array((0, 1, 1, 2, 0, 1, 2, 3, 3), np.uint8)
+_AREA, _ANY = 2, 3
+
+
+def _table(*dimensions: tuple[int, int]) -> NDArray[np.bool_]:
+    table = np.zeros((_ANY + 1, _ANY + 1), np.bool_)
+    table[tuple(zip(*dimensions, strict=True))] = True
+    return table
+
+
+# The dimensions of an input and a geometry of which GEOS, since 3.13, reads no more before it answers False. A line
+# without length counts as a point there.
+_IMPOSSIBLE = {
+    "crosses": _table((0, 0), (2, 2)),
+    "touches": _table((0, 0)),
+    "overlaps": _table((0, 2), (2, 0), (1, 2), (2, 1)),
+    **dict.fromkeys(("contains", "covers"), _table((0, 2), (1, 2))),
+    **dict.fromkeys(_INNER, _table((2, 0), (2, 1))),
+}
+if theirs.geos_version < (3, 13):
+    _IMPOSSIBLE = {}
+# Those of which other predicates than intersects can be decided here.
+_DECIDABLE = _table((0, 2), (2, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
 _NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
@@ -68,6 +94,7 @@ _POINT, _POLYGON = 0, 3
 _INTERIOR, _CLOSED, _BOUNDARY, _NEVER = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 0, 1, 2), (0, 0, 0, 2))
 _POINT_IN_AREA = {
     "intersects": _CLOSED,
+    "dwithin": _CLOSED,
     "within": _INTERIOR,
     "covered_by": _CLOSED,
     "touches": _BOUNDARY,
@@ -86,7 +113,7 @@ _OF_RELATIONS = {
     **dict.fromkeys(_INNER, (0, 1, 0, 0, 0, 2)),
     **dict.fromkeys(_OUTER, (0, 0, 1, 0, 0, 2)),
 }
-_UNRELATED = 5
+_CROSSING, _UNRELATED = 3, 5
 
 
 class STRtree:
@@ -106,23 +133,18 @@ class STRtree:
     """
 
     def __init__(self, geoms: Any, node_capacity: int = 10) -> None:
-        self.geometries: NDArray[np.object_]
+        geometries: NDArray[np.object_] = np.array(geoms, dtype=np.object_, copy=True)
+        self.geometries = geometries
         self._node_capacity = node_capacity
-        try:
-            is_small = len(geoms) < _SMALL
-        except TypeError:
-            is_small = True
-        if is_small:
-            self._tree = _TREE(geoms, node_capacity)
-            self.geometries = self._tree.geometries
-        else:
-            self.geometries = np.array(geoms, dtype=np.object_, copy=True)
-            is_wrong = self.geometries.ndim != 1 or as_index(node_capacity) < 2
-            if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, self.geometries)):
-                _ = self._tree  # which says what is wrong
-            if _GEOS is None:
-                _ = self._read
         self._asked = 0  # inputs of calls by many, before there was an index
+        if geometries.size < _SMALL:
+            self._compiled_tree = _COMPILED(geometries, node_capacity)
+            return
+        is_wrong = geometries.ndim != 1 or as_index(node_capacity) < 2
+        if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
+            _ = self._compiled_tree  # which says what is wrong
+        if _GEOS is None:
+            _ = self._read
 
     def __len__(self) -> int:
         """Return how many geometries are there that are not None and not empty."""
@@ -155,36 +177,45 @@ class STRtree:
         if isinstance(geometry, _GEOMETRY):
             return self._ask_one(geometry, predicate, distance)
         inputs = np.asarray(geometry)
+        if inputs.ndim != 1 or len(inputs) < _FEW:
+            return self._ask(inputs, predicate, distance)
         is_itself = (
-            inputs.ndim == 1
-            and predicate != "dwithin"
-            and len(inputs) == len(self.geometries) >= _FEW
+            predicate != "dwithin"
+            and len(inputs) == len(self.geometries)
             and np.array_equal(_addresses(inputs), _addresses(self.geometries))
         )
-        if inputs.ndim != 1 or not (is_itself or self._are_many(len(inputs))) or not self._is_finite:
-            return self._ask(geometry, predicate, distance)
+        if not (is_itself or self._are_many(inputs, predicate)) or not self._is_finite:
+            return self._ask(inputs, predicate, distance)
         reach = None
         if predicate == "dwithin":
             try:
                 reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
             except (TypeError, ValueError):
-                return self._ask(geometry, predicate, distance)
+                return self._ask(inputs, predicate, distance)
             if not (np.isfinite(reach) & (reach >= 0)).all():
-                return self._ask(geometry, predicate, distance)
+                return self._ask(inputs, predicate, distance)
         elif predicate is not None and predicate not in _PREDICATES:
-            return self._ask(geometry, predicate, distance)
+            return self._ask(inputs, predicate, distance)
+        impossible = None
+        if predicate not in (None, "intersects", "dwithin"):
+            dimensions, impossible = _dimensions(inputs), _IMPOSSIBLE.get(predicate)
+            both = np.ix_(_occurring(dimensions), _occurring(self._dimensions))
+            if impossible is not None and impossible[both].all():
+                return np.empty((2, 0), np.int64)
+            if not _DECIDABLE[both].any():
+                return self._ask(inputs, predicate, distance)
         if is_itself:
-            return self._join_itself(predicate)
+            return self._join_itself(predicate, impossible)
         bounds, asking, is_finite = _bounded(inputs)
         if not is_finite:
-            return self._ask(geometry, predicate, distance)
+            return self._ask(inputs, predicate, distance)
         if not len(asking) or not len(self):
             return np.empty((2, 0), np.int64)
         lower, upper = bounds[asking, :2], bounds[asking, 2:]
-        if reach is not None:  # rounded outwards
+        if reach is not None:  # rounded as shapely does
             margin = reach[asking, None]
             with np.errstate(over="ignore"):
-                lower, upper = np.nextafter(lower - margin, -np.inf), np.nextafter(upper + margin, np.inf)
+                lower, upper = lower - margin, upper + margin
         if _IN_ANY_ORDER.get() and "_index" not in self.__dict__ and len(asking) < len(self):
             found = bp.Index((lower, upper)).query(self._bounds[self._present].reshape(-1, 2, 2))
             pairs = np.stack((asking[found.rows], np.repeat(self._present, np.diff(found.offsets))))
@@ -193,20 +224,10 @@ class STRtree:
             pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
         if predicate is None:
             return pairs
-        if reach is not None:
-            return np.compress(self._meeting(inputs, pairs, predicate, reach), pairs, axis=1)
-        decided = self._by_place(inputs, bounds, pairs, predicate)
-        left = np.flatnonzero(decided == _IN_DOUBT)
-        if len(left) and predicate == "intersects":
-            self._decide_intersects(decided, left, inputs, bounds, pairs)
-        elif len(left):
-            if predicate not in _SYMMETRIC:
-                possible = np.ones(len(decided), np.bool_)
-                possible[left] = self._may_contain(bounds, pairs[:, left], predicate)
-                pairs, decided = np.compress(possible, pairs, axis=1), decided[possible]
-            if not self._relate(decided, inputs, pairs, predicate):
-                return self._ask(geometry, predicate, distance)
-        return np.compress(self._or_by_geos(decided, inputs, pairs, predicate), pairs, axis=1)
+        decided = self._decide(inputs, bounds, pairs, predicate, reach, impossible)
+        if decided is None:
+            return self._ask(inputs, predicate, distance)
+        return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
         """Find one geometry nearest to each input, as shapely does, by shapely's tree.
@@ -253,57 +274,63 @@ class STRtree:
         """
         return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
 
-    def _are_many(self, count: int) -> bool:
-        if count < _FEW_INPUTS or (len(self.geometries) < _SMALLEST and count < _MANY_INPUTS):
+    def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
+        count, size = len(inputs), len(self.geometries)
+        asks_points = isinstance(inputs[0], theirs.Point)
+        of_points = asks_points or (size > 0 and isinstance(self.geometries[0], theirs.Point))
+        few = _SMALL if asks_points and predicate is None else _SMALLEST
+        if count < (_FEW_POINTS if of_points else _FEW_INPUTS) or (size < few and count < _MANY_INPUTS):
             return False
         if "_index" in self.__dict__:
             return True
         self._asked += count
-        return self._asked >= max(_FIRST_INPUTS, _FIRST_SHARE * len(self.geometries))
-
-    def _ask(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self._tree.query(geometry, predicate, distance)
-        return found
+        share = 0.0 if predicate == "dwithin" else _FIRST_SHARE
+        return self._asked >= max(_FIRST_INPUTS, share * size)
 
     def _ask_one(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        """Query shapely's tree without the checks of arrays that its method begins with."""
-        number = _NUMBERS.get(predicate)
-        if number is None:
-            return self._ask(geometry, predicate, distance)
-        asked = np.empty(1, np.object_)
-        asked[0] = geometry
-        found: NDArray[np.int64] = self._compiled_tree.query(asked, number)[1]
+        found: NDArray[np.int64]
+        if predicate in _NUMBERS:
+            asked = np.empty(1, np.object_)
+            asked[0] = geometry
+            found = self._ask(asked, predicate, distance)[1]
+        else:
+            found = self._tree.query(geometry, predicate, distance)
         return found
 
-    def _join_itself(self, predicate: str | None) -> NDArray[np.int64]:
+    def _ask(self, inputs: NDArray[np.object_], predicate: str | None, distance: Any) -> NDArray[np.int64]:
+        """Query shapely's tree, if possible without the checks of arguments that its method begins with."""
+        number = _NUMBERS.get(predicate)
+        found: NDArray[np.int64]
+        if number is None or inputs.ndim != 1:
+            found = self._tree.query(inputs, predicate, distance)
+        else:
+            found = self._compiled_tree.query(inputs, number)
+        return found
+
+    def _join_itself(self, predicate: str | None, impossible: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Query all the geometries."""
-        alone = self._present
+        geometries, alone = self.geometries, self._present
         if not len(alone):
             return np.empty((2, 0), np.int64)
-        pairs = alone[bp.pairs(self._bounds[alone]).T]
-        if predicate == "intersects":
-            return self._intersecting_ones(np.concatenate((pairs, (alone, alone)), axis=1))
-        is_symmetric = predicate is None or predicate in _SYMMETRIC
-        if predicate is not None:
-            if not is_symmetric:
-                pairs = _both_ways(pairs)
-                pairs = np.compress(self._may_contain(self._bounds, pairs, predicate), pairs, axis=1)
-            pairs = np.compress(self._meeting(self.geometries, pairs, predicate), pairs, axis=1)
-            alone = alone[_meeting_itself(self.geometries[alone], predicate)]
-        return self._in_order(np.concatenate((pairs, (alone, alone)), axis=1), both_ways=is_symmetric)
-
-    def _intersecting_ones(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of pairs that intersect, both ways and in order; each geometry and itself are a pair too."""
-        decided = self._decided(self.geometries, pairs)
+        pairs = np.concatenate((alone[bp.pairs(self._bounds[alone]).T], (alone, alone)), axis=1)
+        if predicate is None:
+            return self._in_order(pairs, both_ways=True)
+        is_symmetric = predicate in _SYMMETRIC
+        if not is_symmetric:
+            pairs = self._in_order(pairs, both_ways=True)
+        decided = self._decide(geometries, self._bounds, pairs, predicate, None, impossible)
+        if decided is None:
+            return self._ask(geometries, predicate, None)
+        if not is_symmetric:
+            return np.compress(self._or_by_geos(decided, geometries, pairs, predicate), pairs, axis=1)
+        meeting = self._in_order(np.compress(decided == 1, pairs, axis=1), both_ways=True)
         doubtful = pairs[:, decided == _IN_DOUBT]
-        meeting = np.compress(decided == 1, pairs, axis=1)
         if not doubtful.size:
-            return self._in_order(meeting, both_ways=True)
-        is_doubtful = _marked(doubtful, len(self.geometries))  # as in _or_by_geos
+            return meeting
+        is_doubtful = _marked(doubtful, len(geometries))  # as in _or_by_geos
         asked = self._in_order(pairs, both_ways=True)
         asked = np.compress(is_doubtful[asked[0]], asked, axis=1)
-        asked = np.compress(self._meeting(self.geometries, asked, "intersects"), asked, axis=1)
-        meeting = self._in_order(meeting, both_ways=True)
+        asked = np.compress(self._meeting(geometries, asked, predicate), asked, axis=1)
         meeting = np.compress(~is_doubtful[meeting[0]], meeting, axis=1)
         return self._in_order(np.concatenate((meeting, asked), axis=1))
 
@@ -323,19 +350,44 @@ class STRtree:
         around &= outer[:, 3] >= inner[:, 3]
         return around
 
-    def _decide_intersects(
+    def _decide(
         self,
-        decided: NDArray[np.uint8],
-        left: NDArray[np.int64],
         inputs: NDArray[np.object_],
         bounds: NDArray[np.float64],
         pairs: NDArray[np.int64],
-    ) -> None:
-        """Decide which of the pairs that are left intersect, as far as that is possible here."""
-        inside = self._inside_rectangles(inputs, bounds, pairs[:, left])
-        decided[left[inside]] = 1
-        left = left[~inside]
-        decided[left] = self._decided(inputs, pairs[:, left])
+        predicate: str,
+        reach: NDArray[np.float64] | None,
+        impossible: NDArray[np.bool_] | None,
+    ) -> NDArray[np.uint8] | None:
+        """Decide which pairs meet: 0 no, 1 yes; or _IN_DOUBT. None if most are in doubt."""
+        reaches = None if reach is None else reach[pairs[0]]
+        decided = self._by_place(inputs, bounds, pairs, predicate, reaches)
+        if impossible is not None:
+            decided[impossible[_dimensions(inputs)[pairs[0]], self._dimensions[pairs[1]]]] = 0
+        left = np.flatnonzero(decided == _IN_DOUBT)
+        if len(left) and predicate == "intersects":
+            inside = self._inside_rectangles(inputs, bounds, pairs[:, left])
+            decided[left[inside]] = 1
+            left = left[~inside]
+            decided[left] = self._decided(inputs, pairs[:, left])
+        elif len(left) and reaches is not None:
+            decided[left] = self._decided(inputs, pairs[:, left], reaches[left])
+        elif len(left):
+            if predicate not in _SYMMETRIC:
+                decided[left[~self._may_contain(bounds, pairs[:, left], predicate)]] = 0
+            if inputs is self.geometries:
+                self._decide_alone(decided, pairs, predicate)
+            if not self._relate(decided, inputs, pairs, predicate):
+                return None
+        return decided
+
+    def _decide_alone(self, decided: NDArray[np.uint8], pairs: NDArray[np.int64], predicate: str) -> None:
+        """Decide a predicate for valid areas and themselves."""
+        if predicate not in _OF_ITSELF:
+            return
+        alone = np.flatnonzero((pairs[0] == pairs[1]) & (self._dimensions[pairs[0]] == _AREA))
+        alone = alone[theirs.is_valid(self.geometries[pairs[0, alone]])]
+        decided[alone] = _OF_ITSELF[predicate]
 
     def _relate(
         self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
@@ -344,21 +396,28 @@ class STRtree:
         left = np.flatnonzero(decided == _IN_DOUBT)
         if _GEOS is None or len(left) < _FEW:
             return True
-        for some in (left[:: max(1, len(left) // _SAMPLE)], left):
+        sample = [left[:: len(left) // _SAMPLE]] if len(left) >= _SAMPLED else []
+        for some in (*sample, left):
             features, one, other = self._features(inputs, pairs[:, some])
             found: Any = features_relate(_GEOS, features, one, other)
             relations, are_simple = found
             known = relations != _UNRELATED
             if 2 * np.count_nonzero(known) < len(known):
                 return False
-        invalid = _marked(np.concatenate((one[known], other[known])), len(features)) & (are_simple == 0)
-        invalid[invalid] = ~theirs.is_valid(features[invalid])
-        relations[invalid[one] | invalid[other]] = _UNRELATED
+        if (crossing := known & (relations >= _CROSSING)).any():  # of which GEOS reads more than one place
+            invalid = _marked(np.concatenate((one[crossing], other[crossing])), len(features)) & (are_simple == 0)
+            invalid[invalid] = ~theirs.is_valid(features[invalid])
+            relations[crossing & (invalid[one] | invalid[other])] = _UNRELATED
         decided[left] = np.take(np.array(_OF_RELATIONS[predicate], np.uint8), relations)
         return True
 
     def _or_by_geos(
-        self, decided: NDArray[np.uint8], inputs: NDArray[np.object_], pairs: NDArray[np.int64], predicate: str
+        self,
+        decided: NDArray[np.uint8],
+        inputs: NDArray[np.object_],
+        pairs: NDArray[np.int64],
+        predicate: str,
+        reach: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
         """Let GEOS evaluate all pairs of inputs of which one is in doubt."""
         meeting: NDArray[np.bool_] = decided == 1
@@ -366,22 +425,28 @@ class STRtree:
         if len(doubtful):
             # What GEOS answers for an invalid input depends on the questions before.
             again = np.flatnonzero(_marked(doubtful, len(inputs))[pairs[0]])
-            meeting[again] = self._meeting(inputs, pairs[:, again], predicate)
+            meeting[again] = self._meeting(inputs, pairs[:, again], predicate, reach)
         return meeting
 
     def _by_place(
-        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64], predicate: str
+        self,
+        inputs: NDArray[np.object_],
+        bounds: NDArray[np.float64],
+        pairs: NDArray[np.int64],
+        predicate: str,
+        reaches: NDArray[np.float64] | None = None,
     ) -> NDArray[np.uint8]:
         """Decide a predicate for points and areas: 0 no, 1 yes; _IN_DOUBT for all else."""
         decided = np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
         if _GEOS is None or not decided.size:
             return decided
-        if predicate in _POINT_IN_AREA and np.count_nonzero(points := _are_points(inputs, bounds)) >= _FEW:
-            areas = self.geometries
-            self._place(_GEOS, decided, _POINT_IN_AREA[predicate], areas, pairs[1], bounds, pairs[0], points)
-        if predicate in _AREA_AROUND_POINT and np.count_nonzero(points := self._points) >= _FEW:
-            areas = inputs.copy()  # which no other thread changes
-            self._place(_GEOS, decided, _AREA_AROUND_POINT[predicate], areas, pairs[0], self._bounds, pairs[1], points)
+        asked, own = _are_points(inputs, bounds), self._points
+        if predicate in _POINT_IN_AREA and np.count_nonzero(asked) >= _FEW and not own.all():
+            meanings, areas = _POINT_IN_AREA[predicate], self.geometries
+            self._place(_GEOS, decided, meanings, areas, pairs[1], bounds, pairs[0], asked, reaches)
+        if predicate in _AREA_AROUND_POINT and np.count_nonzero(own) >= _FEW and not asked.all():
+            meanings, areas = _AREA_AROUND_POINT[predicate], inputs.copy()  # which no other thread changes
+            self._place(_GEOS, decided, meanings, areas, pairs[0], self._bounds, pairs[1], own, reaches)
         return decided
 
     @staticmethod
@@ -394,11 +459,12 @@ class STRtree:
         bounds: NDArray[np.float64],
         point: NDArray[np.int64],
         points: NDArray[np.bool_],
+        reaches: NDArray[np.float64] | None,
     ) -> None:
         if _FEW * len(area) < len(areas):
             found, numbers = _numbered(area, len(areas))
             areas, area = areas[found], numbers[area]
-        places: Any = places_in_areas(geos, areas, area, bounds, point, points.view(np.uint8))
+        places: Any = places_in_areas(geos, areas, area, bounds, point, points.view(np.uint8), reaches)
         answers = np.take(np.array(meanings, np.uint8), places)
         np.minimum(decided, answers, out=decided)  # those in doubt are the largest
 
@@ -414,12 +480,18 @@ class STRtree:
             inside[inside] = self._may_contain(bounds, pairs[:, inside], "contains")
         return inside
 
-    def _decided(self, inputs: NDArray[np.object_], pairs: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Decide which pairs intersect: 0 no, 1 yes; _IN_DOUBT is for shapely."""
+    def _decided(
+        self, inputs: NDArray[np.object_], pairs: NDArray[np.int64], reaches: NDArray[np.float64] | None = None
+    ) -> NDArray[np.uint8]:
+        """Decide which pairs intersect, or are within reach: 0 no, 1 yes; _IN_DOUBT is for shapely."""
         if _GEOS is None or pairs.shape[1] < max(_FEW, 1):
             return np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
         features, one, other = self._features(inputs, pairs)
-        decided: Any = features_meet(_GEOS, features, one, other)
+        decided: Any
+        if reaches is None:
+            decided = features_meet(_GEOS, features, one, other)
+        else:
+            decided = features_within(_GEOS, features, one, other, reaches)
         meetings: NDArray[np.uint8] = decided
         return meetings
 
@@ -472,11 +544,13 @@ class STRtree:
 
     @cached_property
     def _tree(self) -> Any:
-        return _TREE(self.geometries, self._node_capacity)
+        tree = _TREE.__new__(_TREE)
+        tree._geometries, tree._tree = self.geometries, self._compiled_tree
+        return tree
 
     @cached_property
     def _compiled_tree(self) -> Any:
-        return self._tree._tree
+        return _COMPILED(self.geometries, self._node_capacity)
 
     @cached_property
     def _index(self) -> bp.Index:
@@ -485,6 +559,10 @@ class STRtree:
     @cached_property
     def _points(self) -> NDArray[np.bool_]:
         return _are_points(self.geometries, self._bounds)
+
+    @cached_property
+    def _dimensions(self) -> NDArray[np.uint8]:
+        return _dimensions(self.geometries)
 
     @cached_property
     def _visited(self) -> NDArray[np.int64]:
@@ -588,10 +666,6 @@ def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDAr
     return bounds, np.flatnonzero(present), is_finite
 
 
-def _both_ways(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate((pairs, pairs[::-1]), axis=1)
-
-
 def _marked(rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     marked = np.zeros(count, np.bool_)
     marked[rows] = True
@@ -604,6 +678,15 @@ def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], N
     places = np.empty(count, np.int64)
     places[kept] = np.arange(len(kept))
     return kept, places
+
+
+def _dimensions(geometries: NDArray[np.object_]) -> NDArray[np.uint8]:
+    dimensions: NDArray[np.uint8] = _DIMENSIONS[theirs.get_type_id(geometries)]
+    return dimensions
+
+
+def _occurring(dimensions: NDArray[np.uint8]) -> NDArray[np.intp]:
+    return np.flatnonzero(np.bincount(dimensions, minlength=_ANY + 1))
 
 
 def _are_points(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -623,19 +706,6 @@ def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]
     is_corner = ((corners == lower) | (corners == upper)).all(axis=(1, 2))
     found[found] = is_corner & ((corners[:, 1:] != corners[:, :-1]).sum(axis=2) == 1).all(axis=1)
     return found
-
-
-def _meeting_itself(geometries: NDArray[np.object_], predicate: str) -> NDArray[np.bool_]:
-    if predicate in _OF_ITSELF:
-        known = np.isin(theirs.get_type_id(geometries), _AREAS)
-        known[known] = theirs.is_valid(geometries[known])
-    else:
-        known = np.zeros(len(geometries), np.bool_)
-    meeting = np.full(len(geometries), _OF_ITSELF.get(predicate, False))
-    others = geometries[~known]
-    with np.errstate(all="ignore"):
-        meeting[~known] = getattr(theirs, predicate)(_prepared(others), others)
-    return meeting
 
 
 def _prepared(geometries: NDArray[np.object_]) -> NDArray[np.object_]:
