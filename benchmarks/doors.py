@@ -169,7 +169,7 @@ def geometries(rng: np.random.Generator, kind: str, count: int, side: float) -> 
 KINDS = ("points", "boxes", "lines", "discs", "stars", "rings")
 PREDICATES = (
     *(None, "intersects", "within", "contains", "covers", "covered_by"),
-    *("touches", "overlaps", "crosses", "contains_properly", "dwithin"),
+    *("touches", "overlaps", "crosses", "contains_properly", "dwithin", "nearest"),
 )
 
 
@@ -182,17 +182,20 @@ def shapely_query(rng: np.random.Generator, most: float) -> Scene:
     tree, inputs = (geometries(rng, kind, n, side) for kind, n in zip(kinds, (count, others), strict=True))
     predicate = PREDICATES[int(rng.integers(len(PREDICATES)))]
     given = {"predicate": predicate, **({"distance": float(rng.uniform(0.1, 2))} if predicate == "dwithin" else {})}
+    name = "query"
+    if predicate == "nearest":
+        name, given = "query_nearest", {}
     makes = rng.random() < 0.5
     what = f"{'a new tree' if makes else 'a tree'} of {count} {kinds[0]}, {others} {kinds[1]}, {predicate}"
     if makes:
-        ours, theirs = (partial(_made_and_asked, kind.STRtree, tree, inputs, given) for kind in kinds_of_tree)
+        ours, theirs = (partial(_made_and_asked, kind.STRtree, tree, name, inputs, given) for kind in kinds_of_tree)
     else:
-        ours, theirs = (partial(kind.STRtree(tree).query, inputs, **given) for kind in kinds_of_tree)
+        ours, theirs = (partial(getattr(kind.STRtree(tree), name), inputs, **given) for kind in kinds_of_tree)
     return Scene(what, ours, theirs, np.array_equal)
 
 
-def _made_and_asked(kind: Any, tree: Any, inputs: Any, given: dict[str, Any]) -> Any:
-    return kind(tree).query(inputs, **given)
+def _made_and_asked(kind: Any, tree: Any, name: str, inputs: Any, given: dict[str, Any]) -> Any:
+    return getattr(kind(tree), name)(inputs, **given)
 
 
 # ---- rtree ----

@@ -15,7 +15,7 @@ from broadphase.adapters.installing import _PLACES
 @pytest.fixture(autouse=True)
 def taken_back():
     yield
-    for name in adapters._ADAPTERS:
+    for name in adapters.ADAPTERS:
         adapters.uninstall(name)
 
 
@@ -31,7 +31,7 @@ def places(name):
     return found
 
 
-@pytest.mark.parametrize("name", adapters._ADAPTERS)
+@pytest.mark.parametrize("name", adapters.ADAPTERS)
 def test_installed_names_are_those_of_the_drop_in_until_they_are_taken_back(name):
     held = [(module, attribute, getattr(module, attribute), ours) for module, attribute, ours in places(name)]
     with adapters.install(name) as installation:

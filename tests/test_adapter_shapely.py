@@ -36,6 +36,9 @@ def small_arrays_are_ours_too(monkeypatch):
         monkeypatch.setattr(ours, name, 0)
 
 
+KINDS = (shapely, ours)
+
+
 def thing(random, size, side):
     """One geometry, on a lattice as often as not; None or empty too."""
     center = random.uniform(0, side, 2)
@@ -437,6 +440,32 @@ def test_nearest_ones_equal_those_of_shapely():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("far", [0, 1e9])
+@pytest.mark.parametrize("options", [{}, {"max_distance": 0.02}, {"all_matches": False}, {"exclusive": True}])
+def test_nearest_points_equal_those_of_shapely(far, options):
+    random = np.random.default_rng(12)
+    own, asked = (far + random.random((n, 2)) for n in (900, 800))
+    asked[:40] = own[:40]  # at a distance of 0
+    own[100:200] = (own[100:200] * 16).round() / 16  # equally near to what is on a lattice too
+    asked[100:200] = (asked[100:200] * 32).round() / 32
+    points, inputs = shapely.points(own), shapely.points(asked)
+    points[7] = inputs[3] = None
+    inputs[4] = shapely.Point()
+    for tree in (points, points[:1], points[:8], points[7:8]):
+        expected, found = (kind.STRtree(tree).query_nearest(inputs, return_distance=True, **options) for kind in KINDS)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        pairs = ours.STRtree(tree).query_nearest(inputs, **options)
+        np.testing.assert_array_equal(pairs, expected[0])
+
+
+def test_nearest_points_ask_shapely_only_where_rounding_could_decide():
+    random = np.random.default_rng(13)
+    tree = ours.STRtree(shapely.points(random.random((2000, 2))))
+    tree.query_nearest(shapely.points(random.random((3000, 2))))
+    assert "_compiled_tree" not in vars(tree)
+
+
 def test_tree_survives_pickling():
     geometries = things(np.random.default_rng(8), 100)
     tree = ours.STRtree(geometries, 3)
@@ -508,6 +537,21 @@ def test_sjoin_by_distance_equals_that_of_geopandas(frames):
         expected = sjoin(*frames, predicate="dwithin", distance=distance)
         assert len(expected)
         assert_geodataframe_equal(ours.sjoin(left, right, predicate="dwithin", distance=distance), expected)
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right"])
+def test_sjoin_nearest_equals_that_of_geopandas(frames, how):
+    from geopandas import GeoDataFrame, sjoin_nearest
+    from geopandas.testing import assert_geodataframe_equal
+
+    random = np.random.default_rng(14)
+    points = [GeoDataFrame({"n": range(300)}, geometry=shapely.points(random.random((300, 2)))) for _ in range(2)]
+    for left, right in (frames, points):
+        for options in ({}, {"max_distance": 0.05}, {"distance_col": "far"}, {"lsuffix": "a", "exclusive": True}):
+            expected = sjoin_nearest(left, right, how=how, **options)
+            found = ours.sjoin_nearest(left.copy(), right.copy(), how=how, **options)
+            assert_geodataframe_equal(found, expected)
+    assert_geodataframe_equal(ours.sjoin_nearest(left, right, how), sjoin_nearest(left, right, how))
 
 
 def test_sjoin_of_other_things_than_frames_raises_as_in_geopandas(frames):

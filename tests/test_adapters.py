@@ -12,7 +12,7 @@ from broadphase.extras import import_extra
 
 
 def test_import_of_the_package_imports_no_adapter_and_no_library():
-    names = "[name for name in broadphase.adapters._ADAPTERS if name in sys.modules]"
+    names = "[name for name in broadphase.adapters.ADAPTERS if name in sys.modules]"
     command = f"import sys, broadphase.adapters; print({names})"
     result = subprocess.run([sys.executable, "-c", command], check=True, capture_output=True, text=True)
     assert result.stdout == "[]\n"
@@ -20,7 +20,7 @@ def test_import_of_the_package_imports_no_adapter_and_no_library():
     assert dir(adapters)
 
 
-@pytest.mark.parametrize("name", adapters._ADAPTERS)
+@pytest.mark.parametrize("name", adapters.ADAPTERS)
 def test_adapter_without_its_library_says_how_to_install_it(name, monkeypatch):
     for loaded in [one for one in sys.modules if one.partition(".")[0] == name]:
         monkeypatch.delitem(sys.modules, loaded)

@@ -25,7 +25,7 @@ def test_target_row_judges_what_it_shows(measured, target, at_least, met):
 
 
 def test_drop_ins_are_all_measured_and_their_rows_name_the_must():
-    assert list(measured_adapters.LIBRARIES) == list(adapters._ADAPTERS)
+    assert list(measured_adapters.LIBRARIES) == list(adapters.ADAPTERS)
     row = targets.Row("10 x 10", 9.996, "× faster", 10.0, True, 1.5, 14.994)
     assert dict(zip(COLUMNS, cells("pygame", row), strict=True)) == {
         "adapter": "pygame", "scene": "10 x 10", "library": "15.0 ms", "ours": "1.50 ms", "ratio": "10.0 ×",

@@ -127,13 +127,13 @@ def test_reference_lists_every_public_name():
 
 def test_adapters_are_all_in_the_reference_and_have_a_page_with_a_recipe():
     text = (FOLDER / "api/adapters.rst").read_text("utf-8")
-    assert re.findall(r"^   adapters\.(\w+)$", text, flags=re.MULTILINE) == [*adapters.__all__, *adapters._ADAPTERS]
+    assert re.findall(r"^   adapters\.(\w+)$", text, flags=re.MULTILINE) == [*adapters.__all__, *adapters.ADAPTERS]
     pages = {path.stem: path.read_text("utf-8") for path in sorted((FOLDER / "adapters").glob("*.md"))}
-    assert list(pages) == list(adapters._ADAPTERS)
+    assert list(pages) == list(adapters.ADAPTERS)
     assert not [name for name, page in pages.items() if "\n## A recipe\n" not in page]
 
 
-@pytest.mark.parametrize("name", adapters._ADAPTERS)
+@pytest.mark.parametrize("name", adapters.ADAPTERS)
 def test_names_of_an_adapter_have_docstrings_which_the_reference_is_made_of(name):
     pytest.importorskip(name, reason="the adapter is of a library that is not installed")
     module = importlib.import_module(f"broadphase.adapters.{name}")

@@ -16,7 +16,7 @@ rtree
 scipy
     ``cKDTree`` and ``KDTree``, for points in the plane and in space.
 shapely
-    ``STRtree``, and ``sjoin`` for GeoDataFrames.
+    ``STRtree``, and ``sjoin`` and ``sjoin_nearest`` for GeoDataFrames.
 trimesh
     ``CollisionManager`` and ``scene_to_collision``, without python-fcl.
 
@@ -29,18 +29,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from broadphase.adapters.installing import install, uninstall
+from broadphase.adapters.installing import ADAPTERS, install, uninstall
 from broadphase.errors import unknown_name
 
 __all__ = ["install", "uninstall"]  # a star that named the adapters would import every library
-_ADAPTERS = ("arcade", "ase", "mesa", "pygame", "rtree", "scipy", "shapely", "trimesh")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ADAPTERS:
+    if name in ADAPTERS:
         return import_module(f"broadphase.adapters.{name}")
-    raise AttributeError(unknown_name("adapter", name, _ADAPTERS), name=name)
+    raise AttributeError(unknown_name("adapter", name, ADAPTERS), name=name)
 
 
 def __dir__() -> list[str]:
-    return [*_ADAPTERS, *__all__]
+    return [*ADAPTERS, *__all__]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Place: TypeAlias = tuple[ModuleType, str, Any]  # a module, a name, and what was there
 
-__all__ = ["Installation", "install", "uninstall"]
+__all__ = ["ADAPTERS", "Installation", "install", "uninstall"]
 
 # By adapter, what it stands in for: its name there, the module, and the name in that.
 _PLACES = {
@@ -39,9 +39,14 @@ _PLACES = {
     },
     "rtree": {"Index": ("rtree.index", "Index")},
     "scipy": {name: ("scipy.spatial", name) for name in ("KDTree", "cKDTree")},
-    "shapely": {"STRtree": ("shapely", "STRtree"), "sjoin": ("geopandas", "sjoin")},
+    "shapely": {
+        "STRtree": ("shapely", "STRtree"),
+        "sjoin": ("geopandas", "sjoin"),
+        "sjoin_nearest": ("geopandas", "sjoin_nearest"),
+    },
     "trimesh": {name: ("trimesh.collision", name) for name in ("CollisionManager", "scene_to_collision")},
 }
+ADAPTERS = tuple(_PLACES)
 _installed: dict[str, list[Place]] = {}
 
 
@@ -137,7 +142,8 @@ def _originals(adapter: str) -> dict[int, tuple[Any, Any]]:
     both: dict[int, tuple[Any, Any]] = {}
     for name, (module, attribute) in _PLACES[adapter].items():
         try:
-            original = drop_in.own_sjoin() if name == "sjoin" else getattr(import_module(module), attribute)
+            is_of_geopandas = module == "geopandas"
+            original = drop_in.own(name) if is_of_geopandas else getattr(import_module(module), attribute)
         except MissingExtraError:
             continue
         both[id(original)] = original, getattr(drop_in, name)

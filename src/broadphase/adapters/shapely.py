@@ -32,7 +32,7 @@ from broadphase.adapters.library import import_library
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STRtree", "sjoin"]
+__all__ = ["STRtree", "sjoin", "sjoin_nearest"]
 
 theirs: Any = import_library("shapely", install="shapely")
 
@@ -41,8 +41,10 @@ _TREE = theirs.STRtree  # which may be replaced by that of here
 _COMPILED = theirs.lib.STRtree  # what it is made of; its checks of arguments take as long as a small query
 _FEW = 128  # pairs, and points; arrays do not pay for fewer
 # Inputs that are left to shapely's tree: fewer than these in a call, where there are points or not, and before there is
-# an index, so many in all, or this share of the geometries. Measured.
-_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 2000, 700, 1000, 0.1
+# an index, so many in all, or this share of the geometries, unless more pairs are expected than there are geometries,
+# by so many inputs and geometries. Measured.
+_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE, _GUESSED = 2000, 700, 1000, 0.1, 256
+_NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
 # Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
 # yet, up to so many inputs.
 _SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
@@ -89,6 +91,7 @@ _NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPred
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _LARGE = 256  # coordinates
+_SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
 _POINT, _POLYGON = 0, 3
 # Of a point and an area, by where the point is: outside, inside, on the boundary; in doubt, which shapely decides.
 _INTERIOR, _CLOSED, _BOUNDARY, _NEVER = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 0, 1, 2), (0, 0, 0, 2))
@@ -252,7 +255,7 @@ class STRtree:
         exclusive: bool = False,
         all_matches: bool = True,
     ) -> Any:
-        """Find all geometries nearest to each input, as shapely does, by shapely's tree.
+        """Find all geometries nearest to each input: points among points here, all else by shapely's tree.
 
         Parameters
         ----------
@@ -272,7 +275,45 @@ class STRtree:
         ndarray of int64, or tuple of that and an ndarray of float64
             As `query`, with the distances.
         """
-        return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
+        inputs = np.asarray(geometry)
+        found = None
+        if not exclusive and inputs.ndim == 1 and len(inputs) >= _FEW_INPUTS:
+            found = self._nearest_points(inputs, max_distance)
+        if found is None:
+            return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
+        rows, nearest, left = found
+        distances: NDArray[np.float64] = theirs.distance(inputs[rows], self.geometries[nearest])
+        pairs = np.stack((rows, nearest))
+        if len(left):
+            others, more = self._tree.query_nearest(inputs[left], max_distance, True, False, all_matches)
+            pairs = np.concatenate((pairs, (left[others[0]], others[1])), axis=1)
+            order = np.argsort(pairs[0], kind="stable")
+            pairs, distances = pairs[:, order], np.concatenate((distances, more))[order]
+        return (pairs, distances) if return_distance else pairs
+
+    def _nearest_points(
+        self, inputs: NDArray[np.object_], max_distance: float | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+        """Find inputs and the point nearest to each, and inputs for which rounding could decide; None if not of use."""
+        most = np.inf if max_distance is None else max_distance
+        if "_index" not in self.__dict__ and len(inputs) < _NEAREST_SHARE * len(self.geometries):
+            return None
+        if not (isinstance(most, float | int) and most > 0 and len(self.geometries) and self._is_finite):
+            return None
+        bounds, asking, is_finite = _bounded(inputs)
+        if not is_finite or not _are_points(inputs, bounds)[asking].all() or not self._points[self._present].all():
+            return None
+        for some in (asking[:: 1 + len(asking) // _GUESSED], asking):
+            found = self._index.nearest(bounds[some, :2], 2)
+            first, second = found.distances[:, 0], found.distances[:, -1]
+            if found.distances.shape[1] == 1:
+                second = np.full(len(some), np.inf)
+            is_sure = (first < _SURELY * second) & (first > _TINY) & (first < _HUGE)
+            is_sure &= (first < _SURELY * most) | (first > most / _SURELY)
+            if 2 * np.count_nonzero(is_sure) < len(is_sure):
+                return None
+        is_found = is_sure & (first < most)
+        return some[is_found], self._visited[found.rows[is_found, 0]], some[~is_sure]
 
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
@@ -284,8 +325,21 @@ class STRtree:
         if "_index" in self.__dict__:
             return True
         self._asked += count
-        share = 0.0 if predicate == "dwithin" else _FIRST_SHARE
-        return self._asked >= max(_FIRST_INPUTS, share * size)
+        if self._asked < _FIRST_INPUTS:
+            return False
+        is_dear = predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
+        return is_dear or (predicate is not None and self._expected(inputs) >= size)
+
+    def _expected(self, inputs: NDArray[np.object_]) -> float:
+        """Guess from some of both how many boxes of inputs and geometries overlap."""
+        boxes = []
+        for geometries in (inputs, self.geometries):
+            bounds, present, is_finite = _bounded(geometries[:: 1 + len(geometries) // _GUESSED])
+            if not is_finite or not len(present):
+                return 0.0
+            boxes.append(bounds[present])
+        one, other = boxes
+        return bp.count_pairs(one, other) / (len(one) * len(other)) * len(inputs) * len(self.geometries)
 
     def _ask_one(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
         found: NDArray[np.int64]
@@ -595,27 +649,47 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
     -----
     The ``sindex`` of one frame is made over `STRtree`, and kept by the frame as that of geopandas is.
     """
-    geopandas: Any = import_library("geopandas", install="geopandas", purpose="sjoin")
     predicate = options.get("predicate", args[1] if len(args) > 1 else "intersects")
-    searched = left_df if predicate == "within" else right_df  # as geopandas chooses
-    if isinstance(searched, geopandas.GeoDataFrame):
-        index = searched.sindex if searched.has_sindex else None
-        if index is None or not isinstance(index._tree, STRtree):
-            geometries = searched.geometry.values
-            index = geopandas.sindex.SpatialIndex.__new__(geopandas.sindex.SpatialIndex)
-            index.geometries = np.array(geometries, dtype=np.object_)
-            index._tree = STRtree(index.geometries)
-            geometries._sindex = index
+    theirs_own = own("sjoin")
+    _index_over_ours(left_df if predicate == "within" else right_df)  # as geopandas chooses
     token = _IN_ANY_ORDER.set(predicate == "within")  # what geopandas asks for then, it sorts
     try:
-        return own_sjoin()(left_df, right_df, *args, **options)
+        return theirs_own(left_df, right_df, *args, **options)
     finally:
         _IN_ANY_ORDER.reset(token)
 
 
-@cache
-def own_sjoin() -> Any:
-    """Return ``geopandas.sjoin``, also where `sjoin` has taken its place.
+def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
+    """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``.
+
+    Parameters
+    ----------
+    left_df, right_df : GeoDataFrame
+    *args, **options
+        As geopandas takes them: ``how``, ``max_distance``, ``lsuffix``, ``rsuffix``, ``distance_col``, ``exclusive``.
+
+    Returns
+    -------
+    GeoDataFrame
+        Equal to that of geopandas: values, index, columns and order.
+
+    Notes
+    -----
+    As `sjoin`.
+    """
+    how = options.get("how", args[0] if args else "inner")
+    theirs_own = own("sjoin_nearest")
+    _index_over_ours(left_df if how == "right" else right_df)
+    return theirs_own(left_df, right_df, *args, **options)
+
+
+def own(name: str) -> Any:
+    """Return a function of geopandas, also where that of here has taken its place.
+
+    Parameters
+    ----------
+    name : str
+        sjoin or sjoin_nearest.
 
     Returns
     -------
@@ -629,11 +703,30 @@ def own_sjoin() -> Any:
 
     Examples
     --------
-    >>> own_sjoin().__module__
+    >>> own("sjoin").__module__
     'geopandas.tools.sjoin'
     """
-    import_library("geopandas", install="geopandas", purpose="sjoin")
-    return sys.modules["geopandas.tools.sjoin"].sjoin  # the attribute of the package is the function
+    import_library("geopandas", install="geopandas", purpose=name)
+    return _own(name)
+
+
+@cache
+def _own(name: str) -> Any:
+    return getattr(sys.modules["geopandas.tools.sjoin"], name)  # the attribute of the package is the function
+
+
+def _index_over_ours(frame: Any) -> None:
+    """Give a frame of geopandas a ``sindex`` over `STRtree`, unless it has one."""
+    geopandas: Any = sys.modules["geopandas"]
+    if not isinstance(frame, geopandas.GeoDataFrame):
+        return
+    if frame.has_sindex and isinstance(frame.sindex._tree, STRtree):
+        return
+    geometries = frame.geometry.values
+    index = geopandas.sindex.SpatialIndex.__new__(geopandas.sindex.SpatialIndex)
+    index.geometries = np.array(geometries, dtype=np.object_)
+    index._tree = STRtree(index.geometries)
+    geometries._sindex = index
 
 
 def _geos() -> GeosFunctions | None:
