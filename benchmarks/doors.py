@@ -236,37 +236,48 @@ def rtree_stream(rng: np.random.Generator, most: float) -> Scene:
 
 
 def scipy_tree(rng: np.random.Generator, most: float) -> Scene:
-    """Query a tree of points, new or old."""
+    """Query a tree of points, new or old, in a periodic box or in open space."""
     kinds: list[Any] = [import_module(name).cKDTree for name in ("broadphase.adapters.scipy", "scipy.spatial")]
     count, places, dimension = size(rng, most), size(rng, most - 0.5), int(rng.integers(2, 4))
-    points, asked = (rng.random((n, dimension)) * max(count, 1) ** (1 / dimension) for n in (count, places))
+    side = max(count, 1) ** (1 / dimension)
+    spread = str(rng.choice(("even", "even", "clusters", "few spots", "one spot")))
+    points, asked = (rng.random((n, dimension)) * side for n in (count, places))
+    if spread == "clusters":
+        points = points[rng.integers(0, 1 + count // 20, count)] + rng.normal(0, 0.3, points.shape)
+    elif spread != "even":
+        points = points[rng.integers(0, 1 + count // 8, count) if spread == "few spots" else np.zeros(count, int)]
     radius, k = float(rng.uniform(0.3, 2.0)), int(rng.integers(1, 9))
-    name = str(rng.choice(("query", "query_ball_point", "query_pairs", "counts")))
+    box = {"boxsize": side} if rng.random() < 0.25 and spread != "clusters" else {}
     work: dict[str, Callable[[Any], Any]] = {
         "query": lambda tree: tree.query(asked, min(k, count))[0],
         "query_ball_point": lambda tree: tree.query_ball_point(asked, radius),
         "query_pairs": lambda tree: tree.query_pairs(radius, output_type="ndarray"),
         "counts": lambda tree: tree.query_ball_point(asked, radius, return_length=True),
+        "count_neighbors": lambda tree: tree.count_neighbors(tree, radius),
     }
+    name = str(rng.choice(list(work)))
+    if name == "query_pairs" and spread in ("few spots", "one spot"):
+        name = "count_neighbors"  # not so many pairs
     alike: dict[str, Callable[[Any, Any], bool]] = {
         "query": np.allclose,
         "query_ball_point": lambda a, b: all(sorted(i) == sorted(j) for i, j in zip(a, b, strict=True)),
         "query_pairs": lambda a, b: sorted(map(tuple, a.tolist())) == sorted(map(tuple, b.tolist())),
         "counts": np.array_equal,
+        "count_neighbors": np.array_equal,
     }
     do, makes = work[name], rng.random() < 0.5
     if makes:
-        ours, theirs = (partial(_made_and_done, kind, points, do) for kind in kinds)
+        ours, theirs = (partial(_made_and_done, kind, points, box, do) for kind in kinds)
     else:
-        ours, theirs = (partial(do, kind(points)) for kind in kinds)
+        ours, theirs = (partial(do, kind(points, **box)) for kind in kinds)
         for _ in range(6):
             ours()
-    what = f"{'a new tree' if makes else 'a tree'} of {count} points, {dimension}-d, {name}, {places} places"
-    return Scene(f"{what}, {radius:.2f}", ours, theirs, alike[name])
+    what = f"{'a new tree' if makes else 'a tree'} of {count} points, {spread}, {dimension}-d, {name}, {places} places"
+    return Scene(f"{what}, {radius:.2f}{', periodic' if box else ''}", ours, theirs, alike[name])
 
 
-def _made_and_done(kind: Any, points: Any, do: Callable[[Any], Any]) -> Any:
-    return do(kind(points))
+def _made_and_done(kind: Any, points: Any, box: dict[str, Any], do: Callable[[Any], Any]) -> Any:
+    return do(kind(points, **box))
 
 
 # ---- pygame ----

@@ -1,7 +1,7 @@
 """``scipy.spatial.cKDTree`` and ``KDTree`` for points in the plane and in space: same methods, same results, faster.
 
-Distances other than Euclidean, periodic boxes, other dimensions, ``eps`` and counting are answered by SciPy itself; its
-tree is built when the first such question is asked.
+Distances other than Euclidean, other dimensions, ``eps`` and the nearest points in a periodic box are answered by SciPy
+itself; its tree is built when the first such question is asked.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ _sparse: Any = import_library("scipy.sparse", install="scipy")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# Places of queries by radius; for fewer, a call of SciPy costs less, once there is its tree: after so many such calls.
-_FEW, _FEW_CALLS = 64, 4
-_SMALL = 200  # points of a tree, and places; for fewer, its calls cost less
+# A tree of fewer points than the first is SciPy's. What is asked of all points, of fewer than the next, is left to
+# SciPy once there is its tree, which is made after so many calls; so are, in a tree of fewer points than each of these,
+# queries of fewer places than that, or of one place before there is an index.
+_SMALL, _MANY, _CALLS = 400, 700, 4
+_PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
+_SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
 _LOOK = 8  # places, and points, that are compared first to see whether all are near one another
 _SAMPLE, _CROWDED = 16, 100  # balls that are looked at, and points in each from which SciPy counts faster
 
@@ -50,7 +53,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     Notes
     -----
     Indices of equally near points, and the order of pairs and of unsorted lists, are not specified in SciPy; here they
-    ascend. Whatever is not described here is that of the tree of SciPy: `count_neighbors`, `mins`, `tree`, ...
+    ascend. Whatever is not described here is that of the tree of SciPy: `mins`, `tree`, ...
     """
 
     data: NDArray[np.float64]
@@ -59,22 +62,28 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     _kind: Any = theirs.cKDTree
     _number: Any = int  # the type of a single index
 
+    # Of all trees until something else is set: less to do for a small one.
+    _index: Any = None
+    _few: Any = None  # the tree of SciPy, if that answers
+    _calls = 0  # of what could be left to SciPy, before there was its tree
+    _box: NDArray[np.float64] | None = None  # the lengths of a periodic one; 0 along an axis that is not
+
     def __init__(self, data: Any, *arguments: Any, **options: Any) -> None:
-        self._index: Any = None
-        self._settings = arguments, options
-        self._few: Any = None  # the tree of SciPy, if that answers
-        self._few_calls = 0  # of queries by few radii, before there was a tree of SciPy
-        if type(data) in (np.ndarray, list, tuple) and np.ndim(data) and len(data) < _SMALL:
-            self._tree = self._few = tree = self._kind(data, *arguments, **options)
-            self.data, self.n, self.m = tree.data, tree.n, tree.m
-            self._is_ours = tree.boxsize is None and tree.m in (2, 3)
+        if (data.shape if type(data) is np.ndarray else type(data) in (list, tuple)) and len(data) < _SMALL:
+            self._tree = self._few = self._kind(data, *arguments, **options)
             return
+        self._settings = arguments, options
         self._tree = None
-        periodic = options.get("boxsize") is not None or (len(arguments) > 4 and arguments[4] is not None)
-        points = None if periodic else _as_points(data)
+        boxsize = options.get("boxsize", arguments[4] if len(arguments) > 4 else None)
+        points = _as_points(data)
+        if points is not None and boxsize is not None:
+            self._box = _box_around(points, boxsize) if len(points) >= _SMALL_BOX else None
+            points = points if self._box is not None else None
+        if points is not None and _is_one_spot(points):
+            points = None
         self._is_ours = points is not None
         if points is None:
-            self._tree = self._kind(data, *arguments, **options)  # its errors are SciPy's too
+            self._tree = self._few = self._kind(data, *arguments, **options)  # its errors are SciPy's too
             points = self._tree.data
         self.data = points
         self.n, self.m = points.shape
@@ -88,8 +97,12 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return self._tree
 
     def __getattr__(self, name: str) -> Any:
-        if "_is_ours" not in self.__dict__:  # while it is unpickled
+        if "_tree" not in self.__dict__:  # while it is unpickled
             raise AttributeError(name)
+        if name == "_is_ours":
+            tree = self._tree  # of few points, which are not ours in a box
+            self._is_ours = tree.boxsize is None and tree.m in (2, 3) and not _is_one_spot(tree.data)
+            return self._is_ours
         return getattr(self.scipy, name)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -127,11 +140,17 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         distances, indices : float and int, or arrays of shape (...,) or (..., k)
             As in SciPy: infinity and n where there are not so many.
         """
-        if self._few is not None and not (_is_one(x) or _are_many(x, self.m)):
-            return self._few.query(x, k, eps, p, distance_upper_bound, workers)
+        if self._leaves_one() if _is_one(x) else self._leaves(x):
+            return (self._tree or self.scipy).query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
         bound = distance_upper_bound
-        if points is None or ranks is None or not self.n or not (bound == np.inf or _radii(bound, ()) is not None):
+        if (
+            self._box is not None
+            or points is None
+            or ranks is None
+            or not self.n
+            or not (bound == np.inf or _radii(bound, ()) is not None)
+        ):
             return self.scipy.query(x, k, eps, p, bound, workers)
         most = max(ranks)
         found = self._indexed().nearest(points, most, max_distance=_more_than(bound), workers=workers)
@@ -188,19 +207,21 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         list of int, or array of lists
             With `return_length`: int, or array of int.
         """
-        if self._few is not None and not _are_many(x, self.m):
-            return self._few.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        if _is_one(x):
-            return (self._tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        places = x.size // self.m if type(x) is np.ndarray else len(x)
-        if places < _FEW and self._leaves():
-            return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+        tree = self._tree
+        if tree is not None and type(x) is np.ndarray and x.shape and len(x) < _PLACES[-1][1]:  # soonest
+            return tree.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+        if _is_one(x) or self._leaves(x):
+            return (tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
         if points is not None:
             radii = _radii(r, np.shape(x)[:-1])
+            radii = radii if radii is not None and self._reaches_once(radii) else None
         if points is None or radii is None or (return_length and self._are_crowded(points, radii)):
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        rows, counts = self._balls(points, radii, workers)
+        if self._box is None:
+            rows, counts = self._balls(points, radii, workers)
+        else:
+            rows, counts = self._balls_in_box(points, radii, workers)
         shape = np.shape(x)[:-1]
         if return_length:
             return counts.astype(np.intp).reshape(shape)
@@ -224,11 +245,12 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         -------
         list of lists of int
         """
-        if self._few is not None:
-            return self._few.query_ball_tree(_scipy_of(other), r, p, eps)
-        if not (isinstance(other, cKDTree) and other._is_ours and self._takes(r, p, eps) and other.m == self.m):
+        if self._few is not None or self._leaves_all():
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
-        rows, counts = other._balls(self.data, np.full(self.n, float(r)), 1)
+        if not (self._takes(r, p, eps) and self._is_alike(other)):
+            return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
+        balls = other._balls if self._box is None else other._balls_in_box
+        rows, counts = balls(self.data, np.full(self.n, float(r)), 1)
         return _native.lists_of(rows, counts, other.n)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
@@ -250,10 +272,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         """
         if self._few is not None:
             return self._few.query_pairs(r, p, eps, output_type)
-        if not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
+        if self._leaves_all() or not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
             return self.scipy.query_pairs(r, p, eps, output_type)
-        found = bp.neighbors(self.data, _more_than(float(r)), distances=True)
-        pairs = found.pairs[_within(self.data, self.data, found, float(r))]
+        pairs, _ = self._neighbors(float(r))
         if output_type == "ndarray":
             return pairs.astype(np.intp)
         return _native.set_of_pairs(pairs, self.n)
@@ -278,17 +299,12 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         -------
         dok_matrix, coo_matrix, dict, or ndarray of records i, j, v
         """
-        if self._few is not None:
-            return self._few.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
-        known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
-        ours = isinstance(other, cKDTree) and other._is_ours and other.m == self.m
-        if not (ours and known and self._takes(max_distance, p, 0)):
+        if self._few is not None or self._leaves_all():
             return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
-        bound = float(max_distance)
-        found = bp.neighbors(self.data, _more_than(bound), other.data, distances=True)
-        kept = _within(self.data, other.data, found, bound)
-        distances: Any = found.distances
-        pairs, distances = found.pairs[kept], distances[kept]
+        known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
+        if not (known and self._takes(max_distance, p, 0) and self._is_alike(other)):
+            return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
+        pairs, distances = self._neighbors(float(max_distance), other)
         if output_type == "dict":
             return _native.dict_of_pairs(pairs, distances.tolist(), max(self.n, other.n))
         if output_type == "dok_matrix":
@@ -304,9 +320,49 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         matrix = _sparse.coo_matrix((distances, (pairs[:, 0], pairs[:, 1])), shape=(self.n, other.n))
         return matrix if output_type == "coo_matrix" else matrix.todok()
 
-    def count_neighbors(self, other: Any, *arguments: Any, **options: Any) -> Any:
-        """Count pairs; SciPy does it."""
-        return self.scipy.count_neighbors(_scipy_of(other), *arguments, **options)
+    def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
+        """Count the pairs of a point and a point of another tree within a distance, or within each of many.
+
+        Parameters
+        ----------
+        other : cKDTree
+            Ours or SciPy's.
+        r : float or array_like
+            The largest distance, or some.
+        p : float
+            Other values than 2 are answered by SciPy.
+        weights : optional
+            As in SciPy, which answers then.
+        cumulative : bool
+            False: count the pairs that are farther apart than the radius before, and within this one.
+
+        Returns
+        -------
+        int, or ndarray of int
+        """
+        if self._few is not None:
+            return self._few.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
+        radii = np.asarray(r)
+        known = weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
+        most = _radii(radii, radii.shape) if known and not self._leaves_all() else None
+        if most is None or not self._may_count(most, other, p) or not (cumulative or (np.diff(most) >= 0).all()):
+            return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
+        bounds = np.sort(most)
+        is_same = other is self
+        pairs, distances = self._neighbors(bounds[-1], None if is_same else other)
+        first = np.searchsorted(bounds, distances * (1 - 2 * _ROUNDING))
+        doubtful = np.flatnonzero(bounds[np.minimum(first, len(bounds) - 1)] <= distances * (1 + 2 * _ROUNDING))
+        # Of those whose distance may round to another side of a radius than its square.
+        one, two = pairs[doubtful].T
+        squares = _squares(self.data, other.data, one, two, self._box)
+        first[doubtful] = np.searchsorted(bounds * bounds, squares)
+        within = np.cumsum(np.bincount(first, minlength=len(bounds)))
+        if is_same:  # both ways, and each and itself
+            within = 2 * within + self.n
+        counts = within[np.searchsorted(bounds, most)].astype(np.intp)
+        if not cumulative:
+            counts[1:] = np.diff(counts)
+        return counts if radii.ndim else int(counts[0])
 
     # Inside
 
@@ -315,14 +371,62 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             self._index = bp.Index((self.data, self.data))
         return self._index
 
-    def _leaves(self) -> bool:
-        """Whether few places are left to SciPy's tree."""
-        self._few_calls += 1
-        return self._tree is not None or self._index is None or self._few_calls > _FEW_CALLS
+    def _leaves_one(self) -> bool:
+        """Whether a query of one place is left to SciPy's tree."""
+        if self._index is not None or self._calls >= _CALLS or (self._few is None and self.n >= _MANY):
+            return False
+        self._calls += 1
+        return True
+
+    def _leaves(self, x: Any) -> bool:
+        """Whether a query of more places is."""
+        places = x.size // max(x.shape[-1], 1) if type(x) is np.ndarray else len(x)
+        if places >= _PLACES[-1][1]:
+            n = self.n if self._few is None else self._few.n
+            few = next(most for points, most in _PLACES if n < points) if self._box is None else _PLACES_IN_BOX
+            if places >= few:
+                return False
+        if self._tree is not None or self._index is None:
+            return True
+        self._calls += 1
+        return self._calls > _CALLS
+
+    def _leaves_all(self) -> bool:
+        """Whether what is asked of all points is."""
+        if self.n >= _MANY:
+            return False
+        self._calls += 1
+        return self._tree is not None or self._calls > _CALLS
 
     def _takes(self, r: Any, p: float, eps: float) -> bool:
         """Whether a search by one radius is ours; others are SciPy's."""
-        return self._is_ours and p == 2 and eps == 0 and _radii(r, ()) is not None
+        return self._is_ours and p == 2 and eps == 0 and _radii(r, ()) is not None and self._reaches_once(r)
+
+    def _reaches_once(self, radii: Any) -> bool:
+        """Whether no point is within these radii of two images of another."""
+        if self._box is None:
+            return True
+        period = self._box[self._box > 0].min(initial=np.inf)
+        return bool(np.max(radii, initial=0) < 0.49 * period)
+
+    def _is_alike(self, other: Any) -> bool:
+        """Whether this is a tree of ours in the same space."""
+        if not (isinstance(other, cKDTree) and other._is_ours and other.m == self.m):
+            return False
+        return np.array_equal(() if self._box is None else self._box, () if other._box is None else other._box)
+
+    def _neighbors(self, radius: float, other: cKDTree | None = None) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Pairs that SciPy finds, and their distances."""
+        second = self if other is None else other
+        found = bp.neighbors(
+            self.data, _more_than(radius), None if other is None else other.data, distances=True, **self._space()
+        )
+        kept = _within(self.data, second.data, found, radius, self._box)
+        distances: Any = found.distances
+        return found.pairs[kept], distances[kept]
+
+    def _space(self) -> dict[str, Any]:
+        return {} if self._box is None else {"cell": self._box, "periodic": self._box > 0}
 
     def _asked(self, x: Any, p: float, eps: float) -> NDArray[np.float64] | None:
         """Places in rows; None if SciPy has to look there."""
@@ -335,16 +439,30 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         points = np.ascontiguousarray(x, np.float64).reshape(-1, self.m)
         return points if np.isfinite(points).all() else None
 
-    def _are_crowded(self, points: NDArray[np.float64], radii: NDArray[np.float64]) -> bool:
+    def _may_count(self, radii: NDArray[np.float64], other: Any, p: float) -> bool:
+        """Whether pairs of this tree and another are counted here."""
+        most = radii.max()
+        if not (self._takes(most, p, 0) and self._is_alike(other) and self.n and other.n):
+            return False
+        return not self._are_crowded(self.data, np.full(self.n, most), other)
+
+    def _are_crowded(
+        self, points: NDArray[np.float64], radii: NDArray[np.float64], other: cKDTree | None = None
+    ) -> bool:
         """Whether so many points are within radii that counting them by whole cells, as SciPy does, pays."""
+        data = self.data if other is None else other.data
         # Where most points are within, a look at a few of them tells, before there is an index.
-        asking, some = (slice(None, None, max(1, len(these) // _LOOK)) for these in (points, self.data))
-        apart = points[asking, np.newaxis] - self.data[some]
+        asking, some = (slice(None, None, max(1, len(these) // _LOOK)) for these in (points, data))
+        apart = points[asking, np.newaxis] - data[some]
         near = np.einsum("ijk,ijk->ij", apart, apart) <= (radii[asking] * radii[asking])[:, np.newaxis]
-        if 2 * np.count_nonzero(near) > near.size and self.n > _CROWDED:
+        if 2 * np.count_nonzero(near) > near.size and len(data) > _CROWDED:
             return True
         some = slice(None, None, max(1, len(points) // _SAMPLE))
-        return len(self._balls(points[some], radii[some], 1)[0]) > _CROWDED * len(points[some])
+        if other is None and self._box is None:
+            found = len(self._balls(points[some], radii[some], 1)[0])
+        else:
+            found = len(bp.neighbors(points[some], radii.max(), data, **self._space()).pairs)
+        return found > _CROWDED * len(points[some])
 
     def _balls(
         self, points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
@@ -353,6 +471,18 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         found = self._indexed().query_ball(points, radii * (1 + _ROUNDING), workers=workers)
         rows, counts = _native.within(points, self.data, found.rows, found.offsets, radii)
         return rows, counts
+
+    def _balls_in_box(
+        self, points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the same in a periodic box."""
+        assert self._box is not None
+        points = _wrapped(points, self._box)
+        is_one = len(radii) > 0 and (radii == radii[0]).all()
+        cutoff = _more_than(radii[0]) if is_one else (radii * (1 + _ROUNDING), np.zeros(self.n))
+        found = bp.neighbors(points, cutoff, self.data, sort=True, distances=True, workers=workers, **self._space())
+        pairs = found.pairs[_within(points, self.data, found, radii, self._box)]
+        return pairs[:, 1].astype(np.int32), np.bincount(pairs[:, 0], minlength=len(points))
 
 
 class KDTree(cKDTree):
@@ -374,11 +504,6 @@ def _as_points(data: Any) -> NDArray[np.float64] | None:
 
 def _scipy_of(tree: Any) -> Any:
     return tree.scipy if isinstance(tree, cKDTree) else tree
-
-
-def _are_many(x: Any, dimension: int) -> bool:
-    """Whether an array holds so many places that they are not left to SciPy's tree of a few points."""
-    return type(x) is np.ndarray and x.ndim > 1 and x.size >= _SMALL * dimension
 
 
 def _is_one(x: Any) -> bool:
@@ -420,24 +545,71 @@ def _more_than(radius: float) -> float:
     return radius * (1 + _ROUNDING)
 
 
+def _is_one_spot(points: NDArray[np.float64]) -> bool:
+    """Whether all points are equal, or all but a few: a tree of one leaf answers soonest."""
+    if len(points) < 2 or not points[0, 0] == points[len(points) // 2, 0] == points[-1, 0]:
+        return False
+    some = points[:: max(1, len(points) // _LOOK)]
+    return bool((some == some[0]).all())
+
+
+def _box_around(points: NDArray[np.float64], boxsize: Any) -> NDArray[np.float64] | None:
+    """Lengths of a periodic box, 0 along an axis that is not; None if SciPy has to look at it."""
+    lengths = np.asarray(boxsize)
+    if lengths.dtype.kind not in "fiu" or lengths.shape not in ((), (points.shape[1],)):
+        return None
+    box = np.broadcast_to(lengths.astype(np.float64), points.shape[1:])
+    periodic = box > 0
+    if not ((box >= 0) & (box <= _MOST_RADIUS)).all() or (box[periodic] < _LEAST_RADIUS).any():
+        return None
+    inside: NDArray[np.bool_] = (points[:, periodic] >= 0) & (points[:, periodic] < box[periodic])
+    return box if inside.all() else None
+
+
+def _wrapped(points: NDArray[np.float64], box: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put points into a periodic box, rounded as in SciPy."""
+    wrapped = points.copy()
+    for axis in np.flatnonzero(box > 0):
+        along, length = wrapped[:, axis], box[axis]
+        along -= np.floor(along / length) * length
+        along[along >= length] -= length
+        along[along < 0] += length
+    return wrapped
+
+
 def _within(
-    points: NDArray[Any], others: NDArray[Any], found: bp.Neighbors, radius: float
+    points: NDArray[Any],
+    others: NDArray[Any],
+    found: bp.Neighbors,
+    radius: float | NDArray[np.float64],
+    box: NDArray[np.float64] | None,
 ) -> NDArray[np.bool_] | slice:
     """Choose the pairs that SciPy finds: it compares squares, which may round to another side than their root."""
     distances: Any = found.distances
-    doubtful = np.flatnonzero(distances > radius * (1 - 2 * _ROUNDING))
+    radii = radius if isinstance(radius, float) else radius[found.pairs[:, 0]]
+    doubtful = np.flatnonzero(distances > radii * (1 - 2 * _ROUNDING))
     if not len(doubtful):
         return slice(None)
     kept = np.ones(len(distances), bool)
     first, second = found.pairs[doubtful].T
-    kept[doubtful] = _squares(points, others, first, second) <= radius * radius
+    radii = radii if isinstance(radii, float) else radii[doubtful]
+    kept[doubtful] = _squares(points, others, first, second, box) <= radii * radii
     return kept
 
 
-def _squares(points: NDArray[Any], others: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+def _squares(
+    points: NDArray[Any],
+    others: NDArray[Any],
+    first: NDArray[Any],
+    second: NDArray[Any],
+    box: NDArray[np.float64] | None = None,
+) -> NDArray[Any]:
     """Squares of distances, rounded as in SciPy."""
     total = np.zeros(len(first))
     for axis in range(points.shape[1]):
         along = points[first, axis] - others[second, axis]
+        if box is not None and box[axis] > 0:
+            along[along < -box[axis] / 2] += box[axis]
+            along[along > box[axis] / 2] -= box[axis]
         total += along * along
     return total
