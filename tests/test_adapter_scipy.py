@@ -19,6 +19,8 @@ PLUGIN = """
 import scipy.spatial
 from broadphase.adapters import scipy as ours
 scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
+"""
+ALL_ARE_OURS = """
 ours._SMALL = ours._MANY = ours._SMALL_BOX = ours._PLACES_IN_BOX = 0
 ours._PLACES = ((float("inf"), 0),)
 """
@@ -33,12 +35,13 @@ def small_trees_are_searched_here(monkeypatch):
     monkeypatch.setattr(ours, "_PLACES", ((np.inf, 0),))
 
 
-def test_tests_of_scipy_pass_with_ours_in_place_of_its_trees(tmp_path):
+@pytest.mark.parametrize("plugin", [PLUGIN, PLUGIN + ALL_ARE_OURS], ids=["few are left to SciPy", "all are ours"])
+def test_tests_of_scipy_pass_with_ours_in_place_of_its_trees(tmp_path, plugin):
     found = importlib.util.find_spec("scipy.spatial.tests")
     if found is None:
         pytest.skip("SciPy comes without its tests")
     (tmp_path / "test_kdtree.py").write_text((Path(found.submodule_search_locations[0]) / "test_kdtree.py").read_text())
-    (tmp_path / "replacing.py").write_text(PLUGIN)
+    (tmp_path / "replacing.py").write_text(plugin)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "replacing", "-p", "no:cacheprovider", "test_kdtree.py"]
     paths = [str(tmp_path), *sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -21,6 +21,8 @@ PLUGIN = """
 import shapely.tests.test_strtree as tests
 import broadphase.adapters.shapely as ours
 tests.STRtree = ours.STRtree
+"""
+ALL_ARE_OURS = """
 ours._FEW = ours._FEW_POINTS = ours._FEW_INPUTS = 0
 ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
 """
@@ -91,8 +93,9 @@ def feature(random, side, scale):
     return polygon()
 
 
-def test_tests_of_shapely_pass_with_ours_in_place(tmp_path):
-    (tmp_path / "ours_in_place.py").write_text(PLUGIN)
+@pytest.mark.parametrize("plugin", [PLUGIN, PLUGIN + ALL_ARE_OURS], ids=["few are left to shapely", "all are ours"])
+def test_tests_of_shapely_pass_with_ours_in_place(tmp_path, plugin):
+    (tmp_path / "ours_in_place.py").write_text(plugin)
     script = "import sys, pytest; sys.path.insert(0, sys.argv.pop(1)); sys.exit(pytest.main())"
     options = ["-q", "-p", "ours_in_place", "-p", "no:cacheprovider", "--pyargs"]
     result = subprocess.run(

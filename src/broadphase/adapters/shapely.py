@@ -44,6 +44,7 @@ _FEW = 128  # pairs, and points; arrays do not pay for fewer
 # an index, so many in all, or this share of the geometries, unless more pairs are expected than there are geometries,
 # by so many inputs and geometries. Measured.
 _FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE, _GUESSED = 2000, 700, 1000, 0.1, 256
+_INPUTS_SHARE = 0.5  # that are searched themselves
 _NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
 # Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
 # yet, up to so many inputs.
@@ -140,6 +141,7 @@ class STRtree:
         self.geometries = geometries
         self._node_capacity = node_capacity
         self._asked = 0  # inputs of calls by many, before there was an index
+        self._searched_inputs = False
         if geometries.size < _SMALL:
             self._compiled_tree = _COMPILED(geometries, node_capacity)
             return
@@ -199,16 +201,15 @@ class STRtree:
                 return self._ask(inputs, predicate, distance)
         elif predicate is not None and predicate not in _PREDICATES:
             return self._ask(inputs, predicate, distance)
-        impossible = None
+        types: Any = None if predicate is None else theirs.get_type_id(inputs)
         if predicate not in (None, "intersects", "dwithin"):
-            dimensions, impossible = _dimensions(inputs), _IMPOSSIBLE.get(predicate)
-            both = np.ix_(_occurring(dimensions), _occurring(self._dimensions))
-            if impossible is not None and impossible[both].all():
+            both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
+            if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
                 return np.empty((2, 0), np.int64)
             if not _DECIDABLE[both].any():
                 return self._ask(inputs, predicate, distance)
         if is_itself:
-            return self._join_itself(predicate, impossible)
+            return self._join_itself(predicate, types)
         bounds, asking, is_finite = _bounded(inputs)
         if not is_finite:
             return self._ask(inputs, predicate, distance)
@@ -219,15 +220,16 @@ class STRtree:
             margin = reach[asking, None]
             with np.errstate(over="ignore"):
                 lower, upper = lower - margin, upper + margin
-        if _IN_ANY_ORDER.get() and "_index" not in self.__dict__ and len(asking) < len(self):
+        if self._searches_inputs(len(asking)):
             found = bp.Index((lower, upper)).query(self._bounds[self._present].reshape(-1, 2, 2))
             pairs = np.stack((asking[found.rows], np.repeat(self._present, np.diff(found.offsets))))
+            pairs = pairs if _IN_ANY_ORDER.get() else self._in_order(pairs)
         else:
             found = self._index.query((lower, upper))
             pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
         if predicate is None:
             return pairs
-        decided = self._decide(inputs, bounds, pairs, predicate, reach, impossible)
+        decided = self._decide(inputs, types, bounds, pairs, predicate, reach)
         if decided is None:
             return self._ask(inputs, predicate, distance)
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
@@ -301,7 +303,8 @@ class STRtree:
         if not (isinstance(most, float | int) and most > 0 and len(self.geometries) and self._is_finite):
             return None
         bounds, asking, is_finite = _bounded(inputs)
-        if not is_finite or not _are_points(inputs, bounds)[asking].all() or not self._points[self._present].all():
+        are_points = _are_points(theirs.get_type_id(inputs), bounds)
+        if not is_finite or not are_points[asking].all() or not self._points[self._present].all():
             return None
         for some in (asking[:: 1 + len(asking) // _GUESSED], asking):
             found = self._index.nearest(bounds[some, :2], 2)
@@ -314,6 +317,13 @@ class STRtree:
                 return None
         is_found = is_sure & (first < most)
         return some[is_found], self._visited[found.rows[is_found, 0]], some[~is_sure]
+
+    def _searches_inputs(self, count: int) -> bool:
+        """Whether so many inputs are searched for what they find, the first time, not the other way around."""
+        if "_index" in self.__dict__ or count >= _INPUTS_SHARE * len(self) or self._searched_inputs:
+            return False
+        self._searched_inputs = not _IN_ANY_ORDER.get()
+        return True
 
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
@@ -361,18 +371,18 @@ class STRtree:
             found = self._compiled_tree.query(inputs, number)
         return found
 
-    def _join_itself(self, predicate: str | None, impossible: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64]:
         """Query all the geometries."""
         geometries, alone = self.geometries, self._present
         if not len(alone):
             return np.empty((2, 0), np.int64)
         pairs = np.concatenate((alone[bp.pairs(self._bounds[alone]).T], (alone, alone)), axis=1)
-        if predicate is None:
+        if predicate is None or types is None:
             return self._in_order(pairs, both_ways=True)
         is_symmetric = predicate in _SYMMETRIC
         if not is_symmetric:
             pairs = self._in_order(pairs, both_ways=True)
-        decided = self._decide(geometries, self._bounds, pairs, predicate, None, impossible)
+        decided = self._decide(geometries, types, self._bounds, pairs, predicate, None)
         if decided is None:
             return self._ask(geometries, predicate, None)
         if not is_symmetric:
@@ -407,20 +417,22 @@ class STRtree:
     def _decide(
         self,
         inputs: NDArray[np.object_],
+        types: NDArray[np.int32],
         bounds: NDArray[np.float64],
         pairs: NDArray[np.int64],
         predicate: str,
         reach: NDArray[np.float64] | None,
-        impossible: NDArray[np.bool_] | None,
     ) -> NDArray[np.uint8] | None:
         """Decide which pairs meet: 0 no, 1 yes; or _IN_DOUBT. None if most are in doubt."""
         reaches = None if reach is None else reach[pairs[0]]
-        decided = self._by_place(inputs, bounds, pairs, predicate, reaches)
-        if impossible is not None:
-            decided[impossible[_dimensions(inputs)[pairs[0]], self._dimensions[pairs[1]]]] = 0
+        decided = self._by_place(inputs, types, bounds, pairs, predicate, reaches)
+        if predicate in _IMPOSSIBLE:
+            impossible, dimensions = _IMPOSSIBLE[predicate], _DIMENSIONS[types]
+            if impossible[np.ix_(_occurring(dimensions), _occurring(self._dimensions))].any():
+                decided[impossible[dimensions[pairs[0]], self._dimensions[pairs[1]]]] = 0
         left = np.flatnonzero(decided == _IN_DOUBT)
         if len(left) and predicate == "intersects":
-            inside = self._inside_rectangles(inputs, bounds, pairs[:, left])
+            inside = self._inside_rectangles(inputs, types, bounds, pairs[:, left])
             decided[left[inside]] = 1
             left = left[~inside]
             decided[left] = self._decided(inputs, pairs[:, left])
@@ -485,6 +497,7 @@ class STRtree:
     def _by_place(
         self,
         inputs: NDArray[np.object_],
+        types: NDArray[np.int32],
         bounds: NDArray[np.float64],
         pairs: NDArray[np.int64],
         predicate: str,
@@ -494,7 +507,7 @@ class STRtree:
         decided = np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
         if _GEOS is None or not decided.size:
             return decided
-        asked, own = _are_points(inputs, bounds), self._points
+        asked, own = _are_points(types, bounds), self._points
         if predicate in _POINT_IN_AREA and np.count_nonzero(asked) >= _FEW and not own.all():
             meanings, areas = _POINT_IN_AREA[predicate], self.geometries
             self._place(_GEOS, decided, meanings, areas, pairs[1], bounds, pairs[0], asked, reaches)
@@ -523,10 +536,14 @@ class STRtree:
         np.minimum(decided, answers, out=decided)  # those in doubt are the largest
 
     def _inside_rectangles(
-        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], pairs: NDArray[np.int64]
+        self,
+        inputs: NDArray[np.object_],
+        types: NDArray[np.int32],
+        bounds: NDArray[np.float64],
+        pairs: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """Find large geometries whose box is inside a rectangle that is the input: GEOS does not read them either."""
-        inside: NDArray[np.bool_] = _are_rectangles(inputs, bounds)[pairs[0]]
+        inside: NDArray[np.bool_] = _are_rectangles(inputs, types, bounds)[pairs[0]]
         if inside.any():
             found, numbers = _numbered(pairs[1, inside], len(self.geometries))
             is_large = theirs.get_num_coordinates(self.geometries[found]) >= _LARGE
@@ -612,11 +629,17 @@ class STRtree:
 
     @cached_property
     def _points(self) -> NDArray[np.bool_]:
-        return _are_points(self.geometries, self._bounds)
+        return _are_points(self._types, self._bounds)
+
+    @cached_property
+    def _types(self) -> NDArray[np.int32]:
+        types: NDArray[np.int32] = theirs.get_type_id(self.geometries)
+        return types
 
     @cached_property
     def _dimensions(self) -> NDArray[np.uint8]:
-        return _dimensions(self.geometries)
+        dimensions: NDArray[np.uint8] = _DIMENSIONS[self._types]
+        return dimensions
 
     @cached_property
     def _visited(self) -> NDArray[np.int64]:
@@ -773,27 +796,22 @@ def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], N
     return kept, places
 
 
-def _dimensions(geometries: NDArray[np.object_]) -> NDArray[np.uint8]:
-    dimensions: NDArray[np.uint8] = _DIMENSIONS[theirs.get_type_id(geometries)]
-    return dimensions
-
-
 def _occurring(dimensions: NDArray[np.uint8]) -> NDArray[np.intp]:
     return np.flatnonzero(np.bincount(dimensions, minlength=_ANY + 1))
 
 
-def _are_points(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (bounds[:, 0] == bounds[:, 2]) & (bounds[:, 1] == bounds[:, 3])
-    if found.any():
-        found &= theirs.get_type_id(geometries) == _POINT
+def _are_points(types: NDArray[np.int32], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = types == _POINT
+    found &= (bounds[:, 0] == bounds[:, 2]) & (bounds[:, 1] == bounds[:, 3])  # not empty
     return found
 
 
-def _are_rectangles(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _are_rectangles(
+    geometries: NDArray[np.object_], types: NDArray[np.int32], bounds: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """Find rectangles as GEOS does: five coordinates, each a corner of the box and beside the one before."""
-    found: NDArray[np.bool_] = (theirs.get_type_id(geometries) == _POLYGON) & (
-        theirs.get_num_coordinates(geometries) == 5
-    )
+    found: NDArray[np.bool_] = types == _POLYGON
+    found[found] = theirs.get_num_coordinates(geometries[found]) == 5
     corners = theirs.get_coordinates(geometries[found]).reshape(-1, 5, 2)
     lower, upper = bounds[found, None, :2], bounds[found, None, 2:]
     is_corner = ((corners == lower) | (corners == upper)).all(axis=(1, 2))
