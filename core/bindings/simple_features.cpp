@@ -131,9 +131,10 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
   return as_array(std::move(places), 1);
 }
 
-// The relations of pairs, and whether each geometry is an area of one ring that is surely valid, if it crosses another.
+// The relations of pairs; and if that is wanted, whether each geometry is an area of one shell that is surely valid, if
+// it crosses another.
 nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
-                          Vector<std::int64_t> other) {
+                          Vector<std::int64_t> other, bool with_validity) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
   std::vector<std::uint8_t> relations(one.shape(0)), are_simple(read.size());
   {
@@ -146,7 +147,7 @@ nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vect
       const auto i = static_cast<std::size_t>(one.data()[k]), j = static_cast<std::size_t>(other.data()[k]);
       const Relation relation = features.relate(i, j);
       relations[k] = static_cast<std::uint8_t>(relation);
-      if (relation == Relation::kOverlap || relation == Relation::kPass) used[i] = used[j] = 1;
+      if (with_validity && (relation == Relation::kOverlap || relation == Relation::kPass)) used[i] = used[j] = 1;
     }
     for (std::size_t k = 0; k < read.size(); ++k) are_simple[k] = used[k] != 0 && features.is_simple(k) ? 1 : 0;
   }
@@ -193,9 +194,10 @@ void bind_simple_features(nb::module_& module) {
              nb::arg("other"), nb::arg("reach"),
              "Of pairs of geometries, whether they are at most so far apart: 0 no, 1 yes, 2 in doubt.");
   module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
-             nb::arg("other"),
+             nb::arg("other"), nb::arg("with_validity"),
              "Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
-             "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of these are surely valid areas.");
+             "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of the last two are surely valid "
+             "areas, if that is wanted.");
   module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
              nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"), nb::arg("reach") = nb::none(),
              "Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in "

@@ -210,6 +210,7 @@ class FeatureMeetings {
     plant(*a);
     plant(*b);
     double nearest = std::numeric_limits<double>::infinity();
+    // One pair of segments that is near enough is found soon, if there is one.
     for_segments(*a, window, [&](std::size_t k) {
       take_a_step();
       const double *p = at(k), *p_end = end_of(*a, k);
@@ -507,18 +508,45 @@ class FeatureMeetings {
   // true.
   template <class Use>
   void for_segment_pairs(const Feature& a, const Feature& b, const detail::FlatBox& window, const Use& use) {
-    if (a.tree == 0)
+    struct Near {
+      detail::FlatBox box;
+      std::size_t segment;
+    };
+    // Few of the larger feature are in the window, as a rule: none if it has the smaller one inside.
+    std::array<Near, kScanned> near;
+    std::size_t near_count = 0;
+    detail::FlatBox around{};
+    const bool has_many = for_segments(b, window, [&](std::size_t j) {
+      if (near_count == near.size()) return true;
+      const detail::FlatBox box = segment_box(b, j);
+      if (near_count == 0) around = box;
+      around.include(box);
+      near[near_count++] = {box, j};
+      return false;
+    });
+    if (!has_many) {
+      if (near_count == 0) return;
+      for_segments(a, window.common(around), [&](std::size_t k) {
+        take_a_step();
+        const double *p = at(k), *p_end = end_of(a, k);
+        const detail::FlatBox box = detail::box_of(p, p_end);
+        return std::any_of(near.data(), near.data() + near_count, [&](const Near& other) {
+          return box.overlaps(other.box) && use(p, p_end, at(other.segment), end_of(b, other.segment));
+        });
+      });
+    } else if (a.tree == 0) {
       for_segments(a, window, [&](std::size_t k) {
         take_a_step();
         const double *p = at(k), *p_end = end_of(a, k);
         return for_segments(b, window.common(detail::box_of(p, p_end)),
                             [&](std::size_t j) { return use(p, p_end, at(j), end_of(b, j)); });
       });
-    else
+    } else {
       for_leaves(trees_[a.tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
         take_a_step();
         return for_pairs_of_leaf(a, segments, count, b, window, use);
       });
+    }
   }
 
   // The same for the segments of a leaf: those of the other feature are found once for the whole leaf.

@@ -795,9 +795,9 @@ def features_within(geos: GeosFunctions, geometries: object, one: Annotated[NDAr
     Of pairs of geometries, whether they are at most so far apart: 0 no, 1 yes, 2 in doubt.
     """
 
-def features_relate(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+def features_relate(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_validity: bool) -> tuple:
     """
-    Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas overlap, 4 a line crosses an area, 5 in doubt; and which geometries of these are surely valid areas.
+    Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas overlap, 4 a line crosses an area, 5 in doubt; and which geometries of the last two are surely valid areas, if that is wanted.
     """
 
 def places_in_areas(geos: GeosFunctions, geometries: object, area: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:

@@ -462,15 +462,17 @@ class STRtree:
         left = np.flatnonzero(decided == _IN_DOUBT)
         if _GEOS is None or len(left) < _FEW:
             return True
+        needs_validity = predicate not in _OUTER  # where what crosses is False for all
         sample = [left[:: len(left) // _SAMPLE]] if len(left) >= _SAMPLED else []
         for some in (*sample, left):
             features, one, other = self._features(inputs, pairs[:, some])
-            found: Any = features_relate(_GEOS, features, one, other)
+            found: Any = features_relate(_GEOS, features, one, other, needs_validity)
             relations, are_simple = found
             known = relations != _UNRELATED
             if 2 * np.count_nonzero(known) < len(known):
                 return False
-        if (crossing := known & (relations >= _CROSSING)).any():  # of which GEOS reads more than one place
+        crossing = known & (relations >= _CROSSING)  # of which GEOS reads more than one place
+        if needs_validity and crossing.any():
             invalid = _marked(np.concatenate((one[crossing], other[crossing])), len(features)) & (are_simple == 0)
             invalid[invalid] = ~theirs.is_valid(features[invalid])
             relations[crossing & (invalid[one] | invalid[other])] = _UNRELATED
