@@ -29,13 +29,17 @@ ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
 
-@pytest.fixture(autouse=True)
-def small_arrays_are_ours_too(monkeypatch):
+def answer_all(monkeypatch):
     monkeypatch.setattr(ours, "_FEW", 64)
     for name in ("_FEW_POINTS", "_FEW_INPUTS", "_SAMPLED"):
         monkeypatch.setattr(ours, name, 64)
     for name in ("_FIRST_INPUTS", "_FIRST_SHARE", "_SMALL", "_SMALLEST"):
         monkeypatch.setattr(ours, name, 0)
+
+
+@pytest.fixture(autouse=True)
+def small_arrays_are_ours_too(monkeypatch):
+    answer_all(monkeypatch)
 
 
 KINDS = (shapely, ours)
@@ -63,7 +67,7 @@ def things(random, count, size=1.0, side=20.0):
     return np.array([thing(random, size, side) for _ in range(count)], object)
 
 
-def feature(random, side, scale):
+def feature(random, side, scale, kind=None):
     """One geometry on a coarse lattice: many touch, share edges, cross themselves, repeat points, and are invalid."""
 
     def lattice(count):
@@ -73,7 +77,7 @@ def feature(random, side, scale):
         holes = [lattice(random.integers(3, 5)) for _ in range(random.choice((0, 0, 1, 2)))]
         return shapely.Polygon(lattice(random.integers(3, 7)), holes)
 
-    kind = random.integers(0, 8)
+    kind = random.integers(0, 8) if kind is None else kind
     if kind == 0:
         return shapely.Point(*lattice(1))
     if kind == 1:
