@@ -104,6 +104,20 @@ def test_float32_numbers_are_taken_as_they_are():
     assert bp.Circle(np.float32(0.1)).radius == float(np.float32(0.1))
 
 
+def test_sizes_are_given_one_by_one_or_as_one_array():
+    assert repr(bp.AABB(4, 2)) == repr(bp.AABB([4, 2])) == repr(bp.AABB(size=(4, 2)))
+    assert repr(bp.Rectangle([4, 2])) == repr(bp.Rectangle(4, 2))
+    assert repr(bp.Box((1, 2, 3))) == repr(bp.Box(1, 2, 3))
+    many = np.array([[1.0, 2, 3], [4, 5, 6]])
+    assert np.array_equal(bp.AABB(*many.T).records(3), bp.AABB(many).records(3))
+    assert np.array_equal(bp.AABB(1, many[:, 1]).records(2), bp.AABB([[1, 2], [1, 5]]).records(2))
+    assert np.array_equal(bp.Box(many).records(3), bp.Box(*many.T).records(3))
+    assert np.array_equal(
+        bp.Rectangle(many[:, :2], rotation=0.5).records(2), bp.Rectangle(*many.T[:2], rotation=0.5).records(2)
+    )
+    assert bp.AABB(1, 2, 3).size.tolist() == [1, 2, 3]
+
+
 BAD = {
     "radius is -1.0, which is negative": lambda: bp.Circle(-1),
     "radius: row 1 is -2.0, which is negative": lambda: bp.Sphere([1, -2]),
@@ -114,6 +128,10 @@ BAD = {
     "height: row 2 is -1.0": lambda: bp.Rectangle(1, [1, 2, -1]),
     "z has nan": lambda: bp.Box(1, 1, NAN),
     "size: row 1 has -1.0, which is negative": lambda: bp.AABB([[1, 1], [1, -1]]),
+    "y: row 1 is -1.0, which is negative": lambda: bp.AABB(1, [1, -1]),
+    "x has 2 rows and y has 3": lambda: bp.AABB([1, 2], [1, 2, 3]),
+    "size must be (2,) or (n, 2), not an array of shape (3,)": lambda: bp.Rectangle([1, 1, 1]),
+    "size: row 1 has -3.0, which is negative": lambda: bp.Box([[1, 1, 1], [1, 1, -3]]),
     "size must have 2 or 3 numbers for each shape, not 4": lambda: bp.AABB([1, 1, 1, 1]),
     "start: row 1 has inf": lambda: bp.Segment([[0, 0], [INF, 0]], (0, 0)),
     "end must be (2,) or (n, 2), not an array of shape (3,)": lambda: bp.Segment((0, 0), (0, 0, 0)),
@@ -167,6 +185,9 @@ def test_what_cannot_be_a_shape_raises_and_names_the_row(message):
         lambda: bp.Compound(3),
         lambda: bp.Mesh(np.eye(3), [[0.0, 1.0, 2.0]]),
         lambda: bp.Circle(1, rotation=2),
+        lambda: bp.AABB(1, 2, 3, 4),
+        lambda: bp.Rectangle(1),
+        lambda: bp.Box(1, 2),
     ],
 )
 def test_what_is_of_the_wrong_type_raises_type_error(make):

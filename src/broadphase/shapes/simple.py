@@ -239,7 +239,7 @@ class AABB(Shape):
 
     Parameters
     ----------
-    size : array_like, shape (d,) or (n, d)
+    size : array_like, shape (d,) or (n, d); or one for each axis, each one number or (n,)
         Full sizes along the axes; at least 0. Two of them make a rectangle, three a box.
     offset : array_like, shape (d,) or (n, d), optional
         Position of its center relative to its actor. It rotates with the actor; the box itself does not.
@@ -256,8 +256,8 @@ class AABB(Shape):
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.AABB((4, 2))
-    AABB(size=[4.0, 2.0])
+    >>> bp.AABB((4, 2)), bp.AABB(4, 2)
+    (AABB(size=[4.0, 2.0]), AABB(size=[4.0, 2.0]))
     >>> square = bp.AABB((2, 2)), bp.Rectangle(2, 2)
     >>> [bp.Shapes(shape, [0, 0], rotations=np.pi / 4).boxes[0, 1].round(2).tolist() for shape in square]
     [[1.0, 1.0], [1.41, 1.41]]
@@ -266,9 +266,15 @@ class AABB(Shape):
     __slots__ = ()
     kind = ShapeKind.BOX
 
-    def __init__(self, size: ArrayLike, *, offset: ArrayLike | None = None) -> None:
-        given = as_vectors(size, "size")
-        _require_sizes(given)
+    def __init__(self, size: ArrayLike, *more: ArrayLike, offset: ArrayLike | None = None) -> None:
+        if more:
+            if len(more) > 2:
+                raise TypeError(f"AABB takes one size for each of 2 or 3 axes, not {1 + len(more)} sizes")
+            own = {name: as_sizes(one, name) for name, one in zip("xyz", (size, *more), strict=False)}
+            given = Parameter(side_by_side(own), all(one.single for one in own.values()))
+        else:
+            given = as_vectors(size, "size")
+            _require_sizes(given)
         half = given.rows / 2
         self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
 
@@ -284,7 +290,7 @@ class Rectangle(Shape):
     Parameters
     ----------
     width, height : array_like, one number or (n,)
-        Full sizes along x and y while it is not rotated; at least 0.
+        Full sizes along x and y while it is not rotated; at least 0. Or one array of shape (2,) or (n, 2).
     offset : array_like, shape (2,) or (n, 2), optional
         Position of its center relative to its actor. Rotates with the actor.
     rotation : array_like, one number or (n,), optional
@@ -314,12 +320,12 @@ class Rectangle(Shape):
     def __init__(
         self,
         width: ArrayLike,
-        height: ArrayLike,
+        height: ArrayLike | None = None,
         *,
         offset: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> None:
-        own = {"width": as_sizes(width, "width"), "height": as_sizes(height, "height")}
+        own = _sizes({"width": width, "height": height})
         self._place(2, _oriented_records(own), own, offset, rotation)
 
     @property
@@ -339,7 +345,7 @@ class Box(Shape):
     Parameters
     ----------
     x, y, z : array_like, one number or (n,)
-        Full sizes along the axes while it is not rotated; at least 0.
+        Full sizes along the axes while it is not rotated; at least 0. Or one array of shape (3,) or (n, 3).
     offset : array_like, shape (3,) or (n, 3), optional
         Position of its center relative to its actor. Rotates with the actor.
     rotation : array_like, shape (4,) or (n, 4), optional
@@ -367,13 +373,13 @@ class Box(Shape):
     def __init__(
         self,
         x: ArrayLike,
-        y: ArrayLike,
-        z: ArrayLike,
+        y: ArrayLike | None = None,
+        z: ArrayLike | None = None,
         *,
         offset: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> None:
-        own = {name: as_sizes(size, name) for name, size in (("x", x), ("y", y), ("z", z))}
+        own = _sizes({"x": x, "y": y, "z": z})
         self._place(3, _oriented_records(own), own, offset, rotation)
 
     @property
@@ -501,6 +507,19 @@ def _oriented_records(sizes: dict[str, Parameter]) -> Floats:
     count, dim = half.shape
     axes = np.broadcast_to(np.eye(dim).ravel(), (count, dim**2))
     return np.concatenate([np.zeros_like(half), half, axes], axis=1)
+
+
+def _sizes(by_axis: dict[str, Any]) -> dict[str, Parameter]:
+    """Read sizes along the axes, or the first one as sizes along all of them."""
+    first, *others = by_axis.values()
+    if any(one is not None for one in others):
+        return {name: as_sizes(one, name) for name, one in by_axis.items()}
+    if np.ndim(first) == 0:
+        raise TypeError(f"needs {' and '.join(by_axis)}, or one array of {len(by_axis)} sizes")
+    given = as_vectors(first, "size", len(by_axis))
+    _require_sizes(given)
+    columns = zip(by_axis, np.ascontiguousarray(given.rows.T), strict=True)
+    return {name: Parameter(column, given.single) for name, column in columns}
 
 
 def _require_sizes(given: Parameter) -> None:
