@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,10 @@ from broadphase.arguments import as_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["NO_FILTER", "PairFilter", "as_attribute", "filter_of", "without_invalid"]
+__all__ = ["NO_FILTER", "ByRow", "PairFilter", "as_attribute", "filter_of", "without_invalid"]
+
+#: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
+ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Values for a set that has None in a tuple: all layers, no group, not static.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import ByRow
+
 __all__ = ["CombineName", "NeighborList", "Neighbors", "neighbors"]
 
 #: What ``combine=`` takes.
@@ -78,7 +80,7 @@ def neighbors(
     distances: bool = False,
     vectors: bool = False,
     shifts: bool = False,
-    batch: Any = None,
+    batch: ByRow = None,
     sort: bool = False,
     workers: int = 1,
 ) -> Neighbors:
@@ -283,7 +285,7 @@ class NeighborList:
             f" {self.rebuilds} searches in {self.updates} updates>"
         )
 
-    def update(self, points: ArrayLike, cell: ArrayLike | None = None, *, batch: Any = None) -> Neighbors:
+    def update(self, points: ArrayLike, cell: ArrayLike | None = None, *, batch: ByRow = None) -> Neighbors:
         """Return the neighbors of the points as they are now.
 
         Parameters

@@ -21,7 +21,10 @@ from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.filters import ByRow
+    from broadphase.periods import Period
 
 __all__ = [
     "DeviceExplanation",
@@ -68,14 +71,14 @@ def pairs(
     sort: bool = False,
     touching: bool = True,
     margin: float = 0.0,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-    batch: Any = None,
-    period: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    static: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
+    ignore_shared: ByRow = None,
+    batch: ByRow = None,
+    period: Period = None,
     max_pairs: int | None = None,
     capacity: None = None,
     invalid: Literal["raise", "skip"] = "raise",
@@ -93,14 +96,14 @@ def pairs(
     sort: bool = False,
     touching: bool = True,
     margin: float = 0.0,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-    batch: Any = None,
-    period: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    static: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
+    ignore_shared: ByRow = None,
+    batch: ByRow = None,
+    period: Period = None,
     max_pairs: int | None = None,
     capacity: int,
     invalid: Literal["raise", "skip"] = "raise",
@@ -117,14 +120,14 @@ def pairs(
     sort: bool = False,
     touching: bool = True,
     margin: float = 0.0,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-    batch: Any = None,
-    period: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    static: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
+    ignore_shared: ByRow = None,
+    batch: ByRow = None,
+    period: Period = None,
     max_pairs: int | None = None,
     capacity: int | None = None,
     invalid: Literal["raise", "skip"] = "raise",
@@ -315,14 +318,14 @@ def count_pairs(
     workers: int = 1,
     touching: bool = True,
     margin: float = 0.0,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-    batch: Any = None,
-    period: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    static: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
+    ignore_shared: ByRow = None,
+    batch: ByRow = None,
+    period: Period = None,
     invalid: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
 ) -> int:
@@ -390,14 +393,14 @@ def iter_pairs(
     workers: int = 1,
     touching: bool = True,
     margin: float = 0.0,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    static: Any = None,
-    ignore_pairs: Any = None,
-    ignore_shared: Any = None,
-    batch: Any = None,
-    period: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    static: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
+    ignore_shared: ByRow = None,
+    batch: ByRow = None,
+    period: Period = None,
     invalid: Literal["raise", "skip"] = "raise",
 ) -> Iterator[NDArray[np.int32]]:
     """Find the pairs of overlapping boxes a chunk at a time, for more pairs than fit into memory.
@@ -528,8 +531,8 @@ def prepare(
     margin: float,
     invalid: str,
     pair_filter: PairFilter = NO_FILTER,
-    batch: Any = None,
-    period: Any = None,
+    batch: ByRow = None,
+    period: Period = None,
 ) -> _Search:
     """Check the options of `pairs`, and convert them to the arguments of the core."""
     size = other_lower = other_upper = other_size = counts = None
@@ -782,7 +785,12 @@ class DeviceExplanation:
 
 
 def explain(
-    boxes: Boxes, other: Boxes | None = None, *, workers: int = 1, batch: Any = None, period: Any = None
+    boxes: Boxes,
+    other: Boxes | None = None,
+    *,
+    workers: int = 1,
+    batch: ByRow = None,
+    period: Period = None,
 ) -> Explanation | DeviceExplanation:
     """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
 

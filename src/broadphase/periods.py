@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from broadphase.arguments import as_array, as_real
 from broadphase.errors import InvalidBoxError
@@ -12,7 +14,10 @@ from broadphase.errors import InvalidBoxError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["out_of_cell", "periods_of"]
+__all__ = ["Period", "out_of_cell", "periods_of"]
+
+#: The width of the cell along each axis, or along all of them; None: does not repeat.
+Period: TypeAlias = npt.ArrayLike | Sequence[float | None] | None
 
 
 def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:

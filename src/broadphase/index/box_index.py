@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import PairFilter
+    from broadphase.filters import ByRow, PairFilter
     from broadphase.index.protocol import Arrangement
     from broadphase.index.regions import Regions
     from broadphase.index.store import NewBoxes
@@ -161,7 +161,7 @@ class BoxIndex:
         if "method" in vars(cls):
             BoxIndex._classes.setdefault(cls.method, cls)
 
-    def __init__(self, boxes: Boxes, *, layer: Any = None, mask: Any = None, batch: Any = None) -> None:
+    def __init__(self, boxes: Boxes, *, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
         self._store = BoxStore(boxes, layer, mask, batch)
         self._watch = None
         self._begin()
@@ -355,7 +355,9 @@ class BoxIndex:
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
-    def insert(self, boxes: Boxes, *, layer: Any = None, mask: Any = None, batch: Any = None) -> NDArray[np.int32]:
+    def insert(
+        self, boxes: Boxes, *, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None
+    ) -> NDArray[np.int32]:
         """Add boxes.
 
         Parameters
@@ -441,7 +443,7 @@ class BoxIndex:
         with self._guard.changing:
             self._update(boxes, None if rows is None else self._store.distinct(rows))
 
-    def set_filters(self, rows: ArrayLike, *, layer: Any = None, mask: Any = None) -> None:
+    def set_filters(self, rows: ArrayLike, *, layer: ByRow = None, mask: ByRow = None) -> None:
         """Set the layers or the masks of boxes.
 
         Parameters
@@ -640,9 +642,9 @@ class BoxIndex:
         motions: ArrayLike,
         *,
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> SweepHits:
         """Find the first row that each moving box touches: nothing is missed, however fast the box moves.
 
@@ -812,13 +814,13 @@ class BoxIndex:
         sort: bool = False,
         touching: bool = True,
         margin: float = 0.0,
-        layer: Any = None,
-        mask: Any = None,
-        group: Any = None,
-        static: Any = None,
-        ignore_pairs: Any = None,
-        ignore_shared: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        group: ByRow = None,
+        static: ByRow = None,
+        ignore_pairs: ArrayLike | None = None,
+        ignore_shared: ByRow = None,
+        batch: ByRow = None,
         max_pairs: int | None = None,
     ) -> NDArray[np.int32]:
         """Find every pair of overlapping boxes of the index, or of a box of the index and one of another set.
@@ -887,13 +889,13 @@ class BoxIndex:
         workers: int = 1,
         touching: bool = True,
         margin: float = 0.0,
-        layer: Any = None,
-        mask: Any = None,
-        group: Any = None,
-        static: Any = None,
-        ignore_pairs: Any = None,
-        ignore_shared: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        group: ByRow = None,
+        static: ByRow = None,
+        ignore_pairs: ArrayLike | None = None,
+        ignore_shared: ByRow = None,
+        batch: ByRow = None,
     ) -> int:
         """Count the pairs that `pairs` finds, in memory that does not depend on their number.
 
@@ -930,12 +932,12 @@ class BoxIndex:
         *,
         workers: int = 1,
         touching: bool = True,
-        layer: Any = None,
-        mask: Any = None,
-        group: Any = None,
-        static: Any = None,
-        ignore_pairs: Any = None,
-        ignore_shared: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        group: ByRow = None,
+        static: ByRow = None,
+        ignore_pairs: ArrayLike | None = None,
+        ignore_shared: ByRow = None,
     ) -> Changes:
         """Find the pairs that overlap since the last call, and those that no longer do.
 
@@ -1062,7 +1064,7 @@ class BoxIndex:
         function: Callable[..., Any],
         other: BoxIndex | Boxes | None,
         pair_filter: PairFilter,
-        batch: Any = None,
+        batch: ByRow = None,
         **options: Any,
     ) -> Any:
         """Search without the arrangement, or in that of a tree if a few boxes are compared with many."""

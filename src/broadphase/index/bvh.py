@@ -13,6 +13,7 @@ from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
+    from broadphase.filters import ByRow
 
 __all__ = ["BVH"]
 
@@ -71,9 +72,9 @@ class BVH(BoxIndex):
         self,
         boxes: Boxes,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
         quality: Literal["balanced", "fast", "sah"] = "balanced",
         workers: int = 1,
     ) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.change import Change
+    from broadphase.filters import ByRow
+    from broadphase.periods import Period
 
 __all__ = ["Index"]
 
@@ -85,10 +87,10 @@ class Index(BoxIndex):
         self,
         boxes: Any,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
-        period: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        period: Period = None,
         workers: int = 1,
     ) -> None:
         self._settings = self._checked(workers)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import PairFilter
+    from broadphase.filters import ByRow, PairFilter
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Cells", "LinearTree"]
@@ -121,9 +121,9 @@ class LinearTree(BoxIndex):
         self,
         boxes: Boxes,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
         storage: Literal["sparse", "flat"] = "sparse",
         traversal: Literal["ancestors", "covered_leaves"] = "ancestors",
         depth: int | Literal["auto"] = "auto",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
+    from broadphase.filters import ByRow
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Octree"]
@@ -99,9 +100,9 @@ class Octree(BoxIndex):
         self,
         boxes: Boxes | None,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
         minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
@@ -193,9 +194,9 @@ class Octree(BoxIndex):
         self,
         boxes: Boxes | None,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> NDArray[np.int32]:
         """Add boxes, as `BoxIndex.insert`; `outside` says what happens to those outside the world.
@@ -296,9 +297,9 @@ class Octree(BoxIndex):
         *,
         bounds: Literal["box", "sphere"] = "box",
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> QueryResult:
         """Find the rows within a distance of each point, as `BoxIndex.query_ball`.
 
@@ -344,9 +345,9 @@ class Octree(BoxIndex):
         depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
         bounds: Literal["box", "sphere"] = "box",
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> QueryResult:
         """Find the rows that a camera sees, or that meet the region between planes, as `BoxIndex.frustum`.
 
@@ -388,9 +389,9 @@ class Octree(BoxIndex):
         *,
         bounds: Literal["box", "sphere"] = "box",
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> RayHits:
         """Find the first row on each ray, as `BoxIndex.raycast`.
 
@@ -425,7 +426,7 @@ class Octree(BoxIndex):
             return super().raycast(
                 origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch
             )
-        given = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask, "batch": batch}
+        given: dict[str, Any] = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask, "batch": batch}
         found = self.raycast_all(origins, directions, max_distance, **given)
         is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
         rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
@@ -440,9 +441,9 @@ class Octree(BoxIndex):
         *,
         bounds: Literal["box", "sphere"] = "box",
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> RayHitsAll:
         """Find every row on each ray, as `BoxIndex.raycast_all`.
 
@@ -488,9 +489,9 @@ class Octree(BoxIndex):
         *,
         bounds: Literal["box", "sphere"] = "box",
         workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
     ) -> NDArray[np.bool_]:
         """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from broadphase import _native
     from broadphase.boxes.forms import Boxes
+    from broadphase.filters import ByRow
     from broadphase.index.regions import Regions
     from broadphase.index.results import RayHitsAll
 
@@ -114,7 +115,7 @@ class Searchable(Protocol):
 
 
 def query(
-    self: Searchable, boxes: Boxes, *, workers: int = 1, layer: Any = None, mask: Any = None, batch: Any = None
+    self: Searchable, boxes: Boxes, *, workers: int = 1, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None
 ) -> QueryResult:
     """Find the rows that overlap each of these boxes.
 
@@ -183,9 +184,9 @@ def query_points(
     points: ArrayLike,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> QueryResult:
     """Find the rows that contain each point, on their border too.
 
@@ -227,9 +228,9 @@ def query_ball(
     radii: ArrayLike,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> QueryResult:
     """Find the rows within a distance of each point: those that overlap a closed ball.
 
@@ -275,9 +276,9 @@ def query_obb(
     rotations: ArrayLike,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> QueryResult:
     """Find the rows that overlap each of these oriented boxes. In 2D and 3D.
 
@@ -345,9 +346,9 @@ def frustum(
     planes: ArrayLike | None = None,
     depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> QueryResult:
     """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
 
@@ -399,9 +400,9 @@ def nearest(
     max_distance: ArrayLike = np.inf,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> Nearest:
     """Find the rows nearest to each point.
 
@@ -470,9 +471,9 @@ def raycast(
     max_distance: ArrayLike = np.inf,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> RayHits:
     """Find the first row on each ray; in a world, for a single ray, the `Hit`.
 
@@ -537,9 +538,9 @@ def raycast_all(
     max_distance: ArrayLike = np.inf,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> RayHitsAll:
     """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
@@ -583,9 +584,9 @@ def raycast_any(
     max_distance: ArrayLike = np.inf,
     *,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    batch: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
 ) -> NDArray[np.bool_]:
     """Find out whether each ray hits anything: for shadows and lines of sight.
 

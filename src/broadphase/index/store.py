@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.change import Change
+    from broadphase.filters import ByRow
 
     Rows: TypeAlias = NDArray[np.int32]
 
@@ -82,7 +83,7 @@ class BoxStore:
         None while no box was given one.
     """
 
-    def __init__(self, boxes: Boxes, layer: Any = None, mask: Any = None, batch: Any = None) -> None:
+    def __init__(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
         boxes, batch = keys_by_shape(boxes, batch)
         lower, upper = checked_corners(boxes, "boxes")
         count, dim = lower.shape
@@ -189,7 +190,7 @@ class BoxStore:
             raise UnknownRowError(f"row {row} has been removed")
         return np.ascontiguousarray(array, dtype=np.int32), found == -1
 
-    def checked(self, boxes: Boxes, layer: Any = None, mask: Any = None, batch: Any = None) -> NewBoxes:
+    def checked(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> NewBoxes:
         """Check boxes, and convert them to the dtype of these; float32 takes only numbers that it holds exactly."""
         boxes, batch = keys_by_shape(boxes, batch)
         lower, upper = checked_corners(boxes, "boxes", self.dim)

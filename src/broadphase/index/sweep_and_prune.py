@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
+    from broadphase.filters import ByRow
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
 
@@ -77,9 +78,9 @@ class SweepAndPrune(BoxIndex):
         self,
         boxes: Boxes,
         *,
-        layer: Any = None,
-        mask: Any = None,
-        batch: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
         axis: str | int | ArrayLike = "auto",
     ) -> None:
         self._settings = self._checked(axis)

@@ -15,8 +15,9 @@ from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import ByRow
     from broadphase.narrow.clearance import Clearances, Parts
     from broadphase.shapes import Shape
 
@@ -89,10 +90,10 @@ def clashes(
     tolerance: float = 0.0,
     solid: bool = True,
     workers: int = 1,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    ignore_pairs: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
     parent: Any = None,
     progress: Progress = None,
 ) -> Clashes:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from broadphase.filters import ByRow
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -73,10 +75,10 @@ def clearances(
     solid: bool = True,
     workers: int = 1,
     *,
-    layer: Any = None,
-    mask: Any = None,
-    group: Any = None,
-    ignore_pairs: Any = None,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    group: ByRow = None,
+    ignore_pairs: ArrayLike | None = None,
     parent: Any = None,
     progress: Progress = None,
 ) -> Clearances:

@@ -20,6 +20,8 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import ByRow
+
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
@@ -29,7 +31,7 @@ _ANY = float(np.finfo(np.float64).max)
 
 
 def overlaps(
-    a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: Any = None
+    a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
 ) -> NDArray[np.int32]:
     """Find every pair of shapes that overlap.
 
@@ -178,7 +180,7 @@ def distance(
     return row_pairs.distances(a, other, *_columns(which), within=limit, workers=worker_count(workers))
 
 
-def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: Any = None) -> Contacts:
+def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None) -> Contacts:
     """Find where shapes touch: every pair that overlaps, with a normal, a depth and points.
 
     Parameters

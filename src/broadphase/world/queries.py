@@ -28,6 +28,7 @@ from broadphase.world.boundary import images_of, parts_of_images, wrap
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import ByRow
     from broadphase.index.batched import BatchedSearch
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
@@ -63,7 +64,7 @@ class Scene:
 
     def __init__(self, columns: Columns, broad: BroadPhase) -> None:
         self.columns, self.broad = columns, broad
-        self.batch: Any = None
+        self.batch: ByRow = None
         self._arranging = threading.RLock()
 
     def in_batches(self, batch: Any) -> Scene:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import ByRow
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
     Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
     Filter: TypeAlias = LayerNames | ArrayLike | None
+    Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
     ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
 
 __all__ = ["World"]
@@ -654,7 +656,7 @@ update_interval, batch
                 sensor, ccd, update_interval, batch, data=_data_of_rows(data, len(places)),
             )  # fmt: skip
 
-    def remove(self, rows: Any) -> None:
+    def remove(self, rows: Rows) -> None:
         """Remove bodies. The pairs that they touched exit in the next step.
 
         Parameters
@@ -685,7 +687,7 @@ update_interval, batch
 
     def move(
         self,
-        rows: Any,
+        rows: Rows,
         positions: ArrayLike | None = None,
         *,
         rotations: ArrayLike | None = None,
@@ -730,7 +732,7 @@ update_interval, batch
                 columns.note_writes(change)
             change.commit()
 
-    def set_shapes(self, rows: Any, shapes: Shape | Sequence[Shape]) -> None:
+    def set_shapes(self, rows: Rows, shapes: Shape | Sequence[Shape]) -> None:
         """Give bodies other shapes.
 
         Parameters
@@ -762,7 +764,7 @@ update_interval, batch
 
     def set_filters(
         self,
-        rows: Any,
+        rows: Rows,
         *,
         layer: Filter | Sequence[LayerNames] = None,
         mask: Filter | Sequence[LayerNames] = None,
@@ -798,7 +800,7 @@ update_interval, batch
             change.assign(columns, layers=named)
             change.commit()
 
-    def sleep(self, rows: Any) -> None:
+    def sleep(self, rows: Rows) -> None:
         """Let bodies sleep: steps do not move them until `wake`. Others still touch them.
 
         Parameters
@@ -813,7 +815,7 @@ update_interval, batch
         """
         self._set_asleep(rows, True)
 
-    def wake(self, rows: Any) -> None:
+    def wake(self, rows: Rows) -> None:
         """Wake bodies.
 
         Parameters
@@ -1256,7 +1258,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> QueryResult:
         """Find the rows whose shapes overlap a shape at each of some poses.
 
@@ -1304,7 +1306,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> Hit | None: ...
 
     @overload
@@ -1317,7 +1319,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> Any: ...
 
     @overload
@@ -1330,22 +1332,22 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> RayHits: ...
 
     def raycast(  # noqa: D102  see below
         self,
-        origins: Any,
-        directions: Any = None,
-        max_distance: Any = np.inf,
+        origins: ArrayLike,
+        directions: ArrayLike | None = None,
+        max_distance: ArrayLike = np.inf,
         *,
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            options: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
             return shared.raycast(self, origins, directions, max_distance, **options)
         hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=True)
         return hits[0] if hits else None
@@ -1362,7 +1364,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> list[Hit]: ...
 
     @overload
@@ -1375,7 +1377,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> Any: ...
 
     @overload
@@ -1388,22 +1390,22 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> RayHitsAll: ...
 
     def raycast_all(  # noqa: D102  see below
         self,
-        origins: Any,
-        directions: Any = None,
-        max_distance: Any = np.inf,
+        origins: ArrayLike,
+        directions: ArrayLike | None = None,
+        max_distance: ArrayLike = np.inf,
         *,
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            options: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
             return shared.raycast_all(self, origins, directions, max_distance, **options)
         return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=False)
 
@@ -1419,7 +1421,7 @@ update_interval, batch
         workers: int = 1,
         layer: Filter = None,
         mask: Filter = None,
-        batch: Any = None,
+        batch: ByRow = None,
     ) -> SweepHits:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
