@@ -518,6 +518,16 @@ def test_empty_geometries_are_refused_with_the_option_that_leaves_them_out():
         bp.pairs([*geometry_list()[:1], shapely.Polygon()])
 
 
+def test_boxes_across_the_antimeridian_say_how_maps_repeat():
+    boxes = np.array([[0, 0, 1, 1], [179, -18, -178, -16], [-5, 50, 2, 56], [9, 9, 10, 10]], float)
+    for search in (bp.pairs, bp.Index):
+        with pytest.raises(bp.InvalidBoxError, match=r"row 1: lower\[0\] > upper\[0\].*period=\(360, None\)"):
+            search(boxes)
+    for other in ([[0, 0, 1, 1], [5, 0, 2, 1]], [[179, 0, -178, 1], [5, 5, 4, 6]], [[900, 0, 0, 1]]):
+        with pytest.raises(bp.InvalidBoxError, match=r"upper\[0\] \([^()]*\)( \(1 more such rows\))?$"):
+            bp.pairs(other)
+
+
 @pytest.mark.parametrize("call", [bp.pairs, bp.Index, lambda boxes: bp.nms(boxes, np.ones(len(boxes)), 0.5)])
 def test_corners_that_are_no_corners_are_refused_with_what_makes_boxes_of_them(call):
     with pytest.raises(bp.InvalidBoxError, match=r"lower\[0\] > upper\[0\].*bp\.boxes\.from_xywh"):

@@ -287,7 +287,14 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
 
 
 def advice_on_invalid(lower: NDArray[Any], upper: NDArray[Any]) -> str:
-    """Return the end of a message where so many rows have lower > upper that they may be no corners, else nothing."""
+    """Return the end of a message where rows with lower > upper may be no corners, or degrees; else nothing."""
+    if lower.shape[1] == 2 and (across := lower[:, 0] > upper[:, 0] + 180).any():
+        west, east = lower[across, 0], upper[across, 0]
+        if (west <= 180).all() and (east >= -180).all() and not (lower > upper)[~across].any():
+            return (
+                "; if these are degrees, add 360 to the east of boxes across the antimeridian, and give "
+                "period=(360, None)"
+            )
     if len(lower) < 4 or 2 * int((lower > upper).any(axis=1).sum()) < len(lower):
         return ""
     return "; if these are x, y, width, height, use bp.boxes.from_xywh; if they are points, bp.boxes.from_points"
