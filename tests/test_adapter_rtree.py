@@ -325,10 +325,6 @@ def test_what_is_left_to_rtree_raises_and_says_so(tmp_path):
     ):
         with pytest.raises(NotImplementedError, match=r"broadphase\.adapters\.rtree"):
             Index(*arguments, **options)
-    with pytest.raises(NotImplementedError, match="slice the results"):
-        Index().result_limit = 3
-    with pytest.raises(NotImplementedError, match="slice the results"):
-        _ = Index().result_offset
 
 
 def test_bounds_of_an_empty_index_are_those_of_rtree():
@@ -458,3 +454,90 @@ def test_bounds_follow_insertions_and_deletions():
             ours.insert(*present[-1])
         if present:
             assert (ours.bounds, ours.get_bounds(False)) == (theirs.bounds, theirs.get_bounds(False))
+
+
+@pytest.mark.parametrize("begin", ["nothing", "stream", "arrays"])
+@pytest.mark.parametrize(("count", "dimension", "interleaved"), [(7, 2, True), (150, 3, False), (900, 2, False)])
+def test_leaves_equal_those_of_rtree_also_after_changes(begin, count, dimension, interleaved):
+    rng = np.random.default_rng(count)
+    lower = rng.integers(0, 90, (2 * count, dimension)).astype(float)
+    upper = lower + rng.integers(0, 5, lower.shape)
+    both = []
+    for kind in (library.Index, Index):
+        properties = library.Property(dimension=dimension)
+        properties.leaf_capacity = 40 if dimension == 3 else 100
+        order = (lambda box: box) if interleaved else kind().deinterleave
+        boxes = [order([*low, *high]) for low, high in zip(lower.tolist(), upper.tolist(), strict=True)]
+        begun = {
+            "nothing": (),
+            "stream": (((id // 2, box, "x" * id) for id, box in enumerate(boxes[: count // 2])),),
+            "arrays": ((np.arange(count // 2) // 2, lower[: count // 2], upper[: count // 2]),),
+        }[begin]
+        index = kind(*begun, properties=properties, interleaved=interleaved)
+        for id in range(count // 2 if begun else 0, count):
+            index.insert(id // 2, boxes[id], id)
+        index.delete(-7, boxes[0])  # is not there
+        both.append((index, boxes))
+    theirs, ours = both[0][0], both[1][0]
+    assert ours.leaves() == theirs.leaves()
+    for index, boxes in both:
+        for id in range(count, 2 * count):
+            index.insert(id // 2, boxes[id])
+            index.delete((id - count) // 2, boxes[id - count])
+    assert ours.leaves() == theirs.leaves()
+    assert sorted(ours.intersection(ours.bounds)) == sorted(theirs.intersection(theirs.bounds))
+
+
+def test_leaves_after_deletions_hold_the_boxes_that_are_left():
+    assert Index().leaves() == library.Index().leaves()
+    index = Index([(id, (id, 0, id + 1, 1), None) for id in range(500)])
+    for id in range(0, 500, 3):
+        index.delete(id, (id, 0, id + 1, 1))
+    for again in (index, pickle.loads(pickle.dumps(index))):
+        assert sorted(id for _, ids, _ in again.leaves() for id in ids) == [id for id in range(500) if id % 3]
+        for _, ids, bounds in again.leaves():
+            assert bounds == [min(ids), 0, max(ids) + 1, 1]
+    index.close()
+    assert index.leaves() == library.Index().leaves()
+
+
+@pytest.mark.parametrize(
+    ("limit", "offset"), [(0, 0), (3, 0), (0, 3), (2, 3), (20, 3), (7, 20), (10, 2), (9, 1), (2**64 + 1, 4), (-3, 0)]
+)
+def test_result_limit_and_offset_are_exchanged_as_in_rtree(limit, offset):
+    results = []
+    for kind in (library.Index, Index):
+        index = kind([(id, (id, 0, id + 0.5, 1), str(id)) for id in range(7)])
+        assert list(index.intersection((0, 0, 99, 1))) == list(range(7))
+        for id in range(7, 10):  # which our queries compare one by one
+            index.insert(id, (id, 0, id + 0.5, 1), str(id))
+        assert (index.result_limit, index.result_offset) == (0, 0)
+        index.result_limit = limit
+        index.set_result_offset(offset)
+        box = (0, 0, 99, 1)
+        results.append(
+            [
+                (index.result_limit, index.get_result_offset()),
+                list(index.intersection(box)),
+                [one.id for one in index.intersection(box, objects=True)],
+                list(index.intersection(box, objects="raw")),
+                list(index.contains(box)),
+                list(index.contains(box, objects="raw")),
+                list(index.nearest((0, 0), 4)),
+                len(list(index.nearest((0, 0, 3, 1), 2, objects="raw"))),  # of four at a distance of 0
+                (index.count(box), len(index), index.bounds),
+                index.intersection_v([[0, 0]], [[99, 1]])[0].tolist(),
+                index.nearest_v([[0, 0]], [[0, 0]], num_results=3)[0].tolist(),
+            ]
+        )
+    assert results[1] == results[0]
+    with pytest.raises(ctypes.ArgumentError, match=r"result_limit: must be an integer, got 2\.5"):
+        index.result_limit = 2.5
+    with pytest.raises(ctypes.ArgumentError):
+        index.result_offset = None
+
+
+def test_item_gives_its_object_as_in_rtree():
+    for kind in (library.Index, Index):
+        item = next(kind([(1, (0, 0, 1, 1), "text")]).intersection((0, 0), objects=True))
+        assert item.get_object(None) == item.object == "text"

@@ -1,6 +1,6 @@
 """``rtree.index.Index`` over `broadphase.Index`: same methods, same results, also for many boxes at a time.
 
-What only files and moving boxes need (``filename``, custom storage, TPR-trees, leaves) is left to rtree.
+What only files and moving boxes need (``filename``, custom storage, TPR-trees) is left to rtree.
 """
 
 from __future__ import annotations
@@ -70,6 +70,10 @@ class Item:
         """Lower corner, then upper corner."""
         return self.bounds[::2] + self.bounds[1::2]
 
+    def get_object(self, loads: Any) -> Any:
+        """Return ``object``; `loads` is taken, and not called, as in rtree."""
+        return self.object
+
 
 class Index:
     """Boxes with ids and objects, as ``rtree.index.Index`` in memory.
@@ -101,6 +105,10 @@ class Index:
     _rows_of: dict[int, list[int]] | None  # by id; made by the first deletion
     _bounds: list[float] | None  # of all boxes, once asked for
     _scanned: NDArray[np.float64] | None  # the boxes, while a few queries more compare all of them
+    _skipped = _most = 0  # `result_limit` and `result_offset`, in this order
+    _tree: Any = None  # rtree's own index of the same boxes, without objects; made by `leaves`
+    _bulk_count = 0  # boxes that it has begun with
+    _has_deleted = False
 
     def __init__(
         self,
@@ -144,6 +152,8 @@ class Index:
         """
         corners = self._corners(coordinates)
         self._new.append((self._id(id), corners, self._stored(obj)))
+        if self._tree is not None:
+            self._tree.insert(self._new[-1][0], corners)
         if self._bounds is not None:
             half = self._dimension
             lower, upper = map(min, self._bounds[:half], corners), map(max, self._bounds[half:], corners[half:])
@@ -161,9 +171,12 @@ class Index:
             As they were when it was inserted.
         """
         corners, id = self._corners(coordinates), self._id(id)
+        if self._tree is not None:
+            self._tree.delete(id, corners)
         for place, (number, box, _) in enumerate(self._new):
             if number == id and box == corners:
                 del self._new[place]
+                self._has_deleted = True
                 self._shrink(corners)
                 return
         if not len(self._index):
@@ -180,6 +193,7 @@ class Index:
         if corners not in boxes:
             return
         self._deleted.append(rows.pop(boxes.index(corners)))
+        self._has_deleted = True
         self._shrink(corners)
 
     # Queries
@@ -200,6 +214,8 @@ class Index:
         """
         corners = self._corners(coordinates)
         rows, tail = self._overlapping(corners), self._in_tail(corners)
+        if self._most > 0:
+            rows, tail = self._page(rows, tail)
         given = self._given(rows, objects) if len(rows) or not tail else iter(())
         return chain(given, self._given_of_tail(tail, objects)) if tail else given
 
@@ -220,7 +236,10 @@ class Index:
         corners = np.array(numbers).reshape(2, self._dimension)
         boxes = self._index.boxes_of(rows)
         inside = (boxes[:, 0] >= corners[0]).all(axis=1) & (boxes[:, 1] <= corners[1]).all(axis=1)
-        return chain(self._given(rows[inside], objects), self._given_of_tail(tail, objects))
+        rows = rows[inside]
+        if self._most > 0:
+            rows, tail = self._page(rows, tail)
+        return chain(self._given(rows, objects), self._given_of_tail(tail, objects))
 
     def count(self, coordinates: Any) -> int:
         """Count the boxes that overlap a box, or only touch it.
@@ -258,6 +277,8 @@ class Index:
         if rows is None:
             lower, upper = np.array(corners).reshape(2, 1, self._dimension)
             rows = self._nearest(lower, upper, most)[0]
+        if self._most > 0:
+            rows, _ = self._page(rows, [])
         return self._given(rows, objects)
 
     def intersection_v(self, mins: Any, maxs: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -393,16 +414,50 @@ class Index:
         other._make_changes()
         return Index(interleaved=self.interleaved, properties=self.properties)
 
-    @property
-    def result_limit(self) -> int:
-        """Not supported: take as many as you need from the iterator."""
-        raise NotImplementedError("broadphase.adapters.rtree has no result_limit and result_offset: slice the results")
+    def leaves(self) -> list[tuple[int, list[int], list[float]]]:
+        """Return the leaves of the tree that rtree makes of the same boxes.
 
-    @result_limit.setter
-    def result_limit(self, value: int) -> None:
-        raise NotImplementedError("broadphase.adapters.rtree has no result_limit and result_offset: slice the results")
+        Returns
+        -------
+        list of (id, ids, bounds)
+            The number of the leaf, the ids of its boxes, and the box around them: lower corner, then upper corner.
 
-    result_offset = result_limit
+        Notes
+        -----
+        The first call makes rtree's own tree, which takes as long as rtree takes to build it, and changes are made to
+        both from then on. Leaves are those of rtree, unless a box was deleted before the first call: then they are
+        those of the boxes that are left, loaded at once.
+        """
+        if self._tree is None:
+            self._tree = self._made_by_rtree()
+        return self._tree.leaves()  # type: ignore[no-any-return]
+
+    # In rtree 1.4 these two are exchanged: the limit is the offset, and the offset is the limit.
+
+    def get_result_limit(self) -> int:
+        """Return `result_limit`."""
+        return self._skipped
+
+    def set_result_limit(self, value: int) -> None:
+        """Set `result_limit`."""
+        self._skipped = self._id(value, "result_limit")
+
+    def get_result_offset(self) -> int:
+        """Return `result_offset`."""
+        return self._most
+
+    def set_result_offset(self, value: int) -> None:
+        """Set `result_offset`."""
+        self._most = self._id(value, "result_offset")
+
+    result_limit = property(
+        get_result_limit,
+        set_result_limit,
+        doc="How many results `intersection`, `contains` and `nearest` leave out at first, if `result_offset` is set.",
+    )
+    result_offset = property(
+        get_result_offset, set_result_offset, doc="How many results these give at most; 0: all of them."
+    )
 
     # What rtree lets classes change, and what they use
 
@@ -433,10 +488,11 @@ class Index:
     def close(self) -> None:
         """Forget all boxes."""
         self._clear()
+        self._tree, self._bulk_count, self._has_deleted = None, 0, False
 
     def __getstate__(self) -> dict[str, Any]:
         self._make_changes()
-        return self.__dict__.copy()
+        return self.__dict__ | {"_tree": None}
 
     # Inside
 
@@ -494,11 +550,11 @@ class Index:
             )
 
     @staticmethod
-    def _id(id: Any) -> int:
+    def _id(id: Any, name: str = "id") -> int:
         try:
             number = as_index(id)
         except TypeError as error:
-            raise ctypes.ArgumentError(f"id: must be an integer, got {quoted(id)}") from error
+            raise ctypes.ArgumentError(f"{name}: must be an integer, got {quoted(id)}") from error
         return number if -(2**63) <= number < 2**63 else ctypes.c_int64(number).value
 
     def _keeps_constants(self) -> bool:
@@ -525,6 +581,7 @@ class Index:
         if len(numbers) != len(lower):
             raise ValueError("index and point counts different")
         self._check(lower, upper)
+        self._bulk_count = len(numbers)
         self._begin_with(numbers, np.stack((lower, upper), axis=1), [None] * len(numbers))
 
     def _add_stream(self, stream: Iterable[Any]) -> None:
@@ -533,6 +590,7 @@ class Index:
         )
         if not kept:
             raise RTreeError("Empty data stream given")
+        self._bulk_count = len(kept)
         self._begin_with(ids, numbers.reshape(len(kept), 2, self._dimension), kept)
 
     def _other_item(self, item: Any, number: int) -> tuple[int, list[float], Any]:
@@ -589,6 +647,32 @@ class Index:
 
     def _in_tail(self, corners: list[float], *, within: bool = False) -> list[int]:
         return _native.entries_in(self._new, corners, within) if self._new else []
+
+    def _made_by_rtree(self) -> Any:
+        """Make rtree's own index of the boxes, in the order in which they came."""
+        if self._deleted:
+            self._make_changes()
+        later = [(id, corners) for id, corners, _ in self._new]
+        loaded: list[Any] = []
+        count = len(self._index)
+        if count:
+            bulk, rows = (count, self._index.rows) if self._has_deleted else (self._bulk_count, np.arange(count))
+            boxes = self._index.boxes_of(rows) if self._scanned is None else self._scanned
+            ids = self._ids[rows]
+            if bulk:
+                loaded = [(ids[:bulk], boxes[:bulk, 0], boxes[:bulk, 1])]
+            corners = boxes[bulk:].reshape(-1, 2 * self._dimension).tolist()
+            later[:0] = zip(ids[bulk:].tolist(), corners, strict=True)
+        tree = theirs.Index(*loaded, properties=self.properties)
+        for id, box in later:
+            tree.insert(id, box)
+        return tree
+
+    def _page(self, rows: NDArray[Any], tail: list[int]) -> tuple[NDArray[Any], list[int]]:
+        """Take the results that `result_limit` and `result_offset` leave."""
+        first = max(self._skipped, 0)
+        end, count = first + self._most, len(rows)
+        return rows[first:end], tail[max(first - count, 0) : max(end - count, 0)]
 
     def _given_of_tail(self, places: list[int], objects: Any) -> Iterator[Any]:
         entries = [self._new[place] for place in places]
