@@ -88,15 +88,14 @@ def test_neighbor_lists_in_steps_are_those_of_ase(bothways, self_interaction):
     options = {"skin": 0.4, "sorted": True, "self_interaction": self_interaction, "bothways": bothways}
     radii = random.uniform(1.0, 1.9, len(atoms))
     lists = [
-        theirs.NeighborList(radii, primitive=theirs.NewPrimitiveNeighborList, **options),
+        theirs.NeighborList(radii, **options),
         ours.NeighborList(radii, **options),
     ]
     for step in range(8):
         assert len({near.update(atoms) for near in lists}) == 1, step
         for atom in range(len(atoms)):
-            (expected, shifts), (found, our_shifts) = (near.get_neighbors(atom) for near in lists)
-            key, our_key = (np.column_stack([a, b]).tolist() for a, b in ((expected, shifts), (found, our_shifts)))
-            assert sorted(our_key) == sorted(key)
+            expected, found = (np.column_stack(near.get_neighbors(atom)).tolist() for near in lists)
+            assert found == expected
         atoms.positions += random.normal(0, 0.06, atoms.positions.shape)
     assert 1 < lists[1].nupdates < 8
     assert lists[1].nupdates == lists[0].nupdates
@@ -105,21 +104,72 @@ def test_neighbor_lists_in_steps_are_those_of_ase(bothways, self_interaction):
 
 @pytest.mark.parametrize("bothways", [False, True])
 @pytest.mark.parametrize("self_interaction", [False, True])
-def test_sorted_neighbor_list_ascends_by_atom_as_in_ase(bothways, self_interaction):
+@pytest.mark.parametrize("are_scaled", [False, True])
+def test_sorted_neighbor_list_is_that_of_ase_entry_by_entry(bothways, self_interaction, are_scaled):
+    random = np.random.default_rng(5)
+    for number in range(40):
+        count = int(random.integers(1, 12))
+        cell = np.diag(random.uniform(2, 6, 3)) + random.uniform(-1, 1, (3, 3)) * random.choice([0, 1, 3])
+        pbc = random.random(3) < 0.6 if number % 3 else bool(number % 2)
+        places = random.uniform(-2, 2, (count, 3)) if are_scaled else random.uniform(-8, 8, (count, 3))
+        radii = random.uniform(0.5, 2.2, count) if number % 2 else [1.5] * count
+        options = {"sorted": 1, "self_interaction": self_interaction, "bothways": int(bothways)}
+        lists = [
+            module.PrimitiveNeighborList(radii, use_scaled_positions=are_scaled, **options) for module in (theirs, ours)
+        ]
+        for near in lists:
+            near.build([pbc] * 3 if np.ndim(pbc) == 0 else pbc, cell, places)
+        for atom in range(-count, count):
+            for one, other in zip(lists[1].get_neighbors(atom), lists[0].get_neighbors(atom), strict=True):
+                assert one.tolist() == other.tolist()
+                assert one.dtype.char == other.dtype.char
+        assert lists[1].first_neigh.tolist() == theirs.first_neighbors(count, lists[1].pair_first).tolist()
+        assert [len(one) for one in lists[1].displacements] == [len(one) for one in lists[0].displacements]
+
+
+def test_sorted_neighbors_of_a_crystal_outside_its_cell_are_those_of_ase():
     atoms = bulk("NaCl", "rocksalt", a=5.6) * 3
     atoms.rattle(0.2, seed=5)
     for radii in (np.full(len(atoms), 2.4), np.linspace(1.5, 2.6, len(atoms))):
-        options = {"sorted": True, "self_interaction": self_interaction, "bothways": bothways}
-        expected = theirs.NeighborList(radii, primitive=theirs.NewPrimitiveNeighborList, **options)
-        found = ours.NeighborList(radii, **options)
+        expected, found = (module.NeighborList(radii, sorted=True) for module in (theirs, ours))
         assert expected.update(atoms)
         assert found.update(atoms)
         for atom in range(len(atoms)):
-            assert found.get_neighbors(atom)[0].tolist() == expected.get_neighbors(atom)[0].tolist()
-        assert found.nl.pair_first.tolist() == expected.nl.pair_first.tolist()
-        assert found.nl.first_neigh.tolist() == expected.nl.first_neigh.tolist()
-        for one, other in zip(found.get_neighbors(0), expected.get_neighbors(0), strict=True):
-            assert one.dtype.char == other.dtype.char
+            for one, other in zip(found.get_neighbors(atom), expected.get_neighbors(atom), strict=True):
+                assert one.tolist() == other.tolist()
+
+
+def test_atoms_are_counted_from_the_end_and_sliced_as_in_ase():
+    atoms = molecule("CH3CH2OH")
+    count, results = len(atoms), []
+    for module in (theirs, ours):
+        near = module.NeighborList([0.8] * count, bothways=True, sorted=True)
+        near.update(atoms)
+        results.append([])
+        for atom in (*range(-count - 2, count + 2), np.int64(-1), True, slice(1, 3), 2.0, None, [0, 1]):
+            try:
+                found = near.get_neighbors(atom)
+                results[-1].append(repr(found))
+            except (IndexError, TypeError) as error:
+                results[-1].append((type(error), str(error)))
+    assert results[1] == results[0]
+
+
+def test_coordinates_are_another_name_of_positions():
+    atoms = bulk("NaCl", "rocksalt", a=5.6) * 2
+    given = {"pbc": atoms.pbc, "cell": atoms.cell}
+    for module in (theirs, ours):
+        near = module.PrimitiveNeighborList([1.5] * len(atoms), skin=0.2)
+        assert near.update(**given, coordinates=atoms.positions)
+        assert not near.update(**given, coordinates=atoms.positions + 0.1)
+        assert near.update(**given, coordinates=atoms.positions + 0.2)
+        near.build(**given, coordinates=atoms.positions)
+        assert near.nupdates == 3
+        assert near.coordinates.tolist() == atoms.positions.tolist()
+    for wrong in ({}, {"positions": atoms.positions, "coordinates": atoms.positions}):
+        with pytest.raises(TypeError, match="positions: give them once"):
+            near.build(**given, **wrong)
+    assert not near.update(**given, positions=atoms.positions, numbers=atoms.numbers)
 
 
 def test_radii_of_zero_and_below_have_no_neighbors_not_even_themselves():

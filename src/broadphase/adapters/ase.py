@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["NeighborList", "PrimitiveNeighborList", "neighbor_list", "primitive_neighbor_list"]
 
 theirs: Any = import_library("ase.neighborlist", install="ase")
+_geometry: Any = import_library("ase.geometry", install="ase")
+_Cell: Any = import_library("ase.cell", install="ase").Cell
 _NUMBERS: Mapping[str, int] = import_library("ase.data", install="ase").atomic_numbers
 
 #: One cutoff; one for pairs of elements; or a radius for each atom.
@@ -201,12 +203,36 @@ def _limits_by_element(cutoff: Any, numbers: Any) -> NDArray[np.float64]:
     return table
 
 
+def _either(positions: Any, coordinates: Any) -> Any:
+    """Return the one of two arguments that is given."""
+    if (positions is None) == (coordinates is None):
+        raise TypeError("positions: give them once, as positions or as coordinates")
+    return coordinates if positions is None else positions
+
+
+def _wrapping(
+    places: NDArray[np.float64], cell: NDArray[np.float64], repeats: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return how ASE shifts each point into its reduced cell, and what a shift by each vector of the cell is there.
+
+    Each as one number, which is positive if the first component that is not zero is. None if the points are in the
+    cell, and it is reduced. Sums of these numbers may overflow on the way to one that does not.
+    """
+    given = _Cell(cell)
+    reduced, turn = _geometry.minkowski_reduce(given, repeats)
+    wraps = given.scaled_positions(_geometry.wrap_positions(places, reduced, pbc=repeats, eps=0) - places).round()
+    if not wraps.any() and (turn == np.eye(3)).all():
+        return None
+    weights = np.linalg.inv(turn).round().astype(np.int64) @ np.array([2**40, 2**20, 1], np.int64)
+    return wraps.astype(np.int64) @ weights, weights
+
+
 class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[misc]  # ASE has no types
     """Neighbors of points that move little, as ``ase.neighborlist.PrimitiveNeighborList``.
 
-    Takes the same arguments. Give it to ASE where that takes a class, ``primitive=PrimitiveNeighborList``. With
-    ``bothways=False`` each pair is found from one of its atoms: without a shift from the one with the lower number, and
-    otherwise from that for which the first component of the shift that is not zero is positive.
+    Takes the same arguments, and those of ``NewPrimitiveNeighborList``. Give it to ASE where that takes a class,
+    ``primitive=PrimitiveNeighborList``. With ``bothways=False`` each pair is found from the same one of its atoms as by
+    ``ase.neighborlist.PrimitiveNeighborList``.
 
     Attributes
     ----------
@@ -227,31 +253,84 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
     12
     """
 
-    def build(self, pbc: Any, cell: Any, positions: Any, numbers: Any = None) -> None:
-        """Search now. Raises ValueError if there are not as many radii as points."""
+    def update(self, pbc: Any, cell: Any, positions: Any = None, numbers: Any = None, coordinates: Any = None) -> bool:
+        """Search if something has changed by more than the skin; return whether it was so.
+
+        Parameters
+        ----------
+        pbc, cell, positions
+            As for `primitive_neighbor_list`.
+        numbers
+            Of no effect.
+        coordinates
+            Another name of `positions`.
+        """
+        return super().update(pbc, cell, _either(positions, coordinates))  # type: ignore[no-any-return]
+
+    def build(self, pbc: Any, cell: Any, positions: Any = None, numbers: Any = None, coordinates: Any = None) -> None:
+        """Search now; arguments as for `update`. Raises ValueError if there are not as many radii as points."""
         self.pbc, self.cell = np.array(pbc), np.array(cell)
-        self.positions = np.array(positions, np.float64)
+        self.positions = np.array(_either(positions, coordinates), np.float64)
         if len(self.cutoffs) != len(self.positions):
             raise ValueError(f"Wrong number of cutoff radii: {len(self.cutoffs)} != {len(self.positions)}")
         places, vectors = _in_space(self.positions, self.cell, self.use_scaled_positions)
+        both, ascending = bool(self.bothways), bool(self.sorted)
+        repeats = np.broadcast_to(np.asarray(pbc, bool), 3)
+        wrapping = None if both or not repeats.any() else _wrapping(places, self.cell, repeats)
         self.first_neigh, _, self.pair_second, _, _, self.offset_vec = _listed(
-            places,
-            vectors,
-            np.asarray(pbc, bool),
-            self.cutoffs,
-            None,
-            "S",
-            self.self_interaction,
-            self.bothways,
-            self.sorted,
+            places, vectors, repeats, self.cutoffs, None, "S", self.self_interaction, both, ascending
         )
-        self._starts = self.first_neigh.tolist()
+        if wrapping is not None:
+            self._turn_pairs(*wrapping)
+        if ascending:
+            self._sort_shifts()
+        self._starts, self._ends = self.first_neigh[:-1].tolist(), self.first_neigh[1:].tolist()
         self.nupdates += 1
 
+    def _turn_pairs(self, wraps: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
+        """Turn the pairs that ASE finds from the other atom, as it looks at shifts in the reduced cell."""
+        first, second, shifts = self.pair_first, self.pair_second, self.offset_vec
+        ahead = shifts @ weights + wraps[first] - wraps[second]
+        turned = np.flatnonzero((ahead < 0) | ((ahead == 0) & (second < first)))
+        if not len(turned):
+            return
+        first[turned], second[turned], shifts[turned] = second[turned], first[turned], -shifts[turned]
+        count = len(self.positions)
+        kind = np.uint16 if count <= 2**16 else np.int64  # NumPy sorts short integers by counting them
+        order = np.argsort(second.astype(kind), kind="stable") if self.sorted else np.arange(len(first))
+        order = order[np.argsort(first[order].astype(kind), kind="stable")]
+        self.pair_second, self.offset_vec = second[order], shifts.take(order, axis=0)
+        self.first_neigh = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=count))])
+
+    def _sort_shifts(self) -> None:
+        """Sort entries of the same atom and neighbor by their shifts."""
+        begins = np.ones(len(self.pair_second) + 1, bool)
+        begins[1:-1] = self.pair_second[1:] != self.pair_second[:-1]
+        begins[self.first_neigh] = True
+        rows = np.flatnonzero(~(begins[:-1] & begins[1:]))  # those that are not alone
+        if len(rows):
+            shifts = self.offset_vec[rows]
+            order = np.lexsort((*shifts.T[::-1], np.cumsum(begins[rows])))
+            self.offset_vec[rows] = shifts[order]
+
     def get_neighbors(self, a: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the neighbors of an atom, and their shifts: views of the arrays of all atoms."""
-        start, end = self._starts[a], self._starts[a + 1]
-        return self.pair_second[start:end], self.offset_vec[start:end]
+        """Return the neighbors of an atom, and their shifts: views of the arrays of all atoms.
+
+        Parameters
+        ----------
+        a : int
+            Counted from the end if it is negative.
+        """
+        try:
+            start, end = self._starts[a], self._ends[a]
+            return self.pair_second[start:end], self.offset_vec[start:end]
+        except TypeError:  # a slice, or an error of lists
+            return self.neighbors[a], self.displacements[a]
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """Another name of ``positions``, as in ASE."""
+        return self.positions
 
     @property
     def pair_first(self) -> NDArray[np.int64]:
