@@ -148,6 +148,60 @@ def test_distances_and_differences_are_those_of_mesa():
 # Beyond mesa's tests.
 
 
+@pytest.mark.parametrize("torus", [False, True])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_differences_of_any_points_and_agents_are_those_of_mesa_to_the_bit(torus, dimension):
+    random = np.random.default_rng(dimension)
+    for count in (1, 2, 5, 50):
+        bounds = np.stack([random.integers(-9, 0, dimension), random.integers(1, 9, dimension)], axis=1)
+        places = np.round(random.uniform(*bounds.T, (count, dimension)), count % 2)
+        spaces = twins(places, torus=torus, bounds=bounds)
+        points = [random.uniform(-20, 20, dimension), np.zeros(dimension), -0.0 * np.ones(dimension), places[0], 3]
+        points += [[7] * dimension, np.full(dimension, np.nan), np.full(dimension, -np.inf), np.int8([1] * dimension)]
+        points += [np.longdouble(places[0]) + 0.1, np.float32([0.1] * dimension), places[:, np.newaxis][0]]
+        points += [np.ma.array(places[0], mask=[True, False, True][:dimension]), np.arange(9.0).reshape(3, 3)]
+        for point in points:
+            for choose in (
+                lambda space: None,
+                lambda space: space.active_agents[::2],
+                lambda space: iter(space.active_agents[1:]),
+                lambda space: space.agents,
+                lambda space: [],
+                lambda space: [None],
+            ):
+                results = []
+                for space in spaces:
+                    try:
+                        with np.errstate(all="ignore"):
+                            found = space.calculate_difference_vector(point, choose(space))
+                        results.append((type(found), found.dtype, np.asarray(found).astype(np.float64).tobytes()))
+                    except (ValueError, KeyError, IndexError) as error:
+                        results.append((type(error), str(error)))
+                assert results[1] == results[0], point
+
+
+def test_differences_leave_no_position_to_be_looked_at_again():
+    space = made(np.random.default_rng(0).random((200, 2)))
+    space.get_agents_in_radius([0.5, 0.5], 0.1)
+    space.calculate_difference_vector([0.5, 0.5])
+    space.calculate_difference_vector([0.5, 0.5], space.active_agents[:3])
+    assert space._points.noted == 0
+
+    class Shifted(ours.ContinuousSpace):
+        @property
+        def agent_positions(self):
+            return super().agent_positions + 1
+
+        @agent_positions.setter
+        def agent_positions(self, positions):
+            ours.ContinuousSpace.agent_positions.fset(self, positions)
+
+    shifted = Shifted([[0, 1], [0, 1]], random=space.model.random)
+    ours.ContinuousSpaceAgent(shifted, space.model)
+    shifted._agent_positions[0] = 0.5
+    assert shifted.calculate_difference_vector([0, 0]).tolist() == [[1.5, 1.5]]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_space_written_in_every_way_stays_the_same_as_mesas(seed):
     random = np.random.default_rng(seed)

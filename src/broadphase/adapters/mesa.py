@@ -48,7 +48,7 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
     """
 
     # Subclasses may replace what queries are made of in mesa: then mesa answers.
-    _measures_as_mesa = _finds_as_mesa = _bounds_as_mesa = True
+    _measures_as_mesa = _finds_as_mesa = _bounds_as_mesa = _places_as_mesa = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -58,6 +58,7 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
 
         cls._measures_as_mesa = keeps("calculate_distances", "agent_positions")
         cls._finds_as_mesa = keeps("get_agents_in_radius", "get_k_nearest_agents") and cls._measures_as_mesa
+        cls._places_as_mesa = keeps("agent_positions")
         cls._bounds_as_mesa = keeps("in_bounds", "agent_positions")
 
     def __init__(self, dimensions: ArrayLike, torus: bool = False, random: Any = None, n_agents: int = 100) -> None:
@@ -103,6 +104,19 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
         -------
         ndarray of float64, shape (n, d)
         """
+        if agents is None:
+            positions = self._positions if self._places_as_mesa else self.agent_positions
+        else:
+            agents = list(agents)
+            rows = list(map(self._agent_to_index.__getitem__, agents))
+            positions = self._agent_positions.take(rows, axis=0) if rows else self._agent_positions[:0]
+        difference: NDArray[np.float64] = positions - np.asanyarray(point)
+        if not self.torus:
+            return difference
+        other = difference - np.sign(difference) * self.size
+        if type(other) is np.ndarray and other.dtype.char == "d":
+            np.copyto(other, difference, where=np.abs(difference) < np.abs(other))
+            return other
         return super().calculate_difference_vector(point, agents)  # type: ignore[no-any-return]
 
     def get_agents_in_radius(self, point: ArrayLike, radius: float = 1) -> tuple[list[Any], NDArray[np.float64]]:
