@@ -232,6 +232,181 @@ def rtree_stream(rng: np.random.Generator, most: float) -> Scene:
     return Scene(what, partial(run, kinds[0]), partial(run, kinds[1]), lambda a, b: a == b)
 
 
+# ---- ASE ----
+
+
+def ase_lists(rng: np.random.Generator, most: float) -> Scene:
+    """List the neighbors of atoms once, or keep lists of atoms that move."""
+    kinds: list[Any] = [import_module(name) for name in ("broadphase.adapters.ase", "ase.neighborlist")]
+    count = size(rng, most - 1)
+    spacing, neighbors = float(rng.uniform(1.5, 4)), float(10 ** rng.uniform(-0.5, 1.5))
+    reach = spacing * (neighbors / 4.19) ** (1 / 3)
+    side = spacing * max(count, 1) ** (1 / 3)
+    cell = np.diag(side * rng.uniform(0.7, 1.4, 3)) + side * rng.choice((0.0, 0.0, 0.3)) * rng.uniform(-1, 1, (3, 3))
+    pbc = rng.random(3) < rng.choice((0.0, 0.5, 1.0))
+    scaled = rng.random((count, 3)) * (rng.choice((1.0, 3.0)) if count < 100 else 1.0)
+    places, elements = scaled @ cell, rng.integers(1, 4, count)
+    given = str(rng.choice(("neighbor_list", "primitive_neighbor_list", "NeighborList", "get_neighbors")))
+    if given.endswith("_list"):
+        letters = str(rng.choice(("ij", "i", "ijd", "ijS", "d", "ijdDS")))
+        by = str(rng.choice(("one cutoff", "cutoffs by atom", "cutoffs by element")))
+        cutoff: Any = reach
+        if by == "cutoffs by atom":
+            cutoff = rng.uniform(0.3, 0.6, count) * reach
+        elif by == "cutoffs by element":
+            cutoff = {(one, two): reach * float(rng.uniform(0.5, 1)) for one in (1, 2, 3) for two in range(one, 4)}
+        itself = bool(rng.random() < 0.3)
+        if given == "neighbor_list":
+            atoms = import_module("ase").Atoms(elements, places, cell=cell, pbc=pbc)
+            arguments: tuple[Any, ...] = (letters, atoms, cutoff, itself)
+        else:
+            uses_scaled = bool(rng.random() < 0.5)
+            arguments = (letters, pbc, cell, scaled if uses_scaled else places, cutoff, elements, itself, uses_scaled)
+        what = f"{given} {letters!r} of {count} atoms, {by}, some {neighbors:.1f} neighbors, {pbc.sum()} axes repeat"
+        listed = [partial(getattr(kind, given), *arguments) for kind in kinds]
+        return Scene(what, listed[0], listed[1], _are_same_neighbors)
+    flags = {name: bool(rng.random() < 0.5) for name in ("sorted", "self_interaction", "bothways")}
+    radii, skin = rng.uniform(0.4, 0.5, count) * reach, float(rng.uniform(0, 0.2)) * reach
+    atoms = import_module("ase").Atoms(elements, places, cell=cell, pbc=pbc)
+    steps = 1 if count > 300 else int(rng.integers(1, 6))
+    moves = rng.normal(0, rng.uniform(0, 0.1) * reach, (steps, count, 3))
+    asked = rng.integers(-count, count, min(count, 100)).tolist()
+
+    def run(kind: Any) -> list[Any]:
+        near, answers = kind.NeighborList(radii, skin, **flags), list[Any]()
+        for move in moves:
+            atoms.positions = places + move
+            near.update(atoms)
+            answers += neighbors_of(near)
+        return answers
+
+    def neighbors_of(near: Any) -> list[Any]:
+        return [near.get_neighbors(atom) for atom in asked]
+
+    calls: list[Callable[[], Any]] = [partial(run, kind) for kind in kinds]
+    if given == "get_neighbors":
+        lists = [kind.NeighborList(radii, skin, **flags) for kind in kinds]
+        for near in lists:
+            near.update(atoms)
+        calls = [partial(neighbors_of, near) for near in lists]
+    names = ", ".join(name for name, is_set in flags.items() if is_set)
+    what = f"{given} of {count} atoms, {names or 'no flags'}, {steps} steps, some {neighbors:.1f} neighbors"
+    return Scene(f"{what}, {pbc.sum()} axes repeat", calls[0], calls[1], _are_same_lists)
+
+
+def _are_same_neighbors(one: Any, other: Any) -> bool:
+    """Compare arrays of pairs in any order, integers exactly."""
+    both = []
+    for found in (one, other):
+        arrays = sorted(found if isinstance(found, tuple) else (found,), key=lambda part: part.dtype.kind == "f")
+        columns = np.concatenate([part if part.ndim == 2 else part[:, np.newaxis] for part in arrays], axis=1)
+        both.append(columns[np.lexsort(columns.T[::-1])] if len(columns) else columns)
+    return both[0].shape == both[1].shape and np.allclose(both[0], both[1], rtol=1e-9, atol=1e-9)
+
+
+def _are_same_lists(one: Any, other: Any) -> bool:
+    """Compare neighbors and shifts of some atoms in any order."""
+    both = [[sorted(np.column_stack(near).tolist()) for near in found] for found in (one, other)]
+    return both[0] == both[1]
+
+
+# ---- mesa ----
+
+
+def mesa_space(rng: np.random.Generator, most: float) -> Scene:
+    """Query a space of agents, or move them, and query in between."""
+    modules: list[Any] = [
+        import_module("broadphase.adapters.mesa"),
+        import_module("mesa.experimental.continuous_space"),
+    ]
+    count, torus, dimension = 1 + size(rng, most), bool(rng.random() < 0.5), int(rng.integers(1, 4))
+    side, k = 100.0, min(int(rng.integers(1, 12)), count - 1)
+    radius = float(side * (10 ** rng.uniform(-1, 2.5) / count / 3) ** (1 / dimension))
+    rows, chosen = rng.integers(0, count, 30).tolist(), round(10 ** rng.uniform(0, min(np.log10(count), 2.5)))
+
+    def moved(space: Any) -> list[Any]:
+        answers = list[Any]()
+        for row, point in zip(rows, points, strict=True):
+            answers.append(space.active_agents[row].get_neighbors_in_radius(radius))
+            space.active_agents[row].position = point
+        return answers
+
+    def removed(space: Any) -> list[Any]:
+        agents = [space.active_agents[row] for row in sorted(set(rows[: count // 2]))]
+        answers = list[Any]()
+        for agent, point in zip(agents, points, strict=False):
+            agent.remove()
+            answers.append(space.get_agents_in_radius(point, radius))
+        return answers
+
+    work: dict[str, Callable[[Any], Any]] = {
+        "get_agents_in_radius": lambda space: [space.get_agents_in_radius(point, radius) for point in points],
+        "get_k_nearest_agents": lambda space: [space.get_k_nearest_agents(point, k) for point in points],
+        "get_neighbors_in_radius": lambda space: space.active_agents[0].get_neighbors_in_radius(radius),
+        "get_nearest_neighbors": lambda space: space.active_agents[0].get_nearest_neighbors(k - 1),
+        "calculate_distances": lambda space: space.calculate_distances(points[0])[0],
+        "distances of some": lambda space: space.calculate_distances(points[0], space.active_agents[:chosen])[0],
+        "differences": lambda space: space.calculate_difference_vector(points[0]),
+        "differences of some": lambda space: space.calculate_difference_vector(points[0], space.active_agents[:chosen]),
+        "position": lambda space: space.active_agents[0].position.copy(),
+        "in_bounds": lambda space: space.in_bounds(points[0]),
+        "torus_correct": lambda space: space.torus_correct(points[0] * 3),
+        "agents that move": moved,
+        "agents that are made and removed": removed,
+    }
+    does = str(rng.choice([*work, "older space"]))
+    makes, is_older = does == "agents that are made and removed", does == "older space"
+    dimension, count = 2 if is_older else dimension, min(count, 500) if makes else count
+    rows = [row % count for row in rows]
+    places, points = (rng.random((n, dimension)) * side for n in (count, 30))
+    what = f"{does}, {count} agents, {dimension}-d, {'torus' if torus else 'plane'}, radius {radius:.2f}, k {k}"
+    calls: list[Callable[[], Any]]
+    if is_older:
+        kinds = [modules[0].LegacyContinuousSpace, import_module("mesa.space").ContinuousSpace]
+        given = places, points, rows, radius
+        calls = [partial(_moved_in_older_space, _older_space(kind, side, torus, places), *given) for kind in kinds]
+    elif makes:
+        calls = [partial(lambda module: removed(_space(module, side, torus, places)), module) for module in modules]
+    else:
+        calls = [partial(work[does], _space(module, side, torus, places)) for module in modules]
+    return Scene(f"{what}, {chosen} chosen", calls[0], calls[1], lambda one, other: bool(_plain(one) == _plain(other)))
+
+
+def _space(module: Any, side: float, torus: bool, places: Any) -> Any:
+    model = import_module("mesa").Model(seed=1)
+    space = module.ContinuousSpace([[0, side]] * places.shape[1], torus, model.random, len(places))
+    for place in places:
+        module.ContinuousSpaceAgent(space, model).position = place
+    return space
+
+
+def _older_space(kind: Any, side: float, torus: bool, places: Any) -> Any:
+    mesa: Any = import_module("mesa")
+    space, model = kind(side, side, torus), mesa.Model(seed=1)
+    for place in places.tolist():
+        space.place_agent(mesa.Agent(model), tuple(place))
+    return space
+
+
+def _moved_in_older_space(space: Any, places: Any, points: Any, rows: list[int], radius: float) -> list[Any]:
+    answers, agents = list[Any](), list(space._agent_to_index)
+    for row, point in zip(rows, points.tolist(), strict=True):
+        answers.append(space.get_neighbors(point, radius))
+        space.move_agent(agents[row], tuple(point))
+        answers.append(space.get_neighbors(agents[row].pos, radius, False))
+        answers.append((space.get_distance(point, places[0]), space.get_heading(tuple(point), tuple(places[0]))))
+    return answers
+
+
+def _plain(answer: Any) -> Any:
+    """Turn answers of a space into numbers; agents and their distances are in any order."""
+    if isinstance(answer, tuple) and isinstance(answer[0], list):
+        return sorted(zip((agent.unique_id for agent in answer[0]), answer[1].tolist(), strict=True))
+    if isinstance(answer, list):
+        return [one.unique_id if hasattr(one, "unique_id") else _plain(one) for one in answer]
+    return np.hstack(answer).tolist() if isinstance(answer, tuple) else np.asarray(answer).tolist()
+
+
 # ---- SciPy ----
 
 
@@ -340,6 +515,8 @@ def nms(rng: np.random.Generator, most: float) -> Scene:
 
 
 DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
+    "ase": ase_lists,
+    "mesa": mesa_space,
     "nms": nms,
     "pygame": pygame_groups,
     "rtree": rtree_stream,

@@ -155,6 +155,17 @@ def test_atoms_are_counted_from_the_end_and_sliced_as_in_ase():
     assert results[1] == results[0]
 
 
+def test_neighbors_asked_for_again_are_those_of_the_last_update():
+    atoms = Atoms("H3", [[0, 0, 0], [0.9, 0, 0], [5, 0, 0]])
+    near = ours.NeighborList([0.5] * 3, skin=0.0, self_interaction=False, bothways=True)
+    near.update(atoms)
+    assert near.get_neighbors(0) is near.get_neighbors(-3)
+    assert near.get_neighbors(0)[0].tolist() == [1]
+    atoms.positions[2, 0] = -0.9
+    near.update(atoms)
+    assert sorted(near.get_neighbors(0)[0].tolist()) == [1, 2]
+
+
 def test_coordinates_are_another_name_of_positions():
     atoms = bulk("NaCl", "rocksalt", a=5.6) * 2
     given = {"pbc": atoms.pbc, "cell": atoms.cell}

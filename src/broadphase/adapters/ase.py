@@ -284,7 +284,8 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
             self._turn_pairs(*wrapping)
         if ascending:
             self._sort_shifts()
-        self._starts, self._ends = self.first_neigh[:-1].tolist(), self.first_neigh[1:].tolist()
+        self._starts = self.first_neigh.tolist()
+        self._views: list[Any] = [None] * len(self.positions)
         self.nupdates += 1
 
     def _turn_pairs(self, wraps: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
@@ -321,11 +322,15 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
         a : int
             Counted from the end if it is negative.
         """
-        try:
-            start, end = self._starts[a], self._ends[a]
-            return self.pair_second[start:end], self.offset_vec[start:end]
-        except TypeError:  # a slice, or an error of lists
-            return self.neighbors[a], self.displacements[a]
+        found = self._views[a]
+        if type(found) is tuple:
+            return found
+        if found is None:
+            a = a if a >= 0 else a + len(self._views)
+            part = slice(self._starts[a], self._starts[a + 1])
+            found = self._views[a] = self.pair_second[part], self.offset_vec[part]
+            return found
+        return self.neighbors[a], self.displacements[a]  # of a slice
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
