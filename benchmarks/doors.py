@@ -202,18 +202,25 @@ def _made_and_asked(kind: Any, tree: Any, name: str, inputs: Any, given: dict[st
 
 
 def rtree_stream(rng: np.random.Generator, most: float) -> Scene:
-    """Insert, query and delete in some order, as labels are placed and agents move."""
+    """Insert, query and delete in some order, as labels are placed and agents move; or load boxes first."""
     kinds: list[Any] = [import_module(name).Index for name in ("broadphase.adapters.rtree", "rtree.index")]
     count = size(rng, most - 1.5)
-    weights = rng.dirichlet(np.ones(4)) * (1, 1, 0.5, 0.3)
+    weights = rng.dirichlet(np.ones(5)) * (1, 1, 0.5, 0.3, 0.5)
     weights /= weights.sum()
-    steps = rng.choice(4, 2 * count + 1, p=weights)
+    steps = rng.choice(5, 2 * count + 1, p=weights)
     low = rng.random((len(steps), 2)) * max(count, 1) ** 0.5 * rng.uniform(1, 4)
-    boxes = np.concatenate([low, low + rng.uniform(0.1, 2, low.shape)], axis=1).tolist()
-    picks = rng.random(len(steps)).tolist()
+    corners = np.concatenate([low, low + rng.uniform(0.1, 2, low.shape)], axis=1)
+    boxes, picks, most_results = corners.tolist(), rng.random(len(steps)).tolist(), int(rng.integers(1, 9))
+    begin, ends = str(rng.choice(("nothing", "a stream", "arrays"))), bool(rng.random() < 0.15)
+    loaded = 0 if begin == "nothing" else count
+    ids = np.arange(loaded) + len(steps)
 
     def run(kind: Any) -> list[Any]:
-        index, there, answers = kind(), list[int](), list[Any]()
+        if begin == "arrays" and loaded:
+            index = kind((ids, corners[:loaded, :2], corners[:loaded, 2:]))
+        else:
+            index = kind([(number, box, None) for number, box in zip(ids.tolist(), boxes, strict=False)])
+        there, answers = list[int](), list[Any]()
         for number, (step, box, pick) in enumerate(zip(steps.tolist(), boxes, picks, strict=True)):
             if step == 0:
                 index.insert(number, box)
@@ -225,10 +232,15 @@ def rtree_stream(rng: np.random.Generator, most: float) -> Scene:
                 index.delete(gone, boxes[gone])
             elif step == 3:
                 answers.append(index.count(box))
+            elif step == 4:
+                answers.append(sorted(index.nearest(box, most_results)))
+        if ends:
+            answers.append(sorted(id for _, children, _ in index.leaves() for id in children))
         return answers
 
     shares = ", ".join(f"{share:.2f}" for share in weights)
-    what = f"{len(steps)} steps: insert, intersection, delete, count {shares}"
+    what = f"{begin} of {loaded} boxes, {len(steps)} steps: insert, intersection, delete, count, nearest {shares}"
+    what += ", leaves" if ends else ""
     return Scene(what, partial(run, kinds[0]), partial(run, kinds[1]), lambda a, b: a == b)
 
 

@@ -541,3 +541,39 @@ def test_item_gives_its_object_as_in_rtree():
     for kind in (library.Index, Index):
         item = next(kind([(1, (0, 0, 1, 1), "text")]).intersection((0, 0), objects=True))
         assert item.get_object(None) == item.object == "text"
+
+
+@pytest.mark.parametrize("loaded", [0, 1, 63, 64, 200])
+@pytest.mark.parametrize("tail", [0, 5, 256])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_nearest_between_changes_finds_boxes_old_and_new(loaded, tail, dimension, monkeypatch):
+    monkeypatch.setattr("broadphase.adapters.rtree._TAIL", tail)
+    rng = np.random.default_rng(loaded)
+    lower = rng.random((loaded + 80, dimension)) * 30
+    corners = np.concatenate((lower, lower + rng.random(lower.shape)), axis=1).tolist()
+    theirs, ours = (
+        kind(
+            [(id, corners[id], OBJECTS[id % len(OBJECTS)]) for id in range(loaded)],
+            properties=library.Property(dimension=dimension),
+        )
+        for kind in (library.Index, Index)
+    )
+    for id in range(loaded, loaded + 80):
+        query = (rng.random(dimension) * 30).tolist()
+        for most in (1, 4, 1000):
+            answers = [
+                [list(one.nearest(query, most)), described(one.nearest(query, most, True))] for one in (theirs, ours)
+            ]
+            assert answers[0] == answers[1]
+        pages = []
+        for one in (theirs, ours):
+            one.insert(id, corners[id], OBJECTS[id % len(OBJECTS)])
+            one.result_limit, one.result_offset = 1, 3
+            pages.append(list(one.nearest(query, 5, "raw")))
+            one.result_limit = one.result_offset = 0
+        assert pages[0] == pages[1]
+        if id % 7 == 6:
+            gone = int(rng.integers(id - 6, id + 1))
+            for one in (theirs, ours):
+                one.delete(gone, corners[gone])
+    assert len(ours) == len(theirs)

@@ -37,9 +37,13 @@ _FEW = 128  # boxes that are all looked at for the nearest ones: the walk of a t
 _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
 # New boxes that queries compare one by one before they are put into the index, which takes as long as some hundred.
 _TAIL = 256
+_PLACES = np.arange(_TAIL, dtype=np.int32)
 # Queries that compare all boxes before a tree is built: a tree takes as long as some 20 of them.
 _SCANS = 4
 _FEWEST_SCANNED = 64  # boxes for each of these
+_FEWEST_INDEXED = 64  # fewer boxes that are loaded are compared one by one, as new ones
+# Indexes begin with these, which are read only: the first boxes make one of their own.
+_EMPTY = [bp.Index(np.empty((0, 2, dimension))) for dimension in range(1, _MOST_DIMENSIONS + 1)]
 
 
 class Item:
@@ -109,6 +113,7 @@ class Index:
     _tree: Any = None  # rtree's own index of the same boxes, without objects; made by `leaves`
     _bulk_count = 0  # boxes that it has begun with
     _has_deleted = False
+    _tail_count: int  # of new boxes that `_tail` has
 
     def __init__(
         self,
@@ -176,6 +181,7 @@ class Index:
         for place, (number, box, _) in enumerate(self._new):
             if number == id and box == corners:
                 del self._new[place]
+                self._tail_count = min(self._tail_count, place)
                 self._has_deleted = True
                 self._shrink(corners)
                 return
@@ -271,15 +277,27 @@ class Index:
         iterator
         """
         corners = self._corners(coordinates)
-        self._make_changes()
-        most = num_results if num_results >= 0 else len(self._index)
+        if self._deleted or len(self._new) > _TAIL:
+            self._make_changes()
+        most = num_results if num_results >= 0 else len(self)
+        if not len(self._index) and most > 0 and all(map(isfinite, corners)):
+            places: Any = _native.nearest_to_box(_PLACES[: len(self._new)], self._boxes_of_tail(), corners, int(most))
+            if self._most > 0:
+                places, _ = self._page(places, [])
+            return self._given_of_tail(np.asarray(places).tolist(), objects)
         rows = self._nearest_to_one(corners, most)
         if rows is None:
+            self._make_changes()
             lower, upper = np.array(corners).reshape(2, 1, self._dimension)
             rows = self._nearest(lower, upper, most)[0]
         if self._most > 0:
             rows, _ = self._page(rows, [])
-        return self._given(rows, objects)
+        if not self._new:
+            return self._given(rows, objects)
+        are_new = rows >= len(self._objects)
+        given = self._given(rows[~are_new], objects)
+        new = self._given_of_tail((rows[are_new] - len(self._objects)).tolist(), objects)
+        return (next(new if is_new else given) for is_new in are_new.tolist())
 
     def intersection_v(self, mins: Any, maxs: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Find the boxes that overlap each of many boxes.
@@ -497,11 +515,13 @@ class Index:
     # Inside
 
     def _clear(self) -> None:
-        self._index = bp.Index(np.empty((0, 2, self._dimension)))
+        self._index = _EMPTY[self._dimension - 1]
         self._ids = np.empty(0, np.int64)  # by row, as the next
         self._objects: list[Any] = []
         self._rows_of = None
         self._new: list[tuple[int, list[float], Any]] = []
+        self._tail = np.empty((_TAIL, 2, self._dimension))  # the boxes of the first `_tail_count` of these
+        self._tail_count = 0
         self._deleted: list[int] = []
         self._bounds = self._scanned = None
         self._scans = 0
@@ -581,8 +601,7 @@ class Index:
         if len(numbers) != len(lower):
             raise ValueError("index and point counts different")
         self._check(lower, upper)
-        self._bulk_count = len(numbers)
-        self._begin_with(numbers, np.stack((lower, upper), axis=1), [None] * len(numbers))
+        self._load(numbers, np.stack((lower, upper), axis=1), [None] * len(numbers))
 
     def _add_stream(self, stream: Iterable[Any]) -> None:
         ids, numbers, kept = _native.read_boxes(
@@ -590,8 +609,7 @@ class Index:
         )
         if not kept:
             raise RTreeError("Empty data stream given")
-        self._bulk_count = len(kept)
-        self._begin_with(ids, numbers.reshape(len(kept), 2, self._dimension), kept)
+        self._load(ids, numbers.reshape(len(kept), 2, self._dimension), kept)
 
     def _other_item(self, item: Any, number: int) -> tuple[int, list[float], Any]:
         """Take an item of a stream that is not simply an int, floats and an object, or say what is wrong with it."""
@@ -601,6 +619,13 @@ class Index:
         except (RTreeError, ValueError) as error:
             raise type(error)(f"item {number} of the stream: {error}") from error
         return self._id(id), [float(one) for one in corners], self._stored(obj)
+
+    def _load(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
+        self._bulk_count = len(ids)
+        if len(ids) >= _FEWEST_INDEXED:
+            self._begin_with(ids, boxes, objects)
+        else:
+            self._new = list(zip(ids.tolist(), boxes.reshape(len(ids), -1).tolist(), objects, strict=True))
 
     def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
@@ -617,7 +642,7 @@ class Index:
                 self._objects[row] = None
         if not self._new:
             return
-        new, self._new = self._new, []
+        new, self._new, self._tail_count = self._new, [], 0
         boxes = np.array([corners for _, corners, _ in new]).reshape(len(new), 2, self._dimension)
         if not len(self._index):
             self._clear()
@@ -652,20 +677,15 @@ class Index:
         """Make rtree's own index of the boxes, in the order in which they came."""
         if self._deleted:
             self._make_changes()
-        later = [(id, corners) for id, corners, _ in self._new]
-        loaded: list[Any] = []
-        count = len(self._index)
-        if count:
-            bulk, rows = (count, self._index.rows) if self._has_deleted else (self._bulk_count, np.arange(count))
-            boxes = self._index.boxes_of(rows) if self._scanned is None else self._scanned
-            ids = self._ids[rows]
-            if bulk:
-                loaded = [(ids[:bulk], boxes[:bulk, 0], boxes[:bulk, 1])]
-            corners = boxes[bulk:].reshape(-1, 2 * self._dimension).tolist()
-            later[:0] = zip(ids[bulk:].tolist(), corners, strict=True)
-        tree = theirs.Index(*loaded, properties=self.properties)
-        for id, box in later:
-            tree.insert(id, box)
+        rows, width = self._index.rows, 2 * self._dimension
+        ids = np.concatenate((self._ids[rows], np.array([id for id, _, _ in self._new], np.int64)))
+        new = np.array([corners for _, corners, _ in self._new]).reshape(-1, width)
+        boxes = np.concatenate((self._index.boxes_of(rows).reshape(-1, width), new))
+        bulk = len(ids) if self._has_deleted else self._bulk_count
+        lower, upper = boxes[:bulk, : self._dimension], boxes[:bulk, self._dimension :]
+        tree = theirs.Index(*([(ids[:bulk], lower, upper)] if bulk else []), properties=self.properties)
+        for id, corners in zip(ids[bulk:].tolist(), boxes[bulk:].tolist(), strict=True):
+            tree.insert(id, corners)
         return tree
 
     def _page(self, rows: NDArray[Any], tail: list[int]) -> tuple[NDArray[Any], list[int]]:
@@ -704,7 +724,7 @@ class Index:
         return (Item(id, self._loaded(row), one) for id, row, one in zip(ids, numbers, bounds, strict=True))
 
     def _nearest_to_one(self, corners: list[float], most: int) -> NDArray[np.int32] | None:
-        """Do what `_nearest` does for one box; None where it has to."""
+        """Do what `_nearest` does for one box; None where it has to. New boxes are rows from ``len(objects)`` on."""
         count = len(self._index)
         if most <= 0 or not count or not all(map(isfinite, corners)):
             return None
@@ -716,8 +736,20 @@ class Index:
             reach = float(self._index.nearest(np.array([center]), most).distances[0, -1]) * (1 + 1e-12)
             grown = [[nextafter(one - reach, -inf) for one in lower], [nextafter(one + reach, inf) for one in upper]]
             rows = self._index.query(np.array([grown]))[0]
-        nearest: Any = _native.nearest_to_box(rows, self._index.boxes_of(rows), corners, int(most))
+        boxes = self._index.boxes_of(rows)
+        if self._new:
+            rows = np.concatenate((rows, _PLACES[: len(self._new)] + np.int32(len(self._objects))))
+            boxes = np.concatenate((boxes, self._boxes_of_tail()))
+        nearest: Any = _native.nearest_to_box(rows, boxes, corners, int(most))
         return np.asarray(nearest, np.int32)
+
+    def _boxes_of_tail(self) -> NDArray[np.float64]:
+        """Return the boxes that are not in the index yet."""
+        begin, end = self._tail_count, len(self._new)
+        if begin < end:
+            self._tail[begin:end].reshape(end - begin, -1)[:] = [corners for _, corners, _ in self._new[begin:]]
+            self._tail_count = end
+        return self._tail[:end]
 
     def _nearest(
         self,
