@@ -103,6 +103,7 @@ void bind_store(nb::module_& module);
 void bind_commit(nb::module_& module);
 void bind_regions(nb::module_& module);
 void bind_suppression(nb::module_& module);
+void bind_padding(nb::module_& module);
 // Before any index: it binds their base class.
 void bind_tree_queries(nb::module_& module);
 void bind_few_queries(nb::module_& module);

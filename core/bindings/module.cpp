@@ -137,6 +137,7 @@ NB_MODULE(_core, m) {
   bind_turns(m);
   bind_commit(m);
   bind_suppression(m);
+  bind_padding(m);
   bind_tiles(m);
   bind_simple_features(m);
   bind_neighbors(m);

@@ -60,7 +60,17 @@ from broadphase.index.linear_tree import Cells, LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.options import IndexOptions
 from broadphase.index.registry import METHODS
-from broadphase.index.results import Changes, Nearest, Outline, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import (
+    Changes,
+    Nearest,
+    Outline,
+    PaddedHits,
+    PaddedResult,
+    QueryResult,
+    RayHits,
+    RayHitsAll,
+    SweepHits,
+)
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import SweepAndPrune
 from broadphase.narrow import (
@@ -68,6 +78,7 @@ from broadphase.narrow import (
     Clearances,
     Contacts,
     Impacts,
+    PaddedContacts,
     ShapeRayHits,
     clashes,
     clearances,
@@ -156,7 +167,10 @@ __all__ = [
     "Neighbors",
     "Octree",
     "Outline",
+    "PaddedContacts",
+    "PaddedHits",
     "PaddedPairs",
+    "PaddedResult",
     "Point",
     "QueryResult",
     "RayHits",

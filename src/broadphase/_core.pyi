@@ -768,6 +768,18 @@ def nms(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device=
     Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.
     """
 
+@overload
+def padded_values(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, fill: int) -> object: ...
+
+@overload
+def padded_values(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, fill: float) -> object:
+    """The first so many values of each query, filled up behind the last."""
+
+def padded_groups(group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int, width: int) -> tuple:
+    """
+    The first so many members of each group, -1 behind the last, and how many there are.
+    """
+
 class Tiling:
     def __init__(self, at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dimension: int) -> None: ...
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
+from broadphase.arguments import as_whole
 from broadphase.representations import html_of_result, short_repr
 
 if TYPE_CHECKING:
@@ -14,7 +16,62 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Changes", "Nearest", "Outline", "QueryResult", "RayHits", "RayHitsAll", "SweepHits"]
+__all__ = [
+    "Changes",
+    "Nearest",
+    "Outline",
+    "PaddedHits",
+    "PaddedResult",
+    "QueryResult",
+    "RayHits",
+    "RayHitsAll",
+    "SweepHits",
+]
+
+
+class PaddedResult(NamedTuple):
+    """The rows found by each of q queries in a table of a fixed shape; see `QueryResult.padded`.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (q, width), int32
+        The first rows of each query, filled up behind the last.
+    counts : ndarray, shape (q,), int64
+        How many rows each query has found; more than `width` if some are missing.
+    """
+
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
+
+class PaddedHits(NamedTuple):
+    """The rows on each of q rays in tables of a fixed shape; see `RayHitsAll.padded`.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (q, width), int32
+        The first rows on each ray, filled up behind the last.
+    distances : ndarray, shape (q, width), float64
+        Distance at which the ray enters each; infinite behind the last.
+    counts : ndarray, shape (q,), int64
+        How many rows are on each ray; more than `width` if some are missing.
+    """
+
+    rows: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
 
 
 class QueryResult:
@@ -74,6 +131,41 @@ class QueryResult:
     def query_rows(self) -> NDArray[np.int32]:
         """Number of the query that found each of `rows`, shape (m,)."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
+
+    def padded(self, width: int, fill: int = -1) -> PaddedResult:
+        """Give the result in one shape, whatever the queries have found, as ``jax.jit`` and ``torch.compile`` need it.
+
+        Parameters
+        ----------
+        width : int
+            Columns: room for so many rows of each query; the lowest rows if there are more.
+        fill : int
+            What is behind the last row. Any int32.
+
+        Returns
+        -------
+        PaddedResult
+            ``rows``, shape (q, width), and ``counts``. New arrays.
+
+        Raises
+        ------
+        ValueError, TypeError
+            `width` is negative, `fill` is no int32, or one of the two is no whole number.
+
+        Notes
+        -----
+        O(q width) time.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]])
+        >>> index.query_points([[1.5, 1.5], [9, 9], [0, 0]]).padded(3)
+        PaddedResult(rows=array([[ 0,  1, -1],
+               [-1, -1, -1],
+               [ 0, -1, -1]], dtype=int32), counts=array([2, 0, 1]))
+        """
+        return PaddedResult(_padded_rows(self.rows, self.offsets, width, fill), self.counts)
 
 
 class Nearest(NamedTuple):
@@ -166,6 +258,12 @@ class RayHitsAll:
         """Number of the ray that hits each of `rows`, shape (m,)."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
 
+    def padded(self, width: int, fill: int = -1) -> PaddedHits:
+        """Give the hits in one shape: the first so many of each ray; see `QueryResult.padded`."""
+        rows = _padded_rows(self.rows, self.offsets, width, fill)
+        distances: Any = _native.padded_values(self.distances, self.offsets, rows.shape[1], np.inf)
+        return PaddedHits(rows, distances, self.counts)
+
 
 class SweepHits(NamedTuple):
     """The first row that each of q moving boxes or shapes touches.
@@ -227,6 +325,13 @@ class Outline(NamedTuple):
 
     def _repr_html_(self) -> str:
         return html_of_result(self)
+
+
+def _padded_rows(rows: NDArray[np.int32], offsets: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int32]:
+    columns, filled = as_whole(width, "width", 0), as_whole(fill, "fill", -(2**31), 2**31 - 1)
+    table: Any = _native.padded_values(np.ascontiguousarray(rows), offsets, columns, filled)
+    padded: NDArray[np.int32] = table
+    return padded
 
 
 def _range_of(offsets: NDArray[np.int64], query: int) -> tuple[int, int]:

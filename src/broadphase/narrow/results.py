@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
+from broadphase.arguments import as_whole
+from broadphase.boxes.checking import as_integers, first_bad_row
 from broadphase.representations import html_of_result, short_repr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Contacts", "Impacts", "ShapeRayHits"]
+__all__ = ["Contacts", "Impacts", "PaddedContacts", "ShapeRayHits"]
 
 
 class Contacts(NamedTuple):
@@ -47,6 +50,98 @@ class Contacts(NamedTuple):
     depths: Floats
     points: Floats
     counts: NDArray[np.int8]
+
+    def padded(self, width: int, count: int, *, batch: ArrayLike | None = None) -> PaddedContacts:
+        """Give the contacts of each body, or of each batch, in one shape, whatever touches.
+
+        Parameters
+        ----------
+        width : int
+            Room for so many contacts of each: the first ones if there are more.
+        count : int
+            Number of bodies, such as ``len(world)``, or of batches.
+        batch : array_like of int, shape (n,), optional
+            The batch of each row, from 0 to count - 1. Contacts are then listed by batch.
+
+        Returns
+        -------
+        PaddedContacts
+            New arrays. Without `batch`, each contact is listed for both of its bodies.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A body or batch that is not below `count`, with its row; a row without a batch; numbers that are not whole.
+
+        Notes
+        -----
+        O(m + g width) time.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> found = bp.contacts(bp.Shapes(bp.Circle(1), [[0, 0], [1.5, 0], [9, 9]]))
+        >>> table = found.padded(2, 3)
+        >>> table.pairs[:, :, 1].tolist(), table.normals[:, 0].tolist(), table.counts.tolist()
+        ([[1, -1], [0, -1], [-1, -1]], [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], [1, 1, 0])
+        """
+        columns, groups = as_whole(width, "width", 0), as_whole(count, "count", 0)
+        pairs = np.ascontiguousarray(self.pairs)
+        if batch is None:
+            group_of = pairs.ravel().astype(np.int64)  # member k: side k % 2 of contact k // 2
+            name = "pairs"
+        else:
+            keys = as_integers(batch, "batch")
+            if keys.ndim != 1 or (len(pairs) and pairs.max() >= len(keys)):
+                raise ValueError(f"batch has shape {keys.shape}, and there is a contact of row {pairs.max(initial=0)}")
+            group_of = keys[pairs[:, 0]].astype(np.int64)
+            name = "batch"
+        bad = first_bad_row((group_of < 0) | (group_of >= groups))
+        if bad is not None:
+            row = bad if batch is not None else bad // 2
+            raise ValueError(f"{name}: contact {row} is of {group_of[bad]}, and count is {groups}")
+        found: Any = _native.padded_groups(group_of, groups, columns)
+        members, counts = found
+        is_there = members >= 0
+        contact, side = (members[is_there], 0) if batch is not None else np.divmod(members[is_there], 2)
+        tables = PaddedContacts(
+            np.full((groups, columns, 2), -1, np.int32),
+            np.zeros((groups, columns, self.normals.shape[1])),
+            np.zeros((groups, columns)),
+            counts,
+        )
+        is_turned, normals = np.reshape(side, (-1, 1)) == 1, self.normals[contact]
+        tables.pairs[is_there] = np.where(is_turned, pairs[contact, ::-1], pairs[contact])
+        tables.normals[is_there] = np.where(is_turned, 0.0 - normals, normals)
+        tables.depths[is_there] = self.depths[contact]
+        return tables
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
+
+class PaddedContacts(NamedTuple):
+    """Contacts of g bodies, or g batches, in tables of a fixed shape; see `Contacts.padded`.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (g, width, 2), int32
+        Row numbers; -1 behind the last contact. Of bodies: the body itself, and its partner.
+    normals : ndarray, shape (g, width, d), float64
+        Unit vectors, from the first of the two to the second; 0 behind the last.
+    depths : ndarray, shape (g, width), float64
+        Penetration depths; 0 behind the last.
+    counts : ndarray, shape (g,), int32
+        How many contacts each body or batch has; more than `width` if some are missing.
+    """
+
+    pairs: NDArray[np.int32]
+    normals: Floats
+    depths: Floats
+    counts: NDArray[np.int32]
 
     def __repr__(self) -> str:
         return short_repr(self)
