@@ -451,6 +451,81 @@ def test_still_group_reads_each_rect_once():
     assert numbers_of(ours.spritecollide(asking, group, False)) == [0, 6, 7, 8, 9, 10, 11, 12]
 
 
+LISTS = ("collidelist", "collidelistall")
+OBJECTS = ("collideobjects", "collideobjectsall")
+
+
+def asked_of_lists(name, group, rect):
+    """What pygame says of a list of what a group contains, and what the group says."""
+    given = list(group) if name in OBJECTS else [one.rect for one in group]
+    return result_of(lambda: getattr(rect, name)(given)), result_of(lambda: getattr(group, name)(rect))
+
+
+@pytest.mark.parametrize("name", [*LISTS, *OBJECTS])
+@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("count", [0, 1, 16, 23, 24, 64, 65, 200, 700])
+def test_rects_of_a_group_are_found_as_in_a_list(scene, name, count):
+    rng = np.random.default_rng(count)
+    group = ours.Group(Ball(number, rect) for number, rect in enumerate(scene(rng, count)[:count]))
+    asking = [*scene(rng, 30), pygame.Rect(-5000, -5000, 3, 3), pygame.FRect(10, 10, 60, 60)]
+    hits = [asked_of_lists(name, group, rect) for rect in asking]
+    assert [found for _, found in hits] == [expected for expected, _ in hits]
+    with group.still():
+        assert [asked_of_lists(name, group, rect)[1] for rect in asking] == [expected for expected, _ in hits]
+        group.remove(group.sprites()[1::3])
+        group.add(Ball(999, pygame.Rect(10, 10, 20, 20)))
+        for rect in asking:
+            expected, found = asked_of_lists(name, group, rect)
+            assert found == expected
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+@pytest.mark.parametrize("count", [3, 40])
+def test_objects_of_a_group_are_found_by_a_key_and_by_rects_that_are_methods(name, count):
+    class Called(Ball):
+        rect = property(lambda self: lambda: self.place, lambda self, rect: setattr(self, "place", rect))
+
+    asking = pygame.Rect(20, 0, 9, 9)
+    for kind in (Ball, Called):
+        group = ours.Group(kind(number, pygame.Rect(3 * number, 0, 5, 5)) for number in range(count))
+        expected, found = asked_of_lists(name, group, asking)
+        assert found == expected
+        assert bool(expected) == (count > 3)
+        with group.still():
+            assert getattr(group, name)(asking) == expected
+    group = ours.Group(Ball(number, pygame.Rect(3 * number, 0, 5, 5)) for number in range(count))
+
+    def key(sprite):
+        return sprite.rect.move(20 - count, 0)
+
+    expected = getattr(asking, name)(list(group), key=key)
+    assert getattr(group, name)(asking, key=key) == expected
+    assert expected
+
+
+def test_first_rect_of_a_group_is_found_without_reading_all():
+    balls, reads = counting_balls(500)
+    group = ours.Group(balls)
+    reads.clear()
+    assert group.collidelist(pygame.Rect(3, 0, 2, 2)) == 0
+    assert len(reads) == 64
+    assert group.collideobjects(pygame.Rect(3, 0, 2, 2)).number == 0
+    assert len(reads) == 65
+    assert group.collideobjects(pygame.Rect(30, 0, 2, 2)).number == 26
+    assert len(reads) == 65 + 16 + 16
+
+
+def test_rects_of_a_group_are_not_compared_with_what_is_none():
+    group = ours.Group(Ball(0, pygame.Rect(0, 0, 5, 5)))
+    for name in (*LISTS, *OBJECTS):
+        with pytest.raises(AttributeError):
+            getattr(group, name)((0, 0, 3, 3))
+    group.add(theirs.Sprite())
+    for name in (*LISTS, *OBJECTS):
+        expected, found = asked_of_lists(name, group, pygame.Rect(9, 9, 3, 3))
+        assert found is expected is TypeError
+
+
 def test_boxes_of_a_group_are_the_corners_of_its_rects():
     group = ours.Group(*(Ball(number, pygame.Rect(*rect)) for number, rect in enumerate([(1, 2, 3, 4), (9, 9, -2, 5)])))
     assert group.boxes.tolist() == [[[1, 2], [4, 6]], [[7, 9], [9, 14]]]

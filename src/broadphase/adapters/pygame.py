@@ -42,6 +42,7 @@ _FEW_COMPARISONS = 20_000
 _FEW_CALLS = 256
 _FEW_RECTS = 24
 _FIRST_PORTION = 64
+_FIRST_SPRITES = 16  # that are given to Rect.collideobjects, which reads no more than it has to
 # So many sprites are compared with all others to see whether all are in one crowd, where it is worth that. Measured.
 _SAMPLE = 16
 _WORTH_A_SAMPLE = 10_000
@@ -191,6 +192,8 @@ def spritecollideany(
 class Group(theirs.Group):  # type: ignore[misc]
     """A ``pygame.sprite.Group`` that gives its rects as an array, and can keep them while they do not change.
 
+    A Rect takes no group: ``Rect.collidelist`` and its like need a list. The methods of the same names take the rect.
+
     Examples
     --------
     See ``docs/adapters/pygame.md``.
@@ -219,6 +222,115 @@ class Group(theirs.Group):  # type: ignore[misc]
             raise ValueError("a rect of the group has a corner that is NaN, infinite or outside int32")
         boxes = np.stack(corners, axis=1)
         return np.delete(boxes, list(members.gone), axis=0) if members.gone else boxes
+
+    def collidelist(self, rect: Any) -> int:
+        """Find the first sprite whose rect overlaps one, as ``rect.collidelist`` does in a list of the rects.
+
+        Parameters
+        ----------
+        rect : pygame.Rect or pygame.FRect
+            Rects that share only an edge do not overlap.
+
+        Returns
+        -------
+        int
+            The place of the sprite in the order of sprites, or -1.
+
+        Raises
+        ------
+        AttributeError
+            `rect` is neither.
+        TypeError
+            A sprite has no rect.
+
+        Notes
+        -----
+        No rect is read far behind the first hit. In `still`, they are read once.
+        """
+        if self._kept is not None:
+            place: int = rect.collidelist(self._kept.living_rects())
+            return place
+        sprites = _listed(self)
+        if len(sprites) < _FEW_RECTS:
+            place = rect.collidelist([one.rect for one in sprites])
+            return place
+        return _first_of(rect, sprites, 0, _FIRST_PORTION)
+
+    def collidelistall(self, rect: Any) -> list[int]:
+        """Find the sprites whose rects overlap one, as ``rect.collidelistall`` does in a list of the rects.
+
+        Parameters
+        ----------
+        rect : pygame.Rect or pygame.FRect
+            As in `collidelist`, with its errors.
+
+        Returns
+        -------
+        list of int
+            Their places in the order of sprites, ascending.
+        """
+        if self._kept is not None:
+            rects = self._kept.living_rects()
+        else:
+            sprites = _listed(self)
+            rects = [one.rect for one in sprites] if len(sprites) < _FEW_RECTS else _rects_of(sprites)
+        places: list[int] = rect.collidelistall(rects)
+        return places
+
+    def collideobjects(self, rect: Any, key: Callable[[Any], Any] | None = None) -> Any:
+        """Find the first sprite whose rect overlaps one, as ``rect.collideobjects`` does in a list of the sprites.
+
+        Parameters
+        ----------
+        rect : pygame.Rect or pygame.FRect
+            As in `collidelist`, with its errors.
+        key : callable, optional
+            Gives a rect for a sprite. Default: its ``rect``.
+
+        Returns
+        -------
+        sprite or None
+            The first one in the order of sprites.
+        """
+        kept = self._kept
+        sprites = _listed(self) if kept is None else kept.living()
+        if key is not None:
+            return rect.collideobjects(sprites, key=key)
+        if kept is None:
+            found = rect.collideobjects(sprites if len(sprites) < _FEW_RECTS else sprites[:_FIRST_SPRITES])
+            if found is not None or len(sprites) < _FEW_RECTS:
+                return found
+        with suppress(TypeError):  # a ``rect`` that is a method, which pygame calls, or an error of pygame's
+            if kept is None:
+                place = _first_of(rect, sprites, _FIRST_SPRITES, _FIRST_SPRITES)
+            else:
+                place = rect.collidelist(kept.living_rects())
+            return None if place < 0 else sprites[place]
+        return rect.collideobjects(sprites)
+
+    def collideobjectsall(self, rect: Any, key: Callable[[Any], Any] | None = None) -> list[Any]:
+        """Find the sprites whose rects overlap one, as ``rect.collideobjectsall`` does in a list of the sprites.
+
+        Parameters
+        ----------
+        rect, key
+            As in `collideobjects`.
+
+        Returns
+        -------
+        list of sprites
+            In the order of sprites.
+        """
+        kept = self._kept
+        sprites = _listed(self) if kept is None else kept.living()
+        found: list[Any]
+        if key is None and (kept is not None or len(sprites) >= _FEW_RECTS):
+            with suppress(TypeError):  # as in `collideobjects`
+                rects = _rects_of(sprites) if kept is None else kept.living_rects()
+                found = [sprites[place] for place in rect.collidelistall(rects)]
+                return found
+        found = rect.collideobjectsall(sprites, key=key)
+        return found
 
     @contextmanager
     def still(self) -> Iterator[Group]:
@@ -286,6 +398,25 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     return [one.rect if type(one) in others else one._Sprite__rect for one in sprites]
 
 
+def _listed(group: Any) -> list[Any]:
+    """List the sprites of a group in one copy; `list` would make others, for its length and its iterator."""
+    kind: Any = type(group)
+    if kind.__iter__ is theirs.AbstractGroup.__iter__ and kind.sprites is theirs.AbstractGroup.sprites:
+        sprites: list[Any] = group.sprites()
+        return sprites
+    return list(group)
+
+
+def _first_of(rect: Any, sprites: list[Any], start: int, count: int) -> int:
+    """Find the first sprite, from one on, whose rect overlaps another rect, in portions that grow; -1: none."""
+    while start < len(sprites):
+        place: int = rect.collidelist(_rects_of(sprites[start : start + count]))
+        if place >= 0:
+            return start + place
+        start, count = start + count, 2 * count
+    return -1
+
+
 def _has_plain_rect(kind: Any) -> bool:
     return getattr(kind, "rect", None) is _RECT_PROPERTY and kind.__getattribute__ is object.__getattribute__
 
@@ -312,6 +443,11 @@ class _Members:
         """Give those that are still in the group."""
         gone = self.gone
         return [one for row, one in enumerate(self.sprites) if row not in gone] if gone else self.sprites
+
+    def living_rects(self) -> list[Any]:
+        """Give the rects of those that are still in the group."""
+        rects, gone = self.rects(), self.gone
+        return [one for row, one in enumerate(rects) if row not in gone] if gone else rects
 
     def touched_by(self, rect: Any) -> list[Any]:
         """Give those whose rects overlap a rect."""
