@@ -21,6 +21,7 @@ def road(request, monkeypatch):
     if request.param == "arrays":
         monkeypatch.setattr(ours, "_FEW_SPRITES", 0)
         monkeypatch.setattr(ours, "_FEW_HIT_BOXES", 1)
+        monkeypatch.setattr(ours, "_FEW_OUTLINES", 1)
 
 
 STAR = [(0, 9), (2, 2), (9, 1), (3, -2), (6, -9), (0, -4), (-6, -9), (-3, -2), (-9, 1), (-2, 2)]
@@ -174,6 +175,106 @@ def test_wrong_types_raise_as_in_arcade():
     assert ours.check_for_collision is arcade.check_for_collision
 
 
+def mixed(rng, number):
+    """Hit boxes of 2 to 10 corners and of numbers that arcade computes with otherwise, beside whole ones."""
+    sprite = shaped(rng, number)
+    if number % 5 and number % 2:
+        corners = [[], [(0, 0), (9, 9)], STAR[:5], [(-8, -8), (8, -8), (8, 8), (-8, 8)]][number // 2 % 4]
+        sprite.hit_box = HitBox(corners, tuple(map(int, sprite.position)), (1, 1))
+    if number % 7 == 3:
+        sprite.position = tuple(np.float32(sprite.position))
+    return sprite
+
+
+POINT_QUERIES = ("get_sprites_at_point", "get_sprites_at_exact_point", "get_sprites_in_rect", "get_closest_sprite")
+
+
+def questions(name, sprites, rng):
+    """What is asked of a list: points on and near its sprites, level with their corners, and any."""
+    for number in range(60):
+        one = sprites[int(rng.integers(len(sprites)))]
+        corners = one.hit_box.get_adjusted_points()
+        x, y = corners[number % len(corners)] if corners else one.position
+        kinds = [(x, y), (x + 30, y), (x - 30.5, y), one.position, tuple(rng.integers(0, 200, 2).tolist())]
+        point = (*kinds, tuple((rng.random(2) * 200).tolist()))[number % 6]
+        point = tuple(one.item() if isinstance(one, np.generic) else one for one in point)
+        if name == "get_closest_sprite":
+            yield arcade.BasicSprite(arcade.make_soft_square_texture(9, arcade.color.RED), 1, *point)
+        elif name == "get_sprites_in_rect":
+            sides = rng.integers(-3, 90, 2).tolist() if number % 2 else (rng.random(2) * 90).tolist()
+            yield arcade.LBWH(*point, *sides)
+        else:
+            yield point
+
+
+@pytest.mark.usefixtures("road")
+@pytest.mark.parametrize("name", POINT_QUERIES)
+@pytest.mark.parametrize("scene", [*SCENES, mixed])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_queries_find_the_sprites_of_arcade_in_its_order(scene, name):
+    found = 0
+    for count in (1, 47, 48, 200):
+        sprites = made(scene, count, count)
+        for hashed in (False, True):
+            if hashed and scene is not extreme and (scene is not mixed or count == 1):
+                sprites.enable_spatial_hashing(64)
+            for question in questions(name, sprites, np.random.default_rng(count)):
+                expected, said = (getattr(module, name)(question, sprites) for module in (arcade, ours))
+                if name == "get_closest_sprite":
+                    assert said[0] is expected[0]
+                    assert repr(said[1]) == repr(expected[1])
+                else:
+                    assert list(map(id, said)) == list(map(id, expected))
+                    found += len(said)
+    assert found > 50 or name == "get_closest_sprite"
+
+
+@pytest.mark.parametrize("scene", [plain, on_a_lattice])
+def test_queries_of_many_sprites_follow_their_changes(scene):
+    sprites, others = made(scene, 1, 400), made(scene, 2, 5)
+    changes = [
+        lambda: sprites.remove(sprites[7]),
+        lambda: sprites.insert(2, others[0]),
+        lambda: setattr(sprites[4], "position", others[1].position),
+        lambda: [setattr(one, "center_x", one.center_x + 3) for one in sprites[::2]],
+        lambda: setattr(sprites[4], "hit_box", HitBox(STAR, (900, 900))),
+        sprites.reverse,
+    ]
+    for change in changes:
+        change()
+        for one in others:
+            for name in POINT_QUERIES:
+                question = (
+                    one if "closest" in name else arcade.LBWH(*one.position, 9, 9) if "rect" in name else one.position
+                )
+                assert getattr(ours, name)(question, sprites) == getattr(arcade, name)(question, sprites)
+
+
+@pytest.mark.usefixtures("road")
+def test_point_level_with_a_corner_is_inside_as_in_arcade():
+    sprites = arcade.SpriteList(lazy=True)
+    for number in range(60):
+        sprites.append(arcade.SpriteSolidColor(20, 20, 40 * number, 0))
+        sprites[-1].hit_box = HitBox(TRIANGLE, sprites[-1].position)
+    assert len(arcade.get_sprites_at_point((1000.5, 9.0), sprites)) > 20  # it counts a corner to the left of the point
+    assert ours.get_sprites_at_point((1000.5, 9.0), sprites) == arcade.get_sprites_at_point((1000.5, 9.0), sprites)
+
+
+def test_queries_of_empty_lists_and_wrong_types_are_those_of_arcade():
+    empty, rect = arcade.SpriteList(lazy=True), arcade.LBWH(0, 0, 5, 5)
+    for name in POINT_QUERIES:
+        question = made(plain)[0] if "closest" in name else rect if "rect" in name else (1, 2)
+        assert getattr(ours, name)(question, empty) == getattr(arcade, name)(question, empty)
+        if "closest" not in name:
+            with pytest.raises(TypeError) as expected:
+                getattr(arcade, name)(question, [made(plain)[0]])
+            with pytest.raises(TypeError) as caught:
+                getattr(ours, name)(question, [made(plain)[0]])
+            assert str(caught.value) == str(expected.value)
+    sprites = list(made(plain))
+    assert ours.get_closest_sprite(sprites[3], sprites) == arcade.get_closest_sprite(sprites[3], sprites)
+
+
 def hashes(scene, seed, cell_size):
     """A list with the hash of arcade and one with ours, and the number of each sprite."""
     pair, numbers = [], {}
@@ -239,6 +340,17 @@ def test_spatial_hash_of_wrong_sizes_and_unknown_sprites_raises_as_in_arcade():
         hashed.move(made(plain)[0])
     with pytest.raises(KeyError):
         hashed.remove(made(plain)[0])
+
+
+def test_sprite_that_moves_far_is_looked_at_once(monkeypatch):
+    sprites = made(turned)
+    ours.SpatialHash.of(sprites, 32)
+    looks, look = [], HitBox.get_adjusted_points
+    hit_box = sprites[0].hit_box
+    monkeypatch.setattr(type(hit_box), "get_adjusted_points", lambda box: looks.append(box) or look(box))
+    sprites[0].position = 900, 700
+    assert looks == [hit_box]
+    assert sprites[0] in sprites.spatial_hash.get_sprites_near_point((900, 700))
 
 
 def test_spatial_hash_makes_no_cells_by_queries():

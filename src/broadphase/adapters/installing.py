@@ -22,8 +22,17 @@ __all__ = ["ADAPTERS", "Installation", "install", "uninstall"]
 _PLACES = {
     "arcade": {
         "SpatialHash": ("arcade.sprite_list.spatial_hash", "SpatialHash"),
-        "check_for_collision_with_list": ("arcade", "check_for_collision_with_list"),
-        "check_for_collision_with_lists": ("arcade", "check_for_collision_with_lists"),
+        **{
+            name: ("arcade", name)
+            for name in (
+                "check_for_collision_with_list",
+                "check_for_collision_with_lists",
+                "get_closest_sprite",
+                "get_sprites_at_exact_point",
+                "get_sprites_at_point",
+                "get_sprites_in_rect",
+            )
+        },
     },
     "ase": {
         name: ("ase.neighborlist", name)
