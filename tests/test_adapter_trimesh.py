@@ -210,6 +210,104 @@ def test_random_histories_give_the_answers_of_trimesh(seed):
             assert_nearest_is_the_same(b, a)
 
 
+def contacts_of(module, how, mesh, other, matrix):
+    """Contacts of two meshes, by one of three ways to ask."""
+    manager = module.CollisionManager()
+    manager.add_object("a", mesh)
+    if how == "single":
+        return manager.in_collision_single(other, matrix, return_data=True)[1]
+    if how == "internal":
+        manager.add_object("b", other, matrix)
+        return manager.in_collision_internal(return_data=True)[1]
+    others = module.CollisionManager()
+    others.add_object("b", other, matrix)
+    return manager.in_collision_other(others, return_data=True)[1]
+
+
+@needs_fcl
+@pytest.mark.parametrize("how", ["single", "internal", "other"])
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("other", MESHES)
+def test_normals_of_contacts_have_the_direction_of_fcl(name, other, how):
+    mesh, rng, checked = MESHES[name], np.random.default_rng(2), 0
+    for axis in range(3):
+        place = 0.02 * rng.random(3)
+        place[axis] = mesh.bounds[0, axis] - MESHES[other].bounds[1, axis] + 0.02  # it reaches in by so much
+        expected, found = (contacts_of(module, how, mesh, MESHES[other], at(*place)) for module in (theirs, ours))
+        by_faces = {}
+        for one in expected:
+            by_faces.setdefault(tuple(one._inds.items()), []).append(one.normal)
+        assert {tuple(one._inds.items()) for one in found} == set(by_faces)
+        # Of a convex mesh and a face at its side, the direction of the least depth is not that of FCL.
+        along = [one for one in found if abs(one.normal[axis]) > 0.9]
+        for one in along if "box" in (name, other) or "ball" in (name, other) else found:
+            assert max(one.normal @ normal for normal in by_faces[tuple(one._inds.items())]) > 0.9
+        for one in along:
+            away = {"a": -1, "b": 1, "__external": 1}[next(iter(one._inds))]  # from the first to the second
+            assert away * one.normal[axis] > 0
+        checked += len(along)
+    assert checked > 0
+
+
+def test_contacts_of_many_pairs_are_those_of_each_pair():
+    rng = np.random.default_rng(8)
+    manager, truth = ours.CollisionManager(), {}
+    for number in range(14):
+        mesh = list(MESHES.values())[number % 4]
+        truth[number] = mesh, random_pose(rng, 2.5)
+        manager.add_object(number, *truth[number])
+    found = {}
+    for one in manager.in_collision_internal(return_data=True)[1]:
+        found.setdefault(frozenset(one.names), []).append([*one._inds.values(), *one.point, *one.normal, one.depth])
+    assert len(found) > 30
+    for pair, numbers in found.items():
+        alone = ours.CollisionManager()
+        for number in sorted(pair):
+            alone.add_object(number, *truth[number])
+        contacts = alone.in_collision_internal(return_data=True)[1]
+        expected = [[*one._inds.values(), *one.point, *one.normal, one.depth] for one in contacts]
+        assert np.allclose(numbers, expected, rtol=0, atol=1e-12)
+
+
+@needs_fcl
+@pytest.mark.parametrize("width", [1.5, 3.0, 5.0, 8.0])
+def test_distance_of_surfaces_that_meet_is_zero_and_names_two_that_do(width):
+    rng = np.random.default_rng(int(width))
+    expected, found = managers([(str(k), RING if k % 2 else TWO, random_pose(rng, width)) for k in range(10)])
+    sparse = 0
+    for _ in range(8):
+        for name in map(str, range(10)):
+            matrix = random_pose(rng, width)
+            for one in (expected, found):
+                one.set_transform(name, matrix)
+        tested = found._placed.scene.tested
+        distance, names, data = found.min_distance_internal(return_names=True, return_data=True)
+        sparse += found._placed.scene.tested - tested > 3
+        a = expected.min_distance_internal(return_names=True, return_data=True)
+        assert_nearest_is_the_same((distance, names, data), a)
+        assert found.min_distance_internal() == distance
+        assert found.min_distance_internal(return_names=True)[0] == distance
+        if distance == 0:
+            assert names in found.in_collision_internal(return_names=True)[1]
+            assert data.names == set(names)
+            assert np.allclose(*(data.point(name) for name in names), atol=1e-9)
+            assert min(data.index(name) for name in names) >= 0
+    assert sparse > 0 or width < 4
+
+
+@needs_fcl
+def test_convex_meshes_that_share_a_part_of_a_face_collide_in_fcl_alone():
+    places = {"opposite": (0, 1, 0), "shifted": (0.25, 1, 0), "at an edge": (0.25, 1, 1)}
+    for where, place in places.items():
+        answers = []
+        for module in (theirs, ours):
+            manager = module.CollisionManager()
+            manager.add_object("it", BOX)
+            answers.append(manager.in_collision_single(BOX, at(*place)))
+            assert manager.in_collision_single(TWO, at(*place)) is True
+        assert answers == [where != "opposite", False], where
+
+
 def test_histories_give_the_answers_of_a_new_manager():
     rng = np.random.default_rng(3)
     meshes = list(MESHES.values())

@@ -37,6 +37,7 @@ _NO_FACE = -1  # of a convex mesh
 _SHRUNK = 1 - 2.0**-36
 # Lengths in `Intersect` of FCL: of a corner in a plane, and of corners that are equally deep.
 _IN_PLANE, _EQUALLY_DEEP = 1e-5, 1e-6
+_TESTED = 3  # pairs tested before one that meets, from which on it is worth to list all that do
 _MOST_MAPPED = 64  # scaled forms of one mesh that are kept
 
 
@@ -286,7 +287,11 @@ class CollisionManager:
             There is no object of that name.
         """
         mine = self._placed
-        nearest = _Nearest(*mine.scene.nearest(-1 if name is None else self._named(name).slot))
+        nearest = None
+        if name is None and mine.are_surfaces:
+            nearest = _meeting(mine, return_names or return_data, return_data)
+        if nearest is None:
+            nearest = _Nearest(*mine.scene.nearest(-1 if name is None else self._named(name).slot))
         names: tuple[Any, Any] = (None, None)
         if nearest.first >= 0:
             names = mine.names[nearest.first], mine.names[nearest.second]
@@ -366,13 +371,14 @@ def scene_to_collision(scene: Any) -> tuple[CollisionManager, dict[Any, Any]]:
 class _Geometry:
     """What is known of a mesh: its shape, as scenes of the core take it."""
 
-    __slots__ = ("_mapped", "faces", "is_convex", "shape", "vertices")
+    __slots__ = ("_corners", "_mapped", "faces", "is_convex", "shape", "vertices")
 
     def __init__(self, vertices: Floats, faces: NDArray[Any], is_convex: bool) -> None:
         if not len(faces):
             raise ValueError("the mesh has no faces")
         self.vertices, self.faces = vertices, faces
         self._mapped: dict[bytes, _Geometry] = {}
+        self._corners: Floats | None = None
         if is_convex:
             try:
                 middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
@@ -384,6 +390,14 @@ class _Geometry:
         if not is_convex:
             self.shape = _native.SceneMesh(bp.Mesh(vertices, faces).prepared, _bounds(vertices))
         self.is_convex = is_convex
+
+    @property
+    def corners(self) -> Floats:
+        """The corners of each face, to be multiplied by frames, which begin with an origin: (n, 3, 4)."""
+        if self._corners is None:
+            self._corners = np.ones((len(self.faces), 3, 4))
+            self._corners[..., 1:] = self.vertices[self.faces]
+        return self._corners
 
     def mapped(self, linear: Floats) -> _Geometry:
         """Give the same for a mesh that is scaled, sheared or mirrored."""
@@ -440,12 +454,13 @@ class _Object:
 class _Placed:
     """Meshes as they are placed: a scene of the core, and the names and geometries of its slots."""
 
-    __slots__ = ("geometries", "names", "scene")
+    __slots__ = ("are_surfaces", "geometries", "names", "scene")
 
     def __init__(self) -> None:
         self.scene: Any = _native.MeshScene()
         self.names: list[Any] = []
         self.geometries: list[_Geometry] = []
+        self.are_surfaces = True  # and have always been
 
     def put(self, slot: int, geometry: _Geometry, transform: Any, name: Any) -> None:
         """Put a mesh into a slot, the next one or one that there is, or move what is there.
@@ -460,6 +475,7 @@ class _Placed:
             shift[:3, 3] = matrix[:3, 3]
             geometry = geometry.mapped(matrix[:3, :3])
             self.scene.put(slot, geometry.shape, shift)
+        self.are_surfaces = self.are_surfaces and not geometry.is_convex
         if slot == len(self.names):
             self.names.append(name)
             self.geometries.append(geometry)
@@ -478,6 +494,35 @@ class _Nearest(NamedTuple):
     second: int
     face: int
     other_face: int
+
+
+def _meeting(placed: _Placed, is_named: bool, has_faces: bool) -> _Nearest | None:
+    """Find two surfaces that meet, if that is sooner known than how far others are apart.
+
+    If the first pairs that are tested meet, so do most, and `nearest` begins with one of them; to list all would take
+    longer.
+    """
+    scene = placed.scene
+    tested = scene.tested
+    if not scene.any_hit():
+        return None
+    if not is_named:
+        return _Nearest(0.0, 0, 0, _NO_FACE, _NO_FACE)
+    if scene.tested - tested < _TESTED:
+        return None
+    slots = scene.all_hits()[0]
+    first, second = slots.tolist()
+    if not has_faces:
+        return _Nearest(0.0, first, second, _NO_FACE, _NO_FACE)
+    pair = _native.MeshScene()
+    for place, (slot, frame) in enumerate(zip((first, second), scene.frames(slots), strict=True)):
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = frame[1:].T, frame[0]
+        pair.put(place, placed.geometries[slot].shape, matrix)
+    distance, one, _, face, other_face = pair.nearest(-1)
+    if distance > 0:  # as it is rounded here
+        return None
+    return _Nearest(0.0, first, second, *((face, other_face) if one == 0 else (other_face, face)))
 
 
 class _DistanceResult(NamedTuple):
@@ -546,28 +591,59 @@ class _ContactData(theirs.ContactData):  # type: ignore[misc]
 
 
 def _contacts(first: _Placed, second: _Placed, hits: Any) -> list[Any]:
-    """Find the contacts of pairs of slots that collide: those with convex meshes first."""
-    pairs = np.asarray(hits, np.int32).reshape(-1, 2)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    names = [(first.names[one], second.names[other]) for one, other in pairs.tolist()]
+    """Find the contacts of pairs of slots that collide: those with convex meshes first.
+
+    They are of the first object with the second, and of a surface with a convex mesh, as in FCL. In one manager, the
+    order depends on the past of a tree of FCL; here the later object comes first, as of two that have just been added.
+    """
+    listed = sorted(map(tuple, hits if isinstance(hits, list) else hits.tolist()))
+    if first is second:
+        listed = [(other, one) for one, other in listed]
+    are_convex = [(first.geometries[one].is_convex, second.geometries[other].is_convex) for one, other in listed]
+    is_swapped = [one and not other for one, other in are_convex]
+    if first is second and any(is_swapped):
+        listed = [(b, a) if swap else (a, b) for (a, b), swap in zip(listed, is_swapped, strict=True)]
+        is_swapped = []
+    names = [(first.names[one], second.names[other]) for one, other in listed]
+    pairs = np.array(listed, np.int32).reshape(-1, 2)
     faces, solids, normals, depths, points = first.scene.contacts(second.scene, pairs, theirs.COLLISION_PER_PAIR_CAP)
-    contacts = _Found(names, solids[:, 0], solids[:, 1:], points, normals, depths).each()
+    contacts: list[Any] = []
+    if len(solids):
+        of_pair, of_faces = solids[:, 0], solids[:, 1:]
+        if any(is_swapped):
+            names = [each[::-1] if swap else each for each, swap in zip(names, is_swapped, strict=True)]
+            rows = np.array(is_swapped)[of_pair]
+            of_faces[rows] = of_faces[rows, ::-1]
+            normals[rows] *= -1.0
+        contacts = _Found(names, of_pair, of_faces, points, normals, depths).each()
     return contacts + _contacts_of_faces(first, second, pairs, faces, names) if len(faces) else contacts
 
 
-def _corners(side: _Placed, slots: Rows, faces: Rows) -> Floats:
-    """Place faces, each of the mesh in a slot: (n, 3, 3)."""
-    own = np.empty((len(faces), 3, 3))
-    order = np.argsort(slots, kind="stable")
-    begins = np.flatnonzero(np.diff(slots[order], prepend=-1))
-    for places in np.split(order, begins[1:]) if len(order) else ():
-        geometry = side.geometries[slots[places[0]]]
-        own[places] = geometry.vertices[geometry.faces[faces[places]]]
-    frames = side.scene.frames(np.ascontiguousarray(slots))[:, np.newaxis]
-    corners: Floats = frames[..., 0, :] + own[..., :1] * frames[..., 1, :]
-    corners += own[..., 1:2] * frames[..., 2, :]
-    corners += own[..., 2:] * frames[..., 3, :]
-    return corners
+def _placed_corners(side: _Placed, slots: Rows, places: Rows, faces: Rows) -> Floats:
+    """Place faces, each of the mesh in one of some slots: (n, 3, 3)."""
+    geometries, frames = side.geometries, side.scene.frames(slots)
+    if len(slots) == 1:
+        found: Floats = geometries[slots[0]].corners[faces] @ frames[0]
+        return found
+    found = np.empty((len(faces), 3, 3))
+    # Of each mesh at once, as often as it is there.
+    of_place: dict[int, list[int]] = {}
+    for place, slot in enumerate(slots.tolist()):
+        of_place.setdefault(id(geometries[slot]), []).append(place)
+    kind = np.empty(len(slots), np.intp)
+    for number, some in enumerate(of_place.values()):
+        kind[some] = number
+    kinds = kind[places]
+    for number, some in enumerate(of_place.values()):
+        rows = np.flatnonzero(kinds == number)
+        found[rows] = geometries[slots[some[0]]].corners[faces[rows]] @ frames[places[rows]]
+    return found
+
+
+def _sums(products: Floats) -> Floats:
+    """Add the last three numbers one after the other."""
+    sums: Floats = np.add.reduce(products, axis=-1)
+    return sums
 
 
 def _contacts_of_faces(
@@ -578,51 +654,47 @@ def _contacts_of_faces(
     Of the two planes, that counts through which the other triangle reaches less far; points are the corners of that
     triangle that are the farthest behind it, up to two.
     """
-    slots, faces = pairs[found[:, 0]], found[:, 1:]
-    one, other = _corners(first, slots[:, 0], faces[:, 0]), _corners(second, slots[:, 1], faces[:, 1])
-    normals, other_normals = _normals(one), _normals(other)
-    depths, counts, points = _deepest(other, normals, one)
-    other_depths, other_counts, other_points = _deepest(one, other_normals, other)
-    is_first = other_depths > depths
-    wide = is_first[:, np.newaxis]
-    counts = np.minimum(np.where(is_first, counts, other_counts), 2)
-    points = np.where(wide[:, np.newaxis], points, other_points)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    which = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    of_pair, faces = found[:, 0], found[:, 1:]
+    count = len(found)
+    corners = np.empty((2, count, 3, 3))
+    corners[0] = _placed_corners(first, pairs[:, 0].copy(), of_pair, faces[:, 0])
+    corners[1] = _placed_corners(second, pairs[:, 1].copy(), of_pair, faces[:, 1])
+    edges = corners[:, :, 1:] - corners[:, :, :1]
+    ahead, behind = edges[..., [1, 2, 0]], edges[..., [2, 0, 1]]
+    normals = ahead[:, :, 0] * behind[:, :, 1] - behind[:, :, 0] * ahead[:, :, 1]
+    lengths = np.sqrt(_sums(normals * normals))
+    normals /= np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
+    # Of the corners of the other triangle, behind each plane. FCL subtracts products too: of symmetric meshes, equal
+    # depths are equal here where they are there.
+    offsets = _sums(normals * corners[:, :, 0])[..., np.newaxis]
+    depths = offsets - _sums(normals[:, :, np.newaxis] * corners[::-1])
+    deepest = np.maximum.reduce(depths, axis=2)
+    is_second_plane = deepest[1] <= deepest[0]
+    a, b, c = np.where(is_second_plane, depths[1].T, depths[0].T)
+    # The corners are taken one after the other: one that is deeper takes the place of those before.
+    greatest = np.maximum(a, b)
+    depth = np.maximum(greatest, c)
+    is_b_deeper, is_c_deeper = b > a, c > greatest
+    is_b_equal = (b + _EQUALLY_DEEP >= a) > is_b_deeper
+    has_two = (is_b_equal | (c + _EQUALLY_DEEP >= greatest)) > is_c_deeper
+    counts = (1 + has_two) * ((depth >= -_IN_PLANE) & (np.minimum(np.minimum(a, b), c) <= _IN_PLANE))
+    rows = np.arange(count).repeat(counts)
+    is_second = np.zeros(len(rows), np.bool_)
+    np.equal(rows[1:], rows[:-1], out=is_second[1:])
     most = theirs.COLLISION_PER_PAIR_CAP
     if len(rows) > most:
-        begins = np.flatnonzero(np.diff(found[rows, 0], prepend=-1))
+        begins = np.flatnonzero(np.diff(of_pair[rows], prepend=-1))
         lengths = np.diff(np.append(begins, len(rows)))
         kept = np.arange(len(rows)) - np.repeat(begins, lengths) < most
-        rows, which = rows[kept], which[kept]
-    normals, depths = np.where(wide, normals, -other_normals), np.where(is_first, depths, other_depths)
-    return _Found(names, found[rows, 0], faces[rows], points[rows, which], normals[rows], depths[rows]).each()
-
-
-def _normals(corners: Floats) -> Floats:
-    """Give unit normals of triangles; zero for those without area."""
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(across, axis=1, keepdims=True)
-    normals: Floats = across / np.where(lengths > 0, lengths, 1.0)
-    return normals
-
-
-def _deepest(corners: Floats, normals: Floats, planes: Floats) -> tuple[Floats, NDArray[Any], Floats]:
-    """Find which corners are the deepest behind planes through others: depths, how many count, and points (n, 2, 3)."""
-    depths = -np.einsum("kcx,kx->kc", corners - planes[:, :1], normals)
-    deepest, counts = depths[:, 0].copy(), np.ones(len(depths), np.int64)
-    chosen = np.zeros((len(depths), 4), np.int64)
-    everyone = np.arange(len(depths))
-    for corner in (1, 2):
-        depth = depths[:, corner]
-        is_deeper = depth > deepest
-        is_equal = ~is_deeper & (depth + _EQUALLY_DEEP >= deepest)
-        chosen[everyone, np.where(is_deeper, 0, np.where(is_equal, counts, 3))] = corner
-        counts = np.where(is_deeper, 1, counts + is_equal)
-        deepest = np.maximum(deepest, depth)
-    in_front, behind = (depths < -_IN_PLANE).all(axis=1), (depths > _IN_PLANE).all(axis=1)
-    counts[(deepest < -_IN_PLANE) | in_front | behind] = 0
-    return deepest, counts, corners[everyone[:, np.newaxis], chosen[:, :2]]
+        rows, is_second = rows[kept], is_second[kept]
+    chosen = np.where(is_second, (2 - is_b_equal)[rows], np.where(is_c_deeper, 2, is_b_deeper)[rows])
+    of_second = is_second_plane[rows]
+    own = rows + np.where(of_second, count, 0)
+    other = rows + np.where(of_second, 0, count)
+    points = corners.reshape(-1, 3)[3 * other + chosen]
+    normals = normals.reshape(-1, 3)[own]
+    np.negative(normals, out=normals, where=of_second[:, np.newaxis])
+    return _Found(names, of_pair[rows], faces[rows], points, normals, depth[rows]).each()
 
 
 # Answers
