@@ -13,8 +13,10 @@ count as equal. What is slower is timed once more, for longer.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -471,7 +473,7 @@ def _made_and_done(kind: Any, points: Any, box: dict[str, Any], do: Callable[[An
 
 
 def pygame_groups(rng: np.random.Generator, most: float) -> Scene:
-    """Collide groups, or a sprite and a group."""
+    """Collide groups, a sprite and a group, or a rect and a group."""
     pygame: Any = import_module("pygame")
     kinds: list[Any] = [import_module("broadphase.adapters.pygame"), pygame.sprite]
     odd: Any = type("Odd", (pygame.sprite.Sprite,), {"rect": property(lambda sprite: sprite.kept)})
@@ -488,8 +490,14 @@ def pygame_groups(rng: np.random.Generator, most: float) -> Scene:
 
     sprites = [[sprite() for _ in range(count)] for count in counts]
     groups = [[kind.Group(*some) for some in sprites] for kind in kinds]
-    name = str(rng.choice(("groupcollide", "spritecollide", "spritecollideany")))
-    if name == "groupcollide":
+    names = ("groupcollide", "spritecollide", "spritecollideany")
+    of_lists = ("collidelist", "collidelistall", "collideobjects", "collideobjectsall")
+    name = str(rng.choice((*names, *of_lists)))
+    if name in of_lists:
+        rect = sprites[0][0].rect
+        ours = partial(getattr(groups[0][1], name), rect)
+        theirs = partial(_of_list, getattr(rect, name), groups[1][1], "list" in name)
+    elif name == "groupcollide":
         ours, theirs = (partial(kind.groupcollide, *both, 0, 0) for kind, both in zip(kinds, groups, strict=True))
     else:
         given = (False,) if name == "spritecollide" else ()
@@ -497,6 +505,167 @@ def pygame_groups(rng: np.random.Generator, most: float) -> Scene:
         ours, theirs = (partial(getattr(kind, name), sprites[0][0], both[1], *given) for kind, both in sprite_and_group)
     what = f"{name} of {counts[0]} and {counts[1]} sprites, {share} of them with a rect of their own"
     return Scene(what, ours, theirs, lambda a, b: a == b)
+
+
+def _of_list(call: Callable[[Any], Any], group: Any, reads: bool) -> Any:
+    return call([one.rect for one in group] if reads else group.sprites())
+
+
+# ---- arcade ----
+
+
+def arcade_sprites(rng: np.random.Generator, most: float) -> Scene:
+    """Ask a list for the sprites at a sprite, a point or a rectangle, or move the sprites of a spatial hash."""
+    os.environ.setdefault("ARCADE_HEADLESS", "True")
+    modules: list[Any] = [import_module(name) for name in ("broadphase.adapters.arcade", "arcade")]
+    arcade, count = modules[1], size(rng, most - 0.5)
+    side, share = count**0.5 * rng.uniform(5, 60) + 30, float(rng.choice((0.0, 0.3, 1.0)))
+    places, turns = (rng.random((count + 8, 2)) * side).round(int(rng.choice((0, 9)))), rng.random(count + 8)
+    sides = rng.integers(4, 40, (count + 8, 2)).tolist()
+
+    def made() -> list[Any]:
+        sprites = []
+        for (x, y), turn, (width, height) in zip(places.tolist(), turns.tolist(), sides, strict=True):
+            sprites.append(arcade.SpriteSolidColor(width, height, center_x=x, center_y=y))
+            if turn < share:
+                sprites[-1].angle = 360 * turn / share
+        return sprites
+
+    def listed(sprites: list[Any]) -> Any:
+        found = arcade.SpriteList(lazy=True)
+        found.extend(sprites)
+        return found
+
+    name = str(
+        rng.choice(
+            (
+                *("check_for_collision_with_list", "check_for_collision_with_lists", "get_closest_sprite"),
+                *("get_sprites_at_point", "get_sprites_at_exact_point", "get_sprites_in_rect", "SpatialHash"),
+            )
+        )
+    )
+    cell = int(rng.integers(16, 200))
+    what = f"{name}, {count} sprites, {share} of them turned"
+    if name == "SpatialHash":
+        both = [made() for _ in modules]
+        lists = [listed(sprites[:-8]) for sprites in both]
+        modules[0].SpatialHash.of(lists[0], cell)
+        lists[1].enable_spatial_hashing(cell)
+        numbers = {one: number for sprites in lists for number, one in enumerate(sprites)}
+        far = bool(rng.random() < 0.5)
+        there = (places[::-1] if far else places + 2.0).tolist()
+
+        def play(sprites: Any, asking: list[Any]) -> list[Any]:
+            """Move all away and back, with queries after both."""
+            found, hashed = [], sprites.spatial_hash
+            for to in (there, places.tolist()):
+                for one, place in zip(sprites, to, strict=False):
+                    one.position = tuple(place)
+                found += [hashed.get_sprites_near_sprite(one) for one in asking]
+                found += [hashed.get_sprites_near_point(one.position) for one in asking]
+            return found
+
+        def of_numbers(found: list[Any]) -> list[Any]:
+            return [sorted(numbers[one] for one in some) for some in found]
+
+        ours, theirs = (partial(play, sprites, both[number][-8:]) for number, sprites in enumerate(lists))
+        what += f", cells of {cell}, {'far' if far else 'near'} moves"
+        return Scene(what, ours, theirs, lambda a, b: of_numbers(a) == of_numbers(b))
+    sprites = made()
+    one, asked = sprites[-1], listed(sprites[:-8])
+    is_hashed = bool(rng.random() < 0.4)
+    if is_hashed:
+        asked.enable_spatial_hashing(cell)
+        what += f", cells of {cell}"
+    x, y = one.position
+    given: dict[str, tuple[Any, ...]] = {
+        "check_for_collision_with_list": (one, asked, 1 if is_hashed else 3),
+        "check_for_collision_with_lists": (one, [asked, listed(sprites[-8:])], 1 if is_hashed else 3),
+        "get_closest_sprite": (one, asked),
+        "get_sprites_at_point": ((x, y), asked),
+        "get_sprites_at_exact_point": (sprites[int(rng.integers(len(sprites)))].position, asked),
+        "get_sprites_in_rect": (arcade.LBWH(x, y, *(rng.random(2) * side * 0.7).tolist()), asked),
+    }
+    if name == "check_for_collision_with_lists" and is_hashed:
+        given[name] = (one, [asked, asked], 1)
+    ours, theirs = (partial(getattr(module, name), *given[name]) for module in modules)
+    return Scene(what, ours, theirs, lambda a, b: a == b)
+
+
+# ---- trimesh ----
+
+
+def trimesh_managers(rng: np.random.Generator, most: float) -> Scene:
+    """Move objects of a manager and ask which collide, or how far they are apart."""
+    trimesh: Any = import_module("trimesh")
+    import_module("fcl")
+    modules: list[Any] = [import_module(name) for name in ("broadphase.adapters.trimesh", "trimesh.collision")]
+    create = trimesh.creation
+    shapes = {
+        "box": create.box(),
+        "ball": create.icosphere(int(rng.integers(1, 3))),
+        "ring": create.torus(1.0, 0.3, major_sections=int(rng.integers(8, 33)), minor_sections=8),
+        "boxes": trimesh.util.concatenate([create.box(), create.box().apply_translation([1.5, 0, 0])]),
+    }
+    kinds = sorted(rng.choice(list(shapes), int(rng.integers(1, 4)), replace=False).tolist())
+    count = size(rng, most - 1.7, 0.3)
+    width = count ** (1 / 3) * rng.uniform(0.7, 4)
+
+    def pose() -> Any:
+        matrix = trimesh.transformations.rotation_matrix(rng.random() * 6, rng.standard_normal(3))
+        matrix[:3, 3] = rng.random(3) * width
+        return np.float32(matrix).astype(np.float64)  # as `add_object` of trimesh rounds it
+
+    meshes = [shapes[kinds[number % len(kinds)]] for number in range(count)]
+    managers = [module.CollisionManager() for module in modules]
+    others = [module.CollisionManager() for module in modules]
+    for number, mesh in enumerate(meshes):
+        place, another = pose(), pose()
+        for manager, other in zip(managers, others, strict=True):
+            manager.add_object(str(number), mesh, place)
+            if number < 8:
+                other.add_object(str(number), mesh, another)
+    moved = [0, 1, count][int(rng.integers(3))]
+    steps = [[(str(number), pose()) for number in range(moved)] for _ in range(2)]
+    name = str(rng.choice(("in_collision", "min_distance"))) + str(rng.choice(("_internal", "_single", "_other")))
+    options: dict[str, bool] = {"return_name" if name == "min_distance_single" else "return_names": rng.random() < 0.7}
+    if rng.random() < 0.4:
+        options["return_data"] = True
+    single = shapes[kinds[0]], pose()
+
+    def play(manager: Any, other: Any) -> list[Any]:
+        given = single if name.endswith("_single") else (other,) if name.endswith("_other") else ()
+        found = []
+        for step in steps:
+            for which, place in step:
+                manager.set_transform(which, place)
+            found.append(getattr(manager, name)(*given, **options))
+        return found
+
+    ours, theirs = (partial(play, *pair) for pair in zip(managers, others, strict=True))
+    asked = ", ".join(option for option, is_set in options.items() if is_set)
+    what = f"{name}({asked}), {count} of {', '.join(kinds)}, {width:.1f} wide, {moved} moved"
+    return Scene(what, ours, theirs, partial(_same_steps, name.startswith("min_distance")))
+
+
+def _same_steps(are_distances: bool, ours: list[Any], theirs: list[Any]) -> bool:
+    """Whether steps have the same answers: collisions, faces of contacts; distances, and who is as near as that."""
+    for our, their in zip(ours, theirs, strict=True):
+        (a, *ours_more), (b, *theirs_more) = (one if isinstance(one, tuple) else (one,) for one in (our, their))
+        if are_distances:
+            if not (max(a, b) <= 0 or abs(a - b) <= 1e-5 * max(1.0, abs(b))):
+                return False
+            continue
+        if a != b or len(ours_more) != len(theirs_more):
+            return False
+        for x, y in zip(ours_more, theirs_more, strict=True):
+            if isinstance(x, list):
+                faces = [Counter(frozenset(contact._inds.items()) for contact in some) for some in (x, y)]
+                if faces[0] != faces[1]:
+                    return False
+            elif x != y:
+                return False
+    return True
 
 
 # ---- Detections ----
@@ -527,6 +696,7 @@ def nms(rng: np.random.Generator, most: float) -> Scene:
 
 
 DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
+    "arcade": arcade_sprites,
     "ase": ase_lists,
     "mesa": mesa_space,
     "nms": nms,
@@ -534,6 +704,7 @@ DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
     "rtree": rtree_stream,
     "scipy": scipy_tree,
     "shapely": shapely_query,
+    "trimesh": trimesh_managers,
 }
 
 

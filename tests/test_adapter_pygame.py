@@ -463,7 +463,7 @@ def asked_of_lists(name, group, rect):
 
 @pytest.mark.parametrize("name", [*LISTS, *OBJECTS])
 @pytest.mark.parametrize("scene", SCENES)
-@pytest.mark.parametrize("count", [0, 1, 16, 23, 24, 64, 65, 200, 700])
+@pytest.mark.parametrize("count", [0, 1, 16, 23, 24, 128, 129, 256, 257, 700])
 def test_rects_of_a_group_are_found_as_in_a_list(scene, name, count):
     rng = np.random.default_rng(count)
     group = ours.Group(Ball(number, rect) for number, rect in enumerate(scene(rng, count)[:count]))
@@ -508,11 +508,11 @@ def test_first_rect_of_a_group_is_found_without_reading_all():
     group = ours.Group(balls)
     reads.clear()
     assert group.collidelist(pygame.Rect(3, 0, 2, 2)) == 0
-    assert len(reads) == 64
+    assert len(reads) == 128
     assert group.collideobjects(pygame.Rect(3, 0, 2, 2)).number == 0
-    assert len(reads) == 65
+    assert len(reads) == 129
     assert group.collideobjects(pygame.Rect(30, 0, 2, 2)).number == 26
-    assert len(reads) == 65 + 16 + 16
+    assert len(reads) == 129 + 16 + 16
 
 
 def test_rects_of_a_group_are_not_compared_with_what_is_none():

@@ -295,6 +295,25 @@ def test_distance_of_surfaces_that_meet_is_zero_and_names_two_that_do(width):
     assert sparse > 0 or width < 4
 
 
+def test_nearest_points_are_found_again_only_when_one_of_the_two_moves():
+    manager = ours.CollisionManager()
+    for name, place in enumerate([at(0, 0, 0), at(0, 1.5, 0), at(0, 9, 0)]):
+        manager.add_object(name, (TWO, BALL, BOX)[name], place)
+    first = manager.min_distance_internal(return_data=True)[1]
+    known = manager._placed.witness[1]
+    first.point(0)[:] = 7.0  # of the caller
+    manager.set_transform(2, at(0, 8, 0))
+    again = manager.min_distance_internal(return_data=True)[1]
+    assert manager._placed.witness[1] is known
+    assert again.point(0)[1] == pytest.approx(0.5)
+    manager.set_transform(1, at(0.25, 1.75, 0))
+    moved = manager.min_distance_internal(return_data=True)[1]
+    assert manager._placed.witness[1] is not known
+    assert np.linalg.norm(moved.point(0) - moved.point(1)) == pytest.approx(moved.distance)
+    manager.add_object(1, BOX, at(0.25, 1.75, 0))
+    assert manager.min_distance_internal(return_data=True)[1].distance == pytest.approx(0.75)
+
+
 @needs_fcl
 def test_convex_meshes_that_share_a_part_of_a_face_collide_in_fcl_alone():
     places = {"opposite": (0, 1, 0), "shifted": (0.25, 1, 0), "at an edge": (0.25, 1, 1)}

@@ -55,6 +55,7 @@ _PLAIN_NUMBERS = frozenset((float, int, np.float64))  # others compute otherwise
 
 # As they are when this is imported: a game may put ours in their place.
 _WITH_LIST = theirs.check_for_collision_with_list
+_WITH_LISTS = theirs.check_for_collision_with_lists
 _CLOSEST = theirs.get_closest_sprite
 _AT_POINT = theirs.get_sprites_at_point
 _AT_EXACT_POINT = theirs.get_sprites_at_exact_point
@@ -120,7 +121,20 @@ def check_for_collision_with_lists(sprite: Any, sprite_lists: Iterable[Any], met
     list of sprites
         A sprite that is in two lists is found twice, as in arcade.
     """
-    return [other for one in sprite_lists for other in check_for_collision_with_list(sprite, one, method)]
+    lists = list(sprite_lists)
+    if method != 1 and _are_arcades(lists):
+        found: list[Any] = _WITH_LISTS(sprite, lists, method)
+        return found
+    return [other for one in lists for other in check_for_collision_with_list(sprite, one, method)]
+
+
+def _are_arcades(lists: list[Any]) -> bool:
+    """Whether all lists are short, or have a spatial hash, and are compared by arcade itself."""
+    kind = theirs.SpriteList
+    for one in lists:
+        if not isinstance(one, kind) or (one.spatial_hash is None and len(one.sprite_list) >= _FEW_SPRITES):
+            return False
+    return True
 
 
 def get_closest_sprite(sprite: Any, sprite_list: Any) -> tuple[Any, float] | None:
@@ -214,8 +228,10 @@ def get_sprites_at_exact_point(point: Any, sprite_list: Any) -> list[Any]:
     TypeError
         As in arcade.
     """
-    if not isinstance(sprite_list, theirs.SpriteList) or sprite_list.spatial_hash is not None:
+    if not isinstance(sprite_list, theirs.SpriteList):
         return list(_AT_EXACT_POINT(point, sprite_list))
+    if sprite_list.spatial_hash is not None:
+        return [other for other in sprite_list.spatial_hash.get_sprites_near_point(point) if other.position == point]
     others = sprite_list.sprite_list
     if len(others) >= _FEW_SPRITES and isinstance(point, tuple) and len(point) == 2 and _are_plain(point):
         others = _at_position(float(point[0]), float(point[1]), sprite_list)

@@ -41,6 +41,8 @@ _FEWEST_COMPARISONS = 64  # that are left to pygame
 _FEW_COMPARISONS = 20_000
 _FEW_CALLS = 256
 _FEW_RECTS = 24
+_FEW_READS = 128  # of properties, beside a look at the classes
+_FEW_KINDS = 4, 32  # places up to which classes are looked at first
 _FIRST_PORTION = 64
 _FIRST_SPRITES = 16  # that are given to Rect.collideobjects, which reads no more than it has to
 # So many sprites are compared with all others to see whether all are in one crowd, where it is worth that. Measured.
@@ -251,10 +253,10 @@ class Group(theirs.Group):  # type: ignore[misc]
             place: int = rect.collidelist(self._kept.living_rects())
             return place
         sprites = _listed(self)
-        if len(sprites) < _FEW_RECTS:
+        if len(sprites) <= 2 * _FEW_READS:
             place = rect.collidelist([one.rect for one in sprites])
             return place
-        return _first_of(rect, sprites, 0, _FIRST_PORTION)
+        return _first_of(rect, sprites, 0, _FEW_READS)
 
     def collidelistall(self, rect: Any) -> list[int]:
         """Find the sprites whose rects overlap one, as ``rect.collidelistall`` does in a list of the rects.
@@ -273,7 +275,7 @@ class Group(theirs.Group):  # type: ignore[misc]
             rects = self._kept.living_rects()
         else:
             sprites = _listed(self)
-            rects = [one.rect for one in sprites] if len(sprites) < _FEW_RECTS else _rects_of(sprites)
+            rects = _rects_of(sprites)
         places: list[int] = rect.collidelistall(rects)
         return places
 
@@ -387,15 +389,16 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. To read that instead takes a fourth of the
     time; it is done for sprites whose class has no ``rect`` of its own.
     """
-    if not _HAS_RECT_PROPERTY:
+    if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW_READS:
         return [one.rect for one in sprites]
-    kinds = set(map(type, sprites))
-    others = {kind for kind in kinds if not _has_plain_rect(kind)}
-    if not others:
-        return [one._Sprite__rect for one in sprites]
-    if len(others) == len(kinds):
-        return [one.rect for one in sprites]
-    return [one.rect if type(one) in others else one._Sprite__rect for one in sprites]
+    # Where there are classes with a ``rect`` of their own, a few sprites mostly show it.
+    start = 0
+    for end in (*_FEW_KINDS, len(sprites)):
+        for kind in set(map(type, sprites[start:end])):
+            if not _has_plain_rect(kind):
+                return [one.rect for one in sprites]
+        start = end
+    return [one._Sprite__rect for one in sprites]
 
 
 def _listed(group: Any) -> list[Any]:

@@ -454,13 +454,14 @@ class _Object:
 class _Placed:
     """Meshes as they are placed: a scene of the core, and the names and geometries of its slots."""
 
-    __slots__ = ("are_surfaces", "geometries", "names", "scene")
+    __slots__ = ("are_surfaces", "geometries", "names", "scene", "witness")
 
     def __init__(self) -> None:
         self.scene: Any = _native.MeshScene()
         self.names: list[Any] = []
         self.geometries: list[_Geometry] = []
         self.are_surfaces = True  # and have always been
+        self.witness: tuple[Any, Any] = (None, None)  # of two of its slots as they were placed, and where and how
 
     def put(self, slot: int, geometry: _Geometry, transform: Any, name: Any) -> None:
         """Put a mesh into a slot, the next one or one that there is, or move what is there.
@@ -539,9 +540,19 @@ def _distance_data(first: _Placed, second: _Placed, nearest: _Nearest, names: tu
     points: Any = None, None
     faces: Any = _NO_FACE, _NO_FACE
     if nearest.first >= 0:
-        found = first.scene.witness(second.scene, nearest)
-        points, faces = tuple(found[0]), found[1:]
+        found = _own_witness(first, nearest) if first is second else first.scene.witness(second.scene, nearest)
+        points, faces = tuple(found[0].copy()), found[1:]
     return DistanceData(names, _DistanceResult(nearest.distance, points, *faces))
+
+
+def _own_witness(placed: _Placed, nearest: _Nearest) -> Any:
+    """Find where two objects of a manager are nearest, once as long as these do not move."""
+    slots = np.array(nearest[1:3], np.int32)
+    shapes = [placed.geometries[slot].shape for slot in slots.tolist()]
+    known = nearest, placed.scene.frames(slots).tobytes(), shapes
+    if placed.witness[0] != known:
+        placed.witness = known, placed.scene.witness(placed.scene, nearest)
+    return placed.witness[1]
 
 
 # Contacts
@@ -596,16 +607,19 @@ def _contacts(first: _Placed, second: _Placed, hits: Any) -> list[Any]:
     They are of the first object with the second, and of a surface with a convex mesh, as in FCL. In one manager, the
     order depends on the past of a tree of FCL; here the later object comes first, as of two that have just been added.
     """
-    listed = sorted(map(tuple, hits if isinstance(hits, list) else hits.tolist()))
-    if first is second:
-        listed = [(other, one) for one, other in listed]
-    are_convex = [(first.geometries[one].is_convex, second.geometries[other].is_convex) for one, other in listed]
-    is_swapped = [one and not other for one, other in are_convex]
-    if first is second and any(is_swapped):
-        listed = [(b, a) if swap else (a, b) for (a, b), swap in zip(listed, is_swapped, strict=True)]
-        is_swapped = []
-    names = [(first.names[one], second.names[other]) for one, other in listed]
-    pairs = np.array(listed, np.int32).reshape(-1, 2)
+    if not len(hits):
+        return []
+    own, others = first.geometries, second.geometries
+    listed, names, is_swapped = [], [], []
+    for one, other in sorted(hits) if isinstance(hits, list) else sorted(hits.tolist()):
+        is_foreign = own[one].is_convex and not others[other].is_convex
+        # In one manager, the later one comes first, but for a surface and a convex mesh.
+        swap = first is second and (is_foreign or own[one].is_convex == own[other].is_convex)
+        pair = (other, one) if swap else (one, other)
+        listed.append(pair)
+        names.append((first.names[pair[0]], second.names[pair[1]]))
+        is_swapped.append(is_foreign and not swap)
+    pairs = np.array(listed, np.int32)
     faces, solids, normals, depths, points = first.scene.contacts(second.scene, pairs, theirs.COLLISION_PER_PAIR_CAP)
     contacts: list[Any] = []
     if len(solids):
