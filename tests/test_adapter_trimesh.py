@@ -292,6 +292,14 @@ def test_distance_of_surfaces_that_meet_is_zero_and_names_two_that_do(width):
             assert data.names == set(names)
             assert np.allclose(*(data.point(name) for name in names), atol=1e-9)
             assert min(data.index(name) for name in names) >= 0
+        matrix = random_pose(rng, width)
+        a, b = (one.min_distance_single(RING, matrix, True, True) for one in (expected, found))
+        assert_nearest_is_the_same(b, a)
+        assert found.min_distance_single(RING, matrix, True) == (b[0], b[1])
+        if b[0] == 0:
+            assert b[1] in found.in_collision_single(RING, matrix, True)[1]
+            assert np.allclose(*(b[2].point(name) for name in b[2].names), atol=1e-9)
+            assert {b[2].index(name) >= 0 for name in b[2].names} == {True}
     assert sparse > 0 or width < 4
 
 

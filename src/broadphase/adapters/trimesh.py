@@ -255,7 +255,7 @@ class CollisionManager:
             With `return_data`: where they are nearest.
         """
         mine, asked = self._placed, self._ask(mesh, transform)
-        nearest = _Nearest(*mine.scene.nearest_to(asked.scene))
+        nearest = _nearest_to(mine, asked, return_data)
         name = None if nearest.first < 0 else mine.names[nearest.first]
         data = _distance_data(mine, asked, nearest, (name, _EXTERNAL)) if return_data else None
         return _distance_answer(nearest.distance, return_name, name, return_data, data)
@@ -322,7 +322,7 @@ class CollisionManager:
             With `return_data`: where they are nearest.
         """
         mine, other = self._placed, other_manager._placed
-        nearest = _Nearest(*mine.scene.nearest_to(other.scene))
+        nearest = _nearest_to(mine, other, return_data)
         names: tuple[Any, Any] = (None, None)
         if nearest.first >= 0:
             names = mine.names[nearest.first], other.names[nearest.second]
@@ -339,6 +339,7 @@ class CollisionManager:
 
     def _ask(self, mesh: Any, transform: Any) -> _Placed:
         """Place a mesh that is in no manager."""
+        self._asked.are_surfaces = True  # it is another than before
         self._asked.put(0, _geometry_of(mesh), transform, _EXTERNAL)
         return self._asked
 
@@ -511,19 +512,37 @@ def _meeting(placed: _Placed, is_named: bool, has_faces: bool) -> _Nearest | Non
         return _Nearest(0.0, 0, 0, _NO_FACE, _NO_FACE)
     if scene.tested - tested < _TESTED:
         return None
-    slots = scene.all_hits()[0]
-    first, second = slots.tolist()
+    first, second = scene.all_hits()[0].tolist()
     if not has_faces:
         return _Nearest(0.0, first, second, _NO_FACE, _NO_FACE)
+    return _measured(placed, placed, first, second)
+
+
+def _nearest_to(placed: _Placed, other: _Placed, has_faces: bool) -> _Nearest:
+    """Find the nearest objects of two managers; if all are surfaces, two that meet before any is measured."""
+    if placed.are_surfaces and other.are_surfaces and placed is not other:
+        hits = placed.scene.hits_with(other.scene, False)
+        if hits:
+            slot, place = hits[0]
+            if not has_faces:
+                return _Nearest(0.0, slot, place, _NO_FACE, _NO_FACE)
+            found = _measured(placed, other, slot, place)
+            if found is not None:
+                return found
+    return _Nearest(*placed.scene.nearest_to(other.scene))
+
+
+def _measured(placed: _Placed, other: _Placed, slot: int, place: int) -> _Nearest | None:
+    """Measure two objects that meet; None if they do not, as it is rounded here."""
     pair = _native.MeshScene()
-    for place, (slot, frame) in enumerate(zip((first, second), scene.frames(slots), strict=True)):
-        matrix = np.eye(4)
+    for number, (side, of) in enumerate(((placed, slot), (other, place))):
+        frame, matrix = side.scene.frames(np.array([of], np.int32))[0], np.eye(4)
         matrix[:3, :3], matrix[:3, 3] = frame[1:].T, frame[0]
-        pair.put(place, placed.geometries[slot].shape, matrix)
-    distance, one, _, face, other_face = pair.nearest(-1)
-    if distance > 0:  # as it is rounded here
+        pair.put(number, side.geometries[of].shape, matrix)
+    distance, first, _, face, other_face = pair.nearest(-1)
+    if distance > 0:
         return None
-    return _Nearest(0.0, first, second, *((face, other_face) if one == 0 else (other_face, face)))
+    return _Nearest(distance, slot, place, *((face, other_face) if first == 0 else (other_face, face)))
 
 
 class _DistanceResult(NamedTuple):
