@@ -303,6 +303,27 @@ def test_distance_of_surfaces_that_meet_is_zero_and_names_two_that_do(width):
     assert sparse > 0 or width < 4
 
 
+@needs_fcl
+@pytest.mark.parametrize("name", MESHES)
+def test_nearest_points_of_a_round_mesh_are_on_both_and_as_far_apart_as_they_say(name):
+    rng, far = np.random.default_rng(4), 0
+    round_one = trimesh.creation.icosphere(2)
+    for _ in range(20):
+        place, matrix = random_pose(rng, 3), random_pose(rng, 3)
+        expected, found = managers([("it", MESHES[name], place)])
+        a, b = (one.min_distance_single(round_one, matrix, True, True) for one in (expected, found))
+        assert_nearest_is_the_same(b, a)
+        if b[0] <= 0:
+            continue
+        far += 1
+        for which, mesh, pose in (("it", MESHES[name], place), ("__external", round_one, matrix)):
+            point = b[2].point(which)
+            placed = mesh.copy().apply_transform(pose)
+            assert trimesh.proximity.closest_point(placed, [point])[1][0] < 1e-6
+            assert np.allclose(point, a[2].point(which), atol=1e-3)
+    assert far > 5
+
+
 def test_nearest_points_are_found_again_only_when_one_of_the_two_moves():
     manager = ours.CollisionManager()
     for name, place in enumerate([at(0, 0, 0), at(0, 1.5, 0), at(0, 9, 0)]):

@@ -37,6 +37,7 @@ _NO_FACE = -1  # of a convex mesh
 _SHRUNK = 1 - 2.0**-36
 # Lengths in `Intersect` of FCL: of a corner in a plane, and of corners that are equally deep.
 _IN_PLANE, _EQUALLY_DEEP = 1e-5, 1e-6
+_FEW_FACES = 64  # of two convex meshes of which nearest points are found by their hulls
 _TESTED = 3  # pairs tested before one that meets, from which on it is worth to list all that do
 _MOST_MAPPED = 64  # scaled forms of one mesh that are kept
 
@@ -372,7 +373,7 @@ def scene_to_collision(scene: Any) -> tuple[CollisionManager, dict[Any, Any]]:
 class _Geometry:
     """What is known of a mesh: its shape, as scenes of the core take it."""
 
-    __slots__ = ("_corners", "_mapped", "faces", "is_convex", "shape", "vertices")
+    __slots__ = ("_corners", "_mapped", "_surface", "faces", "is_convex", "shape", "vertices")
 
     def __init__(self, vertices: Floats, faces: NDArray[Any], is_convex: bool) -> None:
         if not len(faces):
@@ -380,6 +381,7 @@ class _Geometry:
         self.vertices, self.faces = vertices, faces
         self._mapped: dict[bytes, _Geometry] = {}
         self._corners: Floats | None = None
+        self._surface: Any = None
         if is_convex:
             try:
                 middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
@@ -391,6 +393,14 @@ class _Geometry:
         if not is_convex:
             self.shape = _native.SceneMesh(bp.Mesh(vertices, faces).prepared, _bounds(vertices))
         self.is_convex = is_convex
+
+    @property
+    def surface(self) -> Any:
+        """The shape of a convex mesh as a surface."""
+        if self._surface is None:
+            prepared = bp.Mesh(self.vertices, self.faces).prepared
+            self._surface = _native.SceneMesh(prepared, _bounds(self.vertices))
+        return self._surface
 
     @property
     def corners(self) -> Floats:
@@ -534,11 +544,8 @@ def _nearest_to(placed: _Placed, other: _Placed, has_faces: bool) -> _Nearest:
 
 def _measured(placed: _Placed, other: _Placed, slot: int, place: int) -> _Nearest | None:
     """Measure two objects that meet; None if they do not, as it is rounded here."""
-    pair = _native.MeshScene()
-    for number, (side, of) in enumerate(((placed, slot), (other, place))):
-        frame, matrix = side.scene.frames(np.array([of], np.int32))[0], np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = frame[1:].T, frame[0]
-        pair.put(number, side.geometries[of].shape, matrix)
+    shapes = placed.geometries[slot].shape, other.geometries[place].shape
+    pair = _pair(placed, other, slot, place, shapes)
     distance, first, _, face, other_face = pair.nearest(-1)
     if distance > 0:
         return None
@@ -559,7 +566,7 @@ def _distance_data(first: _Placed, second: _Placed, nearest: _Nearest, names: tu
     points: Any = None, None
     faces: Any = _NO_FACE, _NO_FACE
     if nearest.first >= 0:
-        found = _own_witness(first, nearest) if first is second else first.scene.witness(second.scene, nearest)
+        found = _own_witness(first, nearest) if first is second else _witness(first, second, nearest)
         points, faces = tuple(found[0].copy()), found[1:]
     return DistanceData(names, _DistanceResult(nearest.distance, points, *faces))
 
@@ -570,8 +577,32 @@ def _own_witness(placed: _Placed, nearest: _Nearest) -> Any:
     shapes = [placed.geometries[slot].shape for slot in slots.tolist()]
     known = nearest, placed.scene.frames(slots).tobytes(), shapes
     if placed.witness[0] != known:
-        placed.witness = known, placed.scene.witness(placed.scene, nearest)
+        placed.witness = known, _witness(placed, placed, nearest)
     return placed.witness[1]
+
+
+def _witness(first: _Placed, second: _Placed, nearest: _Nearest) -> Any:
+    """Find where two objects are nearest, (2, 3), and on which faces."""
+    slot, place = nearest[1:3]
+    one, other = first.geometries[slot], second.geometries[place]
+    are_round = one.is_convex and other.is_convex and max(len(one.faces), len(other.faces)) > _FEW_FACES
+    if nearest.distance > 0 and are_round:
+        # Where round solids are apart, their surfaces are searched in less time.
+        pair = _pair(first, second, slot, place, (one.surface, other.surface))
+        found = pair.nearest(-1)
+        points = pair.witness(pair, found)[0]
+        return points if found[1] == 0 else points[::-1], _NO_FACE, _NO_FACE
+    return first.scene.witness(second.scene, nearest)
+
+
+def _pair(placed: _Placed, other: _Placed, slot: int, place: int, shapes: tuple[Any, Any]) -> Any:
+    """Make a scene of two shapes that are where two objects are."""
+    pair = _native.MeshScene()
+    for number, (side, of) in enumerate(((placed, slot), (other, place))):
+        frame, matrix = side.scene.frames(np.array([of], np.int32))[0], np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = frame[1:].T, frame[0]
+        pair.put(number, shapes[number], matrix)
+    return pair
 
 
 # Contacts
