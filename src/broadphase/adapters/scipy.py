@@ -140,8 +140,11 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         distances, indices : float and int, or arrays of shape (...,) or (..., k)
             As in SciPy: infinity and n where there are not so many.
         """
+        tree = self._tree
+        if tree is not None and type(x) is np.ndarray and x.ndim > 1 and len(x) < _PLACES[-1][1]:  # soonest
+            return tree.query(x, k, eps, p, distance_upper_bound, workers)
         if self._leaves_one() if _is_one(x) else self._leaves(x):
-            return (self._tree or self.scipy).query(x, k, eps, p, distance_upper_bound, workers)
+            return (tree or self.scipy).query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
         bound = distance_upper_bound
         if (
