@@ -12,8 +12,8 @@ from public_calls import calls, complaint, complaints
 NOT_CALLED = {
     "Actor", "BoxIndex", "Cells", "Changes", "Clashes", "Clearances", "Contact", "Contacts", "CustomRows",
     "CustomShape", "Event", "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts", "IndexStats",
-    "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "PaddedPairs",
-    "QueryResult", "RayHits", "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError",
+    "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "PaddedContacts",
+    "PaddedHits", "PaddedPairs", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError",
     "UnknownRowError", "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
     "boxes.from_geometries", "plot", "save_replay",
 }  # fmt: skip
