@@ -280,6 +280,10 @@ def methods():
     yield "Shapes", shapes, "move", {"positions": [[1, 1]], "rotations": [1.0], "rows": [0]}
     yield "Shapes", shapes, "checked_rows", {"rows": [0]}
     yield "Shapes", shapes, "records", {"rows": [0]}
+    points, discs = functools.partial(bp.BVH(BOXES).query_points, POINTS), bp.Shapes(bp.Circle(1), [[0, 0], [1, 0]])
+    yield "QueryResult", points, "padded", {"width": 2, "fill": -1}
+    yield "RayHitsAll", functools.partial(bp.BVH(BOXES).raycast_all, POINTS, (1, 0)), "padded", {"width": 2, "fill": -1}
+    yield "Contacts", functools.partial(bp.contacts, discs), "padded", {"width": 2, "count": 2, "batch": [0, 1]}
 
 
 QUERIES = {

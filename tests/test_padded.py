@@ -93,6 +93,11 @@ def test_what_has_no_place_in_a_table_is_an_error_that_names_it(index):
         with pytest.raises(error, match=r"width|fill"):
             result.padded(width, fill)
     contacts = bp.contacts(bp.Shapes(bp.Circle(1), [[0, 0], [1, 0], [9, 9]]))
+    for width in (2**40, 2**62):  # times four, the last is 0 in 64 bits
+        with pytest.raises(MemoryError):
+            index.query_points(np.ones((4, 2))).padded(width)
+        with pytest.raises(MemoryError):
+            contacts.padded(width, 4)
     with pytest.raises(ValueError, match=r"pairs: contact 0 is of 1, and count is 1"):
         contacts.padded(2, 1)
     with pytest.raises(ValueError, match=r"batch: contact 0 is of 5, and count is 2"):

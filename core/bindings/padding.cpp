@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,13 @@
 namespace broadphase::python {
 
 namespace {
+
+// The numbers in a table, if there is memory for so many.
+std::size_t table_size(std::size_t rows, std::size_t columns) {
+  constexpr std::size_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(double);
+  if (rows > 0 && columns > kMost / rows) throw std::bad_alloc();
+  return rows * columns;
+}
 
 template <class T>
 nb::object table_of(std::vector<T>&& values, std::size_t rows, std::size_t columns) {
@@ -20,7 +29,7 @@ nb::object table_of(std::vector<T>&& values, std::size_t rows, std::size_t colum
 template <class T>
 nb::object padded_values(Vector<T> values, Vector<std::int64_t> offsets, std::size_t width, T fill) {
   const std::size_t count = offsets.shape(0) - 1;
-  std::vector<T> table(count * width, fill);
+  std::vector<T> table(table_size(count, width), fill);
   without_gil(table.size(), [&] {
     for (std::size_t k = 0; k < count; ++k) {
       const std::int64_t begin = offsets.data()[k];
@@ -33,7 +42,7 @@ nb::object padded_values(Vector<T> values, Vector<std::int64_t> offsets, std::si
 
 // The first members of each group, in their order, -1 behind the last; and how many it has.
 nb::tuple padded_groups(Vector<std::int64_t> group_of, std::size_t count, std::size_t width) {
-  std::vector<std::int32_t> members(count * width, -1), counts(count);
+  std::vector<std::int32_t> members(table_size(count, width), -1), counts(table_size(count, 1));
   without_gil(members.size() + group_of.shape(0), [&] {
     for (std::size_t k = 0; k < group_of.shape(0); ++k) {
       const auto group = static_cast<std::size_t>(group_of.data()[k]);
