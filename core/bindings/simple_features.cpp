@@ -53,8 +53,9 @@ nb::object bounds_of(const GeosFunctions& geos, nb::handle geometries) {
   return as_array(std::move(bounds), 4);
 }
 
+// Whether pairs meet, or are not farther apart than `reach`.
 nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
-                         Vector<std::int64_t> other) {
+                         Vector<std::int64_t> other, std::optional<Vector<double>> reach) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
   std::vector<std::uint8_t> meetings;
   {
@@ -63,22 +64,10 @@ nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vecto
     const GeosFeatures table(geos, read, interrupt);
     FeatureMeetings features(table.table(), interrupt);
     meetings.resize(one.shape(0));
-    features.meet(one.data(), other.data(), meetings.size(), meetings.data());
-  }
-  return as_array(std::move(meetings), 1);
-}
-
-nb::object features_within(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
-                           Vector<std::int64_t> other, Vector<double> reach) {
-  const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
-  std::vector<std::uint8_t> meetings;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    const GeosFeatures table(geos, read, interrupt);
-    FeatureMeetings features(table.table(), interrupt);
-    meetings.resize(one.shape(0));
-    features.within(one.data(), other.data(), reach.data(), meetings.size(), meetings.data());
+    if (reach)
+      features.within(one.data(), other.data(), reach->data(), meetings.size(), meetings.data());
+    else
+      features.meet(one.data(), other.data(), meetings.size(), meetings.data());
   }
   return as_array(std::move(meetings), 1);
 }
@@ -189,10 +178,8 @@ void bind_simple_features(nb::module_& module) {
   module.def("geometry_bounds", &bounds_of, nb::arg("geos"), nb::arg("geometries"),
              "The box of each geometry; NaN for None and empty ones.");
   module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
-             "Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt.");
-  module.def("features_within", &features_within, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
-             nb::arg("other"), nb::arg("reach"),
-             "Of pairs of geometries, whether they are at most so far apart: 0 no, 1 yes, 2 in doubt.");
+             nb::arg("reach") = nb::none(),
+             "Of pairs of geometries, whether they meet, or are at most so far apart: 0 no, 1 yes, 2 in doubt.");
   module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
              nb::arg("other"), nb::arg("with_validity"),
              "Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas "

@@ -799,12 +799,9 @@ def are_geometries(geos: GeosFunctions, objects: object) -> bool:
 def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
     """The box of each geometry; NaN for None and empty ones."""
 
-def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """Of pairs of geometries, whether they meet: 0 no, 1 yes, 2 in doubt."""
-
-def features_within(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
-    Of pairs of geometries, whether they are at most so far apart: 0 no, 1 yes, 2 in doubt.
+    Of pairs of geometries, whether they meet, or are at most so far apart: 0 no, 1 yes, 2 in doubt.
     """
 
 def features_relate(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_validity: bool) -> tuple:

@@ -25,9 +25,8 @@ _sparse: Any = import_library("scipy.sparse", install="scipy")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# A tree of fewer points than the first is SciPy's. What is asked of all points, of fewer than the next, is left to
-# SciPy once there is its tree, which is made after so many calls; so are, in a tree of fewer points than each of these,
-# queries of fewer places than that, or of one place before there is an index.
+# Trees of fewer than _SMALL points are SciPy's. Once SciPy's tree exists, which is built after _CALLS calls, it answers
+# searches of all points among fewer than _MANY, and queries of few places: by the number of points, fewer than these.
 _SMALL, _MANY, _CALLS = 400, 700, 4
 _PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
 _SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
@@ -375,14 +374,14 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return self._index
 
     def _leaves_one(self) -> bool:
-        """Whether a query of one place is left to SciPy's tree."""
+        """Whether SciPy's tree answers a query of one place."""
         if self._index is not None or self._calls >= _CALLS or (self._few is None and self.n >= _MANY):
             return False
         self._calls += 1
         return True
 
     def _leaves(self, x: Any) -> bool:
-        """Whether a query of more places is."""
+        """Whether SciPy's tree answers a query of these places."""
         places = x.size // max(x.shape[-1], 1) if type(x) is np.ndarray else len(x)
         if places >= _PLACES[-1][1]:
             n = self.n if self._few is None else self._few.n
@@ -395,7 +394,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return self._calls > _CALLS
 
     def _leaves_all(self) -> bool:
-        """Whether what is asked of all points is."""
+        """Whether SciPy's tree answers a search of all points."""
         if self.n >= _MANY:
             return False
         self._calls += 1

@@ -21,7 +21,6 @@ from broadphase._native import (
     are_geometries,
     features_meet,
     features_relate,
-    features_within,
     geometry_bounds,
     pairs_in_order,
     places_in_areas,
@@ -503,7 +502,7 @@ class STRtree:
         bounds: NDArray[np.float64],
         pairs: NDArray[np.int64],
         predicate: str,
-        reaches: NDArray[np.float64] | None = None,
+        reaches: NDArray[np.float64] | None,
     ) -> NDArray[np.uint8]:
         """Decide a predicate for points and areas: 0 no, 1 yes; _IN_DOUBT for all else."""
         decided = np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
@@ -560,11 +559,7 @@ class STRtree:
         if _GEOS is None or pairs.shape[1] < max(_FEW, 1):
             return np.full(pairs.shape[1], _IN_DOUBT, np.uint8)
         features, one, other = self._features(inputs, pairs)
-        decided: Any
-        if reaches is None:
-            decided = features_meet(_GEOS, features, one, other)
-        else:
-            decided = features_within(_GEOS, features, one, other, reaches)
+        decided: Any = features_meet(_GEOS, features, one, other, reaches)
         meetings: NDArray[np.uint8] = decided
         return meetings
 
