@@ -65,20 +65,38 @@ class PairFilter {
   Filter filter_;
 };
 
-// Layers and masks of the rows and of the queries; a single one of the rows is that of all.
-class LayerFilter {
+// What queries may find, by layers and masks and without some rows. Keeps the arrays alive.
+class RowFilter {
  public:
   using Words = Vector<std::uint64_t>;
-  LayerFilter(Words row_layer, Words row_mask, Words query_layer, Words query_mask)
-      : arrays_{row_layer, row_mask, query_layer, query_mask},
-        filter_{row_layer.data(),  row_mask.data(), query_layer.data(),
-                query_mask.data(), step(row_layer), step(row_mask)} {}
+
+  // A single layer or mask of the rows is that of all.
+  void set_layers(Words row_layer, Words row_mask, Words query_layer, Words query_mask) {
+    filter_.row_layer = row_layer.data();
+    filter_.row_mask = row_mask.data();
+    filter_.query_layer = query_layer.data();
+    filter_.query_mask = query_mask.data();
+    filter_.row_layer_step = row_layer.shape(0) == 1 ? 0 : 1;
+    filter_.row_mask_step = row_mask.shape(0) == 1 ? 0 : 1;
+    layers_[0] = std::move(row_layer);
+    layers_[1] = std::move(row_mask);
+    layers_[2] = std::move(query_layer);
+    layers_[3] = std::move(query_mask);
+  }
+  // (q, k), or (1, k) for all queries; each list ascending.
+  void set_ignored(Table<std::int32_t> rows) {
+    filter_.ignored = rows.data();
+    filter_.ignored_count = rows.shape(1);
+    filter_.ignored_step = rows.shape(0) == 1 ? 0 : rows.shape(1);
+    ignored_ = std::move(rows);
+  }
   const QueryFilter& get() const { return filter_; }
+  // Whether the first row touched can be found in turns with others.
+  bool allows_turns() const { return !filter_.has_layers() && filter_.ignored_count <= QueryFilter::kFewIgnored; }
 
  private:
-  static std::size_t step(const Words& of_rows) { return of_rows.shape(0) == 1 ? 0 : 1; }
-
-  Words arrays_[4];
+  Words layers_[4];
+  Table<std::int32_t> ignored_;
   QueryFilter filter_;
 };
 

@@ -17,9 +17,9 @@ namespace {
 // The candidates, in the form of results, that pass both the filter and test(query, box).
 template <class Test>
 nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& offsets, const AnyArray& lower,
-                const AnyArray& upper, const LayerFilter* filter, unsigned workers, const Test& test) {
+                const AnyArray& upper, const RowFilter* filter, unsigned workers, const Test& test) {
   const AnyBoxes boxes = any_boxes(lower, upper);
-  const QueryFilter layers = filter != nullptr ? filter->get() : QueryFilter();
+  const QueryFilter allowed = filter != nullptr ? filter->get() : QueryFilter();
   const std::int32_t* candidates = rows.data();
   const std::int64_t* at = offsets.data();
   const std::size_t count = offsets.shape(0) - 1;
@@ -33,7 +33,7 @@ nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& of
                                         double box[8];
                                         for (std::int64_t k = at[query]; k < at[query + 1]; ++k) {
                                           const auto row = static_cast<std::size_t>(candidates[k]);
-                                          if (!layers.allows(row, query)) continue;
+                                          if (!allowed.allows(row, query)) continue;
                                           boxes.read(row, box);
                                           if (test(query, box)) kept.push_back(candidates[k]);
                                         }
@@ -43,12 +43,12 @@ nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& of
 }
 
 nb::object keep_allowed(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
-                        const LayerFilter& filter, unsigned workers) {
+                        const RowFilter& filter, unsigned workers) {
   return keep(rows, offsets, lower, upper, &filter, workers, [](std::size_t, const double*) { return true; });
 }
 
 nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
-                     Table<double> centers, Vector<double> radii, const LayerFilter* filter, unsigned workers) {
+                     Table<double> centers, Vector<double> radii, const RowFilter* filter, unsigned workers) {
   const std::size_t dimension = centers.shape(1);
   const double *points = centers.data(), *radius = radii.data();
   return keep(rows, offsets, lower, upper, filter, workers, [=](std::size_t query, const double* box) {
@@ -60,7 +60,7 @@ nb::object keep_near(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, An
 nb::object keep_convex(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
                        Vector<std::int64_t> region_offsets, Table<double> axes, Vector<double> least,
                        Vector<double> most, Table<double> around_lower, Table<double> around_upper,
-                       const LayerFilter* filter, unsigned workers) {
+                       const RowFilter* filter, unsigned workers) {
   const std::size_t dimension = around_lower.shape(1);
   return keep(
       rows, offsets, lower, upper, filter, workers,

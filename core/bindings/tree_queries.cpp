@@ -65,7 +65,7 @@ class Sweeps {
 // What all queries have in common: the tree, the exact boxes of its rows, and the filter.
 class Queries {
  public:
-  Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const LayerFilter* filter)
+  Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
       : index_(index),
         boxes_(any_boxes(lower, upper)),
         filter_(filter != nullptr ? filter->get() : QueryFilter()),
@@ -260,7 +260,7 @@ class KeyedQueries : public BlockIndex {
 };
 
 nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray asked_lower,
-                       AnyArray asked_upper, const LayerFilter* filter, unsigned workers, bool loosely) {
+                       AnyArray asked_upper, const RowFilter* filter, unsigned workers, bool loosely) {
   const AnyBoxes asked = any_boxes(asked_lower, asked_upper);
   return with_boxes(asked_lower, asked_upper, [&](const auto& places) {
     return Queries(index, lower, upper, filter)
@@ -275,7 +275,7 @@ nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, 
 }
 
 nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers,
-                       Vector<double> radii, const LayerFilter* filter, unsigned workers) {
+                       Vector<double> radii, const RowFilter* filter, unsigned workers) {
   const double *points = centers.data(), *radius = radii.data();
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   const BoxView<double> places = places_of(points, count, dimension);
@@ -304,13 +304,20 @@ nb::object as_values(PlainArray<T>&& values, std::size_t count) {
   return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, &count, owner));
 }
 
-nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
-                   Vector<double> farthest, const LayerFilter* filter, unsigned workers) {
+struct NearestAnswers {
+  PlainArray<std::int32_t> rows;
+  PlainArray<double> distances;
+};
+
+NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper,
+                          const Table<double>& centers, std::size_t wanted, const Vector<double>& farthest,
+                          const RowFilter* filter, unsigned workers) {
   const double *points = centers.data(), *limit = farthest.data();
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   const BoxView<double> places = places_of(points, count, dimension);
-  PlainArray<std::int32_t> rows;
-  PlainArray<double> distances;
+  NearestAnswers answers;
+  PlainArray<std::int32_t>& rows = answers.rows;
+  PlainArray<double>& distances = answers.distances;
   rows.grow(count * wanted);
   distances.grow(count * wanted);
   std::fill_n(rows.get(), count * wanted, -1);
@@ -348,14 +355,39 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
           });
     });
   }
+  return answers;
+}
+
+nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
+                   Vector<double> farthest, const RowFilter* filter, unsigned workers) {
+  const QueryFilter allowed = filter != nullptr ? filter->get() : QueryFilter();
+  const std::size_t count = centers.shape(0), asked = wanted + allowed.ignored_count;
+  NearestAnswers answers;
+  if (allowed.allows_all() || allowed.has_layers() || wanted == 0 || asked > NearestTogether::kMostWanted) {
+    answers = nearest_of(index, lower, upper, centers, wanted, farthest, filter, workers);
+  } else {
+    // Points can be walked together without a filter, and with so many more wanted, none of the others is missing once
+    // the ignored rows are left out.
+    answers = nearest_of(index, lower, upper, centers, asked, farthest, nullptr, workers);
+    for (std::size_t query = 0; query < count; ++query) {
+      std::size_t to = query * wanted;
+      const std::size_t end = to + wanted;
+      for (std::size_t at = query * asked; to < end; ++at) {
+        const std::int32_t row = answers.rows[at];
+        if (row >= 0 && allowed.ignores(static_cast<std::size_t>(row), query)) continue;
+        answers.rows[to] = row;
+        answers.distances[to++] = answers.distances[at];
+      }
+    }
+  }
   // Reshaped by the caller: the shape of an empty array is ambiguous.
-  nb::object first = as_values(std::move(rows), count * wanted);
-  return nb::make_tuple(first, as_values(std::move(distances), count * wanted));
+  nb::object first = as_values(std::move(answers.rows), count * wanted);
+  return nb::make_tuple(first, as_values(std::move(answers.distances), count * wanted));
 }
 
 nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
                        Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
-                       const LayerFilter* filter, unsigned workers) {
+                       const RowFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::int32_t> rows(sweeps.count(), -1);
   std::vector<double> times(sweeps.count(), kNever);
@@ -364,7 +396,8 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     times[query] = time;
   };
   const Queries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.take_turns() || all.has_keys() || filter != nullptr) {
+  if (sweeps.count() < kManyQueries || !all.take_turns() || all.has_keys() ||
+      (filter != nullptr && !filter->allows_turns())) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
@@ -380,7 +413,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
 
 nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
                      Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
-                     const LayerFilter* filter, unsigned workers) {
+                     const RowFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
   const Queries all(index, lower, upper, filter);
@@ -399,7 +432,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
 
 nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
                      Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
-                     const LayerFilter* filter, unsigned workers) {
+                     const RowFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
@@ -434,7 +467,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
 // Region k has the slabs region_offsets[k] to region_offsets[k + 1].
 nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper, Vector<std::int64_t> region_offsets,
                         Table<double> axes, Vector<double> least, Vector<double> most, Table<double> around_lower,
-                        Table<double> around_upper, const LayerFilter* filter, unsigned workers) {
+                        Table<double> around_upper, const RowFilter* filter, unsigned workers) {
   const std::size_t count = around_lower.shape(0), dimension = around_lower.shape(1);
   const double *low = around_lower.data(), *high = around_upper.data();
   return Queries(index, lower, upper, filter)
@@ -459,9 +492,11 @@ void bind_tree_queries(nb::module_& module) {
   nb::class_<BlockIndex>(module, "BlockIndex");
   nb::class_<KeyedQueries, BlockIndex>(module, "KeyedQueries")
       .def(nb::init<nb::object, Vector<std::int64_t>>(), nb::arg("forest"), nb::arg("keys"));
-  nb::class_<LayerFilter>(module, "QueryFilter")
-      .def(nb::init<LayerFilter::Words, LayerFilter::Words, LayerFilter::Words, LayerFilter::Words>(),
-           nb::arg("row_layer"), nb::arg("row_mask"), nb::arg("query_layer"), nb::arg("query_mask"));
+  nb::class_<RowFilter>(module, "QueryFilter")
+      .def(nb::init<>())
+      .def("set_layers", &RowFilter::set_layers, nb::arg("row_layer"), nb::arg("row_mask"), nb::arg("query_layer"),
+           nb::arg("query_mask"))
+      .def("set_ignored", &RowFilter::set_ignored, nb::arg("rows"));
   module.def("query_boxes", &query_boxes, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
              nb::arg("asked_upper"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("loosely") = false);
   module.def("query_balls", &query_balls, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("centers"),

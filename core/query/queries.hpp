@@ -19,15 +19,31 @@ namespace broadphase {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Layers of the rows and of the queries; null pointers let everything pass.
+// Layers of the rows and of the queries, and rows that queries ignore; null pointers let everything pass.
 struct QueryFilter {
+  // So few ignored rows are compared one after the other.
+  static constexpr std::size_t kFewIgnored = 8;
+
   const std::uint64_t *row_layer = nullptr, *row_mask = nullptr;
   const std::uint64_t *query_layer = nullptr, *query_mask = nullptr;
   std::size_t row_layer_step = 1, row_mask_step = 1;  // from row to row; 0 where one entry is for all
+  // Of each query, ascending; -1 is none.
+  const std::int32_t* ignored = nullptr;
+  std::size_t ignored_count = 0, ignored_step = 0;  // of one query; from query to query, 0 where one list is for all
 
+  bool has_layers() const { return row_layer != nullptr; }
+  bool allows_all() const { return !has_layers() && ignored_count == 0; }
   bool allows(std::size_t row, std::size_t query) const {
-    return row_layer == nullptr || ((row_layer[row * row_layer_step] & query_mask[query]) != 0 &&
-                                    (query_layer[query] & row_mask[row * row_mask_step]) != 0);
+    if (has_layers() && ((row_layer[row * row_layer_step] & query_mask[query]) == 0 ||
+                         (query_layer[query] & row_mask[row * row_mask_step]) == 0))
+      return false;
+    return ignored_count == 0 || !ignores(row, query);
+  }
+  const std::int32_t* ignored_by(std::size_t query) const { return ignored + query * ignored_step; }
+  bool ignores(std::size_t row, std::size_t query) const {
+    const std::int32_t *first = ignored_by(query), *last = first + ignored_count;
+    if (ignored_count > kFewIgnored) return std::binary_search(first, last, static_cast<std::int32_t>(row));
+    return std::find(first, last, static_cast<std::int32_t>(row)) != last;
   }
 };
 

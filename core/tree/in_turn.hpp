@@ -27,6 +27,8 @@ struct WayInTurn {
 struct SweepInTurn : WayInTurn {
   static constexpr std::size_t kRoom = 64;
 
+  const std::int32_t* ignored;  // rows that are not touched
+  std::size_t ignored_count;
   bool crowded;  // more than kRoom rows are within the limit: some are missing
   std::size_t depth, found;
   // Rows that may be the first, and their times: those beyond the limit are not.

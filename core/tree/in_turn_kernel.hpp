@@ -59,6 +59,17 @@ void prefetch_block(const float* memory, std::int32_t number) {
   for (std::size_t word = 0; word < BlockReader<D>::kWords; word += kLine) prefetch(block.memory() + word);
 }
 
+// The lanes whose rows are not ignored.
+inline std::uint32_t lanes_not_ignored(const SweepInTurn& sweep, const std::int32_t* child, std::uint32_t rows) {
+  std::uint32_t kept = rows;
+  for (std::uint32_t left = rows; left != 0; left &= left - 1) {
+    const std::uint32_t lane = lowest_bit(left);
+    for (std::size_t at = 0; at < sweep.ignored_count; ++at)
+      if (sweep.ignored[at] == child[lane]) kept &= ~(1u << lane);
+  }
+  return kept;
+}
+
 // Takes rows that may be touched to the candidates, and lowers the limit.
 template <std::size_t D>
 void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
@@ -120,7 +131,10 @@ std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
     if (!keep_few_in_order(enter, block.child(), hits ^ rows, key, stack, pushed))
       pushed = push_in_order(enter, block.child(), hits ^ rows, key, stack);
     sweep.depth += pushed;
-    if (rows != 0) take_touched<D>(sweep, block, enter, rows);
+    if (rows != 0) {
+      const std::uint32_t taken = sweep.ignored_count == 0 ? rows : lanes_not_ignored(sweep, block.child(), rows);
+      if (taken != 0) take_touched<D>(sweep, block, enter, taken);
+    }
     if (sweep.depth == 0) return number;
     prefetch_block<D>(sweep.memory, sweep.stack[sweep.depth - 1]);
   }

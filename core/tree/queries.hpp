@@ -297,7 +297,7 @@ class TreeQueries {
     const bool exact = start(walk, tree_, box) || loosely;
     const auto next = walks().next_by_box[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk)) {
-      if (exact && filter_.row_layer == nullptr) {
+      if (exact && filter_.allows_all()) {
         found.insert(found.end(), walk.rows, walk.rows + walk.found);
         continue;
       }
@@ -439,7 +439,7 @@ class TreeQueries {
     Candidates candidates[kGroup];
   };
   bool walks_together(std::size_t wanted) const {
-    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.row_layer == nullptr && !tree_.is_wide();
+    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.allows_all() && !tree_.is_wide();
   }
   template <class T, class Report>
   void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
@@ -496,7 +496,7 @@ class TreeQueries {
       double length, farthest;
     } asked[InTurn<Way>::kMost];
   };
-  using FirstInTurn = TurnsScratch<SweepInTurn>;  // without a filter
+  using FirstInTurn = TurnsScratch<SweepInTurn>;  // without layers, and with few rows to ignore
   using AnyInTurn = TurnsScratch<TouchInTurn>;
   // Otherwise each goes its way alone.
   bool take_turns() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
@@ -514,7 +514,7 @@ class TreeQueries {
     else
       number = decide(scratch, report);
     scratch.asked[number] = asked;
-    begin(turns.way[number], scratch.walk);
+    begin(turns.way[number], scratch.walk, query);
   }
   template <class Way, class Report>
   void last_in_turn(TurnsScratch<Way>& scratch, const Report& report) const {
@@ -575,7 +575,7 @@ class TreeQueries {
       for (std::size_t at = 0; at < walk.found; ++at)
         if (allows(query, walk.rows[at]) && meets(region, read(walk.rows[at]).box, dimension_))
           found.push_back(walk.rows[at]);
-      if (filter_.row_layer == nullptr) {
+      if (filter_.allows_all()) {
         found.insert(found.end(), walk.sure, walk.sure + walk.sure_found);
       } else {
         for (std::size_t at = 0; at < walk.sure_found; ++at)
@@ -599,7 +599,7 @@ class TreeQueries {
     return filter_.allows(static_cast<std::size_t>(row), query);
   }
   void add(std::size_t query, const std::int32_t* rows, std::size_t count, std::vector<std::int32_t>& found) const {
-    if (filter_.row_layer == nullptr) {
+    if (filter_.allows_all()) {
       found.insert(found.end(), rows, rows + count);
       return;
     }
@@ -623,7 +623,7 @@ class TreeQueries {
   }
   // Remembers for the next query how far the last row of this one is.
   void note(const double* center, std::size_t wanted, std::size_t found, double reach, NearestScratch& scratch) const {
-    scratch.wanted = found == wanted && filter_.row_layer == nullptr ? wanted : 0;
+    scratch.wanted = found == wanted && filter_.allows_all() ? wanted : 0;
     scratch.reach = reach;
     scratch.blocks = tree_.blocks.memory();
     std::copy_n(center, dimension_, scratch.point);
@@ -782,12 +782,14 @@ class TreeQueries {
     return std::all_of(walk.box, walk.box + 2 * dimension_, [](float at) { return std::fabs(at) < kFar; });
   }
 
-  void begin(SweepInTurn& sweep, const SweepWalk& walk) const {
+  void begin(SweepInTurn& sweep, const SweepWalk& walk, std::size_t query) const {
     begin_way(sweep, walk);
+    sweep.ignored = filter_.ignored_by(query);
+    sweep.ignored_count = filter_.ignored_count;
     sweep.crowded = false;
     sweep.key[0] = 0;
   }
-  void begin(TouchInTurn& way, const SweepWalk& walk) const {
+  void begin(TouchInTurn& way, const SweepWalk& walk, std::size_t) const {
     // A longer time may be infinite as a float; a shorter limit has no relative error. More than all roundings.
     constexpr float kLongest = 1e30F, kLess = 0.999992F;
     begin_way(way, walk);

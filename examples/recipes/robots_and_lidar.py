@@ -4,7 +4,8 @@ Robots: 256 rooms, one lidar for each
 
 Robot learning steps thousands of separate environments. Here all of them are one world:
 ``batch=`` keeps bodies and rays of different rooms apart, so one step and one call of
-``raycast`` serve them all. See :doc:`/batches`.
+``raycast`` serve them all, and ``ignore=`` lets the beams out of the robot that sends
+them. See :doc:`/batches`.
 """
 
 import matplotlib.pyplot as plt
@@ -37,9 +38,13 @@ angles = np.linspace(0, 2 * np.pi, beams, endpoint=False)
 def look():
     """Return how far each beam of each robot sees, shape (rooms, beams)."""
     directions = np.tile(np.stack([np.cos(angles), np.sin(angles)], axis=1), (rooms, 1))
-    origins = np.repeat(world.positions[robots], beams, axis=0) + 0.26 * directions
+    origins = np.repeat(world.positions[robots], beams, axis=0)
     hits = world.raycast(
-        origins, directions, reach, batch=np.repeat(np.arange(rooms), beams)
+        origins,
+        directions,
+        reach,
+        batch=np.repeat(np.arange(rooms), beams),
+        ignore=np.repeat(robots, beams),
     )
     return np.minimum(hits.distances, reach).reshape(rooms, beams)
 
@@ -62,9 +67,7 @@ print(f"{collisions.sum()} collisions")
 
 room = int(collisions.argmax())
 seen, place = look()[room], world.positions[robots[room]]
-ends = place + (0.26 + seen[:, np.newaxis]) * np.stack(
-    [np.cos(angles), np.sin(angles)], axis=1
-)
+ends = place + seen[:, np.newaxis] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 here = keys == room
 crates_here = bp.Shapes(
     bp.Rectangle(shapes.width[here], shapes.height[here]), places[here], turns[here]

@@ -15,10 +15,13 @@ from broadphase.arguments import as_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["NO_FILTER", "ByRow", "PairFilter", "as_attribute", "filter_of", "without_invalid"]
+__all__ = ["NO_FILTER", "ByRow", "PairFilter", "QueryFilter", "as_attribute", "filter_of", "without_invalid"]
 
 #: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
 ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
+
+#: Rows or handles that queries leave out; in worlds also actors.
+Ignored: TypeAlias = Any
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Values for a set that has None in a tuple: all layers, no group, not static.
@@ -173,6 +176,26 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
         for k in range(2)
     )
     return first, second
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryFilter:
+    """Which rows queries may find; None, the default of each, filters nothing.
+
+    Values are as the caller gave them: who answers the queries checks them.
+
+    Attributes
+    ----------
+    layer, mask : array_like of uint64, shape (q,), or int; in a world also names
+        A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
+        query.
+    ignore : array_like of int, shape (q,), (q, k) or (1, k), or int
+        Rows or handles that each query leaves out; -1 is none.
+    """
+
+    layer: Any = None
+    mask: Any = None
+    ignore: Any = None
 
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

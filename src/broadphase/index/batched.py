@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from broadphase import _native
-from broadphase.filters import as_attribute
-from broadphase.index import derived, queries
+from broadphase.filters import QueryFilter, as_attribute
+from broadphase.index import derived
 from broadphase.index.results import Nearest, QueryResult
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from broadphase.index.regions import Regions
     from broadphase.index.store import BoxStore
@@ -40,10 +40,13 @@ class Keyed(Protocol):
     def __len__(self) -> int:
         """Return the number of boxes."""
 
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        """Check rows, and give them with the centers of their boxes."""
+
     def _require(self, capability: str) -> None:
         """Check that the index supports such a query."""
 
-    def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
+    def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
         """Make a filter of checked bits, if any are given."""
 
     def _trees(self, workers: int) -> _native.Forest:
@@ -68,12 +71,6 @@ class BatchedSearch:
 
     _few = None
 
-    query = queries.query
-    query_ball = queries.query_ball
-    nearest = queries.nearest
-    raycast = queries.raycast
-    raycast_all = queries.raycast_all
-
     _find_points = derived.find_points
     _find_obbs = derived.find_obbs
     _find_first_hits = derived.find_first_hits
@@ -88,40 +85,41 @@ class BatchedSearch:
         """Number of axes."""
         return self._index.dim
 
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        return self._index._places(rows)
+
     def _in_batches(self, batch: Any) -> BatchedSearch:
         return BatchedSearch(self._index, batch)
 
-    def _ask(
-        self, function: Callable[..., Any], capability: str, count: int, layer: Any, mask: Any, *given: Any
-    ) -> Any:
+    def _ask(self, function: Callable[..., Any], capability: str, count: int, allowed: QueryFilter, *given: Any) -> Any:
         """Call a query of the core; `given` has None where the filter goes."""
         index = self._index
         index._require(capability)
         keys = as_attribute("batch", self._batch, count, np.int64)
         began = perf_counter()
         with index._guard.reading:
-            query_filter = index._query_filter(count, layer, mask)
+            query_filter = index._native_filter(count, allowed)
             core = _native.KeyedQueries(index._trees(given[-1]), keys)
             found = function(core, *index._store.views, *given[:-1], query_filter, given[-1])
         index._seconds["query"] = perf_counter() - began
         return found
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
-        return QueryResult(*self._ask(_native.query_boxes, "query", len(lower), layer, mask, lower, upper, workers))
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
+        return QueryResult(*self._ask(_native.query_boxes, "query", len(lower), allowed, lower, upper, workers))
 
-    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
         given = (centers, radii, workers)
-        return QueryResult(*self._ask(_native.query_balls, "query_ball", len(centers), layer, mask, *given))
+        return QueryResult(*self._ask(_native.query_balls, "query_ball", len(centers), allowed, *given))
 
-    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
         count = len(regions.around_lower)
-        return QueryResult(*self._ask(_native.query_convex, "convex", count, layer, mask, *regions, workers))
+        return QueryResult(*self._ask(_native.query_convex, "convex", count, allowed, *regions, workers))
 
-    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
         if k > 1:
             k = max(1, min(k, len(self._index)))
         given = (points, k, limits, workers)
-        rows, distances = self._ask(_native.nearest, "nearest", len(points), layer, mask, *given)
+        rows, distances = self._ask(_native.nearest, "nearest", len(points), allowed, *given)
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
 
     def _sweep(
@@ -133,12 +131,11 @@ class BatchedSearch:
         limits: Floats,
         is_ray: bool,
         workers: int,
-        layer: Any,
-        mask: Any,
+        allowed: QueryFilter,
     ) -> Any:
         given = (lower, upper, motions, limits, is_ray, workers)
-        return self._ask(sweep, "raycast" if is_ray else "shapecast", len(lower), layer, mask, *given)
+        return self._ask(sweep, "raycast" if is_ray else "shapecast", len(lower), allowed, *given)
 
     # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
-        return self._find_boxes(lower, upper, worker_count(workers), None, None)
+        return self._find_boxes(lower, upper, worker_count(workers), QueryFilter())

@@ -15,7 +15,7 @@ from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError
-from broadphase.filters import as_attribute, filter_of
+from broadphase.filters import QueryFilter, as_attribute, filter_of
 from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow, PairFilter
+    from broadphase.filters import ByRow, Ignored, PairFilter
     from broadphase.index.protocol import Arrangement
     from broadphase.index.regions import Regions
     from broadphase.index.store import NewBoxes
@@ -618,6 +618,10 @@ class BoxIndex:
     def _in_batches(self, batch: Any) -> BatchedSearch:
         return BatchedSearch(self, batch)
 
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        with self._guard.reading:
+            return self._store.centers(rows)
+
     # Queries ---------------------------------------------------------------------------------------------------------
 
     query = queries.query
@@ -645,6 +649,7 @@ class BoxIndex:
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> SweepHits:
         """Find the first row that each moving box touches: nothing is missed, however fast the box moves.
 
@@ -654,7 +659,7 @@ class BoxIndex:
             Where they begin. Finite.
         motions : array_like, shape (q, d), or (d,) for all
             How far each moves, along a straight line. Finite.
-        workers, layer, mask, batch
+        workers, layer, mask, batch, ignore
             As in `query`.
 
         Returns
@@ -683,43 +688,43 @@ class BoxIndex:
             raise ValueError(f"boxes: row {endless.argmax()} is not finite")
         moved = queries.vectors(motions, "motions", len(lower), self.dim)
         threads, whole = worker_count(workers), np.ones(len(lower))
-        searched = self if batch is None else self._in_batches(batch)
-        return SweepHits(*searched._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, layer, mask))
+        searched, allowed = self if batch is None else self._in_batches(batch), QueryFilter(layer, mask, ignore)
+        return SweepHits(*searched._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, allowed))
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         self._require("query")
         began = perf_counter()
         with self._guard.reading:
-            found = self._find_in_boxes(lower, upper, self._query_filter(len(lower), layer, mask), workers)
+            found = self._find_in_boxes(lower, upper, self._native_filter(len(lower), allowed), workers)
             self._expect_few(len(lower))
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
         self._require("query_ball")
         began = perf_counter()
         with self._guard.reading:
-            found = self._find_in_balls(centers, radii, self._query_filter(len(centers), layer, mask), workers)
+            found = self._find_in_balls(centers, radii, self._native_filter(len(centers), allowed), workers)
             self._expect_few(len(centers))
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
         self._require("convex")
         began = perf_counter()
         with self._guard.reading:
-            query_filter = self._query_filter(len(regions.around_lower), layer, mask)
+            query_filter = self._native_filter(len(regions.around_lower), allowed)
             found = self._find_in_regions(regions, query_filter, workers)
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
         self._require("nearest")
         began = perf_counter()
         with self._guard.reading:
             if k > 1:
                 k = max(1, min(k, len(self)))
-            query_filter = self._query_filter(len(points), layer, mask)
+            query_filter = self._native_filter(len(points), allowed)
             core, corners = self._arranged_for_queries(), self._store.views
             found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)
             self._expect_few(len(points))
@@ -736,13 +741,12 @@ class BoxIndex:
         limits: Floats,
         is_ray: bool,
         workers: int,
-        layer: Any,
-        mask: Any,
+        allowed: QueryFilter,
     ) -> Any:
         self._require("raycast" if is_ray else "shapecast")
         began = perf_counter()
         with self._guard.reading:
-            query_filter = self._query_filter(len(lower), layer, mask)
+            query_filter = self._native_filter(len(lower), allowed)
             core, corners = self._arranged_for_queries(), self._store.views
             found = sweep(core, *corners, lower, upper, motions, limits, is_ray, query_filter, workers)
             self._expect_few(len(lower))
@@ -787,17 +791,25 @@ class BoxIndex:
         if count <= _FEW_QUERIES and is_plain and isinstance(core, _native.BlockIndex):
             self._few = _native.FewQueries(self._guard, core, *store.views, len(self), self._seconds)
 
-    def _query_filter(self, count: int, layer: Any, mask: Any) -> _native.QueryFilter | None:
+    def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits
-        if layer is None and mask is None and own_layer is None and own_mask is None:
+        layer, mask = allowed.layer, allowed.mask
+        ignored = self._store.ignored(allowed.ignore, count)
+        has_layers = not (layer is None and mask is None and own_layer is None and own_mask is None)
+        if not has_layers and ignored is None:
             return None
-        every = np.array([_ALL_BITS], np.uint64)  # for all rows
-        return _native.QueryFilter(
-            every if own_layer is None else own_layer,
-            every if own_mask is None else own_mask,
-            as_attribute("layer", _ALL_BITS if layer is None else layer, count, np.uint64),
-            as_attribute("mask", _ALL_BITS if mask is None else mask, count, np.uint64),
-        )
+        query_filter = _native.QueryFilter()
+        if has_layers:
+            every = np.array([_ALL_BITS], np.uint64)  # for all rows
+            query_filter.set_layers(
+                every if own_layer is None else own_layer,
+                every if own_mask is None else own_mask,
+                as_attribute("layer", _ALL_BITS if layer is None else layer, count, np.uint64),
+                as_attribute("mask", _ALL_BITS if mask is None else mask, count, np.uint64),
+            )
+        if ignored is not None:
+            query_filter.set_ignored(ignored)
+        return query_filter
 
     def _require(self, capability: str) -> None:
         if capability not in self._capabilities:
@@ -1111,7 +1123,9 @@ class BoxIndex:
     def _looked_up(self, others: BoxSet, workers: int) -> NDArray[np.int32]:
         """Return the rows of this index, and under them those of the others."""
         lower, upper = others.corners
-        rows, offsets = self._find_in_boxes(lower, upper, self._query_filter(len(lower), *others.bits()), workers)
+        rows, offsets = self._find_in_boxes(
+            lower, upper, self._native_filter(len(lower), QueryFilter(*others.bits())), workers
+        )
         numbers = np.arange(len(lower), dtype=np.int32) if others.rows is None else others.rows
         return np.stack([rows, np.repeat(numbers, np.diff(offsets))])
 

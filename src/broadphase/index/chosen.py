@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,10 +21,10 @@ from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from broadphase.change import Change
-    from broadphase.filters import ByRow
+    from broadphase.filters import ByRow, QueryFilter
     from broadphase.periods import Period
 
 __all__ = ["Index"]
@@ -168,12 +169,12 @@ class Index(BoxIndex):
         count: int = self._at_once(count_pairs, None, pair_filter, workers=workers, touching=touching)
         return count
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         if self._periods is not None:
-            return CellQueries(self, None)._find_boxes(lower, upper, workers, layer, mask)
+            return CellQueries(self, None)._find_boxes(lower, upper, workers, allowed)
         count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._is_stale else _JOINED_SHARE
         if count < max(_FEWEST_JOINED, share * len(self)):
-            return super()._find_boxes(lower, upper, workers, layer, mask)
+            return super()._find_boxes(lower, upper, workers, allowed)
         began = perf_counter()
         with self._guard.reading:
             own_lower, own_upper, numbers = self._store.living_corners()
@@ -182,7 +183,7 @@ class Index(BoxIndex):
             found: Any = None if cells is None else cells.find(*corners, workers)
             rows, offsets = join(*corners, workers, method="auto") if found is None else found
             rows = rows if numbers is None else numbers[rows]
-            query_filter = self._query_filter(count, layer, mask)
+            query_filter = self._native_filter(count, allowed)
             if query_filter is not None:
                 kept: Any = _native.keep_allowed(rows, offsets, *self._store.views, query_filter, workers)
                 rows, offsets = kept
@@ -208,11 +209,11 @@ class Index(BoxIndex):
         return cells[dtype]
 
     def _find_balls(
-        self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, layer: Any, mask: Any
+        self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, allowed: QueryFilter
     ) -> QueryResult:
         if self._periods is not None:
-            return CellQueries(self, None)._find_balls(centers, radii, workers, layer, mask)
-        return super()._find_balls(centers, radii, workers, layer, mask)
+            return CellQueries(self, None)._find_balls(centers, radii, workers, allowed)
+        return super()._find_balls(centers, radii, workers, allowed)
 
     def _find_nearest(
         self,
@@ -220,12 +221,11 @@ class Index(BoxIndex):
         k: int,
         limits: NDArray[np.float64],
         workers: int,
-        layer: Any,
-        mask: Any,
+        allowed: QueryFilter,
     ) -> Nearest:
         if self._periods is not None:
-            return CellQueries(self, None)._find_nearest(points, k, limits, workers, layer, mask)
-        return super()._find_nearest(points, k, limits, workers, layer, mask)
+            return CellQueries(self, None)._find_nearest(points, k, limits, workers, allowed)
+        return super()._find_nearest(points, k, limits, workers, allowed)
 
     def _nbytes(self) -> int:
         in_cell = 0 if self._in_cell is None else self._in_cell.nbytes
@@ -256,14 +256,18 @@ class CellQueries:
         """Number of axes."""
         return self._index.dim
 
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        return self._index._places(rows)
+
     def _in_batches(self, batch: Any) -> CellQueries:
         return CellQueries(self._index, batch)
 
     def _ask(self, name: str, *given: Any) -> Any:
-        index = self._index
+        index, (*others, allowed) = self._index, given
         began = perf_counter()
         with index._guard.reading:
-            found = getattr(index._cell(), name)(*given, self._batch)
+            known = replace(allowed, ignore=index._store.ignored(allowed.ignore, len(others[0])))
+            found = getattr(index._cell(), name)(*others, known, self._batch)
         index._seconds["query"] = perf_counter() - began
         return found
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.filters import QueryFilter
     from broadphase.index.regions import Regions
 
     Floats = NDArray[np.float64]
@@ -23,10 +24,10 @@ __all__ = ["find_all_hits", "find_any_hits", "find_first_hits", "find_obbs", "fi
 
 
 class _General(Protocol):
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         """See `broadphase.index.queries.Searchable`."""
 
-    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
         """See `broadphase.index.queries.Searchable`."""
 
     def _sweep(
@@ -38,44 +39,43 @@ class _General(Protocol):
         limits: Floats,
         is_ray: bool,
         workers: int,
-        layer: Any,
-        mask: Any,
+        allowed: QueryFilter,
     ) -> Any:
         """Call a function of the core for moving boxes; rays are boxes without extent."""
 
 
-def find_points(self: _General, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+def find_points(self: _General, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
     """Find the rows that contain each point."""
-    return self._find_boxes(points, points, workers, layer, mask)
+    return self._find_boxes(points, points, workers, allowed)
 
 
 def find_obbs(
-    self: _General, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+    self: _General, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, allowed: QueryFilter
 ) -> QueryResult:
     """Find the rows that overlap each oriented box."""
-    return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, layer, mask)
+    return self._find_regions(regions_of_boxes(centers, half_sizes, rotations), workers, allowed)
 
 
 def find_first_hits(
-    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> RayHits:
     """Find the first row on each ray."""
-    found = self._sweep(_native.sweep_first, origins, origins, directions, limits, True, workers, layer, mask)
+    found = self._sweep(_native.sweep_first, origins, origins, directions, limits, True, workers, allowed)
     return RayHits(*found)
 
 
 def find_all_hits(
-    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> RayHitsAll:
     """Find all rows on each ray."""
-    found = self._sweep(_native.sweep_all, origins, origins, directions, limits, True, workers, layer, mask)
+    found = self._sweep(_native.sweep_all, origins, origins, directions, limits, True, workers, allowed)
     return RayHitsAll(*found)
 
 
 def find_any_hits(
-    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+    self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> NDArray[np.bool_]:
     """Say which rays hit a row."""
-    found = self._sweep(_native.sweep_any, origins, origins, directions, limits, True, workers, layer, mask)
+    found = self._sweep(_native.sweep_any, origins, origins, directions, limits, True, workers, allowed)
     hits: NDArray[np.bool_] = found.view(np.bool_)
     return hits

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow
+    from broadphase.filters import ByRow, Ignored
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Octree"]
@@ -300,12 +300,13 @@ class Octree(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> QueryResult:
         """Find the rows within a distance of each point, as `BoxIndex.query_ball`.
 
         Parameters
         ----------
-        centers, radii, workers, layer, mask, batch
+        centers, radii, workers, layer, mask, batch, ignore
             As in `BoxIndex.query_ball`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must be within the distance too. Decided exactly.
@@ -329,7 +330,9 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            found = super().query_ball(centers, radii, workers=workers, layer=layer, mask=mask, batch=batch)
+            found = super().query_ball(
+                centers, radii, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
+            )
             if spheres is None:
                 return found
             of = found.query_rows
@@ -348,12 +351,13 @@ class Octree(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> QueryResult:
         """Find the rows that a camera sees, or that meet the region between planes, as `BoxIndex.frustum`.
 
         Parameters
         ----------
-        matrix, planes, depth, workers, layer, mask, batch
+        matrix, planes, depth, workers, layer, mask, batch, ignore
             As in `BoxIndex.frustum`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
@@ -372,7 +376,7 @@ class Octree(BoxIndex):
         spheres = self._deciding(bounds)
         with self._guard.reading:
             found = super().frustum(
-                matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask, batch=batch
+                matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
             )
             if spheres is None:
                 return found
@@ -392,12 +396,13 @@ class Octree(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> RayHits:
         """Find the first row on each ray, as `BoxIndex.raycast`.
 
         Parameters
         ----------
-        origins, directions, max_distance, workers, layer, mask, batch
+        origins, directions, max_distance, workers, layer, mask, batch, ignore
             As in `BoxIndex.raycast`.
         bounds : {"box", "sphere"}
             "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
@@ -424,9 +429,16 @@ class Octree(BoxIndex):
         """
         if self._deciding(bounds) is None:
             return super().raycast(
-                origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch
+                origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
             )
-        given: dict[str, Any] = {"bounds": bounds, "workers": workers, "layer": layer, "mask": mask, "batch": batch}
+        given: dict[str, Any] = {
+            "bounds": bounds,
+            "workers": workers,
+            "layer": layer,
+            "mask": mask,
+            "batch": batch,
+            "ignore": ignore,
+        }
         found = self.raycast_all(origins, directions, max_distance, **given)
         is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
         rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
@@ -444,12 +456,13 @@ class Octree(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> RayHitsAll:
         """Find every row on each ray, as `BoxIndex.raycast_all`.
 
         Parameters
         ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch
+        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
             As in `raycast`.
 
         Returns
@@ -464,7 +477,7 @@ class Octree(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
-            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
             if spheres is None:
                 return super().raycast_all(origins, directions, max_distance, **given)
             checked = rays(self.dim, origins, directions, max_distance)
@@ -492,12 +505,13 @@ class Octree(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> NDArray[np.bool_]:
         """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
 
         Parameters
         ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch
+        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
             As in `raycast`.
 
         Returns
@@ -510,7 +524,7 @@ class Octree(BoxIndex):
         ValueError, TypeError, RuntimeError
             As `BoxIndex.raycast_any`.
         """
-        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
         if self._deciding(bounds) is None:
             return super().raycast_any(origins, directions, max_distance, **given)
         return self.raycast(origins, directions, max_distance, bounds=bounds, **given).rows >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from broadphase.periods import out_of_cell
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from broadphase.filters import QueryFilter
     from broadphase.index.store import BoxStore
 
     Floats = NDArray[np.float64]
@@ -69,25 +71,40 @@ class CellSearch:
         return self._tree.memory_bytes + (0 if self._places is None else self._places.memory_bytes)
 
     def boxes(
-        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any, batch: Any
+        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
     ) -> QueryResult:
         """Find the rows of which some image overlaps each box; exact."""
+        found = self._overlapping(lower, upper, workers, replace(allowed, ignore=None), batch)
+        if allowed.ignore is not None:
+            query_filter = _native.QueryFilter()
+            query_filter.set_ignored(self._places_of(allowed.ignore))
+            kept: Any = _native.keep_allowed(*found, self._lower, self._upper, query_filter, workers)
+            found = kept
+        return QueryResult(self._numbers(found[0]), found[1])
+
+    def _overlapping(
+        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         lower, upper = _doubles(lower), _doubles(upper)
         if len(lower) >= max(_FEWEST_JOINED, _JOINED_SHARE * len(self._lower)):
-            return self._joined(lower, upper, workers, layer, mask, batch)
+            return self._joined(lower, upper, workers, allowed, batch)
         try:
             asked = self._placed.others(lower, upper)
         except _native.InvalidBoxes:
             raise self._error("boxes", lower, upper) from None
         images, numbers = asked.placed()
-        found = self._tree.query(images, workers=workers, **_of_queries(layer, mask, batch, len(lower), numbers))
+        found = self._tree.query(images, workers=workers, **self._of_queries(allowed, batch, len(lower), numbers))
         kept: Any = self._placed.keep(asked, found.rows, found.offsets, workers)
-        return QueryResult(self._numbers(kept[0]), kept[1])
+        return kept[0], kept[1]
 
-    def _joined(self, lower: Floats, upper: Floats, workers: int, layer: Any, mask: Any, batch: Any) -> QueryResult:
+    def _joined(
+        self, lower: Floats, upper: Floats, workers: int, allowed: QueryFilter, batch: Any
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         names, own = ("layer", "mask", "batch"), self._attributes
         options: dict[str, Any] = {}
-        for name, given, mine, usual in zip(names, (layer, mask, batch), own, (None, None, 0), strict=True):
+        for name, given, mine, usual in zip(
+            names, (allowed.layer, allowed.mask, batch), own, (None, None, 0), strict=True
+        ):
             if name == "batch" and given is None:
                 continue  # of all batches
             if given is not None or mine is not None:
@@ -96,17 +113,17 @@ class CellSearch:
             (lower, upper), (self._lower, self._upper), period=self._periods, workers=workers, sort=True, **options
         )
         offsets = np.searchsorted(found[:, 0], np.arange(len(lower) + 1))
-        return QueryResult(self._numbers(np.ascontiguousarray(found[:, 1])), offsets)
+        return np.ascontiguousarray(found[:, 1]), offsets
 
-    def balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any, batch: Any) -> QueryResult:
+    def balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter, batch: Any) -> QueryResult:
         """Find the rows of which some image is within each radius of a point; distances are rounded."""
         tree, centers, count = self._tree_of_places(), self._within(centers), len(centers)
-        options = _of_queries(layer, mask, batch, count, np.arange(count))
+        options = self._of_queries(allowed, batch, count, np.arange(count))
         here = tree.query_ball(centers, radii, workers=workers, **options)
         queries, moved = self._images(centers, radii)
         if not len(queries):
             return QueryResult(self._numbers(here.rows), here.offsets)
-        options = _of_queries(layer, mask, batch, count, queries)
+        options = self._of_queries(allowed, batch, count, queries)
         there = tree.query_ball(moved, radii[queries], workers=workers, **options)
         owners = np.concatenate([here.query_rows, queries[there.query_rows]]).astype(np.int64)
         keys = np.unique(owners << 32 | np.concatenate([here.rows, there.rows]))
@@ -114,17 +131,17 @@ class CellSearch:
         return QueryResult(self._numbers((keys & _LOW).astype(np.int32)), offsets)
 
     def nearest(
-        self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any, batch: Any
+        self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter, batch: Any
     ) -> Nearest:
         """Find the rows of which some image is nearest to each point; distances are rounded."""
         count, width = len(points), max(1, min(k, len(self._lower)))
         tree, points = self._tree_of_places(), self._within(points)
-        options = _of_queries(layer, mask, batch, count, np.arange(count))
+        options = self._of_queries(allowed, batch, count, np.arange(count))
         rows, distances = tree.nearest(points, width, limits, workers=workers, **options)
         limits = np.minimum(limits, distances[:, -1] * _MORE)  # infinite where there are fewer
         queries, moved = self._images(points, limits)
         if len(queries):
-            options = _of_queries(layer, mask, batch, count, queries)
+            options = self._of_queries(allowed, batch, count, queries)
             there = tree.nearest(moved, width, limits[queries], workers=workers, **options)
             _merge(rows, distances, queries, there)
         return Nearest(np.where(rows < 0, np.int32(-1), self._numbers(np.maximum(rows, 0))), distances)
@@ -165,6 +182,24 @@ class CellSearch:
     def _numbers(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
         return places if self._rows is None else self._rows[places]
 
+    def _places_of(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Give the places of rows, all of which the index has, and of -1, which is none; in the order of the rows."""
+        if self._rows is None:
+            return rows
+        places: NDArray[np.int32] = np.where(rows < 0, np.int32(-1), np.searchsorted(self._rows, rows)).astype(np.int32)
+        return places
+
+    def _of_queries(self, allowed: QueryFilter, batch: Any, count: int, numbers: NDArray[Any]) -> dict[str, Any]:
+        """Give the attributes of queries to their images; rows to ignore as places."""
+        given = (("layer", allowed.layer, np.uint64), ("mask", allowed.mask, np.uint64), ("batch", batch, np.int64))
+        options: dict[str, Any] = {
+            name: as_attribute(name, value, count, kind)[numbers] for name, value, kind in given if value is not None
+        }
+        if allowed.ignore is not None:
+            places = self._places_of(allowed.ignore)
+            options["ignore"] = places if len(places) == 1 else places[numbers]
+        return options
+
     def _checked(self, name: str, lower: Floats, upper: Floats) -> _native.PlacedBoxes:
         try:
             return _native.PlacedBoxes.in_cell(lower, upper, self._periods)
@@ -198,13 +233,3 @@ def _merge(rows: NDArray[np.int32], distances: Floats, queries: NDArray[np.intp]
 
 def _doubles(corners: NDArray[Any]) -> Floats:
     return np.ascontiguousarray(corners, np.float64)
-
-
-def _of_queries(
-    layer: Any, mask: Any, batch: Any, count: int, numbers: NDArray[Any]
-) -> dict[str, NDArray[np.uint64] | NDArray[np.int64] | None]:
-    """Give the attributes of queries to their images."""
-    given = (("layer", layer, np.uint64), ("mask", mask, np.uint64), ("batch", batch, np.int64))
-    return {
-        name: None if value is None else as_attribute(name, value, count, kind)[numbers] for name, value, kind in given
-    }

@@ -1,9 +1,9 @@
 """The queries that indexes and worlds share: each is one function, with its checks and its docstring.
 
 A class takes them as methods, ``query = queries.query``, and provides the answers by the methods of `Searchable`: an
-index for its boxes, a world for the shapes of its bodies. The functions check everything but `layer` and `mask`, which
-they hand on as the caller gave them: numbers for an index, names or numbers for a world. The methods of `Searchable`
-take their own guard, and check that the class supports the query, if not all instances do.
+index for its boxes, a world for the shapes of its bodies. The functions check everything but the `QueryFilter`, which
+they hand on as the caller gave it: a world also has names of layers, and actors. The methods of `Searchable` take
+their own guard, and check that the class supports the query, if not all instances do.
 
 What only one of them has, such as `shapecast`, stays there, and uses the checks at the end of this file.
 """
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from broadphase.arguments import as_real, as_whole
+from broadphase.arguments import as_array, as_real, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
+from broadphase.filters import QueryFilter
 from broadphase.index.regions import regions_of_planes, regions_of_views
 from broadphase.index.results import Nearest, QueryResult, RayHits
 from broadphase.index.store import checked_corners
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from broadphase import _native
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow
+    from broadphase.filters import ByRow, Ignored
     from broadphase.index.regions import Regions
     from broadphase.index.results import RayHitsAll
 
@@ -60,7 +61,7 @@ __all__ = [
 class Searchable(Protocol):
     """What the functions of this file need of an index or a world.
 
-    Arguments are checked and contiguous; `layer` and `mask` are as the caller gave them. Results are in the form that
+    Arguments are checked and contiguous; what is `allowed` is as the caller gave it. Results are in the form that
     the public function documents.
     """
 
@@ -72,50 +73,60 @@ class Searchable(Protocol):
     def _few(self) -> _native.FewQueries | None:
         """What answers a few queries in their plainest form, if there is something; it has the last word on that."""
 
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        """Check rows, and give them with their places, (q, d)."""
+
     def _in_batches(self, batch: Any) -> Searchable:
         """Give what answers queries with these keys, unchecked, one for each query or one for all."""
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
 
-    def _find_points(self, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_points(self, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows that contain each point, (q, d) float32 or float64; no NaN."""
 
-    def _find_balls(self, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows within each finite radius, (q,), of a finite point, (q, d)."""
 
     def _find_obbs(
-        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, allowed: QueryFilter
     ) -> QueryResult:
         """Rows that overlap each oriented box; `centers` and `half_sizes` are (q, d), `rotations` unchecked.
 
         See `turns_of` for rotations as angles or quaternions, and ``convex.regions_of_boxes`` for regions.
         """
 
-    def _find_regions(self, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows that overlap each convex region, of any dimension."""
 
-    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
         """Up to k rows nearest to each finite point, (q, d), none beyond its limit, (q,)."""
 
     def _find_first_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
     ) -> RayHits:
         """First row on each ray; all of shape (q, d), limits (q,)."""
 
     def _find_all_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
     ) -> RayHitsAll:
         """All rows on each ray."""
 
     def _find_any_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, layer: Any, mask: Any
+        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
     ) -> NDArray[np.bool_]:
         """Whether each ray hits a row, shape (q,)."""
 
 
 def query(
-    self: Searchable, boxes: Boxes, *, workers: int = 1, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None
+    self: Searchable,
+    boxes: Boxes,
+    *,
+    workers: int = 1,
+    layer: ByRow = None,
+    mask: ByRow = None,
+    batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> QueryResult:
     """Find the rows that overlap each of these boxes.
 
@@ -134,6 +145,9 @@ def query(
         query: ``mask="wall"`` finds walls. Default: all bits.
     batch : array_like of int, shape (q,), or int, optional
         Key of each query: it finds rows of that key only, and looks at no others. Default: None, all rows.
+    ignore : array_like of int, shape (q,), (q, k) or (1, k), or int; in a world also Actor or a list of them; optional
+        Rows or handles (see `handles`) that each query leaves out; -1 is none. One number, or (1, k), is for all
+        queries: the body from which a ray starts does not stop it.
 
     Returns
     -------
@@ -144,6 +158,8 @@ def query(
     ------
     ValueError, TypeError
         Wrong shape or dtype; NaN and lower > upper name the row in `boxes`; a layer that does not exist.
+    UnknownRowError
+        A row of `ignore` that is not in use, or the handle of one that has been removed.
     UnsupportedQueryError
         An index whose method does not support the query.
     RuntimeError
@@ -171,12 +187,12 @@ def query(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (few := self._few) is not None:
+    if ignore is None and (few := self._few) is not None:
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
     lower, upper = checked_corners(boxes, "boxes", self.dim)
-    return self._find_boxes(lower, upper, worker_count(workers), layer, mask)
+    return self._find_boxes(lower, upper, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def query_points(
@@ -187,6 +203,7 @@ def query_points(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> QueryResult:
     """Find the rows that contain each point, on their border too.
 
@@ -194,7 +211,7 @@ def query_points(
     ----------
     points : array_like, shape (q, d)
         No NaN; in a world, finite.
-    workers, layer, mask, batch
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -215,11 +232,13 @@ def query_points(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (few := self._few) is not None:
+    if ignore is None and (few := self._few) is not None:
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
-    return self._find_points(points_without_nan(points, "points", self.dim), worker_count(workers), layer, mask)
+    return self._find_points(
+        points_without_nan(points, "points", self.dim), worker_count(workers), QueryFilter(layer, mask, ignore)
+    )
 
 
 def query_ball(
@@ -231,6 +250,7 @@ def query_ball(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> QueryResult:
     """Find the rows within a distance of each point: those that overlap a closed ball.
 
@@ -240,7 +260,7 @@ def query_ball(
         Finite.
     radii : array_like, shape (q,), or one number
         Finite, at least 0.
-    workers, layer, mask, batch
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -261,12 +281,14 @@ def query_ball(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (few := self._few) is not None:
+    if ignore is None and (few := self._few) is not None:
         found: Any = few.balls(centers, radii, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
     points = finite_points(centers, "centers", self.dim)
-    return self._find_balls(points, radii_of(radii, "radii", len(points)), worker_count(workers), layer, mask)
+    return self._find_balls(
+        points, radii_of(radii, "radii", len(points)), worker_count(workers), QueryFilter(layer, mask, ignore)
+    )
 
 
 def query_obb(
@@ -279,6 +301,7 @@ def query_obb(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> QueryResult:
     """Find the rows that overlap each of these oriented boxes. In 2D and 3D.
 
@@ -291,7 +314,7 @@ def query_obb(
     rotations : array_like
         Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,).
-    workers, layer, mask, batch
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -336,7 +359,7 @@ def query_obb(
         row = f"row {int(np.argwhere(wrong)[0, 0])} has " if half.ndim == 2 else ""
         raise ValueError(f"half_sizes: {row}{half[wrong].flat[0]}, which is not finite and at least 0")
     half = np.ascontiguousarray(np.broadcast_to(half, points.shape))
-    return self._find_obbs(points, half, rotations, worker_count(workers), layer, mask)
+    return self._find_obbs(points, half, rotations, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def frustum(
@@ -349,6 +372,7 @@ def frustum(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> QueryResult:
     """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
 
@@ -365,7 +389,7 @@ def frustum(
         1e-12 apart are not told apart.
     depth : {"minus_one_to_one", "zero_to_one"}
         What the matrix turns near and far into: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
-    workers, layer, mask, batch
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -390,21 +414,24 @@ def frustum(
     if batch is not None:
         self = self._in_batches(batch)
     regions = camera_regions(self.dim, matrix, planes, depth)
-    return self._find_regions(regions, worker_count(workers), layer, mask)
+    return self._find_regions(regions, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def nearest(
     self: Searchable,
-    points: ArrayLike,
+    points: ArrayLike | None = None,
     k: int = 1,
     max_distance: ArrayLike = np.inf,
     *,
+    rows: ArrayLike | None = None,
+    exclude_self: bool = True,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> Nearest:
-    """Find the rows nearest to each point.
+    """Find the rows nearest to each point, or to some of the rows themselves.
 
     Parameters
     ----------
@@ -415,7 +442,12 @@ def nearest(
         least one.
     max_distance : array_like, shape (q,), or one number
         No row farther away than this is found.
-    workers, layer, mask, batch
+    rows : array_like of int, shape (q,), optional
+        In place of `points`: rows whose places are the points, in an index the centers of their boxes, in a world the
+        positions of the bodies.
+    exclude_self : bool
+        Whether each of these rows is left out of its own result.
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -451,17 +483,30 @@ def nearest(
     array([0, 1], dtype=int32)
     >>> world.nearest([[3.5, 4]], k=2).distances.round(3)
     array([[3.031, 4.315]])
+
+    The nearest neighbor of each body, which is not the body itself:
+
+    >>> world.nearest(rows=[0, 1]).rows.tolist()
+    [[1], [0]]
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (few := self._few) is not None:
+    if rows is not None:
+        if points is not None:
+            raise TypeError("nearest takes points or rows, not both")
+        own, points = self._places(rows)
+        if exclude_self:
+            ignore = _together(own, ignore)
+    elif points is None:
+        raise TypeError("nearest takes points, or rows")
+    if ignore is None and (few := self._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
             return Nearest(*found)
     k = as_whole(k, "k", 1)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    return self._find_nearest(at, k, limits, worker_count(workers), layer, mask)
+    return self._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def raycast(
@@ -474,6 +519,7 @@ def raycast(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> RayHits:
     """Find the first row on each ray; in a world, for a single ray, the `Hit`.
 
@@ -488,7 +534,7 @@ def raycast(
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
         Length of each ray in length units, whatever the length of its direction.
-    workers, layer, mask, batch
+    workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
@@ -523,12 +569,12 @@ def raycast(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (few := self._few) is not None:
+    if ignore is None and (few := self._few) is not None:
         found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
         if found is not None:
             return RayHits(*found)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_first_hits(*checked, worker_count(workers), layer, mask)
+    return self._find_first_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def raycast_all(
@@ -541,12 +587,13 @@ def raycast_all(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> RayHitsAll:
     """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask, batch
+    origins, directions, max_distance, workers, layer, mask, batch, ignore
         As in `raycast`.
 
     Returns
@@ -574,7 +621,7 @@ def raycast_all(
     if batch is not None:
         self = self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_all_hits(*checked, worker_count(workers), layer, mask)
+    return self._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def raycast_any(
@@ -587,12 +634,13 @@ def raycast_any(
     layer: ByRow = None,
     mask: ByRow = None,
     batch: ByRow = None,
+    ignore: Ignored = None,
 ) -> NDArray[np.bool_]:
     """Find out whether each ray hits anything: for shadows and lines of sight.
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask, batch
+    origins, directions, max_distance, workers, layer, mask, batch, ignore
         As in `raycast`.
 
     Returns
@@ -614,7 +662,20 @@ def raycast_any(
     if batch is not None:
         self = self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_any_hits(*checked, worker_count(workers), layer, mask)
+    return self._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+
+
+def _together(own: NDArray[np.int32], ignore: Ignored) -> NDArray[Any]:
+    """Give what each query ignores and, in front of it, a row of its own."""
+    first = own[:, np.newaxis]
+    if ignore is None:
+        return first
+    others = as_array(ignore, "ignore")
+    if others.ndim == 0 or others.shape == own.shape:
+        others = others.reshape(-1, 1)
+    if others.ndim != 2 or len(others) not in (1, len(own)):
+        return others  # refused by who takes it
+    return np.concatenate([first, np.broadcast_to(others, (len(own), others.shape[1]))], axis=1)
 
 
 # Checks of arguments -------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ __all__ = ["BoxStore", "NewBoxes", "checked_corners"]
 
 _MOST_SLOTS = 2**31 - 64
 _LAST_GENERATION = 2**31 - 1
+_LARGEST_ROW, _LOW = 2**31 - 1, 0xFFFF_FFFF
 _ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _NO_ROWS = np.empty(0, np.int32)
 _GROWING = ("corners", "alive", "generation", "layer", "mask", "batch")
@@ -350,14 +351,48 @@ class BoxStore:
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"handles must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
         array = array.astype(np.int64, copy=False)
-        rows = array & 0xFFFF_FFFF
+        rows = array & _LOW
         exists = (array >= 0) & (rows < self.slots)
         there = np.where(exists, rows, 0)
         valid = exists if not self.slots else exists & self.alive[there] & (self.generation[there] == array >> 32)
         if not valid.all():
             handle = int(array[np.argmin(valid)])
-            raise UnknownRowError(f"handle {handle} is stale: the box of row {handle & 0xFFFF_FFFF} was removed")
+            raise UnknownRowError(f"handle {handle} is stale: the box of row {handle & _LOW} was removed")
         return rows.astype(np.int32)
+
+    def centers(self, rows: Any) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Check rows as `known` does, and return them with the centers of their boxes, (k, d)."""
+        numbers = self.known(rows)
+        corners = self.corners[numbers].astype(np.float64)
+        return numbers, corners[:, 0] / 2 + corners[:, 1] / 2
+
+    def ignored(self, ignore: Any, count: int) -> NDArray[np.int32] | None:
+        """Return the rows that each of `count` queries ignores, (count, k) or (1, k), each list ascending.
+
+        Given are rows and handles, which are larger than all rows, as `QueryFilter` has them. None for none.
+        """
+        if ignore is None:
+            return None
+        given = as_array(ignore, "ignore")
+        if given.dtype.kind not in "iu" and given.size:
+            raise TypeError(f"ignore must hold rows or handles, which are integers, not {given.dtype}")
+        if given.ndim == 0:
+            given = given.reshape(1, 1)
+        elif given.shape == (count,):
+            given = given.reshape(count, 1)
+        elif given.ndim != 2 or len(given) not in (1, count):
+            raise ValueError(f"ignore has shape {given.shape}; ({count},), ({count}, k) or (1, k) is needed")
+        named = given.astype(np.int64, copy=False).ravel()
+        is_row = named <= _LARGEST_ROW
+        some = is_row & (named != -1)
+        rows = named.astype(np.int32) if is_row.all() else np.where(is_row, named, named & _LOW).astype(np.int32)
+        try:
+            self._checked_rows(named[some])
+            self.rows_of(named[~is_row])
+        except UnknownRowError as error:
+            raise UnknownRowError(f"ignore: {error.args[0]}") from None
+        lists: NDArray[np.int32] = rows.reshape(given.shape)
+        return np.sort(lists, axis=1)
 
     def fault(self) -> str:
         """Describe what is wrong with the bookkeeping; an empty string if nothing is."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_reals
+from broadphase.arguments import as_array, as_reals
 from broadphase.boxes import as_numbers
-from broadphase.filters import as_attribute
+from broadphase.filters import QueryFilter, as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
@@ -23,17 +23,16 @@ from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
+from broadphase.world.actor import Actor
 from broadphase.world.boundary import images_of, parts_of_images, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import ByRow
-    from broadphase.index.batched import BatchedSearch
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
     from broadphase.shapes import Shape
-    from broadphase.world.actor import Actor
     from broadphase.world.broad_phase import BroadPhase
     from broadphase.world.columns import Columns
 
@@ -74,13 +73,6 @@ class Scene:
         scene = copy.copy(self)
         scene.batch = batch
         return scene
-
-    def asked(self, index: BoxIndex, queries: NDArray[Any] | None = None) -> BoxIndex | BatchedSearch:
-        """Give what answers all queries about this scene by an index, or those that stand for some of them."""
-        if self.batch is None:
-            return index
-        keys = np.asarray(self.batch)
-        return index._in_batches(keys if queries is None or keys.ndim == 0 else keys[queries])
 
     def place(self) -> None:
         """Place the shapes of rows that `World.move` put elsewhere."""
@@ -144,6 +136,14 @@ class _Part:
             return places
         found: Rows = np.where(places < 0, np.int32(-1), self.rows[places])
         return found
+
+    def places_of(self, rows: Rows) -> Rows:
+        """Give the places of some bodies, each list ascending; -1 for those of other parts."""
+        if self.rows is None:
+            return rows
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        places: Rows = np.sort(np.where(self.rows[at] == rows, at, -1).astype(np.int32), axis=1)
+        return places
 
 
 def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
@@ -252,7 +252,7 @@ class Hit:
 
 
 def find_boxes(
-    scene: Scene, lower: NDArray[Any], upper: NDArray[Any], workers: int, layer: Any, mask: Any
+    scene: Scene, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter
 ) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
     corners = np.stack([lower, upper], axis=1).astype(np.float64)
@@ -260,23 +260,23 @@ def find_boxes(
         corners = _cut(scene, corners)
     else:
         corners = _box_within_a_period(corners, bounds)
-    return _overlapping(scene, shapes_of_boxes(corners), workers, layer, mask)
+    return _overlapping(scene, shapes_of_boxes(corners), workers, allowed)
 
 
-def find_points(scene: Scene, points: NDArray[Any], workers: int, layer: Any, mask: Any) -> QueryResult:
+def find_points(scene: Scene, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
     """Find the rows whose shapes contain each point."""
-    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), workers, layer, mask)
+    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), workers, allowed)
 
 
-def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, layer: Any, mask: Any) -> QueryResult:
+def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
     """Find the rows whose shapes overlap each closed ball."""
     is_everywhere = _fills_a_period(scene, radii)
     balls = _balls(scene, _in_a_period(scene, centers), np.where(is_everywhere, 0.0, radii))
-    return _overlapping(scene, balls, workers, layer, mask, is_everywhere)
+    return _overlapping(scene, balls, workers, allowed, is_everywhere)
 
 
 def find_obbs(
-    scene: Scene, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, layer: Any, mask: Any
+    scene: Scene, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, allowed: QueryFilter
 ) -> QueryResult:
     """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
@@ -284,7 +284,7 @@ def find_obbs(
     is_everywhere = _fills_a_period(scene, half_sizes.min(axis=1))
     sizes = np.where(is_everywhere[:, np.newaxis], 0.0, 2 * half_sizes)
     placed = Shapes(box(*sizes.T), _in_a_period(scene, centers), turns)
-    return _overlapping(scene, placed, workers, layer, mask, is_everywhere)
+    return _overlapping(scene, placed, workers, allowed, is_everywhere)
 
 
 def find_shapes(
@@ -293,50 +293,52 @@ def find_shapes(
     positions: ArrayLike,
     rotations: ArrayLike | None,
     workers: int,
-    layer: Any,
-    mask: Any,
+    allowed: QueryFilter,
 ) -> QueryResult:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
     is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape), len(placed)))
-    return _overlapping(scene, placed, workers, layer, mask, is_everywhere)
+    return _overlapping(scene, placed, workers, allowed, is_everywhere)
 
 
-def find_regions(scene: Scene, regions: Regions, workers: int, layer: Any, mask: Any) -> QueryResult:
+def find_regions(scene: Scene, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
     """Find the rows whose boxes overlap each convex region."""
     count = len(regions.around_lower)
-    bits = _bits_of_queries(scene, count, layer, mask)
-    near = scene.asked(scene.index())._find_regions(regions, workers, None, None)
+    asked = _asked(scene, count, allowed)
+    options = asked.options()
+    index: Any = scene.index()
+    searched = index if asked.batch is None else index._in_batches(asked.batch)
+    near = searched._find_regions(regions, workers, QueryFilter(ignore=options["ignore"]))
     lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
     # Those of the index may be larger.
     kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
     found = QueryResult(*kept)
-    return _answers_of(*_allowed(scene, found.rows, found.query_rows, bits), count)
+    return _answers_of(*_allowed(scene, found.rows, found.query_rows, asked), count)
 
 
-def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: int, layer: Any, mask: Any) -> Nearest:
+def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
     """Find the rows whose shapes are nearest to each point."""
     k = max(1, min(k, scene.columns.rows.living))
     points = _in_a_period(scene, points)
-    return _nearest_images(scene, points, k, limits, _bits_of_queries(scene, len(points), layer, mask), workers)
+    return _nearest_images(scene, points, k, limits, _asked(scene, len(points), allowed), workers)
 
 
 def find_first_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
 ) -> RayHits:
     """Find the first row that each ray hits."""
     count, along = len(begin), _scaled(along)
-    bits = _bits_of_queries(scene, count, layer, mask)
+    asked = _asked(scene, count, allowed)
     # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-    index = scene.asked(scene.index())
-    boxes = index.raycast(begin, along, limit, workers=workers).rows
-    rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), bits)
+    index, options = scene.index(), asked.options()
+    boxes = index.raycast(begin, along, limit, workers=workers, **options).rows
+    rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), asked)
     first, _ = _distances(scene, rows, begin[queries], along[queries])
     reach = limit.copy()
     reach[queries] = np.minimum(reach[queries], first)
-    others = index.raycast_all(begin, along, reach * _ROOM, workers=workers)
+    others = index.raycast_all(begin, along, reach * _ROOM, workers=workers, **options)
     more = np.flatnonzero(others.rows != boxes[others.query_rows])
-    more_rows, more_queries = _allowed(scene, others.rows[more], others.query_rows[more], bits)
+    more_rows, more_queries = _allowed(scene, others.rows[more], others.query_rows[more], asked)
     behind, _ = _distances(scene, more_rows, begin[more_queries], along[more_queries])
     rows, queries = np.concatenate([rows, more_rows]), np.concatenate([queries, more_queries])
     found = np.concatenate([first, behind])
@@ -345,35 +347,39 @@ def find_first_hits(
 
 
 def find_all_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
 ) -> RayHitsAll:
     """Find all rows that each ray hits, in the order in which it enters them."""
-    rows, queries, found, _ = sorted_hits(scene, begin, along, limit, workers, layer, mask)
+    rows, queries, found, _ = sorted_hits(scene, begin, along, limit, workers, allowed)
     return RayHitsAll(rows, np.searchsorted(queries, np.arange(len(begin) + 1)).astype(np.int64), found)
 
 
 def sorted_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, layer: Any, mask: Any
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
 ) -> tuple[Rows, Rows, Floats, Floats]:
     """Give rows, rays, distances and normals of all hits, in the order of rays, distances and rows."""
-    along, bits = _scaled(along), _bits_of_queries(scene, len(begin), layer, mask)
-    rows, queries, found, normals = _hits(scene, begin, along, limit, workers, bits)
+    along, asked = _scaled(along), _asked(scene, len(begin), allowed)
+    rows, queries, found, normals = _hits(scene, begin, along, limit, workers, asked)
     order = np.lexsort((rows, found, queries))
     return rows[order], queries[order], found[order], normals[order]
 
 
 def hits_of_one_ray(
-    scene: Scene, origin: Floats, direction: Floats, max_distance: ArrayLike, layer: Any, mask: Any, *, is_first: bool
+    scene: Scene, origin: Floats, direction: Floats, max_distance: ArrayLike, allowed: QueryFilter, *, is_first: bool
 ) -> list[tuple[int, float, Floats]]:
     """Give row, distance and normal of the first hit of one ray, or of all."""
     begin, along, limit = rays(scene.columns.dim, origin[np.newaxis], direction[np.newaxis], max_distance)
     along = _scaled(along)
+    if allowed.ignore is not None:  # by one ray: one, or a list
+        allowed = replace(
+            allowed, ignore=np.atleast_1d(as_array(_handles(scene, allowed.ignore), "ignore"))[np.newaxis]
+        )
     if is_first:
-        rows = find_first_hits(scene, begin, along, limit, 1, layer, mask).rows
+        rows = find_first_hits(scene, begin, along, limit, 1, allowed).rows
         rows = rows[rows >= 0]
         away, normals = _distances(scene, rows, begin[: len(rows)], along[: len(rows)])
     else:
-        rows, _, away, normals = sorted_hits(scene, begin, along, limit, 1, layer, mask)
+        rows, _, away, normals = sorted_hits(scene, begin, along, limit, 1, allowed)
     return list(zip(rows.tolist(), away.tolist(), normals, strict=True))
 
 
@@ -384,8 +390,7 @@ def shapecast(
     motions: ArrayLike,
     rotations: ArrayLike | None,
     workers: int,
-    layer: Any,
-    mask: Any,
+    allowed: QueryFilter,
 ) -> SweepHits:
     """Answer `World.shapecast`."""
     moving = _placed(scene, shape, positions, rotations)
@@ -395,9 +400,9 @@ def shapecast(
     swept = np.stack(
         [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
     )
-    bits = _bits_of_queries(scene, count, layer, mask)
-    found = scene.asked(scene.index()).query(swept, workers=workers)
-    rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
+    asked = _asked(scene, count, allowed)
+    found = scene.index().query(swept, workers=workers, **asked.options())
+    rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
     shapes = scene.columns.view
     near = _may_touch(begin, moved, shapes.boxes, rows, queries)
     rows, queries = rows[near], queries[near]
@@ -446,15 +451,15 @@ def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
     return int(levels[deepest]), int(cells[deepest])
 
 
-def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, bits: Bits, workers: int) -> Nearest:
+def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, asked: _Asked, workers: int) -> Nearest:
     if (bounds := scene.columns.period_bounds) is None:
-        return _nearest(scene, _whole(scene), at, k, limit, bits, workers)
+        return _nearest(scene, _whole(scene), at, k, limit, asked, workers)
     # The nearest image of a body is within half a period along each axis.
     half, found = (bounds[1] - bounds[0]) / 2, []
     for part in scene.parts():
         origin, shifts = images_of(at - half, at + half, part.around, bounds)
-        own = None if bits is None else (bits[0][origin], bits[1][origin])
-        nearest = _nearest(scene, part, at[origin] + shifts, k, limit[origin], own, workers, origin)
+        own = asked.of(origin)
+        nearest = _nearest(scene, part, at[origin] + shifts, k, limit[origin], own, workers)
         some = nearest.rows.ravel() >= 0
         queries = np.repeat(origin.astype(np.int32), k)[some]
         found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
@@ -474,18 +479,17 @@ def _nearest(
     at: Floats,
     k: int,
     limit: Floats,
-    bits: Bits,
+    asked: _Asked,
     workers: int,
-    origin: NDArray[Any] | None = None,
 ) -> Nearest:
-    """Find the nearest to each point; `origin` has the queries that they stand for, where these are not all."""
-    index, count = scene.asked(part.index, origin), len(at)
+    """Find the nearest bodies of a part to each point."""
+    index, count, options = part.index, len(at), asked.options(part)
     most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
     taken = min(k, most)
     while True:
-        boxes = index.nearest(at, taken, limit, workers=workers).rows
+        boxes = index.nearest(at, taken, limit, workers=workers, **options).rows
         rows = part.rows_of(boxes.ravel())
-        places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, bits))
+        places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, asked))
         queries = (places // taken).astype(np.int32)
         is_all = boxes[:, -1] < 0
         if taken >= most or (is_all | (np.bincount(queries, minlength=count) >= k)).all():
@@ -501,10 +505,10 @@ def _nearest(
     first[first > limit[:, np.newaxis]] = np.inf
     first = np.sort(first, axis=1)[:, :k]
     some = np.flatnonzero(~is_all)
-    asked = scene.asked(part.index, some if origin is None else origin[some])
-    within = asked.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers)
+    options = asked.of(some).options(part)
+    within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers, **options)
     more, asking = within.rows, some[within.query_rows].astype(np.int32)
-    allowed = _are_allowed(scene, part.rows_of(more), asking, bits)
+    allowed = _are_allowed(scene, part.rows_of(more), asking, asked)
     more, asking = more[allowed], asking[allowed]
     rest = is_all[queries]
     rows_found, asking = np.concatenate([rows[rest], more]), np.concatenate([queries[rest], asking])
@@ -594,16 +598,15 @@ def _overlapping(
     scene: Scene,
     placed: Shapes,
     workers: int,
-    layer: Any,
-    mask: Any,
+    allowed: QueryFilter,
     is_everywhere: NDArray[np.bool_] | None = None,
 ) -> QueryResult:
     """Find the rows whose shapes overlap each of these, and all rows for those that are everywhere."""
     count, boxes = len(placed), placed.boxes
-    bits = _bits_of_queries(scene, count, layer, mask)
+    asked = _asked(scene, count, allowed)
     if (bounds := scene.columns.period_bounds) is None:
-        found = scene.asked(scene.index()).query(boxes, workers=workers)
-        rows, queries = _allowed(scene, found.rows, found.query_rows, bits)
+        found = scene.index().query(boxes, workers=workers, **asked.options())
+        rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
         hit = overlap_mask(scene.columns.view, placed, rows, queries)
         return _answers_of(rows[hit], queries[hit], count)
     if is_everywhere is not None:
@@ -621,21 +624,24 @@ def _overlapping(
         parts = np.arange(len(origin))
         if known is not None:
             parts, moved = parts_of_images(origin, shifts, moved, part.around, known, len(part.index))
-        found = scene.asked(part.index, origin[parts]).query(moved, workers=workers)
+        found = part.index.query(moved, workers=workers, **asked.of(origin[parts]).options(part))
         places, images = found.rows, parts[found.query_rows]
         queries = origin[images].astype(np.int32)
-        allowed = _are_allowed(scene, part.rows_of(places), queries, bits)
-        places, queries, images = places[allowed], queries[allowed], images[allowed]
+        kept = _are_allowed(scene, part.rows_of(places), queries, asked)
+        places, queries, images = places[kept], queries[kept], images[kept]
         hit = overlap_mask(part.shapes, placed, places, queries, shifts[images])
         hits.append((part.rows_of(places[hit]), queries[hit]))
     rows, queries = (np.concatenate(column) for column in zip(*hits, strict=True))
     if is_everywhere is not None and is_everywhere.any():
         all_rows, some = scene.columns.rows.numbers, np.flatnonzero(is_everywhere).astype(np.int32)
-        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), bits)
-        if scene.batch is not None:
-            keys = as_attribute("batch", scene.batch, count, np.int64)
+        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), asked)
+        if asked.batch is not None:
             of_rows = scene.columns.rare("batches")
-            kept = of_rows[more[0]] == keys[more[1]]
+            kept = of_rows[more[0]] == asked.batch[more[1]]
+            more = more[0][kept], more[1][kept]
+        if asked.ignored is not None:
+            lists = asked.ignored if len(asked.ignored) == 1 else asked.ignored[more[1]]
+            kept = np.logical_and.reduce(lists != more[0][:, np.newaxis], axis=1)
             more = more[0][kept], more[1][kept]
         rows, queries = np.concatenate([rows, more[0]]), np.concatenate([queries, more[1]])
     # A large body may be met by several images of a query.
@@ -643,23 +649,60 @@ def _overlapping(
     return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
 
 
-def _bits_of_queries(scene: Scene, count: int, layer: Any, mask: Any) -> Bits:
-    if scene.batch is not None:
-        as_attribute("batch", scene.batch, count, np.int64)
-    if layer is None and mask is None:
-        return None
-    names = scene.columns.layers
-    return names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
+class _Asked(NamedTuple):
+    """What queries may find, checked: bits of layers and masks, keys, and rows that they ignore."""
+
+    bits: Bits
+    batch: NDArray[np.int64] | None
+    ignored: Rows | None  # (q, k), or (1, k) for all
+
+    def of(self, queries: NDArray[Any]) -> _Asked:
+        """Give the same of some of the queries, or of others that stand for them."""
+        bits, batch, ignored = self
+        return _Asked(
+            None if bits is None else (bits[0][queries], bits[1][queries]),
+            None if batch is None else batch[queries],
+            ignored if ignored is None or len(ignored) == 1 else ignored[queries],
+        )
+
+    def options(self, part: _Part | None = None) -> dict[str, Any]:
+        """Give the options of the same queries to an index: all but layers, which the world decides."""
+        ignored = self.ignored if part is None or self.ignored is None else part.places_of(self.ignored)
+        return {"batch": self.batch, "ignore": ignored}
 
 
-def _allowed(scene: Scene, rows: Rows, queries: Rows, bits: Bits) -> tuple[Rows, Rows]:
+def _asked(scene: Scene, count: int, allowed: QueryFilter) -> _Asked:
+    layer, mask, names = allowed.layer, allowed.mask, scene.columns.layers
+    bits = None
+    if not (layer is None and mask is None):
+        bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
+    batch = None if scene.batch is None else as_attribute("batch", scene.batch, count, np.int64)
+    return _Asked(bits, batch, scene.columns.rows.ignored(_handles(scene, allowed.ignore), count))
+
+
+def _handles(scene: Scene, ignore: Any) -> Any:
+    """Give the handles of actors in place of them."""
+    if isinstance(ignore, Actor):
+        return _handle(scene, ignore)
+    if isinstance(ignore, list | tuple) and any(isinstance(entry, Actor) for entry in ignore):
+        return [_handle(scene, entry) if isinstance(entry, Actor) else entry for entry in ignore]
+    return ignore
+
+
+def _handle(scene: Scene, actor: Actor) -> int:
+    if actor._world is None or actor._world._columns is not scene.columns:
+        raise ValueError(f"ignore: {actor!r} is of another world")
+    return actor.handle
+
+
+def _allowed(scene: Scene, rows: Rows, queries: Rows, asked: _Asked) -> tuple[Rows, Rows]:
     """Keep the rows that layers and masks allow; -1 is none."""
-    allowed = _are_allowed(scene, rows, queries, bits)
+    allowed = _are_allowed(scene, rows, queries, asked)
     return (rows, queries) if allowed.all() else (rows[allowed], queries[allowed])
 
 
-def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], bits: Bits) -> NDArray[np.bool_]:
-    kept = scene.columns.rows
+def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked) -> NDArray[np.bool_]:
+    kept, bits = scene.columns.rows, asked.bits
     of_layer, of_mask = kept.bits
     allowed: NDArray[np.bool_] = rows >= 0
     if kept.living and not (bits is None and of_layer is None and of_mask is None):
@@ -672,11 +715,11 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], bits: Bits) ->
 
 
 def _hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, bits: Bits
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, asked: _Asked
 ) -> tuple[Rows, Rows, Floats, Floats]:
-    found = scene.asked(scene.index()).raycast_all(begin, along, limit * _ROOM, workers=workers)
+    found = scene.index().raycast_all(begin, along, limit * _ROOM, workers=workers, **asked.options())
     queries = found.query_rows
-    rows, queries = _allowed(scene, found.rows, queries, bits)
+    rows, queries = _allowed(scene, found.rows, queries, asked)
     distances, normals = _distances(scene, rows, begin[queries], along[queries])
     hit = np.flatnonzero((distances <= limit[queries]) & (distances < np.inf))
     return rows[hit], queries[hit], distances[hit], normals[hit]

@@ -15,6 +15,7 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
 from broadphase.errors import quoted
+from broadphase.filters import QueryFilter
 from broadphase.index import queries as shared
 from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.filters import ByRow
+    from broadphase.filters import ByRow, Ignored
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
@@ -1223,14 +1224,16 @@ update_interval, batch
     nearest = shared.nearest
     raycast_any = shared.raycast_any
 
-    def query_point(self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None) -> list[Actor]:
+    def query_point(
+        self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None, ignore: Ignored = None
+    ) -> list[Actor]:
         """Get the actors whose shapes contain a point, on their boundary too.
 
         Parameters
         ----------
         point : array_like, shape (d,)
             Finite.
-        layer, mask
+        layer, mask, ignore
             As in `query`.
 
         Returns
@@ -1246,7 +1249,7 @@ update_interval, batch
         >>> world.query_point((3.5, 3.5)) == [coin], world.query_point((3.9, 3.9))
         (True, [])
         """
-        rows = self.query_points(as_reals(point, "point")[np.newaxis], layer=layer, mask=mask).rows
+        rows = self.query_points(as_reals(point, "point")[np.newaxis], layer=layer, mask=mask, ignore=ignore).rows
         return [self._actors.get(row) for row in rows.tolist()]
 
     def query_shape(
@@ -1259,6 +1262,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> QueryResult:
         """Find the rows whose shapes overlap a shape at each of some poses.
 
@@ -1270,7 +1274,7 @@ update_interval, batch
             Its positions.
         rotations : array_like, optional
             Its rotations, as in `World.rotations`: angles, or quaternions w, x, y, z. Default: None, not rotated.
-        workers, layer, mask, batch
+        workers, layer, mask, batch, ignore
             As in `query`.
 
         Returns
@@ -1294,7 +1298,8 @@ update_interval, batch
         array([0, 1], dtype=int32)
         """
         with self._guard.reading:
-            return queries.find_shapes(self._scene.in_batches(batch), shape, positions, rotations, workers, layer, mask)
+            scene, allowed = self._scene.in_batches(batch), QueryFilter(layer, mask, ignore)
+            return queries.find_shapes(scene, shape, positions, rotations, workers, allowed)
 
     @overload
     def raycast(  # type: ignore[overload-overlap]
@@ -1307,6 +1312,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> Hit | None: ...
 
     @overload
@@ -1320,6 +1326,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> Any: ...
 
     @overload
@@ -1333,6 +1340,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> RayHits: ...
 
     def raycast(  # noqa: D102  see below
@@ -1345,11 +1353,19 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            options: dict[str, Any] = {
+                "workers": workers,
+                "layer": layer,
+                "mask": mask,
+                "batch": batch,
+                "ignore": ignore,
+            }
             return shared.raycast(self, origins, directions, max_distance, **options)
-        hits = self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=True)
+        allowed = QueryFilter(layer, mask, ignore)
+        hits = self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=True)
         return hits[0] if hits else None
 
     raycast.__doc__ = shared.raycast.__doc__
@@ -1365,6 +1381,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> list[Hit]: ...
 
     @overload
@@ -1378,6 +1395,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> Any: ...
 
     @overload
@@ -1391,6 +1409,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> RayHitsAll: ...
 
     def raycast_all(  # noqa: D102  see below
@@ -1403,11 +1422,19 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> Any:
         if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+            options: dict[str, Any] = {
+                "workers": workers,
+                "layer": layer,
+                "mask": mask,
+                "batch": batch,
+                "ignore": ignore,
+            }
             return shared.raycast_all(self, origins, directions, max_distance, **options)
-        return self._hits_of_one_ray(origins, directions, max_distance, layer, mask, batch, is_first=False)
+        allowed = QueryFilter(layer, mask, ignore)
+        return self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=False)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
@@ -1422,6 +1449,7 @@ update_interval, batch
         layer: Filter = None,
         mask: Filter = None,
         batch: ByRow = None,
+        ignore: Ignored = None,
     ) -> SweepHits:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
@@ -1435,7 +1463,7 @@ update_interval, batch
             How far it moves, along a straight line and without rotating. Finite.
         rotations : array_like, optional
             As in `query_shape`.
-        workers, layer, mask, batch
+        workers, layer, mask, batch, ignore
             As in `query`.
 
         Returns
@@ -1458,9 +1486,8 @@ update_interval, batch
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
         """
         with self._guard.reading:
-            return queries.shapecast(
-                self._scene.in_batches(batch), shape, positions, motions, rotations, workers, layer, mask
-            )
+            scene, allowed = self._scene.in_batches(batch), QueryFilter(layer, mask, ignore)
+            return queries.shapecast(scene, shape, positions, motions, rotations, workers, allowed)
 
     def visible(
         self,
@@ -1472,6 +1499,7 @@ update_interval, batch
         lod: Sequence[float] = (50.0, 200.0),
         layer: Filter = None,
         mask: Filter = None,
+        ignore: Ignored = None,
     ) -> Visible:
         """Find the rows in view of a camera, and the level of detail of each.
 
@@ -1487,7 +1515,7 @@ update_interval, batch
             Where distances are measured from. Default: None, the eye of a perspective matrix; other cameras have none.
         lod : sequence of float
             Distances at which the level of detail decreases; ascending.
-        layer, mask
+        layer, mask, ignore
             As in `query`.
 
         Returns
@@ -1514,7 +1542,7 @@ update_interval, batch
         camera = planes if matrix is None else matrix
         if camera is not None and as_reals(camera, "planes" if matrix is None else "matrix").ndim == 3:
             raise ValueError("visible takes one camera, matrix or planes; frustum takes many")
-        found = self.frustum(matrix, planes=planes, depth=depth, layer=layer, mask=mask)
+        found = self.frustum(matrix, planes=planes, depth=depth, layer=layer, mask=mask, ignore=ignore)
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)
 
@@ -1848,14 +1876,14 @@ update_interval, batch
         return self._bus.registering(kind, first, second)
 
     def _hits_of_one_ray(
-        self, origin: Any, direction: Any, max_distance: Any, layer: Any, mask: Any, batch: Any, *, is_first: bool
+        self, origin: Any, direction: Any, max_distance: Any, batch: Any, allowed: QueryFilter, *, is_first: bool
     ) -> list[Hit]:
         begin, along = queries.one_ray(origin, direction)
         length = float(np.sqrt((along * along).sum()))
         ahead = along / (length if length > 0 else 1.0)
         with self._guard.reading:
             scene = self._scene.in_batches(batch)
-            found = queries.hits_of_one_ray(scene, begin, along, max_distance, layer, mask, is_first=is_first)
+            found = queries.hits_of_one_ray(scene, begin, along, max_distance, allowed, is_first=is_first)
             return [
                 Hit(
                     self._actors.get(row),
@@ -1870,6 +1898,12 @@ update_interval, batch
 
     # What the shared queries need, see `broadphase.index.queries.Searchable`.
     _few = None
+
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        with self._guard.reading:
+            numbers = self._columns.rows.known(rows)
+            self._scene.place()
+            return numbers, self._columns.seen.positions[numbers]
 
     def _in_batches(self, batch: Any) -> World:
         """Give this world as queries with keys see it: everything is shared, and nothing is changed through it."""
