@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import _native
 
 
 @pytest.fixture
@@ -106,3 +107,24 @@ def test_what_has_no_place_in_a_table_is_an_error_that_names_it(index):
         contacts.padded(2, 2, batch=[0])
     with pytest.raises(TypeError, match="batch"):
         contacts.padded(2, 2, batch=[0.5, 1, 2])
+
+
+@pytest.mark.parametrize("wanted", [0, 1, 4, 32, 33, 60])
+@pytest.mark.parametrize("seed", range(4))
+def test_least_values_of_each_query_with_rows_that_come_twice(wanted, seed):
+    random = np.random.default_rng(seed)
+    count, given = 9, 300
+    rows, queries = random.integers(0, 40, (2, given)).astype(np.int32)
+    queries %= count
+    values = random.integers(0, 12, given) / 2
+    values[random.random(given) < 0.05] = np.inf
+    limits = np.array([np.inf, 0, 3, 2.5, np.inf, 6, 100, 1, np.inf])
+    found, least = _native.least_of_each(rows, queries, values, limits, wanted)
+    for query in range(count):
+        best = {}
+        for row, value in zip(rows[queries == query].tolist(), values[queries == query].tolist(), strict=True):
+            if value <= limits[query] and value < np.inf:
+                best[row] = min(best.get(row, np.inf), value)
+        ordered = sorted((value, row) for row, value in best.items())[:wanted]
+        assert found[query].tolist() == [row for _, row in ordered] + [-1] * (wanted - len(ordered))
+        assert least[query].tolist() == [value for value, _ in ordered] + [np.inf] * (wanted - len(ordered))

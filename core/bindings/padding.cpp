@@ -54,6 +54,75 @@ nb::tuple padded_groups(Vector<std::int64_t> group_of, std::size_t count, std::s
   return nb::make_tuple(table, as_array(std::move(counts), 1));
 }
 
+using Entry = std::pair<double, std::int32_t>;  // value, row
+
+// The least entries, ascending, in place; each row once, by its least value. Returns their end.
+Entry* least_entries(Entry* begin, Entry* end, std::size_t wanted) {
+  constexpr std::size_t kFew = 32;
+  if (wanted > kFew) {
+    std::sort(begin, end, [](const Entry& a, const Entry& b) {
+      return a.second != b.second ? a.second < b.second : a.first < b.first;
+    });
+    end = std::unique(begin, end, [](const Entry& a, const Entry& b) { return a.second == b.second; });
+    Entry* const last = begin + std::min(wanted, static_cast<std::size_t>(end - begin));
+    std::partial_sort(begin, last, end);
+    return last;
+  }
+  Entry* last = begin;
+  for (const Entry* from = begin; from < end; ++from) {
+    const Entry entry = *from;
+    const bool is_full = last == begin + wanted;
+    if (is_full && (wanted == 0 || !(entry < last[-1]))) continue;
+    Entry* to = std::find_if(begin, last, [&](const Entry& kept) { return kept.second == entry.second; });
+    if (to == last) {
+      if (is_full)
+        --to;
+      else
+        ++last;
+    } else if (!(entry < *to)) {
+      continue;
+    }
+    for (; to > begin && entry < to[-1]; --to) *to = to[-1];
+    *to = entry;
+  }
+  return last;
+}
+
+// Of the finite values of each query, in any order, the least that are within its limit, ascending, of equal ones the
+// least row first; -1 and infinity behind the last.
+nb::tuple least_of_each(Vector<std::int32_t> rows, Vector<std::int32_t> queries, Vector<double> values,
+                        Vector<double> limits, std::size_t wanted) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const std::size_t count = limits.shape(0), given = rows.shape(0), size = table_size(count, wanted);
+  std::vector<std::int32_t> table(size, -1);
+  std::vector<double> least(size, kNone);
+  without_gil(size + given, [&] {
+    const auto query_of = [&](std::size_t k) { return static_cast<std::size_t>(queries.data()[k]); };
+    const auto is_wanted = [&](std::size_t k) {
+      const double value = values.data()[k];
+      return value <= limits.data()[query_of(k)] && value < kNone;
+    };
+    std::vector<std::size_t> end(count + 1, 0);  // of the entries of each query, once these are in place
+    for (std::size_t k = 0; k < given; ++k) end[query_of(k) + 1] += is_wanted(k) ? 1 : 0;
+    for (std::size_t k = 0; k < count; ++k) end[k + 1] += end[k];
+    std::vector<Entry> entries(end[count]);
+    for (std::size_t k = 0; k < given; ++k)
+      if (is_wanted(k)) entries[end[query_of(k)]++] = {values.data()[k], rows.data()[k]};
+    Entry* begin = entries.data();
+    for (std::size_t query = 0; query < count; ++query) {
+      Entry* const next = entries.data() + end[query];
+      Entry* const last = least_entries(begin, next, wanted);
+      for (std::size_t at = query * wanted; begin < last; ++begin, ++at) {
+        least[at] = begin->first;
+        table[at] = begin->second;
+      }
+      begin = next;
+    }
+  });
+  nb::object of_rows = table_of(std::move(table), count, wanted);
+  return nb::make_tuple(of_rows, table_of(std::move(least), count, wanted));
+}
+
 }  // namespace
 
 void bind_padding(nb::module_& module) {
@@ -64,6 +133,8 @@ void bind_padding(nb::module_& module) {
              nb::arg("fill"), kDoc);
   module.def("padded_groups", &padded_groups, nb::arg("group_of"), nb::arg("count"), nb::arg("width"),
              "The first so many members of each group, -1 behind the last, and how many there are.");
+  module.def("least_of_each", &least_of_each, nb::arg("rows"), nb::arg("queries"), nb::arg("values"), nb::arg("limits"),
+             nb::arg("wanted"), "The least values of each query within its limit, and their rows; each row once.");
 }
 
 }  // namespace broadphase::python

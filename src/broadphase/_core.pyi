@@ -784,6 +784,11 @@ def padded_groups(group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), 
     The first so many members of each group, -1 behind the last, and how many there are.
     """
 
+def least_of_each(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: int) -> tuple:
+    """
+    The least values of each query within its limit, and their rows; each row once.
+    """
+
 class Tiling:
     def __init__(self, at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dimension: int) -> None: ...
 

@@ -49,6 +49,9 @@ __all__ = [
 # Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
 _ROOM = 1 + 1e-9
 
+# So many more boxes than shapes are looked at first: mostly, the nearest shapes are among them.
+_MORE_BOXES = 4
+
 # Directions within these need no scaling: the time in which one of them crosses a world of any size is in range.
 _LARGEST_DIRECTION, _SMALLEST_DIRECTION = 2.0**10, 2.0**-10
 
@@ -464,7 +467,7 @@ def _nearest_images(scene: Scene, at: Floats, k: int, limit: Floats, asked: _Ask
         queries = np.repeat(origin.astype(np.int32), k)[some]
         found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
     rows, queries, near = (np.concatenate(column) for column in zip(*found, strict=True))
-    return _k_nearest(rows, queries, near, k, limit, has_doubles=True)
+    return Nearest(*_least_of_each(rows, queries, near, limit, k))
 
 
 def _whole(scene: Scene) -> _Part:
@@ -485,9 +488,9 @@ def _nearest(
     """Find the nearest bodies of a part to each point."""
     index, count, options = part.index, len(at), asked.options(part)
     most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
-    taken = min(k, most)
+    taken = min(k + _MORE_BOXES, most)
     while True:
-        boxes = index.nearest(at, taken, limit, workers=workers, **options).rows
+        boxes, to_boxes = index.nearest(at, taken, limit, workers=workers, **options)
         rows = part.rows_of(boxes.ravel())
         places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, asked))
         queries = (places // taken).astype(np.int32)
@@ -497,27 +500,22 @@ def _nearest(
         taken = min(taken * 4, most)  # the layers of the query are rare here
     rows, balls, shapes = boxes.ravel()[places], _balls(scene, at, np.zeros(count)), part.shapes
     near = np.maximum(distances(shapes, balls, rows, queries), 0.0)
-    if taken >= most or is_all.all():
-        return _k_nearest(rows, queries, near, k, limit)
+    found = Nearest(*_least_of_each(rows, queries, near, limit, k))
+    if taken >= most:
+        return found
     # A box that is farther away may hold a shape that is nearer: but none beyond the k-th distance.
-    first = np.full(boxes.shape, np.inf)
-    first.ravel()[places] = near
-    first[first > limit[:, np.newaxis]] = np.inf
-    first = np.sort(first, axis=1)[:, :k]
-    some = np.flatnonzero(~is_all)
+    last = np.minimum(found.distances[:, -1], limit)
+    some = np.flatnonzero(~is_all & (to_boxes[:, -1] <= last * _ROOM))
+    if not len(some):
+        return found
     options = asked.of(some).options(part)
-    within = index.query_ball(at[some], np.minimum(first[some, -1], limit[some]) * _ROOM, workers=workers, **options)
+    within = index.query_ball(at[some], last[some] * _ROOM, workers=workers, **options)
     more, asking = within.rows, some[within.query_rows].astype(np.int32)
-    allowed = _are_allowed(scene, part.rows_of(more), asking, asked)
-    more, asking = more[allowed], asking[allowed]
-    rest = is_all[queries]
-    rows_found, asking = np.concatenate([rows[rest], more]), np.concatenate([queries[rest], asking])
-    near_found = np.concatenate([near[rest], np.maximum(distances(shapes, balls, more, asking[rest.sum() :]), 0.0)])
-    found = _k_nearest(rows_found, asking, near_found, k, limit)
-    if (found.distances > first).any():  # a huge shape, a little out of its box by rounding
-        rows, queries = np.concatenate([rows, rows_found]), np.concatenate([queries, asking])
-        found = _k_nearest(rows, queries, np.concatenate([near, near_found]), k, limit, has_doubles=True)
-    return found
+    kept = _are_allowed(scene, part.rows_of(more), asking, asked)
+    more, asking = more[kept], asking[kept]
+    away = np.maximum(distances(shapes, balls, more, asking), 0.0)
+    rows, queries, near = (np.concatenate(both) for both in ((rows, more), (queries, asking), (near, away)))
+    return Nearest(*_least_of_each(rows, queries, near, limit, k))
 
 
 def _balls(scene: Scene, centers: Floats, radii: Floats) -> Shapes:
@@ -754,38 +752,17 @@ def _answers_of(rows: Rows, queries: Rows, count: int) -> QueryResult:
     return QueryResult(rows, offsets)
 
 
-def _k_nearest(rows: Rows, queries: Rows, near: Floats, k: int, limit: Floats, *, has_doubles: bool = False) -> Nearest:
-    """Choose the k nearest of each query, of equally near ones the least row."""
-    count = len(limit)
-    within = np.flatnonzero(near <= limit[queries])
-    order = within[np.lexsort((rows[within], near[within], queries[within]))]
-    if has_doubles:
-        order = _once(order, rows, queries)
-    rows, queries, near = rows[order], queries[order], near[order]
-    places = np.arange(len(rows)) - np.searchsorted(queries, np.arange(count))[queries]
-    first = places < k
-    found = Nearest(np.full((count, k), -1, np.int32), np.full((count, k), np.inf))
-    found.rows[queries[first], places[first]] = rows[first]
-    found.distances[queries[first], places[first]] = near[first]
+def _least_of_each(rows: Rows, queries: Rows, values: Floats, limits: Floats, k: int) -> tuple[Rows, Floats]:
+    """Choose the rows of the k least finite values of each query within its limit, of equal ones the least row."""
+    queries = queries.astype(np.int32, copy=False)
+    found: tuple[Rows, Floats] = cast("Any", _native.least_of_each(rows, queries, values, limits, k))
     return found
-
-
-def _once(order: NDArray[np.intp], rows: Rows, queries: Rows) -> NDArray[np.intp]:
-    """Keep the first of those that are the same row of the same query."""
-    keys = queries[order].astype(np.int64) << 32 | rows[order]
-    kept: NDArray[np.intp] = order[np.sort(np.unique(keys, return_index=True)[1])]
-    return kept
 
 
 def _first_of_each(rows: Rows, queries: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
     """Choose for each query the row of the least finite value, of several the least row; and that value."""
-    value = np.full(count, np.inf)
-    np.minimum.at(value, queries, values)
-    best = np.flatnonzero((values == value[queries]) & (values < np.inf))
-    index = np.full(count, np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(index, queries[best], rows[best])
-    index[np.isinf(value)] = -1
-    return index, value
+    found, least = _least_of_each(rows, queries, values, np.full(count, np.inf), 1)
+    return found[:, 0], least[:, 0]
 
 
 def _may_touch(begin: Floats, moved: Floats, boxes: Floats, rows: Rows, queries: Rows) -> NDArray[np.bool_]:
