@@ -5,7 +5,8 @@ Learning: observations of one shape
 Twelve discs cross a room to the other side, and learn not to touch each other. 64 rooms
 are one world, and each tries a policy of its own: the best quarter has children (the
 cross-entropy method). What a disc sees is its four nearest neighbors, an array of one
-shape in every step, as networks, JAX and ``torch.compile`` need it. See :doc:`/learners`.
+shape in every step, as networks, JAX and ``torch.compile`` need it. See
+:doc:`/learners`.
 """
 
 import matplotlib.pyplot as plt
