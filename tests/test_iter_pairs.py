@@ -140,3 +140,38 @@ for method in METHODS:
     # A task finds at most 4 million pairs, 32 MB, and blocks of 128 MB in sum wait for the next call.
     for growth in run_script(script.replace("METHODS", repr(METHOD_NAMES))).split():
         assert int(growth) < 250_000, f"{growth} KiB for 3 million of 2e9 pairs, which take 14 million KiB"
+
+
+@pytest.mark.parametrize("kind", [bp.Index, bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune, bp.BruteForce])
+def test_chunks_of_an_index_are_its_pairs_whatever_becomes_of_it(kind):
+    random = np.random.default_rng(1)
+    lower = random.random((300, 2)) * 10
+    layer, group = random.integers(1, 4, 300), random.integers(-1, 2, 300)
+    index = kind(np.concatenate([lower, lower + 1], axis=1), layer=layer)
+    index.remove([0, 9, 299])
+    other = np.concatenate([lower + 0.3, lower + 1], axis=1)
+    for options in ({}, {"group": group[: index.slots]}, {"margin": 0.2, "touching": False}, {"other": other}):
+        wanted = index.pairs(sort=True, **options).tolist()
+        for chunk in (1, 7, 10**6):
+            stream = index.iter_pairs(chunk=chunk, **options)
+            found = [next(stream)]
+            if chunk == 7:
+                copy = index.boxes_of(index.rows)
+                index.update(copy + 100.0)
+            found.extend(stream)
+            if chunk == 7:
+                index.update(copy)
+            assert all(len(some) == chunk for some in found[:-1])
+            assert sorted(np.concatenate(found).tolist()) == wanted
+    with pytest.raises(ValueError, match="chunk"):
+        index.iter_pairs(chunk=0)
+
+
+def test_chunks_of_an_index_with_keys_and_in_a_cell():
+    random = np.random.default_rng(2)
+    lower, batch = random.random((200, 2)) * 5, random.integers(0, 5, 200)
+    boxes = np.concatenate([lower, lower + 0.7], axis=1)
+    for index in (bp.BVH(boxes, batch=batch), bp.Index(boxes, period=5)):
+        found = np.concatenate(list(index.iter_pairs(chunk=11)))
+        assert sorted(found.tolist()) == index.pairs(sort=True).tolist()
+    assert list(bp.BVH(np.empty((0, 2, 2))).iter_pairs()) == []

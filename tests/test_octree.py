@@ -12,11 +12,7 @@ from broadphase.testing.recipes import Recipe
 from cases import DIMENSIONS, DTYPES, lattice, living_pairs
 
 CLASSIC = {"minimum": 1, "leaf_capacity": 1, "looseness": 1}
-# In a root of 64: 11 boxes, 4 pairs.
-PICTURE = [
-    [0, 36, 13, 45], [1, 4, 9, 8], [37, 56, 41, 62], [51, 20, 56, 32], [20, 33, 31, 42], [8, 17, 15, 28],
-    [31, 27, 42, 32], [20, 29, 31, 36], [25, 51, 35, 64], [10, 10, 18, 20], [14, 50, 26, 60],
-]  # fmt: skip
+PICTURE = make_scene("eleven_boxes", 11)
 
 
 def cells_of(tree: bp.Octree, rows) -> np.ndarray:
@@ -288,12 +284,12 @@ def test_world_is_that_of_the_first_boxes_unless_it_is_given():
         tree.insert([[0, 0, 9, 9]])
 
 
-def test_eleven_boxes_of_the_picture_take_nine_tests_instead_of_121():
-    tree = bp.Octree(PICTURE, **CLASSIC)
-    assert tree.pairs(sort=True).tolist() == [[4, 7], [5, 9], [6, 7], [8, 10]]
+def test_eleven_boxes_take_the_29_tests_of_the_article_for_121_and_fewer_in_a_search():
+    tree = bp.Octree(PICTURE, world=[0, 0, 64, 64], **CLASSIC)
+    assert_same_pairs(tree.pairs(), oracle.pairs(PICTURE), boxes=PICTURE)
     stats = tree.stats()
-    assert (stats["tests"], stats["pairs"], len(tree) ** 2) == (9, 4, 121)
-    assert (stats["brute_force_tests"], stats["tests_saved"]) == (55, 46)
+    assert (tree.cells().tests, stats["pairs"], len(tree) ** 2) == (29, 4, 121)
+    assert (stats["tests"], stats["brute_force_tests"], stats["tests_saved"]) == (9, 55, 46)
     assert (stats["root_edge"], stats["cells_by_level"]) == (64, [1, 4, 4])
 
 

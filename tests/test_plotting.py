@@ -91,6 +91,40 @@ def test_cells_of_an_index_are_drawn_by_level(name):
         bp.plot(index, cells=99)
 
 
+@pytest.mark.parametrize("kind", [bp.Octree, bp.LinearTree])
+def test_numbers_in_z_order_are_written_into_the_cells_of_a_small_tree(kind):
+    lower = np.random.default_rng(4).random((20, 2)) * 60
+    options = {"minimum": 1, "leaf_capacity": 2, "looseness": 1} if kind is bp.Octree else {"depth": 3}
+    tree = kind((lower, lower + 1), **options)
+    outline, cells = tree.outline(), tree.cells()
+    written = sorted(int(text.get_text()) for text in bp.plot(tree, cells=True).texts)
+    listed = set(zip(cells.level.tolist(), cells.number.tolist(), strict=True))
+    assert len(written) == len(outline.level)
+    assert set(written) <= {number for _, number in listed}
+    if kind is bp.Octree:
+        assert written == sorted(cells.number.tolist())
+    many = np.random.default_rng(4).random((3000, 2))
+    assert not bp.plot(kind((many, many + 0.001)), cells=True).texts
+
+
+@pytest.mark.parametrize("axis", [0, 1, (1.0, -2.0), (-1.0, 0.3)])
+def test_axis_of_a_sweep_has_a_mark_for_each_end_and_its_voids_beside_the_picture(axis):
+    boxes = np.array([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9], [np.inf, 0, np.inf, 1]], np.float64)[:3]
+    sweep = bp.SweepAndPrune(boxes, axis=axis)
+    voids, line, begins, ends = (
+        np.array(part.get_segments()) for part in parts(bp.plot(sweep, cells=True), LineCollection)[-4:]
+    )
+    assert (len(voids), len(line), len(begins), len(ends)) == (len(sweep.void_borders), 1, 3, 3)
+    across = np.array([-sweep.direction[1], sweep.direction[0]])
+    level = line[0] @ across
+    assert np.allclose(level[0], level[1])
+    beside = boxes.reshape(-1, 2) @ across - level[0]
+    assert (beside > 0).all() or (beside < 0).all()
+    marks = np.concatenate([begins, ends])[:, 0] @ sweep.direction
+    assert np.allclose(np.sort(marks), sweep.delimiters().values)
+    assert np.allclose(np.sort((voids @ sweep.direction).ravel()), np.sort(sweep.void_borders.ravel()))
+
+
 def test_index_with_removed_rows_draws_the_remaining_ones():
     index = bp.BVH(BOXES)
     index.remove(0)

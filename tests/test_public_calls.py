@@ -11,11 +11,11 @@ from public_calls import calls, complaint, complaints
 # Results and what is made by the library, not by its users; what runs programs, opens pages or writes files.
 NOT_CALLED = {
     "Actor", "BoxIndex", "Cells", "Changes", "Clashes", "Clearances", "Contact", "Contacts", "CustomRows",
-    "CustomShape", "Event", "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts", "IndexStats",
-    "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline", "PaddedContacts",
-    "PaddedHits", "PaddedPairs", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "Shape", "ShapeRayHits",
-    "StepInfo", "SweepHits", "TooManyPairsError",
-    "UnknownRowError", "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
+    "CustomShape", "Delimiters", "Event", "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts",
+    "IndexStats", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline",
+    "PaddedContacts", "PaddedHits", "PaddedPairs", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "Shape",
+    "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "TreeCells", "UnknownRowError",
+    "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
     "boxes.from_geometries", "plot", "save_replay",
 }  # fmt: skip
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages

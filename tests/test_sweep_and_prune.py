@@ -118,3 +118,37 @@ def test_long_runs_of_boxes_on_many_scales_equal_brute_force(dtype):
         assert_same_pairs(bp.pairs(boxes, method="sweep_and_prune", touching=touching), expected)
         expected = bp.pairs(boxes[:3000], boxes[3000:], method="brute_force", touching=touching)
         assert_same_pairs(bp.pairs(boxes[:3000], boxes[3000:], method="sweep_and_prune", touching=touching), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axis", [0, 1, (0.6, 0.8), (1, -2), "auto", "principal"])
+def test_delimiters_are_the_ends_of_boxes_in_order_with_the_gaps_between_them(axis, dtype):
+    random = np.random.default_rng(2)
+    lower = (random.random((40, 2)) * [90, 30]).round(1)
+    boxes = np.concatenate([lower, lower + (random.random((40, 2)) * 4).round(1)], axis=1).astype(dtype)
+    sweep = bp.SweepAndPrune(boxes, axis=axis)
+    sweep.remove([5, 20])
+    found = sweep.delimiters()
+    along = sweep.direction
+    corners = np.array([[[box[i], box[j]] for i in (0, 2) for j in (1, 3)] for box in boxes.astype(np.float64)])
+    reach = corners @ along
+    for values, rows, wanted in (
+        (found.values[found.is_begin], found.rows[found.is_begin], reach.min(axis=1)),
+        (found.values[~found.is_begin], found.rows[~found.is_begin], reach.max(axis=1)),
+    ):
+        assert sorted(rows.tolist()) == sweep.rows.tolist()
+        assert np.allclose(values, wanted[rows], rtol=1e-12, atol=1e-12)
+    keys = list(zip(found.values.tolist(), (~found.is_begin).tolist(), found.rows.tolist(), strict=True))
+    assert keys == sorted(keys)
+    is_open = np.cumsum(np.where(found.is_begin, 1, -1))
+    gaps = np.flatnonzero(is_open[:-1] == 0)
+    assert np.allclose(np.stack([found.values[gaps], found.values[gaps + 1]], axis=1), sweep.void_borders)
+
+
+def test_delimiters_of_infinite_and_of_no_boxes():
+    endless = bp.SweepAndPrune([[-np.inf, 0, np.inf, 1], [2, 0, 3, np.inf]], axis=0).delimiters()
+    assert endless.values.tolist() == [-np.inf, 2, 3, np.inf]
+    assert endless.rows.tolist() == [0, 1, 1, 0]
+    across = bp.SweepAndPrune([[-np.inf, 0, np.inf, 1], [2, 0, 3, 5]], axis=(0.0, 2.0)).delimiters()
+    assert across.values.tolist() == [0, 0, 1, 5]
+    assert len(bp.SweepAndPrune(np.empty((0, 2, 2))).delimiters().values) == 0

@@ -54,6 +54,7 @@ from broadphase.errors import (
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
+from broadphase.index.cells import TreeCells
 from broadphase.index.chosen import Index
 from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import Cells, LinearTree
@@ -72,7 +73,7 @@ from broadphase.index.results import (
     SweepHits,
 )
 from broadphase.index.stats import IndexStats
-from broadphase.index.sweep_and_prune import SweepAndPrune
+from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
 from broadphase.narrow import (
     Clashes,
     Clearances,
@@ -146,6 +147,7 @@ __all__ = [
     "ConvexPolygon",
     "CustomRows",
     "CustomShape",
+    "Delimiters",
     "Event",
     "Explanation",
     "FileFormatError",
@@ -185,6 +187,7 @@ __all__ = [
     "SweepAndPrune",
     "SweepHits",
     "TooManyPairsError",
+    "TreeCells",
     "Triangle",
     "UnknownRowError",
     "UnsupportedQueryError",

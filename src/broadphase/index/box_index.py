@@ -24,12 +24,12 @@ from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, checked_corners, keys_by_shape
-from broadphase.pairs import count_pairs, pair_limit, pairs
+from broadphase.pairs import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -938,6 +938,59 @@ class BoxIndex:
                 count = self._at_once(count_pairs, other, pair_filter, batch, **options)
         self._seconds["query"] = perf_counter() - began
         return count
+
+    def iter_pairs(
+        self,
+        other: BoxIndex | Boxes | None = None,
+        *,
+        chunk: int = 1_000_000,
+        workers: int = 1,
+        touching: bool = True,
+        margin: float = 0.0,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        group: ByRow = None,
+        static: ByRow = None,
+        ignore_pairs: ArrayLike | None = None,
+        ignore_shared: ByRow = None,
+        batch: ByRow = None,
+    ) -> Iterator[NDArray[np.int32]]:
+        """Find the pairs that `pairs` finds a chunk at a time: one by one, or more than fit into memory.
+
+        The boxes are copied at the call, so that the index may change while the pairs are read.
+
+        Parameters
+        ----------
+        other, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
+            As in `pairs`.
+        chunk : int
+            Number of pairs in each chunk; the last may have fewer.
+        workers : int
+            Threads for the preparation; chunks are then found one after the other.
+
+        Yields
+        ------
+        ndarray, shape (k, 2), int32
+            The next pairs.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `pairs`, at the call and not at the first iteration.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [2, 2, 4, 4]])
+        >>> next(index.iter_pairs(chunk=1)).tolist()
+        [[0, 1]]
+        """
+        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
+        _refuse_keys_of_an_index(other, batch)
+        options = {"workers": workers, "touching": touching, "margin": as_real(margin, "margin"), "chunk": chunk}
+        with self._guard.reading:
+            stream: Iterator[NDArray[np.int32]] = self._at_once(iter_pairs, other, pair_filter, batch, **options)
+        return stream
 
     def changes(
         self,

@@ -13,6 +13,7 @@ from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.cells import TreeCells, tree_cells
 from broadphase.index.options import checked_options
 
 if TYPE_CHECKING:
@@ -368,6 +369,38 @@ class LinearTree(BoxIndex):
             raise ValueError(f"boxes have {lower.shape[1]} dimensions; {self.dim} are needed")
         with self._guard.reading:
             return Cells(*self._arranged().cells_of(lower, upper))
+
+    def cells(self) -> TreeCells:
+        """Return the cells that hold boxes, and those around them, as the tree numbers them.
+
+        Returns
+        -------
+        TreeCells
+            Levels, numbers, masks of children, and the rows of each cell; new arrays.
+
+        Raises
+        ------
+        RuntimeError
+            Another thread modifies the index.
+
+        Notes
+        -----
+        O(n log n).
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.LinearTree([[60, 10, 90, 40], [60, 10, 60, 10]], bounds=(0, 0, 100, 100), depth=2)
+        >>> cells = tree.cells()
+        >>> cells.level, cells.number, cells.children, cells.flat
+        (array([0, 1, 2], dtype=int32), array([0, 1, 4], dtype=uint64), array([2, 1, 0], dtype=uint16), \
+        array([0, 2, 9], dtype=uint64))
+        """
+        with self._guard.reading:
+            rows, (lower, upper) = self._store.numbers, self._store.views
+            found = Cells(*self._arranged().cells_of(lower[rows], upper[rows]))
+        root = np.zeros(1, np.int32), np.zeros(1, np.uint64)
+        return tree_cells(self.dim, root, rows, (found.level, found.number))
 
 
 def _deepest(settings: Mapping[str, Any], dim: int) -> int:

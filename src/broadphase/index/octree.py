@@ -15,6 +15,7 @@ from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
+from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
 from broadphase.index.queries import finite_points, radii_of, rays
 from broadphase.index.regions import planes_of_views
@@ -702,6 +703,44 @@ class Octree(BoxIndex):
         if named.ndim != 2 or named.shape[1] != 2 or named.dtype.kind not in "iu":
             raise ValueError(f"pairs must be integers of shape (m, 2), not {named.dtype} of shape {named.shape}")
         return named.astype(np.int32)
+
+    def cells(self) -> TreeCells:
+        """Return the cells that there are, also empty ones that live on, numbered in Z order.
+
+        Returns
+        -------
+        TreeCells
+            Levels, numbers, masks of children, and the rows of each cell; new arrays.
+
+        Raises
+        ------
+        UnsupportedQueryError
+            Cells so deep that their numbers have more than 63 bits: from level 22 on in three dimensions.
+        RuntimeError
+            Another thread modifies the index.
+
+        Notes
+        -----
+        O(n log n).
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree([[1, 1, 2, 2], [3, 3, 5, 5], [6, 1, 7, 2]], minimum=1, leaf_capacity=1, looseness=1)
+        >>> cells = tree.cells()
+        >>> cells.level, cells.number, cells.children, cells.rows[cells.offsets[0] : cells.offsets[1]]
+        (array([0, 1, 1], dtype=int32), array([0, 0, 1], dtype=uint64), array([3, 0, 0], dtype=uint16), \
+        array([1], dtype=int32))
+        """
+        with self._guard.reading:
+            rows, (root, _) = self._store.numbers, self._world()
+            lower, upper, level = self._arranged().outline()
+            of_rows = self._arranged().cells_of(rows)
+        edges = (upper - lower)[:, :1] if len(lower) else np.ones((0, 1))
+        number = interleaved(np.rint((lower - root) / edges).astype(np.uint64))
+        there = of_rows >= 0
+        own_level, own_number = np.where(there, level[of_rows], -1), np.where(there, number[of_rows], 0)
+        return tree_cells(self.dim, (level, number), rows, (own_level, own_number))
 
     def cells_of_rows(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the cells of rows.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.pairs import pairs
+from broadphase.pairs import iter_pairs, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,7 +61,7 @@ def set_of(store: BoxStore) -> BoxSet:
 def find_at_once(
     function: Callable[..., Any], first: BoxSet, second: BoxSet | None, pair_filter: PairFilter, **options: Any
 ) -> Any:
-    """Call `broadphase.pairs` or `broadphase.count_pairs` for one set or two; the filter is by slot."""
+    """Call `broadphase.pairs`, `iter_pairs` or `count_pairs` for one set or two; the filter is by slot."""
     layer, mask = pair_filter.layer, pair_filter.mask
     if second is None:
         layer, mask = first.layer if layer is None else layer, first.mask if mask is None else mask
@@ -79,8 +79,16 @@ def find_at_once(
     pair_filter = pair_filter.of_rows([one.rows for one in sets], [one.slots for one in sets])
     other = None if second is None else second.corners
     found = function(first.corners, other, **pair_filter.given(), **options)
-    if function is pairs:
-        for column, rows in enumerate((first.rows, sets[-1].rows)):
-            if rows is not None:
-                found[:, column] = np.take(rows, found[:, column])
+    rows = first.rows, sets[-1].rows
+    if function is iter_pairs and (first.rows is not None or sets[-1].rows is not None):
+        kept = [None if own is None else own.copy() for own in rows]  # the index may change meanwhile
+        return (_renamed(some, kept) for some in found)
+    return _renamed(found, rows) if function is pairs else found
+
+
+def _renamed(found: NDArray[np.int32], rows: Sequence[NDArray[np.int32] | None]) -> NDArray[np.int32]:
+    """Put rows in place of places, in place."""
+    for column, own in enumerate(rows):
+        if own is not None:
+            found[:, column] = np.take(own, found[:, column])
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,27 @@ if TYPE_CHECKING:
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
 
-__all__ = ["SweepAndPrune"]
+__all__ = ["Delimiters", "SweepAndPrune"]
 
 _MOST_DIMENSIONS = 4
+
+
+class Delimiters(NamedTuple):
+    """Where boxes begin and end along a direction, ascending.
+
+    Attributes
+    ----------
+    values : ndarray, shape (2n,)
+        Places along the direction, in the unit of the boxes; of equal ones, begins come before ends.
+    rows : ndarray, shape (2n,), int32
+        The row of each.
+    is_begin : ndarray, shape (2n,), bool
+        Whether its box begins there, or ends.
+    """
+
+    values: NDArray[Any]
+    rows: NDArray[np.int32]
+    is_begin: NDArray[np.bool_]
 
 
 class SweepAndPrune(BoxIndex):
@@ -142,6 +160,49 @@ class SweepAndPrune(BoxIndex):
             borders: NDArray[Any] = core.void_borders(*self._store.views).reshape(-1, 2)
             weight = core.direction()[1]
         return borders / np.linalg.norm(weight).item()
+
+    def delimiters(self) -> Delimiters:
+        """Return where the boxes begin and end along `direction`, in order: what a sweep passes.
+
+        Two boxes interfere where one begins between the begin and the end of the other. A box that begins where another
+        one ends comes before that end, because boxes are closed.
+
+        Returns
+        -------
+        Delimiters
+            ``values``, ``rows`` and ``is_begin``, of shape (2n,); new arrays.
+
+        Raises
+        ------
+        RuntimeError
+            Another thread modifies the index.
+
+        Notes
+        -----
+        O(n log n). Along a direction that is not an axis, values are rounded.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.SweepAndPrune([[0, 0, 2, 2], [1, 1, 3, 3]], axis=0).delimiters()
+        Delimiters(values=array([0., 1., 2., 3.]), rows=array([0, 1, 0, 1], dtype=int32), \
+        is_begin=array([ True,  True, False, False]))
+        """
+        with self._guard.reading:
+            axis, weight = self._arranged().direction()
+            rows, (lower, upper) = self._store.numbers, self._store.views
+            lower, upper = lower[rows], upper[rows]
+        if axis >= 0:
+            begin, end = lower[:, axis], upper[:, axis]
+        else:
+            unit = np.array(weight) / np.linalg.norm(weight)
+            used = np.flatnonzero(unit)  # an infinite corner along the others does not matter
+            unit, lower, upper = unit[used], lower[:, used], upper[:, used]
+            begin, end = np.where(unit > 0, lower, upper) @ unit, np.where(unit > 0, upper, lower) @ unit
+        values, is_end = np.concatenate([begin, end]), np.repeat([False, True], len(rows))
+        owners = np.tile(rows, 2)
+        order = np.lexsort((owners, is_end, values))
+        return Delimiters(values[order], owners[order], ~is_end[order])
 
     def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> QueryResult:
         """Find the boxes that overlap each of some boxes of the index.

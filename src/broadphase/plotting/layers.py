@@ -9,15 +9,16 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+import broadphase as bp
+from broadphase.index.cells import interleaved
 from broadphase.plotting import ink
-from broadphase.plotting.subject import Rays, Subject
+from broadphase.plotting.subject import Axis, Rays, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from broadphase import Contacts
     from broadphase.plotting.pieces import Pieces
 
     Floats = NDArray[np.float64]
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["WIDEST", "Layers", "Level"]
 
 WIDEST = 0.9  # width of edges in points, if there are few
+MOST_NUMBERS = 64  # of cells, written into them
+MOST_MARKS = 2_000  # of boxes along the axis of a sweep
 DEEPEST_DRAWN = 12  # deeper levels share one colour: more colours could not be told apart
 
 
@@ -37,6 +40,7 @@ class Level:
     upper: Floats
     colour: str
     width: float
+    in_order: NDArray[np.uint64] | None  # the Morton number of each cell, where they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,10 @@ class Layers:
     touching: NDArray[np.bool_]  # by row
     lines: NDArray[np.int32]  # pairs that are drawn
     levels: list[Level]
-    contacts: Contacts | None
+    contacts: bp.Contacts | None
     rays: Rays | None
     labels: bool
+    axis: Axis | None  # of a sweep, where its cells are drawn
 
     @classmethod
     def of(cls, what: Any, pairs: Any, cells: Any, contacts: Any, rays: Any, labels: bool) -> Layers:
@@ -68,6 +73,7 @@ class Layers:
             None if contacts is False else subject.contacts(contacts),
             None if rays is None else subject.cast(rays),
             labels,
+            _axis(subject) if cells is True else None,
         )
 
     def looks(self) -> list[tuple[NDArray[np.bool_], str, str]]:
@@ -85,6 +91,8 @@ class Layers:
         if self.rays is not None and len(self.rays.origins):
             ways = np.concatenate([self.rays.origins, self.rays.ends[self.rays.hits]])
             lower, upper = np.minimum(lower, ways.min(axis=0)), np.maximum(upper, ways.max(axis=0))
+        if self.axis is not None:
+            lower, upper = np.minimum(lower, self.axis.ends.min(axis=0)), np.maximum(upper, self.axis.ends.max(axis=0))
         return np.stack([lower, upper])
 
     def edge_width(self) -> float:
@@ -127,8 +135,25 @@ class Layers:
         return handles
 
 
+def _axis(subject: Subject) -> Axis | None:
+    index = subject.index()
+    is_plane = subject.dim == 2 and len(subject.rows) <= MOST_MARKS
+    return Axis(index, subject.extent()) if is_plane and isinstance(index, bp.SweepAndPrune) else None
+
+
+def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.uint64] | None:
+    """Return the Morton number of each cell in its level, where cells have one and there is room to write it."""
+    index = subject.index()
+    if subject.dim != 2 or len(outline.level) > MOST_NUMBERS or not isinstance(index, bp.Octree | bp.LinearTree):
+        return None
+    lower, upper = index.world if isinstance(index, bp.Octree) else index.bounds
+    edges = (upper - lower) / (1 << outline.level.astype(np.int64))[:, np.newaxis]
+    return interleaved(np.rint((outline.lower - lower) / np.where(edges > 0, edges, 1.0)).astype(np.uint64))
+
+
 def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
     outline = subject.outline()
+    in_order = _numbers(subject, outline)
     there = np.unique(outline.level).tolist()
     numbers = there if wanted is True else np.atleast_1d(np.asarray(wanted, np.int64)).tolist()
     missing = [number for number in numbers if number not in there]
@@ -143,4 +168,5 @@ def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
         depth = min(number, deepest)
         width = 1.9 - 1.2 * depth / max(1, deepest)
         ends = np.clip(outline.lower[which], lower - beyond, upper + beyond), outline.upper[which]
-        yield Level(number, ends[0], np.clip(ends[1], lower - beyond, upper + beyond), colours[depth], width)
+        written = None if in_order is None else in_order[which]
+        yield Level(number, ends[0], np.clip(ends[1], lower - beyond, upper + beyond), colours[depth], width, written)

@@ -13,7 +13,8 @@ from broadphase.plotting.layers import WIDEST
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.plotting.layers import Layers
+    from broadphase.plotting.layers import Layers, Level
+    from broadphase.plotting.subject import Axis
 
     Floats = NDArray[np.float64]
 
@@ -29,6 +30,10 @@ def draw_plane(axes: Any, layers: Layers) -> None:
         cells = PolyCollection(list(_corners(level.lower, level.upper)), facecolors="none")
         cells.set(edgecolor=level.colour, linewidth=level.width, zorder=3, rasterized=len(level.lower) > MANY)
         axes.add_collection(cells, autolim=False)
+        if level.in_order is not None:
+            _write_numbers(axes, level)
+    if layers.axis is not None:
+        _draw_axis(axes, layers.axis)
     middles = layers.subject.centers()
     if len(layers.lines):
         lines = LineCollection(list(middles[layers.lines]), colors=ink.PAIR, linewidths=0.9, zorder=4)
@@ -44,6 +49,26 @@ def draw_plane(axes: Any, layers: Layers) -> None:
         for row in layers.subject.rows.tolist():
             axes.text(*middles[row], str(row), zorder=8, clip_on=True, **ink.label())
     _frame(axes, layers)
+
+
+def _write_numbers(axes: Any, level: Level) -> None:
+    assert level.in_order is not None
+    for corner, number in zip(level.lower.tolist(), level.in_order.tolist(), strict=True):
+        place = {"xytext": (2.5, 2.0), "textcoords": "offset points", "ha": "left", "va": "bottom"}
+        axes.annotate(str(number), corner, color=level.colour, zorder=7, clip_on=True, **(ink.label() | place))
+
+
+def _draw_axis(axes: Any, axis: Axis) -> None:
+    """Draw begins as marks towards the picture, ends as marks away from it, and voids as thick pale stretches."""
+    for ways, colour, width in (
+        (axis.voids, ink.STATIC, 5.0),
+        (axis.ends[np.newaxis], ink.APART_EDGE, 0.8),
+        (np.stack([axis.begins, axis.begins + axis.across], axis=1), ink.TOUCHING, 0.8),
+        (np.stack([axis.closes, axis.closes - axis.across], axis=1), ink.CONTACT, 0.8),
+    ):
+        lines = LineCollection(list(ways), colors=colour, linewidths=width, zorder=3)
+        lines.set(capstyle="butt")
+        axes.add_collection(lines, autolim=False)
 
 
 def _draw_pieces(axes: Any, layers: Layers) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Pairs = NDArray[np.int32]
 
-__all__ = ["Rays", "Subject"]
+__all__ = ["Axis", "Rays", "Subject"]
 
 STATIC = 1  # in World.body_types
 
@@ -29,6 +29,40 @@ class Rays:
         self.origins = origins
         self.hits = np.isfinite(distances)
         self.ends = origins + ahead * np.where(self.hits, distances, reach)[:, np.newaxis]
+
+
+class Axis:
+    """The line along which a sweep in the plane has sorted boxes, below the picture or at its left.
+
+    Attributes
+    ----------
+    ends : ndarray, shape (2, 2)
+    begins, closes : ndarray, shape (n, 2)
+        Where boxes begin and end along it.
+    voids : ndarray, shape (k, 2, 2)
+        The gaps that no box covers.
+    across : ndarray, shape (2,)
+        From the line to the picture; as long as a mark.
+    """
+
+    def __init__(self, sweep: bp.SweepAndPrune, extent: Floats) -> None:
+        along = sweep.direction * np.where(sweep.direction.sum() < 0, -1.0, 1.0)
+        sign = 1.0 if (along == sweep.direction).all() else -1.0
+        normal = np.array([-along[1], along[0]]) if along[0] >= along[1] else np.array([along[1], -along[0]])
+        corners = np.array([[x, y] for x in extent[:, 0] for y in extent[:, 1]])
+        mark = 0.018 * float((extent[1] - extent[0]).max()) or 0.02
+        level = float((corners @ normal).min()) - 3 * mark
+        found = sweep.delimiters()
+        is_drawn = np.isfinite(found.values)
+
+        def places(values: Floats) -> Floats:
+            return sign * values[..., np.newaxis] * along + level * normal
+
+        self.across = mark * normal
+        self.begins = places(found.values[is_drawn & found.is_begin])
+        self.closes = places(found.values[is_drawn & ~found.is_begin])
+        self.voids = places(np.asarray(sweep.void_borders, np.float64))
+        self.ends = places(sign * np.array([(corners @ along).min(), (corners @ along).max()]))
 
 
 class Subject:
@@ -138,6 +172,10 @@ class Subject:
         if isinstance(self.what, bp.World | bp.BoxIndex):
             return self.what.outline()
         raise TypeError("boxes have no cells: plot an index or a world, such as bp.BVH(boxes)")
+
+    def index(self) -> bp.BoxIndex | None:
+        """Return the index that is plotted; None for a world, for shapes and boxes."""
+        return self.what if isinstance(self.what, bp.BoxIndex) else None
 
     def cast(self, given: Any) -> Rays:
         """Cast rays, and find where they end."""

@@ -7,6 +7,7 @@ boxes are added, and at `n` = 100 000 every scene has the sizes written in its c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -397,6 +398,22 @@ def frames(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     return from_centers(centers, np.where(along, reach, 0.25), dtype)
 
 
+# In a root of 64, classic cells: 29 tests along the way down, instead of 121, for 4 pairs.
+_ELEVEN = [
+    [0, 36, 13, 45], [34, 4, 42, 8], [37, 56, 41, 62], [51, 20, 56, 32], [20, 33, 31, 42], [8, 17, 15, 28],
+    [31, 27, 42, 32], [20, 29, 31, 36], [25, 51, 35, 64], [10, 10, 18, 20], [14, 50, 26, 60],
+]  # fmt: skip
+
+
+def eleven_boxes(n: int, seed: int, dtype: DTypeLike) -> Boxes:
+    """Eleven boxes in a square of 64, as the article on a dynamic octree draws it; a square more for every eleven."""
+    square, which = np.divmod(Draws(seed).permutation(n), len(_ELEVEN))
+    side = max(1, math.isqrt(n // len(_ELEVEN)))
+    places = 64.0 * np.stack([square % side, square // side], axis=1)
+    boxes = np.array(_ELEVEN, np.float64).reshape(-1, 2, 2)[which]
+    return (boxes + places[:, np.newaxis]).astype(dtype)
+
+
 def spread_1d(n: int, seed: int, dtype: DTypeLike) -> Boxes:
     """Intervals in ten clusters of equal width, at log-uniform distances over four decades."""
     rng = Draws(seed)
@@ -564,6 +581,7 @@ SCENES: dict[str, Scene] = {
         Scene("log_axes", 3, log_axes),
         Scene("woven", 3, woven),
         Scene("frames", 2, frames),
+        Scene("eleven_boxes", 2, eleven_boxes),
         Scene("spread_1d", 1, spread_1d, quadratic=True),
         Scene("unlike_clusters", 3, unlike_clusters),
         Scene("unlike_clusters_4d", 4, unlike_clusters_4d),
