@@ -109,3 +109,34 @@ def test_objects_may_have_a_box_or_a_sphere_or_both():
 def test_wrong_spheres_are_refused(spheres):
     with pytest.raises(ValueError, match=r"sphere|radius|row 0"):
         bp.Octree(None, spheres=spheres)
+
+
+def test_records_of_a_pair_are_equal_whichever_row_is_named_first():
+    tree = bp.Octree([[0, 0, 4, 4], [3, 1, 5, 3], [1, 3, 2, 6]])
+    pairs = tree.pairs(sort=True)
+    for one, other in zip(tree.records(pairs), tree.records(pairs[:, ::-1]), strict=True):
+        assert one == other
+        assert not one != other
+        assert hash(one) == hash(other)
+        assert (one["normal"] == -other["normal"]).all()
+    assert len({*tree.records(pairs), *tree.records(pairs[:, ::-1])}) == len(pairs) == 2
+    first, second = tree.records(pairs)
+    assert first != second
+    assert first != "a record"
+    changed = first.copy()
+    changed["depth"] += 1
+    assert changed != first
+    seen = []
+    tree.each_record(seen.append)
+    assert len(seen) == 4
+    assert len(set(seen)) == 2
+
+
+def test_records_of_rays_hold_the_ray_and_the_distance():
+    tree = bp.Octree([[4, 0, 5, 1], [7, 0, 8, 1]])
+    hits = tree.ray_records([[0, 0.5], [9, 0.25]], [[2, 0], [-1, 0]])
+    assert hits["ray"].tolist() == [0, 0, 1, 1]
+    assert hits["origin"].tolist() == [[0, 0.5]] * 2 + [[9, 0.25]] * 2
+    assert hits["direction"].tolist() == [[2, 0]] * 2 + [[-1, 0]] * 2
+    unit = hits["direction"] / np.linalg.norm(hits["direction"], axis=1, keepdims=True)
+    assert np.allclose(hits["origin"] + hits["distance"][:, np.newaxis] * unit, hits["position"])

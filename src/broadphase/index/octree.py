@@ -36,6 +36,26 @@ _POLICIES = ("grow", "drop", "raise")
 _Handler = Callable[[np.void], object]
 
 
+class PairRecord(np.void):
+    """A record of two boxes that intersect: equal whichever of the two is named first, with the same hash."""
+
+    def __eq__(self, other: object) -> bool:
+        return self._named() == other._named() if isinstance(other, PairRecord) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._named())
+
+    def _named(self) -> tuple[Any, ...]:
+        """Return everything, with the lower row first."""
+        first, second, position, normal, depth, cell = self.item()
+        is_swapped = first > second
+        rows = (second, first) if is_swapped else (first, second)
+        return (*rows, *position.tolist(), *((0 - normal) if is_swapped else normal).tolist(), depth, cell)
+
+
 class Octree(BoxIndex):
     """Boxes, each in the smallest cube that contains it; only boxes that move are filed again. In 2D a quadtree.
 
@@ -558,7 +578,8 @@ class Octree(BoxIndex):
             spheres, the middle of where they overlap on the line between their centers. ``normal``, shape (d,): a unit
             vector along the axis of least penetration, of spheres along that line, from first to second. ``depth``: how
             far to move one of them along it until they only touch. ``cell``: the smaller of the cells of the two rows,
-            as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal.
+            as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal; the two
+            records are equal, and have the same hash.
 
         Raises
         ------
@@ -577,7 +598,9 @@ class Octree(BoxIndex):
         ordered = np.sort(found, axis=1)
         is_swapped = found[:, 0] > found[:, 1]
         first, second = (self.boxes_of(ordered[:, k]).astype(np.float64) for k in range(2))
-        records = np.zeros(len(found), _dtype(self.dim, ["first", "second"], "depth"))
+        records = np.zeros(
+            len(found), _dtype(self.dim, PairRecord, "first", "second", "position", "normal", "depth", "cell")
+        )
         records["first"], records["second"] = found.T
         records["position"] = _middle(np.maximum(first[:, 0], second[:, 0]), np.minimum(first[:, 1], second[:, 1]))
         axis, sign, records["depth"] = _least_penetration(first, second)
@@ -619,6 +642,7 @@ class Octree(BoxIndex):
         -------
         ndarray, shape (m,), structured
             ``ray``: the number of the ray, ascending. ``row``: the row of the box, for each ray by distance.
+            ``origin``, ``direction``, shape (d,): of the ray, as they were given.
             ``position``, shape (d,): of the hit. ``normal``, shape (d,): of the face, or the sphere, that is hit; zero
             where the ray begins inside. ``distance``: from the origin. ``cell``: of the row, as in `records`.
 
@@ -646,8 +670,10 @@ class Octree(BoxIndex):
         origin, direction = np.broadcast_arrays(origin, direction)
         begin, along = origin[ray], direction[ray]
         length = np.sqrt((along * along).sum(axis=1, keepdims=True))
-        records = np.zeros(len(row), _dtype(self.dim, ["ray", "row"], "distance"))
+        fields = ("ray", "row", "origin", "direction", "position", "normal", "distance", "cell")
+        records = np.zeros(len(row), _dtype(self.dim, np.void, *fields))
         records["ray"], records["row"], records["distance"] = ray, row, distance
+        records["origin"], records["direction"] = begin, along
         records["position"] = begin + along / np.where(length > 0, length, 1) * distance[:, np.newaxis]
         records["normal"] = _normal_of_face(begin, along, self.boxes_of(row).astype(np.float64))
         spheres = self._deciding(bounds)
@@ -902,18 +928,11 @@ def _boxes_with_spheres(
     return boxes, (centers, radii)
 
 
-def _dtype(dimension: int, numbers: list[str], measure: str) -> np.dtype[np.void]:
-    first, second = ((name, np.int32) for name in numbers)
-    return np.dtype(
-        [
-            first,
-            second,
-            ("position", np.float64, (dimension,)),
-            ("normal", np.float64, (dimension,)),
-            (measure, np.float64),
-            ("cell", np.int32),
-        ]
-    )
+def _dtype(dimension: int, kind: type[np.void], *names: str) -> np.dtype[np.void]:
+    """Make the type of records with these fields: rows and cells, one number, or a vector."""
+    types = {"first": "i4", "second": "i4", "ray": "i4", "row": "i4", "cell": "i4", "depth": "f8", "distance": "f8"}
+    fields = [(name, types[name]) if name in types else (name, "f8", (dimension,)) for name in names]
+    return np.dtype((kind, fields))
 
 
 def _middle(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
