@@ -116,7 +116,7 @@ def test_records_of_a_pair_are_equal_whichever_row_is_named_first():
     pairs = tree.pairs(sort=True)
     for one, other in zip(tree.records(pairs), tree.records(pairs[:, ::-1]), strict=True):
         assert one == other
-        assert not one != other
+        assert (one != other) is False
         assert hash(one) == hash(other)
         assert (one["normal"] == -other["normal"]).all()
     assert len({*tree.records(pairs), *tree.records(pairs[:, ::-1])}) == len(pairs) == 2

@@ -36,7 +36,7 @@ _POLICIES = ("grow", "drop", "raise")
 _Handler = Callable[[np.void], object]
 
 
-class PairRecord(np.void):
+class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
     """A record of two boxes that intersect: equal whichever of the two is named first, with the same hash."""
 
     def __eq__(self, other: object) -> bool:
@@ -50,7 +50,7 @@ class PairRecord(np.void):
 
     def _named(self) -> tuple[Any, ...]:
         """Return everything, with the lower row first."""
-        first, second, position, normal, depth, cell = self.item()
+        first, second, position, normal, depth, cell = (self[name] for name in self.dtype.names or ())
         is_swapped = first > second
         rows = (second, first) if is_swapped else (first, second)
         return (*rows, *position.tolist(), *((0 - normal) if is_swapped else normal).tolist(), depth, cell)
@@ -578,7 +578,7 @@ class Octree(BoxIndex):
             spheres, the middle of where they overlap on the line between their centers. ``normal``, shape (d,): a unit
             vector along the axis of least penetration, of spheres along that line, from first to second. ``depth``: how
             far to move one of them along it until they only touch. ``cell``: the smaller of the cells of the two rows,
-            as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal; the two
+            as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal; both
             records are equal, and have the same hash.
 
         Raises
