@@ -238,7 +238,11 @@ def test_wrong_bounds_are_refused_by_every_question():
     tree = bp.Octree.from_spheres([[0.0, 0]], 1)
     for ask in (
         tree.pairs,
+        tree.count_pairs,
         tree.records,
+        lambda **given: tree.query([[0, 0, 1, 1]], **given),
+        lambda **given: tree.query_points([[0, 0]], **given),
+        lambda **given: tree.nearest([[0, 0]], **given),
         lambda **given: tree.query_ball([[0, 0]], 1, **given),
         lambda **given: tree.raycast([[0, 0]], [[1, 0]], **given),
         lambda **given: tree.raycast_all([[0, 0]], [[1, 0]], **given),
@@ -249,3 +253,72 @@ def test_wrong_bounds_are_refused_by_every_question():
             ask(bounds="ball")
     plain = bp.Octree([[0, 0, 1, 1]])
     assert plain.raycast([[-1, 0.5]], [[1, 0]], bounds="sphere").rows.tolist() == [0]
+
+
+@pytest.mark.parametrize(("kind", "dimension"), CASES)
+def test_spheres_decide_boxes_points_and_counts_exactly(kind, dimension):
+    centers, radii = scene(kind, 30, dimension, 1)
+    tree = tree_of(centers, radii)
+    assert tree.count_pairs(bounds="sphere") == len(tree.pairs(bounds="sphere"))
+    low, _ = scene(kind, 20, dimension, 3)
+    wide, _ = scene(kind, 20, dimension, 4)
+    lower, upper = np.minimum(low, wide), np.maximum(low, wide)
+    for found, least, most in (
+        (tree.query((lower, upper), bounds="sphere"), lower, upper),
+        (tree.query_points(low, bounds="sphere"), low, low),
+    ):
+        boxes = tree.boxes_of()
+        for number in range(20):
+            wanted = []
+            for row in range(30):
+                meets = (boxes[row, 0] <= most[number]).all() and (boxes[row, 1] >= least[number]).all()
+                if meets and np.isfinite(radii[row]):
+                    meets = gap(least[number], most[number], centers[row]) <= Fraction(float(radii[row])) ** 2
+                wanted += [row] if meets else []
+            assert found[number].tolist() == wanted
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["uniform", "lattice", "far", "huge"])
+def test_nearest_of_spheres_is_by_the_farther_of_box_and_sphere(kind, dimension):
+    centers, radii = scene(kind, 60, dimension, 1)
+    tree = tree_of(centers, radii)
+    points, limits = scene(kind, 25, dimension, 2)
+    limits = np.where(np.isfinite(limits), limits * 3, np.inf)
+    boxes = tree.boxes_of()
+    scale = float(np.abs(centers).max())
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = (
+            np.maximum(np.maximum(boxes[:, 0] - points[:, np.newaxis], points[:, np.newaxis] - boxes[:, 1]), 0) / scale
+        )
+        to_boxes = np.sqrt((gaps**2).sum(axis=2)) * scale
+        ways = (points[:, np.newaxis] - centers) / scale
+        to_spheres = np.sqrt((ways**2).sum(axis=2)) * scale - np.where(np.isfinite(radii), radii, np.inf)
+    away = np.maximum(to_boxes, np.maximum(to_spheres, 0))
+    for k in (1, 4, 70):
+        found = tree.nearest(points, k, limits, bounds="sphere", ignore=2)
+        for number in range(25):
+            wanted = sorted((d, row) for row, d in enumerate(away[number]) if d <= limits[number] and row != 2)[:k]
+            own = [row for row in found.rows[number].tolist() if row >= 0]
+            assert np.allclose(
+                found.distances[number][: len(own)], [d for d, _ in wanted], rtol=1e-9, atol=1e-12 * scale
+            )
+            assert np.allclose(away[number][own], [d for d, _ in wanted], rtol=1e-9, atol=1e-12 * scale)
+
+
+def test_objects_that_have_spheres_are_not_moved_without_them():
+    boxes = [[-1, -1, 1, 1], [3, 3, 5, 5], [7, 7, 11, 11]]
+    tree = bp.Octree(boxes, spheres=([[0, 0], [4, 4], [9, 9]], [1, np.inf, 2]))
+    tree.update([[4, 4, 6, 6]], rows=[1])
+    before = tree.boxes_of().tolist()
+    with pytest.raises(ValueError, match="row 2 has a sphere: give the new ones by spheres="):
+        tree.update([[4, 4, 6, 6], [0, 0, 1, 1]], rows=[1, 2])
+    assert tree.boxes_of().tolist() == before
+    tree.update([[0, 0, 1, 1]], rows=[2], spheres=([[0, 0]], np.inf))
+    tree.update([[0, 0, 2, 2]], rows=[2])
+
+
+def test_a_row_that_leaves_the_world_is_named():
+    tree = bp.Octree([[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]], world=[0, 0, 8, 8], outside="raise")
+    with pytest.raises(ValueError, match="row 2 is not inside the world"):
+        tree.update([[1, 1, 2, 2], [7, 7, 9, 9]], rows=[0, 2])

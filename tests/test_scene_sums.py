@@ -53,7 +53,7 @@ SUMS = {
     "log_axes": 0x2BBA0A0E,
     "woven": 0x8AE787A2,
     "frames": 0x9BE58227,
-    "eleven_boxes": 0xF275C919,
+    "eleven_boxes": 0x65EE6402,
     "spread_1d": 0x9294826B,
     "unlike_clusters": 0xBC340BC2,
     "unlike_clusters_4d": 0x57C1BC66,

@@ -17,10 +17,10 @@ from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.queries import finite_points, radii_of, rays
+from broadphase.index.queries import finite_points, nonnegative, places_of, points_without_nan, radii_of, rays
 from broadphase.index.regions import planes_of_views
-from broadphase.index.results import QueryResult, RayHits, RayHitsAll
-from broadphase.index.spheres import Spheres
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+from broadphase.index.spheres import Spheres, lengths_of
 from broadphase.index.store import keys_by_shape
 
 if TYPE_CHECKING:
@@ -262,18 +262,22 @@ class Octree(BoxIndex):
         boxes, rows
             As in `BoxIndex.update`.
         spheres : optional
-            As in the class. Default: these objects no longer have spheres.
+            As in the class; an infinite radius means none. Objects that have spheres need new ones.
 
         Raises
         ------
         ValueError, TypeError, RuntimeError
-            As `BoxIndex.update`; a box that leaves the world, where `outside` is "raise".
+            As `BoxIndex.update`; a box that leaves the world, where `outside` is "raise"; an object that has a sphere,
+            and is given none.
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
             began = perf_counter()
             numbers = self.rows if rows is None else self._store.distinct(rows)
-            leaving = self._leaving(boxes)
+            if bounds is None and self._spheres is not None and (had := self._spheres.having(numbers)).any():
+                row = int(numbers[had.argmax()])
+                raise ValueError(f"row {row} has a sphere: give the new ones by spheres=, an infinite radius for none")
+            leaving = self._leaving(boxes, numbers)
             change = Change()
             self._move(change, None if rows is None else numbers, self._store.checked(boxes))
             self._keep_spheres(change, numbers, bounds)
@@ -310,6 +314,182 @@ class Octree(BoxIndex):
         with self._guard.reading:
             found = super().pairs(other, **options)
             return found if spheres is None else found[spheres.touch(found, self._store.corners)]
+
+    def count_pairs(
+        self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
+    ) -> int:
+        """Count the pairs that `pairs` finds.
+
+        Parameters
+        ----------
+        other, bounds, **options
+            As in `pairs`. With ``bounds="sphere"``, in the memory of a chunk of candidates at a time.
+
+        Returns
+        -------
+        int
+            The same as ``len(tree.pairs(...))``.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `pairs`.
+        """
+        spheres = self._deciding(bounds)
+        if bounds == "sphere" and other is not None:
+            raise ValueError('bounds="sphere" is for pairs within one index')
+        with self._guard.reading:
+            if spheres is None:
+                return super().count_pairs(other, **options)
+            chunks = super().iter_pairs(**options)
+            return sum(int(spheres.touch(some, self._store.corners).sum()) for some in chunks)
+
+    def query(
+        self,
+        boxes: Boxes,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        ignore: Ignored = None,
+    ) -> QueryResult:
+        """Find the rows that overlap each of these boxes, as `BoxIndex.query`.
+
+        Parameters
+        ----------
+        boxes, workers, layer, mask, batch, ignore
+            As in `BoxIndex.query`.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres of the rows must overlap the box too. Decided exactly.
+
+        Returns
+        -------
+        QueryResult
+            As `BoxIndex.query`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.query`.
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            found = super().query(boxes, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
+            if spheres is None:
+                return found
+            lower, upper = (corner.astype(np.float64)[found.query_rows] for corner in as_corners(boxes))
+            return _kept(found, spheres.meet(found.rows, lower, upper))
+
+    def query_points(
+        self,
+        points: ArrayLike,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        ignore: Ignored = None,
+    ) -> QueryResult:
+        """Find the rows that contain each point, as `BoxIndex.query_points`.
+
+        Parameters
+        ----------
+        points, workers, layer, mask, batch, ignore
+            As in `BoxIndex.query_points`.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres of the rows must contain the point too. Decided exactly.
+
+        Returns
+        -------
+        QueryResult
+            As `BoxIndex.query_points`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.query_points`.
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            found = super().query_points(points, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
+            if spheres is None:
+                return found
+            at = points_without_nan(points, "points", self.dim).astype(np.float64)[found.query_rows]
+            return _kept(found, spheres.meet(found.rows, at, at))
+
+    def nearest(
+        self,
+        points: ArrayLike | None = None,
+        k: int = 1,
+        max_distance: ArrayLike = np.inf,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        rows: ArrayLike | None = None,
+        exclude_self: bool = True,
+        workers: int = 1,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        ignore: Ignored = None,
+    ) -> Nearest:
+        """Find the rows nearest to each point, as `BoxIndex.nearest`.
+
+        Parameters
+        ----------
+        points, k, max_distance, rows, exclude_self, workers, layer, mask, batch, ignore
+            As in `BoxIndex.nearest`.
+        bounds : {"box", "sphere"}
+            "sphere": a row is as far away as its box or its sphere, whichever is farther. Distances to spheres are
+            rounded, and so is the order of those that hardly differ.
+
+        Returns
+        -------
+        Nearest
+            As `BoxIndex.nearest`.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.nearest`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[0, 0], [4, 4.5]], [1, 1])
+        >>> tree.nearest([[2, 3]], bounds="sphere").distances.round(3)
+        array([[1.5]])
+        """
+        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            if spheres is None:
+                given |= {"rows": rows, "exclude_self": exclude_self, "ignore": ignore}
+                return super().nearest(points, k, max_distance, **given)
+            points, given["ignore"] = places_of(self, points, rows, exclude_self, ignore)
+            at = finite_points(points, "points", self.dim)
+            limits = nonnegative(max_distance, "max_distance", len(at))
+            wanted = max(1, min(as_whole(k, "k", 1), len(self)))
+            boxes = super().nearest(at, wanted, limits, **given)
+            queries, places = np.nonzero(boxes.rows >= 0)
+            found = boxes.rows[queries, places]
+            away = np.maximum(boxes.distances[queries, places], spheres.away(found, at[queries]))
+            # Where there are more boxes, one that is nearer than the last of these spheres may have a nearer sphere.
+            last = np.zeros(len(at))
+            np.maximum.at(last, queries, away)
+            reach = np.where(boxes.rows[:, -1] >= 0, np.minimum(last, limits), 0.0)
+            reach = np.minimum(np.nextafter(reach * (1 + 2.0**-40), np.inf), np.finfo(np.float64).max)
+            within = super().query_ball(at, reach, **given)
+            more, asking = within.rows, within.query_rows
+            corners = self._store.corners[more].astype(np.float64)
+            gaps = np.maximum(np.maximum(corners[:, 0] - at[asking], at[asking] - corners[:, 1]), 0.0)
+            both = np.concatenate([away, np.maximum(lengths_of(gaps), spheres.away(more, at[asking]))])
+            least: Any = _native.least_of_each(
+                np.concatenate([found, more]), np.concatenate([queries, asking]).astype(np.int32), both, limits, wanted
+            )
+            return Nearest(*least)
 
     def query_ball(
         self,
@@ -848,13 +1028,14 @@ class Octree(BoxIndex):
             return np.zeros(0, np.bool_)
         return _is_outside(boxes, self._given_world)
 
-    def _leaving(self, boxes: Any) -> NDArray[np.bool_] | slice:
+    def _leaving(self, boxes: Any, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_] | slice:
         """Which boxes are outside the world; raises if none may be."""
         if self._outside == "grow" or (self._given_world is None and not len(self)):
             return slice(0, 0)
         leaving = _is_outside(boxes, self._world() if self._given_world is None else self._given_world)
         if self._outside == "raise" and leaving.any():
-            raise _left(leaving.argmax())
+            first = int(leaving.argmax())
+            raise _left(first if rows is None or len(rows) != len(leaving) else rows[first])
         return leaving
 
     def _keep_spheres(self, change: Change, rows: NDArray[np.int32], bounds: Any) -> None:
@@ -878,7 +1059,7 @@ def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _left(row: Any) -> ValueError:
-    return ValueError(f"box {int(row)} is not inside the world")
+    return ValueError(f"row {int(row)} is not inside the world")
 
 
 def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:

@@ -43,6 +43,7 @@ __all__ = [
     "frustum",
     "nearest",
     "nonnegative",
+    "places_of",
     "points_without_nan",
     "query",
     "query_ball",
@@ -491,14 +492,7 @@ def nearest(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if rows is not None:
-        if points is not None:
-            raise TypeError("nearest takes points or rows, not both")
-        own, points = self._places(rows)
-        if exclude_self:
-            ignore = _together(own, ignore)
-    elif points is None:
-        raise TypeError("nearest takes points, or rows")
+    points, ignore = places_of(self, points, rows, exclude_self, ignore)
     if ignore is None and (few := self._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
@@ -663,6 +657,20 @@ def raycast_any(
         self = self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
     return self._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+
+
+def places_of(
+    searched: Searchable, points: ArrayLike | None, rows: ArrayLike | None, exclude_self: bool, ignore: Ignored
+) -> tuple[ArrayLike, Ignored]:
+    """Return the points of `nearest`, or those of its rows, and what each query ignores."""
+    if rows is None:
+        if points is None:
+            raise TypeError("nearest takes points, or rows")
+        return points, ignore
+    if points is not None:
+        raise TypeError("nearest takes points or rows, not both")
+    own, places = searched._places(rows)
+    return places, _together(own, ignore) if exclude_self else ignore
 
 
 def _together(own: NDArray[np.int32], ignore: Ignored) -> NDArray[Any]:

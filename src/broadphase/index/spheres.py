@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]
 
-__all__ = ["Spheres", "ball_meets_box", "entry_of_ray"]
+__all__ = ["Spheres", "ball_meets_box", "entry_of_ray", "lengths_of"]
 
 # Above the relative error of the few operations of each test: numbers that are farther apart are in their true order.
 _DOUBT = 2.0**-44
@@ -88,6 +88,15 @@ class Spheres(NamedTuple):
         meet[some] = ball_meets_box(self.centers[of], self.radii[of], lower[some], upper[some], more)
         return meet
 
+    def away(self, rows: Rows, points: Floats) -> Floats:
+        """Return the distance of each point to the sphere of a row, 0 within; 0 for rows without a sphere. Rounded."""
+        found = np.zeros(len(rows))
+        some = np.flatnonzero(self.having(rows))
+        of = rows[some]
+        lengths = lengths_of(points[some] - self.centers[of])
+        found[some] = np.maximum(lengths - self.radii[of], 0.0)
+        return found
+
     def enter(self, rows: Rows, origins: Floats, directions: Floats, limits: Floats, distances: Floats) -> Floats:
         """Return where each ray enters the sphere of a row; infinity for a miss, as given for rows without a sphere."""
         found = distances.copy()
@@ -153,6 +162,15 @@ class Spheres(NamedTuple):
         found: Floats = normal / np.where(length > 0, length, 1.0)
         found[distances == 0] = 0.0
         return found
+
+
+def lengths_of(ways: Floats) -> Floats:
+    """Return the length of each vector, whose squares may overflow or vanish."""
+    largest = np.abs(ways).max(axis=1, initial=0.0)
+    scale = np.where(largest > 0, largest, 1.0)
+    with np.errstate(over="ignore"):
+        lengths: Floats = np.sqrt(((ways / scale[:, np.newaxis]) ** 2).sum(axis=1)) * scale
+    return lengths
 
 
 def ball_meets_box(
