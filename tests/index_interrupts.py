@@ -304,13 +304,18 @@ class Attack:
         rows = self.some_rows()
         boxes = self.boxes(len(rows))
         after = self.dropped(self.account.moved(rows, boxes), rows)
-        return Change("update", self.calling("update", boxes, rows), after)
+        return Change("update", self.calling("update", boxes, rows, **self.without_spheres(boxes)), after)
 
     def update_all(self) -> Change:
         rows = self.account.rows
         boxes = self.boxes(len(rows))
         after = self.dropped(self.account.moved(rows, boxes), rows)
-        return Change("update all", self.calling("update", boxes), after)
+        return Change("update all", self.calling("update", boxes, **self.without_spheres(boxes)), after)
+
+    def without_spheres(self, boxes: np.ndarray) -> dict[str, Any]:
+        """Give what an update says of objects that may have had spheres, and have none from now on."""
+        has_spheres = self.class_ is bp.Octree
+        return {"spheres": (boxes.mean(axis=1), np.full(len(boxes), np.inf))} if has_spheres else {}
 
     def set_filters(self) -> Change:
         rows = self.some_rows()

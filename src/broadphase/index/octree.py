@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.forms import as_corners
-from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
-from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.queries import finite_points, nonnegative, places_of, points_without_nan, radii_of, rays
-from broadphase.index.regions import planes_of_views
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
-from broadphase.index.spheres import Spheres, lengths_of
+from broadphase.index.sphere_index import SphereIndex, boxes_with_spheres
 from broadphase.index.store import keys_by_shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow, Ignored
+    from broadphase.filters import ByRow
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Octree"]
@@ -56,7 +51,7 @@ class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
         return (*rows, *position.tolist(), *((0 - normal) if is_swapped else normal).tolist(), depth, cell)
 
 
-class Octree(BoxIndex):
+class Octree(SphereIndex):
     """Boxes, each in the smallest cube that contains it; only boxes that move are filed again. In 2D a quadtree.
 
     A change only marks rows. The tree is built, or brought up to date, by the next query: a thousand inserts cost one
@@ -113,7 +108,7 @@ class Octree(BoxIndex):
     (1, [[1, 2]], 0)
     """
 
-    __slots__ = ("_dropped", "_given_world", "_outside", "_settings", "_spheres")
+    __slots__ = ("_dropped", "_given_world", "_outside", "_settings")
     method = "octree"
     options = classmethod(checked_options)
 
@@ -135,9 +130,8 @@ class Octree(BoxIndex):
             raise ValueError(unknown_name("outside", outside, _POLICIES))
         self._outside = outside
         self._settings = self._checked(minimum, leaf_capacity, looseness, world)
-        self._spheres: Spheres | None = None
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
-        boxes, bounds = _boxes_with_spheres(boxes, spheres)
+        boxes, bounds = boxes_with_spheres(boxes, spheres)
         boxes, batch = keys_by_shape(boxes, batch)
         given = self._settings["world"]
         self._given_world = None if given is None else np.array(given)
@@ -145,10 +139,9 @@ class Octree(BoxIndex):
         leaving = np.flatnonzero(self._leaves_given_world(boxes))
         if outside == "raise" and len(leaving):
             raise _left(leaving[0])
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=bounds)
         self._require_fit(self._settings, self.dim)
         began, change = perf_counter(), Change()
-        self._keep_spheres(change, rows, bounds)
         dropped = rows[leaving] if outside == "drop" else rows[:0]
         self._free(change, dropped)
         change.set_slot(self, "_dropped", dropped)
@@ -178,563 +171,6 @@ class Octree(BoxIndex):
         world = settings["world"]
         if world is not None and len(world[0]) != dim:
             raise ValueError(f"world has {len(world[0])} dimensions, the boxes have {dim}")
-
-    @classmethod
-    def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
-        """Make an octree of spheres, whose boxes are those of the spheres.
-
-        Parameters
-        ----------
-        centers : array_like, shape (n, d)
-            Their centers; finite.
-        radii : array_like, shape (n,), or float
-            Their radii; finite, 0 or more.
-        **options
-            As for the class.
-
-        Returns
-        -------
-        Octree
-            Its boxes are those of the spheres.
-
-        Raises
-        ------
-        ValueError
-            A center or a radius that is not finite, or a negative radius.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> tree = bp.Octree.from_spheres([[0, 0, 0], [1.5, 1.5, 0]], 1)
-        >>> len(tree.pairs()), len(tree.pairs(bounds="sphere"))
-        (1, 0)
-        """
-        return cls(None, spheres=(centers, radii), **options)
-
-    def insert(
-        self,
-        boxes: Boxes | None,
-        *,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        spheres: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> NDArray[np.int32]:
-        """Add boxes, as `BoxIndex.insert`; `outside` says what happens to those outside the world.
-
-        Parameters
-        ----------
-        boxes, layer, mask, batch
-            As in `BoxIndex.insert`.
-        spheres : optional
-            As in the class.
-
-        Returns
-        -------
-        ndarray, shape (k,), int32
-            Their rows, including those dropped.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.insert`; a box that leaves the world, where `outside` is "raise".
-        """
-        boxes, bounds = _boxes_with_spheres(boxes, spheres)
-        boxes, batch = keys_by_shape(boxes, batch)
-        with self._guard.changing:
-            began = perf_counter()
-            leaving = self._leaving(boxes)
-            change = Change()
-            rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask, batch), leaving)
-            self._keep_spheres(change, rows, bounds)
-            self._note_removal(change, dropped)
-            change.set_slot(self, "_dropped", dropped)
-            self._commit(change, began, "insert", rows, dropped)
-        return rows
-
-    def update(
-        self, boxes: Boxes | None, rows: ArrayLike | None = None, *, spheres: tuple[ArrayLike, ArrayLike] | None = None
-    ) -> None:
-        """Move boxes, as `BoxIndex.update`; `outside` says what happens to those outside the world.
-
-        Parameters
-        ----------
-        boxes, rows
-            As in `BoxIndex.update`.
-        spheres : optional
-            As in the class; an infinite radius means none. Objects that have spheres need new ones.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.update`; a box that leaves the world, where `outside` is "raise"; an object that has a sphere,
-            and is given none.
-        """
-        boxes, bounds = _boxes_with_spheres(boxes, spheres)
-        with self._guard.changing:
-            began = perf_counter()
-            numbers = self.rows if rows is None else self._store.distinct(rows)
-            if bounds is None and self._spheres is not None and (had := self._spheres.having(numbers)).any():
-                row = int(numbers[had.argmax()])
-                raise ValueError(f"row {row} has a sphere: give the new ones by spheres=, an infinite radius for none")
-            leaving = self._leaving(boxes, numbers)
-            change = Change()
-            self._move(change, None if rows is None else numbers, self._store.checked(boxes))
-            self._keep_spheres(change, numbers, bounds)
-            dropped = numbers[leaving]
-            self._free(change, dropped)
-            change.set_slot(self, "_dropped", dropped)
-            self._commit(change, began, "update", numbers, dropped)
-
-    def pairs(
-        self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
-    ) -> NDArray[np.int32]:
-        """Find every pair of overlapping boxes, as `BoxIndex.pairs`.
-
-        Parameters
-        ----------
-        other, **options
-            As in `BoxIndex.pairs`.
-        bounds : {"box", "sphere"}
-            "sphere": the spheres must touch too; the box of an object without a sphere stands for it. Not with `other`.
-
-        Returns
-        -------
-        ndarray, shape (m, 2), int32
-            As `BoxIndex.pairs`.
-
-        Raises
-        ------
-        ValueError, TypeError, TooManyPairsError, RuntimeError
-            As `BoxIndex.pairs`.
-        """
-        spheres = self._deciding(bounds)
-        if bounds == "sphere" and other is not None:
-            raise ValueError('bounds="sphere" is for pairs within one index')
-        with self._guard.reading:
-            found = super().pairs(other, **options)
-            return found if spheres is None else found[spheres.touch(found, self._store.corners)]
-
-    def count_pairs(
-        self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
-    ) -> int:
-        """Count the pairs that `pairs` finds.
-
-        Parameters
-        ----------
-        other, bounds, **options
-            As in `pairs`. With ``bounds="sphere"``, in the memory of a chunk of candidates at a time.
-
-        Returns
-        -------
-        int
-            The same as ``len(tree.pairs(...))``.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `pairs`.
-        """
-        spheres = self._deciding(bounds)
-        if bounds == "sphere" and other is not None:
-            raise ValueError('bounds="sphere" is for pairs within one index')
-        with self._guard.reading:
-            if spheres is None:
-                return super().count_pairs(other, **options)
-            chunks = super().iter_pairs(**options)
-            return sum(int(spheres.touch(some, self._store.corners).sum()) for some in chunks)
-
-    def query(
-        self,
-        boxes: Boxes,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> QueryResult:
-        """Find the rows that overlap each of these boxes, as `BoxIndex.query`.
-
-        Parameters
-        ----------
-        boxes, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query`.
-        bounds : {"box", "sphere"}
-            "sphere": the spheres of the rows must overlap the box too. Decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query`.
-        """
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            found = super().query(boxes, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
-            if spheres is None:
-                return found
-            lower, upper = (corner.astype(np.float64)[found.query_rows] for corner in as_corners(boxes))
-            return _kept(found, spheres.meet(found.rows, lower, upper))
-
-    def query_points(
-        self,
-        points: ArrayLike,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> QueryResult:
-        """Find the rows that contain each point, as `BoxIndex.query_points`.
-
-        Parameters
-        ----------
-        points, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query_points`.
-        bounds : {"box", "sphere"}
-            "sphere": the spheres of the rows must contain the point too. Decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query_points`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query_points`.
-        """
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            found = super().query_points(points, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
-            if spheres is None:
-                return found
-            at = points_without_nan(points, "points", self.dim).astype(np.float64)[found.query_rows]
-            return _kept(found, spheres.meet(found.rows, at, at))
-
-    def nearest(
-        self,
-        points: ArrayLike | None = None,
-        k: int = 1,
-        max_distance: ArrayLike = np.inf,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        rows: ArrayLike | None = None,
-        exclude_self: bool = True,
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> Nearest:
-        """Find the rows nearest to each point, as `BoxIndex.nearest`.
-
-        Parameters
-        ----------
-        points, k, max_distance, rows, exclude_self, workers, layer, mask, batch, ignore
-            As in `BoxIndex.nearest`.
-        bounds : {"box", "sphere"}
-            "sphere": a row is as far away as its box or its sphere, whichever is farther. Distances to spheres are
-            rounded, and so is the order of those that hardly differ.
-
-        Returns
-        -------
-        Nearest
-            As `BoxIndex.nearest`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.nearest`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> tree = bp.Octree.from_spheres([[0, 0], [4, 4.5]], [1, 1])
-        >>> tree.nearest([[2, 3]], bounds="sphere").distances.round(3)
-        array([[1.5]])
-        """
-        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            if spheres is None:
-                given |= {"rows": rows, "exclude_self": exclude_self, "ignore": ignore}
-                return super().nearest(points, k, max_distance, **given)
-            points, given["ignore"] = places_of(self, points, rows, exclude_self, ignore)
-            at = finite_points(points, "points", self.dim)
-            limits = nonnegative(max_distance, "max_distance", len(at))
-            wanted = max(1, min(as_whole(k, "k", 1), len(self)))
-            boxes = super().nearest(at, wanted, limits, **given)
-            queries, places = np.nonzero(boxes.rows >= 0)
-            found = boxes.rows[queries, places]
-            away = np.maximum(boxes.distances[queries, places], spheres.away(found, at[queries]))
-            # Where there are more boxes, one that is nearer than the last of these spheres may have a nearer sphere.
-            last = np.zeros(len(at))
-            np.maximum.at(last, queries, away)
-            reach = np.where(boxes.rows[:, -1] >= 0, np.minimum(last, limits), 0.0)
-            reach = np.minimum(np.nextafter(reach * (1 + 2.0**-40), np.inf), np.finfo(np.float64).max)
-            within = super().query_ball(at, reach, **given)
-            more, asking = within.rows, within.query_rows
-            corners = self._store.corners[more].astype(np.float64)
-            gaps = np.maximum(np.maximum(corners[:, 0] - at[asking], at[asking] - corners[:, 1]), 0.0)
-            both = np.concatenate([away, np.maximum(lengths_of(gaps), spheres.away(more, at[asking]))])
-            least: Any = _native.least_of_each(
-                np.concatenate([found, more]), np.concatenate([queries, asking]).astype(np.int32), both, limits, wanted
-            )
-            return Nearest(*least)
-
-    def query_ball(
-        self,
-        centers: ArrayLike,
-        radii: ArrayLike,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> QueryResult:
-        """Find the rows within a distance of each point, as `BoxIndex.query_ball`.
-
-        Parameters
-        ----------
-        centers, radii, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query_ball`.
-        bounds : {"box", "sphere"}
-            "sphere": the spheres of the rows must be within the distance too. Decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query_ball`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query_ball`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> tree = bp.Octree.from_spheres([[0, 0]], 1)
-        >>> len(tree.query_ball([[1, 1]], 0.1).rows), len(tree.query_ball([[1, 1]], 0.1, bounds="sphere").rows)
-        (1, 0)
-        """
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            found = super().query_ball(
-                centers, radii, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-            )
-            if spheres is None:
-                return found
-            of = found.query_rows
-            middles = finite_points(centers, "centers", self.dim)
-            at = middles[of]
-            return _kept(found, spheres.meet(found.rows, at, at, radii_of(radii, "radii", len(middles))[of]))
-
-    def frustum(
-        self,
-        matrix: ArrayLike | None = None,
-        *,
-        planes: ArrayLike | None = None,
-        depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> QueryResult:
-        """Find the rows that a camera sees, or that meet the region between planes, as `BoxIndex.frustum`.
-
-        Parameters
-        ----------
-        matrix, planes, depth, workers, layer, mask, batch, ignore
-            As in `BoxIndex.frustum`.
-        bounds : {"box", "sphere"}
-            "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
-            misses it by less than rounding may be found.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.frustum`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.frustum`.
-        """
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            found = super().frustum(
-                matrix, planes=planes, depth=depth, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-            )
-            if spheres is None:
-                return found
-            sides = as_reals(planes, "planes") if matrix is None else planes_of_views(matrix, depth)
-            regions = sides if sides.ndim == 3 else sides[np.newaxis]
-            meets = [spheres.inside(found[number], region) for number, region in enumerate(regions)]
-            return _kept(found, np.concatenate([np.empty(0, np.bool_), *meets]))
-
-    def raycast(
-        self,
-        origins: ArrayLike,
-        directions: ArrayLike,
-        max_distance: ArrayLike = np.inf,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> RayHits:
-        """Find the first row on each ray, as `BoxIndex.raycast`.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, workers, layer, mask, batch, ignore
-            As in `BoxIndex.raycast`.
-        bounds : {"box", "sphere"}
-            "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
-            exactly. This takes as long as `raycast_all`.
-
-        Returns
-        -------
-        RayHits
-            As `BoxIndex.raycast`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> tree = bp.Octree.from_spheres([[5, 0], [9, 1]], 1)
-        >>> tree.raycast([[0, 0.75]], [[1, 0]], bounds="sphere").distances.round(3)
-        array([4.339])
-        >>> tree.raycast([[0, 1.5]], [[1, 0]], bounds="sphere").rows
-        array([1], dtype=int32)
-        """
-        if self._deciding(bounds) is None:
-            return super().raycast(
-                origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-            )
-        given: dict[str, Any] = {
-            "bounds": bounds,
-            "workers": workers,
-            "layer": layer,
-            "mask": mask,
-            "batch": batch,
-            "ignore": ignore,
-        }
-        found = self.raycast_all(origins, directions, max_distance, **given)
-        is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
-        rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
-        rows[is_hit], distances[is_hit] = found.rows[first[is_hit]], found.distances[first[is_hit]]
-        return RayHits(rows, distances)
-
-    def raycast_all(
-        self,
-        origins: ArrayLike,
-        directions: ArrayLike,
-        max_distance: ArrayLike = np.inf,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> RayHitsAll:
-        """Find every row on each ray, as `BoxIndex.raycast_all`.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
-            As in `raycast`.
-
-        Returns
-        -------
-        RayHitsAll
-            As `BoxIndex.raycast_all`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast_all`.
-        """
-        spheres = self._deciding(bounds)
-        with self._guard.reading:
-            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
-            if spheres is None:
-                return super().raycast_all(origins, directions, max_distance, **given)
-            checked = rays(self.dim, origins, directions, max_distance)
-            # Distances to boxes are rounded: a little farther, so that no sphere at the end of a ray is missed.
-            with np.errstate(over="ignore"):
-                reach = np.nextafter(checked[2] * (1 + 2.0**-40), np.inf)
-            found = super().raycast_all(checked[0], checked[1], reach, **given)
-            of = found.query_rows
-            begin, along, limits = (part[of] for part in checked)
-            to_boxes = np.where(found.distances <= limits, found.distances, np.inf)
-            entries = spheres.enter(found.rows, begin, along, limits, to_boxes)
-        order = np.lexsort((found.rows, entries, of))
-        order = order[np.isfinite(entries[order])]
-        counts = np.bincount(of[order], minlength=len(found.offsets) - 1)
-        return RayHitsAll(found.rows[order], np.concatenate([[0], np.cumsum(counts)]), entries[order])
-
-    def raycast_any(
-        self,
-        origins: ArrayLike,
-        directions: ArrayLike,
-        max_distance: ArrayLike = np.inf,
-        *,
-        bounds: Literal["box", "sphere"] = "box",
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> NDArray[np.bool_]:
-        """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
-            As in `raycast`.
-
-        Returns
-        -------
-        ndarray, shape (q,), bool
-            As `BoxIndex.raycast_any`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast_any`.
-        """
-        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
-        if self._deciding(bounds) is None:
-            return super().raycast_any(origins, directions, max_distance, **given)
-        return self.raycast(origins, directions, max_distance, bounds=bounds, **given).rows >= 0
-
-    def _deciding(self, bounds: str) -> Spheres | None:
-        """Return the spheres if they decide; None where the boxes do."""
-        if bounds not in ("box", "sphere"):
-            raise ValueError(unknown_name("bounds", bounds, ("box", "sphere")))
-        return self._spheres if bounds == "sphere" else None
 
     def records(
         self, pairs: ArrayLike | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
@@ -1028,6 +464,9 @@ class Octree(BoxIndex):
             return np.zeros(0, np.bool_)
         return _is_outside(boxes, self._given_world)
 
+    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
+        change.set_slot(self, "_dropped", rows)
+
     def _leaving(self, boxes: Any, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_] | slice:
         """Which boxes are outside the world; raises if none may be."""
         if self._outside == "grow" or (self._given_world is None and not len(self)):
@@ -1037,17 +476,6 @@ class Octree(BoxIndex):
             first = int(leaving.argmax())
             raise _left(first if rows is None or len(rows) != len(leaving) else rows[first])
         return leaving
-
-    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], bounds: Any) -> None:
-        """Let a change include that rows have these spheres, or none."""
-        if bounds is not None or self._spheres is not None:
-            known = Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
-            change.set_slot(self, "_spheres", known.with_rows(change, len(self._store.corners), rows, bounds))
-
-
-def _kept(found: QueryResult, is_kept: NDArray[np.bool_]) -> QueryResult:
-    counts = np.bincount(found.query_rows[is_kept], minlength=len(found))
-    return QueryResult(found.rows[is_kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
 def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -1069,44 +497,6 @@ def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
     return tuple(map(float, lower[0])), tuple(map(float, upper[0]))
-
-
-def _boxes_with_spheres(
-    boxes: Any, spheres: tuple[ArrayLike, ArrayLike] | None
-) -> tuple[Any, tuple[NDArray[Any], NDArray[Any]] | None]:
-    """Return the box of every object, from its sphere where it has only that, and the checked spheres."""
-    if spheres is None:
-        if boxes is None:
-            raise ValueError("either boxes or spheres are needed")
-        return boxes, None
-    if not isinstance(spheres, tuple) or len(spheres) != 2:
-        raise ValueError("spheres must be a tuple (centers, radii)")
-    centers, radii = as_reals(spheres[0], "spheres: centers"), as_reals(spheres[1], "spheres: radii")
-    if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
-        raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
-    if not np.isfinite(centers).all():
-        raise ValueError(
-            f"spheres: the center of row {int((~np.isfinite(centers)).any(axis=1).argmax())} is not finite"
-        )
-    radii = np.broadcast_to(radii, (len(centers),))
-    if not (radii >= 0).all():
-        raise ValueError(f"spheres: the radius of row {int((~(radii >= 0)).argmax())} is not 0 or more")
-    has_sphere = np.isfinite(radii)
-    around = from_spheres(centers, np.where(has_sphere, radii, 0))
-    if boxes is None:
-        if not has_sphere.all():
-            raise ValueError(f"spheres: row {int((~has_sphere).argmax())} has neither a box nor a finite radius")
-        return around, (centers, radii)
-    lower, upper = as_corners(boxes)
-    if lower.shape != centers.shape:
-        raise ValueError(f"boxes are {lower.shape[0]} of {lower.shape[1]} dimensions, spheres {centers.shape}")
-    only = has_sphere & (lower == -np.inf).all(axis=1) & (upper == np.inf).all(axis=1)
-    boxes = np.stack([lower, upper], axis=1)
-    if only.any():
-        # In the wider dtype: a box rounded to a narrower one might not contain its sphere.
-        boxes = boxes.astype(np.result_type(boxes, around))
-        boxes[only] = around[only]
-    return boxes, (centers, radii)
 
 
 def _dtype(dimension: int, kind: type[np.void], *names: str) -> np.dtype[np.void]:

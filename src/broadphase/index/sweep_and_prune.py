@@ -9,10 +9,10 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.errors import quoted
-from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
 from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
+from broadphase.index.sphere_index import SphereIndex
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -48,16 +48,20 @@ class Delimiters(NamedTuple):
     is_begin: NDArray[np.bool_]
 
 
-class SweepAndPrune(BoxIndex):
+class SweepAndPrune(SphereIndex):
     """Boxes sorted along an axis or a direction, each time from the order they had before.
 
     A change only marks rows; the next query sorts them. Boxes that keep their order cost next to nothing.
 
     Parameters
     ----------
-    boxes, layer, mask
-        As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
-        `frustum`.
+    boxes : as in `BoxIndex`, or None
+        None: the boxes of `spheres`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`,
+        `query_obb` and `frustum`.
+    layer, mask, batch
+        As in `BoxIndex`.
+    spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
+        As in `Octree`. With ``bounds="sphere"``, spheres decide pairs and queries.
     axis : {"auto", "principal"}, int or array_like of float, shape (d,)
         What to sort along: the number of an axis; "auto", the axis or the principal direction that leaves the fewest
         boxes to compare; "principal", the direction along which the centers vary most; or any direction, of any
@@ -94,15 +98,16 @@ class SweepAndPrune(BoxIndex):
 
     def __init__(
         self,
-        boxes: Boxes,
+        boxes: Boxes | None,
         *,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        spheres: tuple[ArrayLike, ArrayLike] | None = None,
         axis: str | int | ArrayLike = "auto",
     ) -> None:
         self._settings = self._checked(axis)
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
 
     @staticmethod
     def _checked(axis: Any = "auto") -> dict[str, Any]:

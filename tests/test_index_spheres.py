@@ -1,4 +1,4 @@
-"""Spheres decide in an octree: in pairs, balls, rays, views and records, compared with fractions."""
+"""Spheres decide in an octree and a sweep: in pairs, balls, rays, views and records, compared with fractions."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -34,11 +34,12 @@ def scene(kind, count, dimension, seed):
     return centers, radii
 
 
-def tree_of(centers, radii):
+def tree_of(centers, radii, make=bp.Octree):
     reach = np.where(np.isfinite(radii), radii, np.abs(centers).max() / 8)[:, np.newaxis]
     boxes = np.stack([centers - reach, centers + reach], axis=1)
     boxes[np.isfinite(radii)] = [[-np.inf], [np.inf]]
-    return bp.Octree(boxes, spheres=(centers, radii), leaf_capacity=2)
+    options = {"leaf_capacity": 2} if make is bp.Octree else {}
+    return make(boxes, spheres=(centers, radii), **options)
 
 
 def exact(values):
@@ -82,10 +83,11 @@ def hits(origin, direction, limit, center, radius):
     return left <= 0 or left**2 * a <= 4 * b * b * length**2
 
 
+@pytest.mark.parametrize("make", [bp.Octree, bp.SweepAndPrune])
 @pytest.mark.parametrize(("kind", "dimension"), CASES)
-def test_spheres_decide_pairs_and_balls_exactly(kind, dimension):
+def test_spheres_decide_pairs_and_balls_exactly(kind, dimension, make):
     centers, radii = scene(kind, 30, dimension, 1)
-    tree = tree_of(centers, radii)
+    tree = tree_of(centers, radii, make)
     boxes = tree.boxes_of()
     meet = {
         (i, j)
@@ -255,10 +257,11 @@ def test_wrong_bounds_are_refused_by_every_question():
     assert plain.raycast([[-1, 0.5]], [[1, 0]], bounds="sphere").rows.tolist() == [0]
 
 
+@pytest.mark.parametrize("make", [bp.Octree, bp.SweepAndPrune])
 @pytest.mark.parametrize(("kind", "dimension"), CASES)
-def test_spheres_decide_boxes_points_and_counts_exactly(kind, dimension):
+def test_spheres_decide_boxes_points_and_counts_exactly(kind, dimension, make):
     centers, radii = scene(kind, 30, dimension, 1)
-    tree = tree_of(centers, radii)
+    tree = tree_of(centers, radii, make)
     assert tree.count_pairs(bounds="sphere") == len(tree.pairs(bounds="sphere"))
     low, _ = scene(kind, 20, dimension, 3)
     wide, _ = scene(kind, 20, dimension, 4)
@@ -322,3 +325,25 @@ def test_a_row_that_leaves_the_world_is_named():
     tree = bp.Octree([[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]], world=[0, 0, 8, 8], outside="raise")
     with pytest.raises(ValueError, match="row 2 is not inside the world"):
         tree.update([[1, 1, 2, 2], [7, 7, 9, 9]], rows=[0, 2])
+
+
+def test_a_sweep_of_spheres_keeps_them_through_changes():
+    random = np.random.default_rng(3)
+    centers, radii = random.random((200, 3)) * 6, random.random(200) * 0.5
+    sweep = bp.SweepAndPrune.from_spheres(centers, radii, axis=0)
+    rows = sweep.insert(None, spheres=(centers[:20] + 0.1, radii[:20]))
+    sweep.update(None, rows=[5, 6], spheres=(centers[7:9], radii[7:9]))
+    sweep.remove([0, 210])
+    assert rows.tolist() == list(range(200, 220))
+    all_centers, all_radii = np.concatenate([centers, centers[:20] + 0.1]), np.concatenate([radii, radii[:20]])
+    all_centers[[5, 6]], all_radii[[5, 6]] = centers[7:9], radii[7:9]
+    wanted = [
+        [i, j]
+        for i, j in combinations(range(220), 2)
+        if not {i, j} & {0, 210} and np.linalg.norm(all_centers[i] - all_centers[j]) <= all_radii[i] + all_radii[j]
+    ]
+    assert sweep.pairs(bounds="sphere", sort=True).tolist() == wanted
+    with pytest.raises(ValueError, match="row 1 has a sphere"):
+        sweep.update(sweep.boxes_of(sweep.rows))
+    with pytest.raises(bp.UnsupportedQueryError, match="does not support nearest"):
+        sweep.nearest([[0, 0, 0]], bounds="sphere")
