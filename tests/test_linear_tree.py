@@ -492,3 +492,17 @@ def test_options_out_of_range_raise():
         bp.LinearTree(HUNDRED, tune_every=5)
     with pytest.raises(ValueError, match=r"[23] dimensions"):
         bp.LinearTree(HUNDRED).cells_of([[0, 0, 0, 1, 1, 1]])
+
+
+def test_rows_outside_the_bounds_are_told_found_and_can_be_left_out():
+    boxes = np.array([[1, 1, 2, 2], [9, 9, 12, 12], [-3, 1, -2, 2], [11, 11, 13, 13], [0, 0, 10, 10]], np.float64)
+    tree = bp.LinearTree(boxes, bounds=(0, 0, 10, 10))
+    assert tree.outside_rows.tolist() == [1, 2, 3]
+    assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
+    tree.remove(tree.outside_rows)
+    assert tree.pairs().tolist() == [[0, 4]]
+    assert tree.outside_rows.tolist() == []
+    tree.update([[0, 0, 10, 10.5]], rows=[4])
+    assert tree.outside_rows.tolist() == [4]
+    assert bp.LinearTree(boxes, bounds=[[0, -np.inf], [np.inf, 10]]).outside_rows.tolist() == [1, 2, 3]
+    assert bp.LinearTree(np.empty((0, 2, 2))).outside_rows.tolist() == []

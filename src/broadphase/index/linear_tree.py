@@ -325,6 +325,24 @@ class LinearTree(BoxIndex):
     def bounds(self, bounds: ArrayLike | None) -> None:
         self._set(bounds=bounds)
 
+    @property
+    def outside_rows(self) -> NDArray[np.int32]:
+        """Rows of boxes that are not wholly within `bounds`, ascending: cells at the border hold them.
+
+        They are found like all others. ``tree.remove(tree.outside_rows)`` leaves them out.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bp.LinearTree([[1, 1, 2, 2], [9, 9, 12, 12]], bounds=(0, 0, 10, 10)).outside_rows
+        array([1], dtype=int32)
+        """
+        with self._guard.reading:
+            low, high = np.array(self._arranged().bounds)
+            rows, (lower, upper) = self._store.numbers, self._store.views
+            found: NDArray[np.int32] = rows[~((lower[rows] >= low) & (upper[rows] <= high)).all(axis=1)]
+            return found
+
     def _set(self, **settings: Any) -> None:
         """Change settings; the next query files all boxes again."""
         wanted = self._checked(**(self._settings | settings))
