@@ -62,6 +62,28 @@ site: $(DONE)/package $(DONE)/docs ## build the documentation site in build/site
 	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/site
 	@echo 'open build/site/index.html'
 
+# The core with one instruction set and without bindings.
+WEB_SHARED := base/memory base/parallel base/team grid/levels query/collect simd/levels tree/exact_bounds tree/levels tree/nearest_rows neighbors/levels
+WEB_KERNELS := kernels neighbor_kernels grid/look_up_kernels tree_kernels turn_kernels eight_kernels
+WEB_FLAGS := -std=c++20 -Os -Icore -include core/web/missing.hpp -fwasm-exceptions -msimd128 -ffp-contract=off -fvisibility=hidden
+WEB := build/playground
+WEB_OBJECTS := $(WEB_SHARED:%=$(WEB)/%.o) $(WEB_KERNELS:%=$(WEB)/scalar/%.o) $(WEB)/web/page.o
+
+.PHONY: playground
+playground: $(WEB)/broadphase.wasm ## compile the core for the documentation's playground; needs Emscripten (Debian: emscripten)
+
+$(WEB)/broadphase.wasm: $(WEB_OBJECTS)
+	em++ -Os -fwasm-exceptions -msimd128 --no-entry -sALLOW_MEMORY_GROWTH=1 -sSTANDALONE_WASM=1 -sFILESYSTEM=0 -sMALLOC=emmalloc \
+	  -sEXPORTED_FUNCTIONS=_make,_step,_find,_cells,_cell_list,_drag,_boxes,_touching,_pairs,_stride $^ -o $@
+
+$(WEB)/scalar/%.o: core/%.cpp $(wildcard core/*/*.hpp)
+	mkdir -p $(@D)
+	em++ $(WEB_FLAGS) -DBROADPHASE_LEVEL=scalar -DBROADPHASE_TREES=scalar -DBROADPHASE_EIGHT=scalar -c $< -o $@
+
+$(WEB)/%.o: core/%.cpp $(wildcard core/*/*.hpp)
+	mkdir -p $(@D)
+	em++ $(WEB_FLAGS) -c $< -o $@
+
 .PHONY: bench
 bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs, queries and worlds: benchmarks/results, and plots
 	$(BIN)/python -m benchmarks pairs $(ARGS)

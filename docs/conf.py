@@ -5,6 +5,7 @@ the site is built; the reference is made from the docstrings. A warning is an er
 """
 
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -88,7 +89,17 @@ def make_replays(_app: Sphinx) -> None:
         save_replay(scene, folder / f"{scene}.html", steps=steps)
 
 
+def take_playground(_app: Sphinx) -> None:
+    """Put the playground beside the pages; without its core, which `make playground` compiles, it says so."""
+    folder = HERE.parent / "build/site_files/playground"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in (HERE / "playground/index.html", HERE.parent / "build/playground/broadphase.wasm"):
+        if path.exists():
+            shutil.copy(path, folder)
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("config-inited", lambda app, _config: make_replays(app))
+    app.connect("config-inited", lambda app, _config: take_playground(app))
     app.connect("source-read", redirect_links)

@@ -190,7 +190,7 @@ def test_classes_have_two_ancestors_of_ours_at_most():
 
 
 # The folders of core/, lowest first: a folder includes only those before it. What lies in core/ itself, the table of
-# kernels, is above all of them but the bindings, the tests and the fuzz targets.
+# kernels, is above all of them but the bindings, the page, the tests and the fuzz targets.
 CORE_FOLDERS = (
     *("base", "boxes", "simd", "query", "tree", "brute_force", "sweep", "grid", "bvh", "octree", "linear_tree"),
     *(
@@ -204,6 +204,7 @@ CORE_FOLDERS = (
         "world",
         ".",
         "bindings",
+        "web",
         "tests",
         "fuzz",
     ),
