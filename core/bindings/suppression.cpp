@@ -8,15 +8,17 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/even_sample.hpp"
 #include "base/parallel.hpp"
-#include "base/radix_sort.hpp"
 #include "base/with_dimension.hpp"
 #include "bindings.hpp"
 #include "boxes/overlap_ratio.hpp"
+#include "boxes/rotated_box.hpp"
 #include "boxes/suppression.hpp"
+#include "boxes/upright_box.hpp"
 
 namespace broadphase::python {
 
@@ -66,25 +68,6 @@ bool few_overlap(Corners boxes, double few) {
   return met * static_cast<double>(count) <= 2 * few;
 }
 
-// Rows by descending score, equal ones ascending. Null: a score is NaN.
-template <class Score>
-std::optional<std::vector<std::int32_t>> best_first(const Score* scores, std::size_t count, Interrupt& interrupt) {
-  RowSorter<Score> sorter(count);
-  bool is_number = true;
-  for (std::size_t row = 0; row < count; ++row) {
-    is_number &= scores[row] == scores[row];
-    if constexpr (std::is_unsigned_v<Score>)
-      sorter.add(static_cast<Score>(~scores[row]), static_cast<std::uint32_t>(row));
-    else
-      sorter.add(-scores[row], static_cast<std::uint32_t>(row));
-  }
-  if (!is_number) return std::nullopt;
-  sorter.sort(interrupt);
-  std::vector<std::int32_t> rows(count);
-  for (std::size_t k = 0; k < count; ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
-  return rows;
-}
-
 template <class T>
 bool are_finite(const T* corners, std::size_t count, std::size_t dimension) {
   bool are = true;
@@ -97,120 +80,196 @@ bool are_finite(const T* corners, std::size_t count, std::size_t dimension) {
   return are;
 }
 
-// Flags of the rows that are kept. `rows`, in the order of their scores, are sorted by key.
-template <class T, std::size_t D>
-std::vector<std::uint8_t> keep(const T* boxes, std::vector<std::int32_t> rows, const std::int64_t* keys,
-                               double threshold, RatioTo measure, unsigned workers, Interrupt& interrupt) {
-  constexpr std::size_t kRowsATask = 4096;
-  const std::size_t count = rows.size();
-  std::vector<std::uint8_t> kept(count);
-  std::vector<std::size_t> starts{0};  // of batches
-  if (keys != nullptr && count > 0) {
-    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-    RowSorter<std::uint64_t> sorter(count);
-    for (const std::int32_t row : rows)
-      sorter.add(static_cast<std::uint64_t>(keys[row]) ^ kSign, static_cast<std::uint32_t>(row));
-    sorter.sort(interrupt);
-    for (std::size_t k = 0; k < count; ++k) {
-      rows[k] = static_cast<std::int32_t>(sorter.row(k));
-      if (k > 0 && sorter.bits(k) != sorter.bits(k - 1)) starts.push_back(k);
-    }
-  }
-  starts.push_back(count);
-  if (starts.size() == 2) {
-    Suppression<T, D>(boxes, threshold, measure).run(rows.data(), count, kept.data(), interrupt);
-    return kept;
-  }
-  std::vector<std::size_t> tasks{0};  // of whole batches
-  for (std::size_t k = 1; k < starts.size(); ++k)
-    if (k + 1 == starts.size() || starts[k] - starts[tasks.back()] >= kRowsATask) tasks.push_back(k);
-  for_each_task(tasks.size() - 1, workers, interrupt, [&](unsigned, std::size_t task) {
-    Interrupt none;
-    Suppression<T, D> suppression(boxes, threshold, measure);
-    for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k)
-      suppression.run(rows.data() + starts[k], starts[k + 1] - starts[k], kept.data(), none);
-  });
-  return kept;
+// Calls use(scores) with the scores in their own type.
+template <class Use>
+auto with_type(const Scores& scores, Use&& use) {
+  if (scores.dtype() == nb::dtype<float>()) return use(static_cast<const float*>(scores.data()));
+  if (scores.dtype() == nb::dtype<double>()) return use(static_cast<const double*>(scores.data()));
+  return use(static_cast<const std::uint64_t*>(scores.data()));
 }
 
-// The same, by all pairs of boxes that overlap: rows, in two columns.
-template <class T, std::size_t D>
-std::vector<std::uint8_t> keep_by_pairs(const T* boxes, const std::vector<std::int32_t>& rows, const RowPairs& pairs,
-                                        double threshold, RatioTo measure, Interrupt& interrupt) {
-  const Suppression<T, D> suppression(boxes, threshold, measure);
-  std::vector<std::uint32_t> rank(rows.size()), end(rows.size() + 1);
-  for (std::size_t k = 0; k < rows.size(); ++k) rank[static_cast<std::size_t>(rows[k])] = static_cast<std::uint32_t>(k);
-  struct Rivals {
-    std::uint32_t better, worse;  // by rank
-  };
-  std::vector<Rivals> rivals(pairs.shape(0));
-  std::size_t found = 0;
-  in_stretches(pairs.shape(0), interrupt, [&](std::size_t from, std::size_t to) {
-    for (std::size_t k = from; k < to; ++k) {
-      const auto i = static_cast<std::size_t>(pairs(k, 0)), j = static_cast<std::size_t>(pairs(k, 1));
-      rivals[found] = {std::min(rank[i], rank[j]), std::max(rank[i], rank[j])};
-      found += suppression.excludes(i, j) ? 1 : 0;
-    }
-  });
-  for (std::size_t k = 0; k < found; ++k) ++end[rivals[k].better + 1];
-  for (std::size_t k = 0; k < rows.size(); ++k) end[k + 1] += end[k];
-  std::vector<std::uint32_t> worse(found), next(end.begin(), end.end() - 1);
-  for (std::size_t k = 0; k < found; ++k) worse[next[rivals[k].better]++] = rivals[k].worse;
-  std::vector<std::uint8_t> kept(rows.size(), 1);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    if (kept[static_cast<std::size_t>(rows[k])] == 0) continue;
-    for (std::uint32_t at = end[k]; at < end[k + 1]; ++at) kept[static_cast<std::size_t>(rows[worse[at]])] = 0;
-  }
-  return kept;
+using Keys = std::optional<Vector<std::int64_t>>;
+using Rivals = std::optional<RowPairs>;
+
+void require_one_each(std::size_t count, std::size_t scores, const Keys& keys) {
+  if (scores != count || (keys && keys->shape(0) != count)) throw nb::value_error("one score and one key for each box");
 }
 
-// The rows that are kept, by descending score; None where a box or a score is not allowed.
-// With `pairs`, those of all boxes that overlap and have the same key.
-nb::object nms(Corners boxes, Scores scores, std::optional<Vector<std::int64_t>> keys, std::optional<RowPairs> pairs,
-               double threshold, RatioTo measure, unsigned workers) {
+// The rows that are kept, by descending score; nothing where a score is NaN. `rivals`: pairs of all boxes that overlap
+// and have the same key.
+template <class Boxes>
+std::optional<std::vector<std::int32_t>> best_of(const Boxes& boxes, std::size_t count, const Scores& scores,
+                                                 const Keys& keys, const Rivals& rivals, Exclusion exclusion,
+                                                 unsigned workers, Interrupt& interrupt) {
+  auto rows = with_type(scores, [&](const auto* values) { return best_first(values, count, interrupt); });
+  if (!rows) return std::nullopt;
+  const auto pair = [&](std::size_t k) { return RowPair{(*rivals)(k, 0), (*rivals)(k, 1)}; };
+  const std::vector<std::uint8_t> kept =
+      rivals ? keep_best_by_pairs(boxes, *rows, rivals->shape(0), pair, exclusion, interrupt)
+             : keep_best(boxes, *rows, keys ? keys->data() : nullptr, exclusion, workers, interrupt);
+  std::size_t end = 0;
+  for (const std::int32_t row : *rows)
+    if (kept[static_cast<std::size_t>(row)] != 0) (*rows)[end++] = row;
+  rows->resize(end);
+  return rows;
+}
+
+nb::object as_rows(std::optional<std::vector<std::int32_t>>&& rows) {
+  return rows ? as_array(std::move(*rows), 1) : nb::none();
+}
+
+// None where a box or a score is not allowed.
+nb::object nms(Corners boxes, Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure,
+               unsigned workers) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
-  if (scores.shape(0) != count || (keys && keys->shape(0) != count))
-    throw nb::value_error("one score and one key for each box");
-  std::vector<std::int32_t> found;
-  bool are_allowed = false;
+  require_one_each(count, scores.shape(0), keys);
+  std::optional<std::vector<std::int32_t>> found;
   without_gil(count, [&] {
     Interrupt interrupt(signal_pending);
     const auto with = [&]<class T>(const T* corners) {
       if (!are_finite(corners, count, dimension)) return;
-      std::optional<std::vector<std::int32_t>> rows;
-      if (scores.dtype() == nb::dtype<float>())
-        rows = best_first(static_cast<const float*>(scores.data()), count, interrupt);
-      else if (scores.dtype() == nb::dtype<double>())
-        rows = best_first(static_cast<const double*>(scores.data()), count, interrupt);
-      else
-        rows = best_first(static_cast<const std::uint64_t*>(scores.data()), count, interrupt);
-      if (!rows) return;
-      const std::vector<std::uint8_t> kept = with_dimension(dimension, [&](auto d) {
-        if (pairs) return keep_by_pairs<T, d()>(corners, *rows, *pairs, threshold, measure, interrupt);
-        return keep<T, d()>(corners, *rows, keys ? keys->data() : nullptr, threshold, measure, workers, interrupt);
+      found = with_dimension(dimension, [&](auto d) {
+        return best_of(UprightBoxes<T, d()>{corners}, count, scores, keys, rivals, {measure, threshold}, workers,
+                       interrupt);
       });
-      for (const std::int32_t row : *rows)
-        if (kept[static_cast<std::size_t>(row)] != 0) found.push_back(row);
-      are_allowed = true;
     };
     if (boxes.dtype() == nb::dtype<float>())
       with(static_cast<const float*>(boxes.data()));
     else
       with(static_cast<const double*>(boxes.data()));
   });
-  return are_allowed ? as_array(std::move(found), 1) : nb::none();
+  return as_rows(std::move(found));
 }
+
+nb::object as_softened(Softened&& softened) {
+  std::vector<double> scores;
+  scores.reserve(softened.rows.size());
+  for (const std::int32_t row : softened.rows) scores.push_back(softened.scores[static_cast<std::size_t>(row)]);
+  nb::object rows = as_array(std::move(softened.rows), 1);
+  return nb::make_tuple(rows, as_array(std::move(scores), 1));
+}
+
+// Rows and scores of those that are kept. Boxes and scores are as they should be.
+nb::object soft_nms(Table<double> boxes, Vector<double> scores, Keys keys, Decay::Kind decay, double parameter,
+                    double least, unsigned workers) {
+  const std::size_t count = boxes.shape(0);
+  require_one_each(count, scores.shape(0), keys);
+  Softened softened;
+  without_gil(count, [&] {
+    Interrupt interrupt(signal_pending);
+    softened = with_dimension(boxes.shape(1) / 2, [&](auto d) {
+      return soften(UprightBoxes<double, d()>{boxes.data()}, {scores.data(), scores.data() + count},
+                    keys ? keys->data() : nullptr, {decay, parameter}, least, workers, interrupt);
+    });
+  });
+  return as_softened(std::move(softened));
+}
+
+// Boxes with an angle, of the plane or of space: what is computed from each of them once.
+class RotatedBoxes {
+ public:
+  // Rows of numbers as `RotatedBox` takes them, 5 or 7, finite, sizes not negative.
+  RotatedBoxes(Table<double> numbers, bool is_in_degrees)
+      : boxes_(without_gil(numbers.shape(0), [&]() -> Boxes {
+          if (numbers.shape(1) == 5) return RotatedBoxRows<2>(numbers.data(), numbers.shape(0), is_in_degrees);
+          return RotatedBoxRows<3>(numbers.data(), numbers.shape(0), is_in_degrees);
+        })) {}
+
+  // Lower and upper corners.
+  nb::object enclosing() const {
+    return std::visit(
+        [](const auto& boxes) {
+          constexpr std::size_t kDimension = std::remove_cvref_t<decltype(boxes)>::kDimension;
+          std::vector<double> corners(boxes.size() * 2 * kDimension);
+          for (std::size_t row = 0; row < boxes.size(); ++row)
+            for (std::size_t k = 0; k < kDimension; ++k) {
+              corners[row * 2 * kDimension + k] = boxes[row].lower(k);
+              corners[(row * 2 + 1) * kDimension + k] = boxes[row].upper(k);
+            }
+          return as_array(std::move(corners), 1).attr("reshape")(boxes.size(), 2, kDimension);
+        },
+        boxes_);
+  }
+
+  // Of boxes in the same space.
+  nb::object ratios(const RotatedBoxes& others, Vector<std::int32_t> first, Vector<std::int32_t> second,
+                    RatioTo measure) const {
+    const std::size_t pairs = first.shape(0);
+    std::vector<double> ratios;
+    {
+      const ReleasedGil release;
+      ratios.resize(pairs);
+      std::visit(
+          [&](const auto& boxes) {
+            const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
+            for (std::size_t k = 0; k < pairs; ++k)
+              ratios[k] = boxes[static_cast<std::size_t>(first.data()[k])].ratio(
+                  other[static_cast<std::size_t>(second.data()[k])], measure);
+          },
+          boxes_);
+    }
+    return as_array(std::move(ratios), 1);
+  }
+
+  nb::object nms(Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure, unsigned workers) const {
+    return std::visit(
+        [&](const auto& boxes) {
+          require_one_each(boxes.size(), scores.shape(0), keys);
+          std::optional<std::vector<std::int32_t>> found;
+          without_gil(boxes.size(), [&] {
+            Interrupt interrupt(signal_pending);
+            found = best_of(boxes, boxes.size(), scores, keys, rivals, {measure, threshold}, workers, interrupt);
+          });
+          return as_rows(std::move(found));
+        },
+        boxes_);
+  }
+
+  nb::object soft_nms(Vector<double> scores, Keys keys, Decay::Kind decay, double parameter, double least,
+                      unsigned workers) const {
+    return std::visit(
+        [&](const auto& boxes) {
+          require_one_each(boxes.size(), scores.shape(0), keys);
+          Softened softened;
+          without_gil(boxes.size(), [&] {
+            Interrupt interrupt(signal_pending);
+            softened = soften(boxes, {scores.data(), scores.data() + boxes.size()}, keys ? keys->data() : nullptr,
+                              {decay, parameter}, least, workers, interrupt);
+          });
+          return as_softened(std::move(softened));
+        },
+        boxes_);
+  }
+
+ private:
+  using Boxes = std::variant<RotatedBoxRows<2>, RotatedBoxRows<3>>;
+
+  Boxes boxes_;
+};
 
 }  // namespace
 
 void bind_suppression(nb::module_& module) {
   nb::enum_<RatioTo>(module, "RatioTo").value("union", RatioTo::kUnion).value("smaller", RatioTo::kSmaller);
+  nb::enum_<Decay::Kind>(module, "Decay")
+      .value("linear", Decay::Kind::kLinear)
+      .value("gaussian", Decay::Kind::kGaussian);
   module.def("overlap_ratios", &overlap_ratios, nb::arg("boxes"), nb::arg("others"), nb::arg("first"),
              nb::arg("second"), nb::arg("measure"));
   module.def("few_overlap", &few_overlap, nb::arg("boxes"), nb::arg("few"));
   module.def("nms", &nms, nb::arg("boxes"), nb::arg("scores"), nb::arg("keys").none(), nb::arg("pairs").none(),
              nb::arg("threshold"), nb::arg("measure"), nb::arg("workers"),
              "Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.");
+  module.def("soft_nms", &soft_nms, nb::arg("boxes"), nb::arg("scores"), nb::arg("keys").none(), nb::arg("decay"),
+             nb::arg("parameter"), nb::arg("least"), nb::arg("workers"));
+  nb::class_<RotatedBoxes>(module, "RotatedBoxes")
+      .def(nb::init<Table<double>, bool>(), nb::arg("numbers"), nb::arg("is_in_degrees"))
+      .def("enclosing", &RotatedBoxes::enclosing)
+      .def("ratios", &RotatedBoxes::ratios, nb::arg("others"), nb::arg("first"), nb::arg("second"), nb::arg("measure"))
+      .def("nms", &RotatedBoxes::nms, nb::arg("scores"), nb::arg("keys").none(), nb::arg("pairs").none(),
+           nb::arg("threshold"), nb::arg("measure"), nb::arg("workers"))
+      .def("soft_nms", &RotatedBoxes::soft_nms, nb::arg("scores"), nb::arg("keys").none(), nb::arg("decay"),
+           nb::arg("parameter"), nb::arg("least"), nb::arg("workers"));
 }
 
 }  // namespace broadphase::python

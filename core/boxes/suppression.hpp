@@ -1,265 +1,266 @@
-// Greedy non-maximum suppression: of boxes in the order of their scores, each is kept unless it overlaps one that was
-// kept before it by more than a threshold.
+// Non-maximum suppression: of boxes in the order of their scores, each is kept unless it overlaps one that was kept
+// before it by more than a threshold (greedy), or loses a part of its score to each of them (soft).
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
+#include <queue>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/parallel.hpp"
+#include "base/radix_sort.hpp"
+#include "boxes/kept_boxes.hpp"
 #include "boxes/overlap_ratio.hpp"
 
 namespace broadphase {
 
-// The boxes of one batch that are kept so far. A box is compared with a few of them: those whose lower corner is near
-// its own. Where two boxes overlap by more than a share t of their union, so do they along each axis, and one reaches
-// beyond the other by less than 1 - t of that. Kept boxes are in cells by their lower corners, in levels by their
-// sizes.
-template <class T, std::size_t D>
-class Suppression {
- public:
-  // Corners of all boxes: d lower and d upper numbers each, finite.
-  Suppression(const T* boxes, double threshold, RatioTo measure)
-      : boxes_(boxes), threshold_(threshold), measure_(measure) {
-    // More than what rounding changes of a ratio.
-    if (measure == RatioTo::kUnion) apart_ = std::min(1.0, 1 - threshold + kMore);
-    // So that a usual box looks into three cells along each axis.
-    cell_ = std::clamp(apart_ * std::min(2.0, 1 / threshold), 0.125, 1.0);
-  }
+// When a box excludes a worse one.
+struct Exclusion {
+  RatioTo measure;
+  double threshold;
+};
 
-  // Whether the better of two boxes excludes the other.
-  bool excludes(std::size_t row, std::size_t other) const {
-    return overlaps(Box(boxes_ + row * 2 * D), Box(boxes_ + other * 2 * D));
+// Rows by descending score, equal ones ascending. Null: a score is NaN.
+template <class Score>
+std::optional<std::vector<std::int32_t>> best_first(const Score* scores, std::size_t count, Interrupt& interrupt) {
+  RowSorter<Score> sorter(count);
+  bool is_number = true;
+  for (std::size_t row = 0; row < count; ++row) {
+    is_number &= scores[row] == scores[row];
+    if constexpr (std::is_unsigned_v<Score>)
+      sorter.add(static_cast<Score>(~scores[row]), static_cast<std::uint32_t>(row));
+    else
+      sorter.add(-scores[row], static_cast<std::uint32_t>(row));
   }
+  if (!is_number) return std::nullopt;
+  sorter.sort(interrupt);
+  std::vector<std::int32_t> rows(count);
+  for (std::size_t k = 0; k < count; ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
+  return rows;
+}
 
-  // Sets the flags of the rows that are kept, of `count` in the order of their scores.
-  void run(const std::int32_t* rows, std::size_t count, std::uint8_t* kept, Interrupt& interrupt) {
-    kept_.clear();
-    cells_.clear();
+namespace detail {
+
+// Rows that are sorted by key, in their order for one key, and where each key begins; then the end.
+struct Batches {
+  std::vector<std::int32_t> rows;
+  std::vector<std::size_t> starts;
+};
+
+// `keys` may be null: all rows have one.
+inline Batches in_batches(std::vector<std::int32_t> rows, const std::int64_t* keys, Interrupt& interrupt) {
+  const std::size_t count = rows.size();
+  std::vector<std::size_t> starts{0};
+  if (keys != nullptr && count > 0) {
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    RowSorter<std::uint64_t> sorter(count);
+    for (const std::int32_t row : rows)
+      sorter.add(static_cast<std::uint64_t>(keys[row]) ^ kSign, static_cast<std::uint32_t>(row));
+    sorter.sort(interrupt);
     for (std::size_t k = 0; k < count; ++k) {
-      const auto row = static_cast<std::size_t>(rows[k]);
-      const Box box(boxes_ + row * 2 * D);
+      rows[k] = static_cast<std::int32_t>(sorter.row(k));
+      if (k > 0 && sorter.bits(k) != sorter.bits(k - 1)) starts.push_back(k);
+    }
+  }
+  starts.push_back(count);
+  return {std::move(rows), std::move(starts)};
+}
+
+// Calls run(workspace, rows, count, interrupt) for each batch, on threads where there are several; make() makes a
+// workspace.
+template <class Make, class Run>
+void for_each_batch(const Batches& batches, unsigned workers, Interrupt& interrupt, const Make& make, const Run& run) {
+  constexpr std::size_t kRowsATask = 4096;
+  const std::vector<std::size_t>& starts = batches.starts;
+  const std::int32_t* rows = batches.rows.data();
+  if (starts.size() == 2) {
+    auto workspace = make();
+    run(workspace, rows, starts[1], interrupt);
+    return;
+  }
+  std::vector<std::size_t> tasks{0};  // of whole batches
+  for (std::size_t k = 1; k < starts.size(); ++k)
+    if (k + 1 == starts.size() || starts[k] - starts[tasks.back()] >= kRowsATask) tasks.push_back(k);
+  for_each_task(tasks.size() - 1, workers, interrupt, [&](unsigned, std::size_t task) {
+    Interrupt none;
+    auto workspace = make();
+    for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k)
+      run(workspace, rows + starts[k], starts[k + 1] - starts[k], none);
+  });
+}
+
+}  // namespace detail
+
+// Flags of the rows that are kept, of `rows` in the order of their scores. Only rows with the same key exclude each
+// other; `keys` may be null.
+template <class Boxes>
+std::vector<std::uint8_t> keep_best(const Boxes& boxes, std::vector<std::int32_t> rows, const std::int64_t* keys,
+                                    Exclusion exclusion, unsigned workers, Interrupt& interrupt) {
+  using Kept = KeptBoxes<Boxes>;
+  std::vector<std::uint8_t> flags(rows.size());
+  const auto [measure, threshold] = exclusion;
+  const auto make = [&, measure = measure, threshold = threshold] {
+    return Kept(boxes, typename Kept::Reach(threshold, measure));
+  };
+  const auto run = [&, measure = measure, threshold = threshold](Kept& kept, const std::int32_t* batch,
+                                                                 std::size_t count, Interrupt& pause) {
+    kept.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto row = static_cast<std::size_t>(batch[k]);
+      const auto& box = boxes[row];
       if (!box.has_volume()) {  // overlaps none
-        kept[row] = 1;
+        flags[row] = 1;
         continue;
       }
-      if (k % 1024 == 1023) interrupt.check();
-      const bool is_scanned = cells_.empty();
-      if (is_scanned ? overlaps_any(box) : overlaps_near(box)) continue;
-      kept[row] = 1;
-      if (!is_scanned)
-        put(box);
-      else
-        kept_.push_back(box);
-      if (is_scanned && kept_.size() == kMostScanned && count - k > kMostScanned) file(rows + k + 1, count - k - 1);
+      if (k % 1024 == 1023) pause.check();
+      if (kept.any_near(box, 0,
+                        [&](const auto& other, std::uint32_t) { return other.exceeds(box, measure, threshold); }))
+        continue;
+      flags[row] = 1;
+      kept.keep(box, count - k - 1, [&](std::size_t next) { return static_cast<std::size_t>(batch[k + 1 + next]); });
     }
-  }
-
- private:
-  static constexpr std::size_t kMostScanned = 48;
-  static constexpr double kMore = 1e-5;
-  // Up to four of them multiplied, or their inverses, are normal numbers.
-  static constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-30) : T(0x1p-250);
-  static constexpr std::size_t kLevels = 64;
-
-  struct Cell {
-    std::uint32_t begin, size;  // of what is kept, in `kept_`
   };
-  struct Box {
-    T lower[D], upper[D], volume;
-    bool is_usual;  // products of its sides, and of parts of these, neither overflow nor lose digits
+  detail::for_each_batch(detail::in_batches(std::move(rows), keys, interrupt), workers, interrupt, make, run);
+  return flags;
+}
 
-    Box() = default;
-    explicit Box(const T* corners) {
-      volume = 1;
-      is_usual = true;
-      for (std::size_t k = 0; k < D; ++k) {
-        lower[k] = corners[k];
-        upper[k] = corners[D + k];
-        const T side = upper[k] - lower[k];
-        volume *= side;
-        is_usual &= side >= kSmall && side <= 1 / kSmall;
-      }
-    }
-    bool has_volume() const {
-      bool has = true;
-      for (std::size_t k = 0; k < D; ++k) has &= lower[k] < upper[k];
-      return has;
-    }
-    // As much as a double can say.
-    double side(std::size_t k) const { return static_cast<double>(upper[k]) - static_cast<double>(lower[k]); }
-  };
-
-  bool overlaps(const Box& a, const Box& b) const {
-    T common = 1, least = std::numeric_limits<T>::max();
-    for (std::size_t k = 0; k < D; ++k) {
-      const T both = std::min(a.upper[k], b.upper[k]) - std::max(a.lower[k], b.lower[k]);
-      common *= both;
-      least = std::min(least, both);
-    }
-    if (!(least > 0)) return false;
-    if (!(least >= kSmall) || !a.is_usual || !b.is_usual) return exact_ratio(a, b) > threshold_;
-    const T whole = measure_ == RatioTo::kUnion ? a.volume + b.volume - common : std::min(a.volume, b.volume);
-    return static_cast<double>(common / whole) > threshold_;
-  }
-  double exact_ratio(const Box& a, const Box& b) const {
-    double first[2 * D], second[2 * D];
-    for (std::size_t k = 0; k < D; ++k) {
-      first[k] = a.lower[k], first[D + k] = a.upper[k];
-      second[k] = b.lower[k], second[D + k] = b.upper[k];
-    }
-    return overlap_ratio(first, second, D, measure_);
-  }
-
-  bool overlaps_any(const Box& box) const {
-    for (const Box& kept : kept_)
-      if (overlaps(kept, box)) return true;
-    return false;
-  }
-
-  // Chooses cells for these boxes, which are to come, and puts those that are kept into them.
-  void file(const std::int32_t* rows, std::size_t count) {
-    const auto box_of = [&](std::size_t k) { return Box(boxes_ + static_cast<std::size_t>(rows[k]) * 2 * D); };
-    const EvenSample sample(count, 256);
-    std::vector<double> sides(sample.size());
-    for (std::size_t k = 0; k < D; ++k) {
-      for (std::size_t at = 0; at < sample.size(); ++at) sides[at] = box_of(sample[at]).side(k);
-      std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2), sides.end());
-      const double usual = sides[sides.size() / 2];
-      side_[k] = usual > 0 && std::isfinite(usual) ? usual : 1;
-      boxes_a_unit_[k] = 1 / side_[k];
-    }
-    for (std::size_t level = 0; level < kLevels; ++level)
-      for (std::size_t k = 0; k < D; ++k)
-        cells_a_unit_[level][k] = 1 / std::ldexp(side_[k] * cell_, static_cast<int>(level));
-    cells_.assign(std::bit_ceil(2 * count), {0, 0});
-    by_level_.assign(kLevels, {});
-    levels_ = 0;
-    const std::vector<Box> before = std::move(kept_);
-    for (std::size_t k = 0; k < count; ++k) ++cell_at(box_of(k)).size;
-    for (const Box& box : before) ++cell_at(box).size;
-    std::uint32_t end = 0;
-    for (Cell& cell : cells_) {
-      cell.begin = end;
-      end += std::exchange(cell.size, 0);
-    }
-    kept_.resize(end);
-    for (const Box& box : before) put(box);
-  }
-
-  // How many times as long as a usual box this one is at most, along any axis.
-  double size_of(const Box& box) const {
-    double size = 0;
-    for (std::size_t k = 0; k < D; ++k) size = std::max(size, box.side(k) * boxes_a_unit_[k]);
-    return size;
-  }
-  // Boxes of a level are at most 2^level times as long as usual ones, and longer than half of that along one axis; the
-  // last level has all that are longer.
-  static std::size_t level_of(double size) {
-    return size <= 1 ? 0 : static_cast<std::size_t>(std::min(std::ilogb(size), static_cast<int>(kLevels) - 2) + 1);
-  }
-  static double most_of(std::size_t level) {
-    return level + 1 == kLevels ? std::numeric_limits<double>::infinity()
-                                : static_cast<double>(std::uint64_t{1} << level);
-  }
-  std::int64_t place_of(double at, std::size_t axis, std::size_t level) const {
-    constexpr double kMost = 0x1p40;
-    const double place = std::floor(at * cells_a_unit_[level][axis]);
-    return static_cast<std::int64_t>(std::clamp(place, -kMost, kMost));
-  }
-
-  // Boxes that begin in a place, and perhaps in others. Places side by side are side by side in memory.
-  Cell& cell_at(const std::array<std::int64_t, D>& place, std::size_t level) {
-    auto mixed = static_cast<std::uint64_t>(level) * 0x9e3779b97f4a7c15u;
-    for (std::size_t k = 1; k < D; ++k) {
-      mixed = (mixed ^ static_cast<std::uint64_t>(place[k])) * 0xbf58476d1ce4e5b9u;
-      mixed ^= mixed >> 29;
-    }
-    return cells_[(mixed + static_cast<std::uint64_t>(place[0])) & (cells_.size() - 1)];
-  }
-  Cell& cell_at(const Box& box) {
-    const std::size_t level = level_of(size_of(box));
-    std::array<std::int64_t, D> place;
-    for (std::size_t k = 0; k < D; ++k) place[k] = place_of(static_cast<double>(box.lower[k]), k, level);
-    return cell_at(place, level);
-  }
-
-  void put(const Box& box) {
-    Cell& cell = cell_at(box);
-    const std::uint32_t number = cell.begin + cell.size++;
-    kept_[number] = box;
-    const std::size_t level = level_of(size_of(box));
-    by_level_[level].push_back(number);
-    levels_ = std::max(levels_, level + 1);
-  }
-
-  bool overlaps_near(const Box& box) {
-    const double size = size_of(box);
-    for (std::size_t level = 0; level < levels_; ++level) {
-      if (by_level_[level].empty()) continue;
-      const double most = most_of(level);
-      if (measure_ == RatioTo::kUnion) {  // boxes that are too short, or too long
-        const double least = level == 0 ? 0 : most_of(level - 1);
-        if (most < size * threshold_ * (1 - kMore) || size < least * threshold_ * (1 - kMore)) continue;
-      }
-      if (overlaps_in(box, level, most)) return true;
-    }
-    return false;
-  }
-
-  bool overlaps_in(const Box& box, std::size_t level, double most) {
-    std::array<std::int64_t, D> from, to;
-    double cells = 1;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double own = box.side(k), other = most * side_[k], begin = static_cast<double>(box.lower[k]);
-      double before = other, behind = own;
-      if (measure_ == RatioTo::kUnion) {
-        const double whole = std::min(own + other, std::min(own, other) / (threshold_ * (1 - kMore)));
-        before = std::min(before, apart_ * whole);
-        behind = std::min(behind, apart_ * whole);
-      }
-      from[k] = place_of(begin - before * (1 + kMore), k, level);
-      to[k] = place_of(begin + behind * (1 + kMore), k, level);
-      cells *= static_cast<double>(to[k] - from[k] + 1);
-    }
-    const std::vector<std::uint32_t>& all = by_level_[level];
-    if (cells > static_cast<double>(all.size())) {
-      for (const std::uint32_t number : all)
-        if (overlaps(kept_[number], box)) return true;
-      return false;
-    }
-    for (std::array<std::int64_t, D> place = from;;) {
-      for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
-        const Cell cell = cell_at(place, level);
-        for (std::uint32_t number = cell.begin; number < cell.begin + cell.size; ++number)
-          if (overlaps(kept_[number], box)) return true;
-      }
-      std::size_t axis = 1;
-      while (axis < D && ++place[axis] > to[axis]) {
-        place[axis] = from[axis];
-        ++axis;
-      }
-      if (axis >= D) return false;
-    }
-  }
-
-  const T* boxes_;
-  double threshold_, apart_ = 1, cell_ = 1;  // of a level, as a share of the side of its longest boxes
-  RatioTo measure_;
-  std::vector<Box> kept_;
-  std::vector<Cell> cells_;  // by hash of the place; empty: all boxes are scanned
-  std::vector<std::vector<std::uint32_t>> by_level_;
-  std::size_t levels_ = 0;
-  std::array<double, D> side_{}, boxes_a_unit_{};  // of a usual box
-  std::array<std::array<double, D>, kLevels> cells_a_unit_{};
+struct RowPair {
+  std::int32_t first, second;
 };
+
+// The same, by the pairs of all boxes that overlap and have the same key: `pairs(k)`, k < count.
+template <class Boxes, class Pairs>
+std::vector<std::uint8_t> keep_best_by_pairs(const Boxes& boxes, const std::vector<std::int32_t>& rows,
+                                             std::size_t count, Pairs&& pairs, Exclusion exclusion,
+                                             Interrupt& interrupt) {
+  constexpr std::size_t kAhead = 16;  // pairs: about as long as memory takes
+  std::vector<std::uint32_t> rank(rows.size()), end(rows.size() + 1);
+  for (std::size_t k = 0; k < rows.size(); ++k) rank[static_cast<std::size_t>(rows[k])] = static_cast<std::uint32_t>(k);
+  struct Rivals {
+    std::uint32_t better, worse;  // by rank
+  };
+  std::vector<Rivals> rivals(count);
+  std::size_t found = 0;
+  in_stretches(count, interrupt, [&](std::size_t from, std::size_t to) {
+    for (std::size_t k = from; k < to; ++k) {
+      if (k + kAhead < count) {
+        const RowPair later = pairs(k + kAhead);
+        boxes.read_ahead(static_cast<std::size_t>(later.first));
+        boxes.read_ahead(static_cast<std::size_t>(later.second));
+      }
+      const RowPair pair = pairs(k);
+      const auto i = static_cast<std::size_t>(pair.first), j = static_cast<std::size_t>(pair.second);
+      rivals[found] = {std::min(rank[i], rank[j]), std::max(rank[i], rank[j])};
+      found += boxes[i].exceeds(boxes[j], exclusion.measure, exclusion.threshold) ? 1 : 0;
+    }
+  });
+  for (std::size_t k = 0; k < found; ++k) ++end[rivals[k].better + 1];
+  for (std::size_t k = 0; k < rows.size(); ++k) end[k + 1] += end[k];
+  std::vector<std::uint32_t> worse(found), next(end.begin(), end.end() - 1);
+  for (std::size_t k = 0; k < found; ++k) worse[next[rivals[k].better]++] = rivals[k].worse;
+  std::vector<std::uint8_t> kept(rows.size(), 1);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (kept[static_cast<std::size_t>(rows[k])] == 0) continue;
+    for (std::uint32_t at = end[k]; at < end[k + 1]; ++at) kept[static_cast<std::size_t>(rows[worse[at]])] = 0;
+  }
+  return kept;
+}
+
+// What is left of the score of a box that overlaps a better one by a ratio.
+struct Decay {
+  enum class Kind { kLinear, kGaussian } kind;
+  double parameter;  // the least ratio that counts, or sigma
+
+  double factor(double ratio) const {
+    if (kind == Kind::kGaussian) return std::exp(-(ratio * ratio) / parameter);
+    return ratio >= parameter ? 1 - ratio : 1;
+  }
+};
+
+struct Softened {
+  std::vector<std::int32_t> rows;  // that are kept, by descending score, equal ones ascending
+  std::vector<double> scores;      // of all rows, as they are when the row is kept or falls below the least
+};
+
+// Soft-NMS. Always the best box is taken next, and those that overlap it lose a part of their scores; what falls below
+// `least` is gone. Scores are finite and not negative. They only fall, so a box is compared with those that were taken
+// since its last turn when its turn comes, and not with all those that it overlaps. O((n + p) log n) time for p
+// comparisons, of boxes with those that were taken before them and near them; O(n) memory.
+template <class Boxes>
+Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64_t* keys, Decay decay, double least,
+                unsigned workers, Interrupt& interrupt) {
+  using Kept = KeptBoxes<Boxes>;
+  struct Entry {
+    double score;  // no less than it is
+    std::int32_t row;
+    bool operator<(const Entry& other) const { return score != other.score ? score < other.score : row > other.row; }
+  };
+  struct Hit {
+    std::uint32_t order;
+    double factor;
+  };
+  struct Workspace {
+    Kept kept;
+    std::vector<Hit> hits;
+  };
+  const std::size_t count = scores.size();
+  std::vector<std::uint32_t> seen(count);  // how many were taken when the score was computed
+  std::vector<std::uint8_t> flags(count);
+  const double threshold = decay.kind == Decay::Kind::kLinear ? std::clamp(decay.parameter, 0.0, 1.0) : 0.0;
+  const auto make = [&] { return Workspace{Kept(boxes, typename Kept::Reach(threshold, RatioTo::kUnion)), {}}; };
+  const auto run = [&](Workspace& workspace, const std::int32_t* batch, std::size_t rows, Interrupt& pause) {
+    Kept& kept = workspace.kept;
+    std::vector<Hit>& hits = workspace.hits;
+    kept.clear();
+    std::vector<Entry> entries(rows);
+    for (std::size_t k = 0; k < rows; ++k) entries[k] = {scores[static_cast<std::size_t>(batch[k])], batch[k]};
+    std::priority_queue<Entry> queue(std::less<Entry>(), std::move(entries));
+    for (std::size_t turn = 1; !queue.empty(); ++turn) {
+      if (turn % 1024 == 0) pause.check();
+      const Entry best = queue.top();
+      if (best.score < least) break;
+      queue.pop();
+      const auto row = static_cast<std::size_t>(best.row);
+      const auto& box = boxes[row];
+      const bool can_lose = best.score > 0 && box.has_volume();
+      if (can_lose && seen[row] < kept.count()) {
+        hits.clear();
+        kept.any_near(box, seen[row], [&](const auto& other, std::uint32_t order) {
+          const double factor = decay.factor(other.ratio(box, RatioTo::kUnion));
+          if (factor != 1) hits.push_back({order, factor});
+          return false;
+        });
+        seen[row] = kept.count();
+        // In the order in which they were taken, each once: the product is that of the plain loop.
+        std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.order < b.order; });
+        double score = best.score;
+        for (std::size_t k = 0; k < hits.size() && score >= least; ++k)
+          if (k == 0 || hits[k].order != hits[k - 1].order) score *= hits[k].factor;
+        scores[row] = score;
+        if (score != best.score) {
+          if (score >= least) queue.push({score, best.row});
+          continue;
+        }
+      }
+      flags[row] = 1;
+      if (box.has_volume())
+        kept.keep(box, rows, [&](std::size_t next) { return static_cast<std::size_t>(batch[next]); });
+    }
+  };
+  std::vector<std::int32_t> all(count);
+  for (std::size_t row = 0; row < count; ++row) all[row] = static_cast<std::int32_t>(row);
+  detail::for_each_batch(detail::in_batches(std::move(all), keys, interrupt), workers, interrupt, make, run);
+  Softened result;
+  const auto order = best_first(scores.data(), count, interrupt);
+  for (const std::int32_t row : *order)
+    if (flags[static_cast<std::size_t>(row)] != 0) result.rows.push_back(row);
+  result.scores = std::move(scores);
+  return result;
+}
 
 }  // namespace broadphase

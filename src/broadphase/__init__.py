@@ -11,7 +11,7 @@ Pairs of boxes
 Points
     neighbors (within a cutoff, also in periodic cells), NeighborList
 Detections
-    nms (non-maximum suppression), iou
+    nms (non-maximum suppression), soft_nms, iou; also of boxes with an angle
 Boxes that are kept, and queried
     Index; one method each: BVH, Octree, LinearTree, Grid, SweepAndPrune, BruteForce
 Bodies that move, and events when they touch
@@ -112,7 +112,7 @@ from broadphase.shapes import (
     Sphere,
     Triangle,
 )
-from broadphase.suppression import iou, nms
+from broadphase.suppression import iou, nms, soft_nms
 from broadphase.world.actor import Actor
 from broadphase.world.budget import Budget
 from broadphase.world.events import Contact, Event, Impact, StepInfo
@@ -223,6 +223,7 @@ __all__ = [
     "scale",
     "scenes",
     "selection_matrix",
+    "soft_nms",
     "testing",
     "time_of_impact",
     "triangle_pairs",

@@ -763,6 +763,11 @@ class RatioTo(enum.Enum):
 
     smaller = 1
 
+class Decay(enum.Enum):
+    linear = 0
+
+    gaussian = 1
+
 def overlap_ratios(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
 
 def few_overlap(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], few: float) -> bool: ...
@@ -771,6 +776,19 @@ def nms(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device=
     """
     Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.
     """
+
+def soft_nms(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, decay: Decay, parameter: float, least: float, workers: int) -> object: ...
+
+class RotatedBoxes:
+    def __init__(self, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_in_degrees: bool) -> None: ...
+
+    def enclosing(self) -> object: ...
+
+    def ratios(self, others: RotatedBoxes, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
+
+    def nms(self, scores: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object: ...
+
+    def soft_nms(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, decay: Decay, parameter: float, least: float, workers: int) -> object: ...
 
 @overload
 def padded_values(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, fill: int) -> object: ...

@@ -1,0 +1,266 @@
+// A rectangle at any angle, or a box in space that is turned about the vertical axis, and how much two of them share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "base/read_ahead.hpp"
+#include "boxes/overlap_ratio.hpp"
+
+namespace broadphase {
+
+struct Turn {
+  double cosine, sine;
+};
+
+inline Turn turn_by(double angle, bool is_in_degrees) {
+  if (!is_in_degrees) return {std::cos(angle), std::sin(angle)};
+  constexpr double kRadians = 0.017453292519943295;
+  // Exact, however many turns: quarters of a turn, and the rest.
+  const double part = std::remainder(angle, 360.0);
+  const double quarters = std::nearbyint(part / 90);
+  const double rest = (part - 90 * quarters) * kRadians;
+  const double cosine = std::cos(rest), sine = std::sin(rest);
+  switch (static_cast<int>(quarters)) {
+    case 0: return {cosine, sine};
+    case 1: return {-sine, cosine};
+    case -1: return {sine, -cosine};
+    default: return {-cosine, -sine};
+  }
+}
+
+// In the plane (D = 2): center, sizes, angle. In space (D = 3): center, sizes, angle about the third axis. The angle
+// turns the first axis towards the second.
+template <std::size_t D>
+class alignas(D == 2 ? 64 : 32) RotatedBox {
+  static_assert(D == 2 || D == 3);
+
+ public:
+  static constexpr std::size_t kDimension = D, kNumbers = 2 * D + 1;
+
+  RotatedBox() = default;
+  // Of kNumbers numbers, finite, the sizes not negative.
+  RotatedBox(const double* numbers, bool is_in_degrees) {
+    for (std::size_t k = 0; k < D; ++k) {
+      center_[k] = numbers[k];
+      half_[k] = numbers[D + k] / 2;
+    }
+    turn_ = turn_by(numbers[2 * D], is_in_degrees);
+    measure();
+    for (std::size_t k = 0; k < D; ++k)
+      is_usual_ &= half_[k] >= kSmall && half_[k] <= 1 / kSmall && std::abs(center_[k]) <= 1 / kSmall;
+  }
+
+  bool has_volume() const {
+    bool has = true;
+    for (std::size_t k = 0; k < D; ++k) has &= half_[k] > 0;
+    return has;
+  }
+  // Of the box with sides along the axes that encloses it.
+  double lower(std::size_t k) const { return center_[k] - reach(k); }
+  double upper(std::size_t k) const { return center_[k] + reach(k); }
+  double side(std::size_t k) const { return 2 * reach(k); }
+
+  // The same for (a, b) and (b, a).
+  double ratio(const RotatedBox& other, RatioTo measure) const { return ratio_or_bound(other, measure, -1); }
+  bool exceeds(const RotatedBox& other, RatioTo measure, double threshold) const {
+    return ratio_or_bound(other, measure, threshold) > threshold;
+  }
+
+  // How far apart the enclosing boxes of two boxes begin whose ratio exceeds a threshold t. They share more than t of
+  // the area of each. Across an axis, the lengths of the sections of a rectangle rise, stay and fall alike at both
+  // ends: a strip with a share s of its extent has at most 1 - (1 - s)^2 of its area, so s exceeds 1 - sqrt(1 - t).
+  class Reach {
+   public:
+    Reach(double threshold, RatioTo measure) {
+      if (measure != RatioTo::kUnion) return;
+      share_[0] = share_[1] = std::max(0.0, 1 - std::sqrt(1 - threshold) - kMore);
+      if constexpr (D == 3) share_[2] = std::max(0.0, threshold - kMore);
+    }
+    double cell() const { return 1 - share_[0] / 2; }
+    double least_share() const { return share_[0]; }
+    double before(std::size_t k, double own, double other) const {
+      return std::max(0.0, other - share_[k] * std::max(own, other));
+    }
+    double behind(std::size_t k, double own, double) const { return own * (1 - share_[k]); }
+
+   private:
+    static constexpr double kMore = 1e-5;  // more than what rounding changes of a ratio
+
+    std::array<double, D> share_{};
+  };
+
+ private:
+  // Products of four such numbers are normal.
+  static constexpr double kSmall = 0x1p-250;
+
+  bool goes_first(const RotatedBox& other) const {
+    if (area_ != other.area_) return area_ < other.area_;
+    for (std::size_t k = 0; k < D; ++k) {
+      if (center_[k] != other.center_[k]) return center_[k] < other.center_[k];
+      if (half_[k] != other.half_[k]) return half_[k] < other.half_[k];
+    }
+    if (turn_.cosine != other.turn_.cosine) return turn_.cosine < other.turn_.cosine;
+    return turn_.sine < other.turn_.sine;
+  }
+
+  // Where a bound says that the ratio is `enough` or less, the bound: no ratio exceeds its bound, in floats too, for
+  // each area is clipped to it and all steps after that are monotonic.
+  double ratio_or_bound(const RotatedBox& other, RatioTo measure, double enough) const {
+    if (!is_usual_ || !other.is_usual_) return unusual_ratio(other, measure, enough);
+    return goes_first(other) ? ratio_of(*this, other, measure, enough) : ratio_of(other, *this, measure, enough);
+  }
+  // With units of length in which the smaller box is usual.
+  double unusual_ratio(const RotatedBox& other, RatioTo measure, double enough) const {
+    if (!has_volume() || !other.has_volume()) return 0;
+    const auto size = [](const RotatedBox& box) { return (std::ilogb(box.half_[0]) + std::ilogb(box.half_[1])) / 2; };
+    const int flat = std::min(size(*this), size(other));
+    const int upright = D == 3 ? std::ilogb(std::min(half_[D - 1], other.half_[D - 1])) : 0;
+    const RotatedBox a = scaled(-flat, -upright), b = other.scaled(-flat, -upright);
+    return a.goes_first(b) ? ratio_of(a, b, measure, enough) : ratio_of(b, a, measure, enough);
+  }
+
+  // Of `a`, which is the smaller one in the plane, and b.
+  static double ratio_of(const RotatedBox& a, const RotatedBox& b, RatioTo measure, double enough) {
+    double between[D], height = 1;  // from the center of a to that of b
+    for (std::size_t k = 0; k < D; ++k) between[k] = b.center_[k] - a.center_[k];
+    if constexpr (D == 3) height = common(a.half_[2], between[2], b.half_[2]);
+    if (!(height > 0)) return 0;
+    const double least = std::min(a.volume(), b.volume());
+    const auto share = [&](double area) {
+      const double both = std::min(area * height, least);
+      return both / (measure == RatioTo::kUnion ? a.volume() + b.volume() - both : least);
+    };
+    // Bounds that cost more and more.
+    if (const double bound = least / (measure == RatioTo::kUnion ? std::max(a.volume(), b.volume()) : least);
+        bound <= enough)
+      return bound;
+    Clip clip(a, b, between);
+    if (const double bound = share(clip.most()); bound <= enough || clip.most() == 0) return bound;
+    clip.look_along_other();
+    if (const double bound = share(clip.most()); bound <= enough || clip.most() == 0) return bound;
+    return share(clip.area());
+  }
+  RotatedBox scaled(int exponent, int upright) const {
+    RotatedBox box = *this;
+    for (std::size_t k = 0; k < D; ++k) {
+      box.center_[k] = std::ldexp(center_[k], k < 2 ? exponent : upright);
+      box.half_[k] = std::ldexp(half_[k], k < 2 ? exponent : upright);
+    }
+    box.measure();
+    return box;
+  }
+  void measure() { area_ = (2 * half_[0]) * (2 * half_[1]); }
+  double volume() const { return D == 3 ? area_ * (2 * half_[D - 1]) : area_; }
+
+  // Half the side of the enclosing box, and more than rounding changes, so that boxes that overlap do so there too.
+  double reach(std::size_t k) const {
+    const double c = std::abs(turn_.cosine), s = std::abs(turn_.sine);
+    const double exact = k == 2 ? half_[D - 1] : k == 0 ? c * half_[0] + s * half_[1] : s * half_[0] + c * half_[1];
+    return exact + 0x1p-48 * (std::abs(center_[k]) + exact);
+  }
+
+  // What [-own, own] and [at - other, at + other] share; negative where they are apart.
+  static double common(double own, double at, double other) {
+    return std::min(own, at + other) - std::max(-own, at - other);
+  }
+
+  // The rectangle of `a` within that of b, seen from the center of a along the axes of b.
+  class Clip {
+   public:
+    Clip(const RotatedBox& a, const RotatedBox& b, const double* between) : a_(a), b_(b) {
+      const auto [bc, bs] = b.turn_;
+      turn_ = {bc * a.turn_.cosine + bs * a.turn_.sine, bc * a.turn_.sine - bs * a.turn_.cosine};
+      is_parallel_ = turn_.sine == 0 || turn_.cosine == 0;
+      if (is_parallel_) turn_ = {turn_.cosine == 0 ? 0.0 : 1.0, turn_.sine == 0 ? 0.0 : 1.0};
+      x_ = bc * between[0] + bs * between[1], y_ = bc * between[1] - bs * between[0];
+      const double c = std::abs(turn_.cosine), s = std::abs(turn_.sine);
+      wide_ = c * a.half_[0] + s * a.half_[1];
+      high_ = s * a.half_[0] + c * a.half_[1];
+      left_ = std::max(x_ - b.half_[0], -wide_), right_ = std::min(x_ + b.half_[0], wide_);
+      low_ = std::max(y_ - b.half_[1], -high_), top_ = std::min(y_ + b.half_[1], high_);
+      most_ = positive_product(right_ - left_, top_ - low_);
+    }
+
+    // The same along the axes of a. Rectangles that meet along these four axes have points in common.
+    void look_along_other() {
+      if (is_parallel_) return;
+      const auto [c, s] = turn_;
+      const double x = c * x_ + s * y_, y = c * y_ - s * x_;
+      const double wide = std::abs(c) * b_.half_[0] + std::abs(s) * b_.half_[1];
+      const double high = std::abs(s) * b_.half_[0] + std::abs(c) * b_.half_[1];
+      most_ = std::min(most_, positive_product(common(a_.half_[0], x, wide), common(a_.half_[1], y, high)));
+    }
+
+    // No less than the area.
+    double most() const { return most_; }
+
+    // By Green's theorem, the sum over the edges of the area below each: of its part between left and right, with
+    // heights below `low_` raised to it and those above `top_` lowered. Precondition: most() > 0.
+    double area() const {
+      if (is_parallel_) return most_;
+      if (left_ == -wide_ && right_ == wide_ && low_ == -high_ && top_ == high_) return std::min(most_, a_.area_);
+      const double c = turn_.cosine, s = turn_.sine, u = a_.half_[0], v = a_.half_[1];
+      const double x = c * u - s * v, y = s * u + c * v, other_x = -c * u - s * v, other_y = c * v - s * u;
+      const double along = s / c, across = -c / s;  // slopes of its edges
+      const double sum = below(x, y, other_x, along) + below(other_x, other_y, -x, across) +
+                         below(-x, -y, -other_x, along) + below(-other_x, -other_y, x, across);
+      return std::isfinite(sum) ? clipped(sum, 0, most_) : most_;
+    }
+
+   private:
+    static double positive_product(double x, double y) { return x > 0 && y > 0 ? x * y : 0; }
+    static double clipped(double x, double low, double top) { return std::max(low, std::min(x, top)); }
+
+    // Of the edge from (x0, y0) to x1. Without a branch that would be guessed wrong.
+    double below(double x0, double y0, double x1, double slope) const {
+      constexpr double kTiny = 0x1p-700;  // 0 / 0 is `mean` then
+      const double from = clipped(x0, left_, right_), to = clipped(x1, left_, right_);
+      const double first = y0 + (from - x0) * slope, last = y0 + (to - x0) * slope;
+      const double least = std::min(first, last), greatest = std::max(first, last);
+      const double begin = clipped(least, low_, top_), end = clipped(greatest, low_, top_);
+      const double under = std::min(greatest, low_) - std::min(least, low_);
+      const double over = std::max(greatest, top_) - std::max(least, top_);
+      const double middle = (low_ + top_) / 2;  // heights are measured from here: less is lost by rounding
+      const double mean = (begin + end) / 2 - middle, inside = end - begin;
+      const double sum = under * (low_ - middle) + inside * mean + over * (top_ - middle);
+      return (from - to) * ((sum + kTiny * mean) / (under + inside + over + kTiny));
+    }
+
+    const RotatedBox &a_, &b_;
+    Turn turn_;  // of a from b
+    bool is_parallel_;
+    double x_, y_;  // the center of b
+    double wide_, high_, left_, right_, low_, top_, most_;
+  };
+
+  double area_ = 0;  // in the plane of the first two axes
+  std::array<double, D> center_{}, half_{};
+  Turn turn_{1, 0};
+  bool is_usual_ = true;
+};
+
+// Boxes by row, read once from rows of numbers.
+template <std::size_t D>
+class RotatedBoxRows {
+ public:
+  static constexpr std::size_t kDimension = D;
+
+  RotatedBoxRows(const double* numbers, std::size_t count, bool is_in_degrees) {
+    boxes_.reserve(count);
+    for (std::size_t row = 0; row < count; ++row)
+      boxes_.emplace_back(numbers + row * RotatedBox<D>::kNumbers, is_in_degrees);
+  }
+
+  std::size_t size() const { return boxes_.size(); }
+  const RotatedBox<D>& operator[](std::size_t row) const { return boxes_[row]; }
+  void read_ahead(std::size_t row) const { broadphase::read_ahead(&boxes_[row]); }
+
+ private:
+  std::vector<RotatedBox<D>> boxes_;
+};
+
+}  // namespace broadphase
