@@ -111,7 +111,9 @@ class alignas(D == 2 ? 64 : 32) RotatedBox {
   // each area is clipped to it and all steps after that are monotonic.
   double ratio_or_bound(const RotatedBox& other, RatioTo measure, double enough) const {
     if (!is_usual_ || !other.is_usual_) return unusual_ratio(other, measure, enough);
-    return goes_first(other) ? ratio_of(*this, other, measure, enough) : ratio_of(other, *this, measure, enough);
+    const RotatedBox* both[2] = {&other, this};
+    const std::size_t first = goes_first(other) ? 1 : 0;  // not a branch, which would be guessed wrong
+    return ratio_of(*both[first], *both[1 - first], measure, enough);
   }
   // With units of length in which the smaller box is usual.
   double unusual_ratio(const RotatedBox& other, RatioTo measure, double enough) const {

@@ -102,6 +102,7 @@ template <class Boxes>
 std::vector<std::uint8_t> keep_best(const Boxes& boxes, std::vector<std::int32_t> rows, const std::int64_t* keys,
                                     Exclusion exclusion, unsigned workers, Interrupt& interrupt) {
   using Kept = KeptBoxes<Boxes>;
+  constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
   std::vector<std::uint8_t> flags(rows.size());
   const auto [measure, threshold] = exclusion;
   const auto make = [&, measure = measure, threshold = threshold] {
@@ -111,6 +112,7 @@ std::vector<std::uint8_t> keep_best(const Boxes& boxes, std::vector<std::int32_t
                                                                  std::size_t count, Interrupt& pause) {
     kept.clear();
     for (std::size_t k = 0; k < count; ++k) {
+      if (k + kRowsAhead < count) boxes.read_ahead(static_cast<std::size_t>(batch[k + kRowsAhead]));
       const auto row = static_cast<std::size_t>(batch[k]);
       const auto& box = boxes[row];
       if (!box.has_volume()) {  // overlaps none
