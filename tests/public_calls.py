@@ -14,6 +14,7 @@ from broadphase import boxes as box_functions
 from broadphase import io, morton, scenes, testing
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
+TURNED = np.array([[1.0, 1, 2, 2, 0], [2, 2, 2, 2, 45], [9, 9, 1, 1, 90]])
 POINTS = BOXES[:, 0]
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
@@ -136,8 +137,16 @@ def functions():
     }  # fmt: skip
     yield "nms", bp.nms, {
         "boxes": BOXES, "scores": [1, 2, 3], "threshold": 0.5, "metric": "iou", "batch": [1, 1, 2], "workers": 1,
+        "form": "xyxy", "degrees": False,
     }  # fmt: skip
-    yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]]}
+    yield "nms", bp.nms, {"boxes": TURNED, "scores": [1, 2, 3], "threshold": 0.5, "form": "cxcywhr", "degrees": True}
+    yield "soft_nms", bp.soft_nms, {
+        "boxes": BOXES, "scores": [1, 2, 3], "decay": "gaussian", "sigma": 0.5, "threshold": 0.3, "min_score": 0.1,
+        "form": "xyxy", "degrees": False, "batch": [1, 1, 2], "workers": 1,
+    }  # fmt: skip
+    yield "soft_nms", bp.soft_nms, {"boxes": TURNED, "scores": [1, 2, 3], "decay": "linear", "form": "cxcywhr"}
+    yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]], "form": "xyxy", "degrees": False}
+    yield "iou", bp.iou, {"boxes": TURNED, "other": TURNED, "form": "cxcywhr", "degrees": True}
     yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"a": shapes(), "batch": [1, 1, 2]}
     balls = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [1, 0, 0]])

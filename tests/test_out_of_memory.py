@@ -57,6 +57,8 @@ meshes = bp.Shapes(bp.Mesh(corners, faces), points[:60])
 cells = np.tile(np.diag(span), (5, 1, 1))
 view = bp.perspective(1.0, 1.0, 0.1, 50.0) @ bp.look_at([20, 20, 20], [5, 5, 5])
 
+turned = np.column_stack([boxes[:, 0], boxes[:, 1] - boxes[:, 0], boxes[:, 0, 0]])
+
 def again(index):
     return [index.pairs() for _ in range(4)][-1]
 
@@ -102,6 +104,8 @@ CALLS |= {
     "margin": lambda: bp.pairs(boxes, margin=0.2, group=keys % 2, sort=True),
     "count": lambda: bp.count_pairs(boxes, workers=2),
     "nms": lambda: bp.nms(boxes, np.linspace(0, 1, len(boxes)), 0.2),
+    "nms with a yaw": lambda: bp.nms(turned, np.linspace(0, 1, len(boxes)), 0.2, form="xyzlwhr"),
+    "soft_nms": lambda: bp.soft_nms(boxes, np.linspace(0, 1, len(boxes))),
     "iou": lambda: bp.iou(boxes[:300], others),
     "neighbors": lambda: bp.neighbors(points, 1.5),
     "neighbors of two sets": lambda: bp.neighbors(points, 1.5, points[:200]),

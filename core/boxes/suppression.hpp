@@ -233,8 +233,8 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
       if (can_lose && seen[row] < kept.count()) {
         hits.clear();
         kept.any_near(box, seen[row], [&](const auto& other, std::uint32_t order) {
-          const double factor = decay.factor(other.ratio(box, RatioTo::kUnion));
-          if (factor != 1) hits.push_back({order, factor});
+          const double ratio = other.ratio(box, RatioTo::kUnion);
+          if (ratio > 0) hits.push_back({order, decay.factor(ratio)});
           return false;
         });
         seen[row] = kept.count();
@@ -244,8 +244,10 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
         for (std::size_t k = 0; k < hits.size() && score >= least; ++k)
           if (k == 0 || hits[k].order != hits[k - 1].order) score *= hits[k].factor;
         scores[row] = score;
-        if (score != best.score) {
-          if (score >= least) queue.push({score, best.row});
+        const Entry current{score, best.row};
+        if (score < least) continue;
+        if (!queue.empty() && current < queue.top()) {
+          queue.push(current);
           continue;
         }
       }

@@ -1,6 +1,6 @@
 """Draw the pictures of docs/neighbors.md, docs/batches.md and docs/detections.md.
 
-    python docs/images/draw_recipes.py               # neighbors.svg, batches.svg and detections.svg beside this file
+    python docs/images/draw_recipes.py     # neighbors, batches, detections and rotated_detections.svg beside this file
 
 Needs the extra ``plot``.
 """
@@ -132,7 +132,57 @@ def draw_detections() -> Figure:
     return figure
 
 
+def draw_rotated_detections() -> Figure:
+    """Draw what a detector proposes for two rows of ships at a quay, and what `nms` keeps with and without angles."""
+    draws = Draws(5)
+    along = np.arange(7.0)
+    ships = np.concatenate(
+        [
+            np.column_stack(
+                [0.9 + 0.78 * along, 1.3 + 0.26 * along, np.full(7, 2.2), np.full(7, 0.5), np.full(7, -65)]
+            ),
+            np.column_stack(
+                [0.7 + 0.84 * along, 3.55 + 0.2 * along, np.full(7, 1.7), np.full(7, 0.45), np.full(7, 55.0)]
+            ),
+        ]
+    )
+    of = np.repeat(np.arange(14), 6)
+    noise = draws.normal((84, 5)) * [0.05, 0.05, 0.12, 0.04, 3.0]
+    boxes, scores = ships[of] + noise, 0.3 + 0.7 * draws.random(84)
+    cosine, sine = (np.abs(turn(np.radians(boxes[:, 4]))) for turn in (np.cos, np.sin))
+    reach = np.column_stack([cosine * boxes[:, 2] + sine * boxes[:, 3], sine * boxes[:, 2] + cosine * boxes[:, 3]]) / 2
+    enclosing = np.stack([boxes[:, :2] - reach, boxes[:, :2] + reach], axis=1)
+    kept = bp.nms(boxes, scores, threshold=0.2, form="cxcywhr", degrees=True)
+    by_enclosing = bp.nms(enclosing, scores, threshold=0.2)
+    figure, axes = panels(3, 9.0, 2.7)
+    titles = ("84 proposals", f"with angles: {len(kept)} kept", f"by enclosing boxes: {len(by_enclosing)} kept")
+    for panel, rows, title in zip(axes, (np.arange(84), kept, by_enclosing), titles, strict=True):
+        for ship in ships:
+            panel.add_patch(rectangle(ship, facecolor=PALE, edgecolor="none"))
+        for row in rows:
+            best = panel is not axes[0]
+            panel.add_patch(
+                rectangle(boxes[row], fill=False, edgecolor=RED if best else DARK, linewidth=1.4 if best else 0.6)
+            )
+            if panel is axes[2]:
+                lower, upper = enclosing[row]
+                panel.add_patch(
+                    Rectangle(lower, *(upper - lower), fill=False, edgecolor=DARK, linewidth=0.7, linestyle=":")
+                )
+        panel.text(0.05, 5.35, title, fontsize=8, va="bottom")
+        panel.set_xlim(-0.3, 6.7)
+        panel.set_ylim(-0.1, 5.75)
+    return figure
+
+
+def rectangle(box: np.ndarray, **style: object) -> Rectangle:
+    """Return a patch for center, sizes and angle in degrees."""
+    x, y, width, height, angle = box
+    corner = (x - width / 2, y - height / 2)
+    return Rectangle(corner, width, height, angle=angle, rotation_point="center", **style)
+
+
 if __name__ == "__main__":
     rcParams["svg.hashsalt"] = "broadphase"  # the same file every time
-    for draw in (draw_neighbors, draw_batches, draw_detections):
+    for draw in (draw_neighbors, draw_batches, draw_detections, draw_rotated_detections):
         draw().savefig(HERE / f"{draw.__name__.removeprefix('draw_')}.svg", metadata={"Date": None})

@@ -80,3 +80,58 @@ for row in kept:
         *boxes[row].reshape(-1)[:2], f"{scores[row]:.2f}", fontsize=7, va="bottom"
     )
 plt.show()
+
+# %%
+# Boxes with an angle
+# -------------------
+#
+# Ships at a quay, seen from above: boxes with an angle overlap less than upright boxes
+# around them.
+
+along = np.arange(8.0)
+ships = np.stack(
+    [
+        120 + 44 * along,
+        100 + 12 * along,
+        0 * along + 160,
+        0 * along + 34,
+        0 * along + 125,
+    ],
+    axis=1,
+)
+of = np.repeat(np.arange(8), 15)
+proposals = ships[of] + random.normal(0, 1, (len(of), 5)) * [4, 4, 8, 3, 2]
+scores = random.random(len(of))
+kept = bp.nms(proposals, scores, threshold=0.3, form="cxcywhr", degrees=True)
+
+turn = np.radians(proposals[:, 4])
+half = proposals[:, 2:4] / 2
+reach = np.abs(np.cos(turn))[:, np.newaxis] * half
+reach += np.abs(np.sin(turn))[:, np.newaxis] * half[:, ::-1]
+enclosing = bp.boxes.from_centers(proposals[:, :2], reach)
+by_enclosing = bp.nms(enclosing, scores, threshold=0.3)
+print(f"{len(kept)} kept for 8 ships; {len(by_enclosing)} by the boxes around them")
+
+# %%
+figure, panels = plt.subplots(
+    1, 2, figsize=(10, 3.2), layout="constrained", sharex=True, sharey=True
+)
+for panel, rows in zip(panels, (np.arange(len(of)), kept), strict=True):
+    along = np.stack([np.cos(turn), np.sin(turn)], axis=1)[rows] * half[rows, :1]
+    across = np.stack([-np.sin(turn), np.cos(turn)], axis=1)[rows] * half[rows, 1:]
+    center = proposals[rows, :2]
+    outlines = np.stack(
+        [
+            center - along - across,
+            center + along - across,
+            center + along + across,
+            center - along + across,
+        ],
+        axis=1,
+    )
+    panel.add_collection(
+        PolyCollection(outlines, facecolors="none", edgecolors="#2b6c99")
+    )
+    panel.set(xlim=(0, 560), ylim=(290, 0), aspect="equal", xticks=[], yticks=[])
+    panel.set_title(f"{len(rows)} boxes")
+plt.show()
