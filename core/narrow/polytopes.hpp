@@ -397,13 +397,11 @@ class Core {
     }
   }
 
-  // Calls visit(normal of a face, of any length).
+  // Calls visit(normal of a face, of any length), until it returns false.
   template <class Visit>
   void for_each_normal(const Visit& visit) const {
-    if (polytope_ == nullptr)
-      for (std::size_t k = 0; k < normal_count_; ++k) visit(normals_[k]);
-    else
-      for (const Vec3& normal : polytope_->normals()) visit(turned(normal));
+    for (std::size_t k = 0; k < normal_count(); ++k)
+      if (!visit(polytope_ == nullptr ? normals_[k] : turned(polytope_->normals()[k]))) return;
   }
   std::size_t normal_count() const { return polytope_ != nullptr ? polytope_->normals().size() : normal_count_; }
   std::size_t edge_count() const { return polytope_ != nullptr ? polytope_->edges().size() : edge_count_; }
@@ -668,9 +666,10 @@ struct WayOut {
 };
 
 // By separating axes: the greatest gap along any normal of a face or cross product of two edges. Of gaps that are equal
-// up to rounding the first, that of a face, because face contacts have several points.
-inline WayOut widest_gap(const Cores& cores) {
-  const double slack = 16 * cores.rounding();
+// up to rounding the first, that of a face, because face contacts have several points. `most`: none is greater, but for
+// rounding; one as great ends the search, which of round hulls that touch would take seconds.
+inline WayOut widest_gap(const Cores& cores, double most) {
+  const double slack = 16 * cores.rounding(), enough = most - slack / 2;
   WayOut widest;
   const auto consider = [&](const Vec3& way) {
     const Extent one = cores.first.extent(way), two = cores.second.extent(way);
@@ -678,8 +677,12 @@ inline WayOut widest_gap(const Cores& cores) {
     const double scale = 1 / std::sqrt(squared(way)), gap = (back > onwards ? back : onwards) * scale;
     if (gap > widest.gap + slack) widest = {gap, way * (back > onwards ? -scale : scale)};
   };
-  cores.first.for_each_normal(consider);
-  cores.second.for_each_normal(consider);
+  for (const Core* core : {&cores.first, &cores.second})
+    core->for_each_normal([&](const Vec3& way) {
+      consider(way);
+      return widest.gap < enough;
+    });
+  if (widest.gap >= enough) return widest;
   std::vector<PolytopeEdge> edges, others;
   cores.first.put_edges(edges);
   cores.second.put_edges(others);
@@ -697,10 +700,11 @@ inline WayOut widest_gap(const Cores& cores) {
       if (!solid::is_zero(edge.first) && !solid::is_zero(other.first)) {
         // No gap is greater than that of any two points. Of round hulls many edges are as good but for rounding.
         const double height = dot(way, other.begin - edge.begin);
-        const double most = onwards && back ? std::fabs(height) : onwards ? height : -height;
-        if (most <= (widest.gap + slack) * std::sqrt(squared(way))) continue;
+        const double apart = onwards && back ? std::fabs(height) : onwards ? height : -height;
+        if (apart <= (widest.gap + slack) * std::sqrt(squared(way))) continue;
       }
       consider(way);
+      if (widest.gap >= enough) return widest;
     }
   return widest;
 }
@@ -869,7 +873,7 @@ inline WayOut way_out(const Cores& cores, const Search& found) {
   const std::size_t corners = cores.first.corner_count() + cores.second.corner_count();
   const std::size_t cost = (cores.first.normal_count() + cores.second.normal_count()) * corners * 3 / 2 +
                            cores.first.edge_count() * cores.second.edge_count() * 20;
-  if (cost <= kWorthIt) return widest_gap(cores);
+  if (cost <= kWorthIt) return widest_gap(cores, found.upper);
   WayOut out;
   constexpr std::size_t kCorners = 128;
   std::array<Expansion::Corner, kCorners> some_corners;
@@ -877,7 +881,7 @@ inline WayOut way_out(const Cores& cores, const Search& found) {
   std::array<Expansion::Edge, 2 * kCorners> edges;
   Expansion expansion(some_corners.data(), faces.data(), edges.data(), kCorners);
   if (expand_from(cores, found, expansion, cost > kRound, out)) return out;
-  if (cost <= kRound || !expansion.was_full()) return widest_gap(cores);
+  if (cost <= kRound || !expansion.was_full()) return widest_gap(cores, found.upper);
   // Of round cores in nearly the same place, all corners of the difference are needed. Beyond so many, each costs as
   // much as hundreds of pairs of edges.
   constexpr std::size_t kMostCorners = 2048;
@@ -885,7 +889,7 @@ inline WayOut way_out(const Cores& cores, const Search& found) {
   std::vector<Expansion::Face> all_faces(2 * kMostCorners);
   std::vector<Expansion::Edge> all_edges(2 * kMostCorners);
   Expansion whole(all_corners.data(), all_faces.data(), all_edges.data(), kMostCorners);
-  return expand_from(cores, found, whole, true, out) ? out : widest_gap(cores);
+  return expand_from(cores, found, whole, true, out) ? out : widest_gap(cores, found.upper);
 }
 
 // The distance of two cores that are hardly apart, by at least `least` along its direction and at most `most`: that of
