@@ -83,7 +83,8 @@ class KeptBoxes {
       for (std::size_t at = 0; at < sample.size(); ++at) sides[at] = boxes_[next(sample[at])].side(k);
       std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2), sides.end());
       const double usual = sides[sides.size() / 2];
-      side_[k] = usual > 0 && std::isfinite(usual) ? usual : 1;
+      constexpr double kLeast = 1e-300;  // its inverse is finite
+      side_[k] = usual > kLeast && std::isfinite(usual) ? usual : 1;
       boxes_a_unit_[k] = 1 / side_[k];
     }
     for (std::size_t level = 0; level < kLevels; ++level)

@@ -35,7 +35,7 @@ inline Turn turn_by(double angle, bool is_in_degrees) {
 // In the plane (D = 2): center, sizes, angle. In space (D = 3): center, sizes, angle about the third axis. The angle
 // turns the first axis towards the second.
 template <std::size_t D>
-class alignas(D == 2 ? 64 : 32) RotatedBox {
+class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a line of the cache
   static_assert(D == 2 || D == 3);
 
  public:
