@@ -174,6 +174,24 @@ def test_rotated_boxes_that_do_not_meet_share_nothing():
     assert [expected[k] == 0 for k in (0, 1, 3)] == [found[k] == 0 for k in (0, 1, 3)] == [True] * 3
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e60, 1e-200])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_nms_of_rotated_boxes_decides_by_the_ratio_of_iou(dimension, scale):
+    # To the last bit: bounds that are tried before the ratio must not round to the other side of it.
+    rng = np.random.default_rng(dimension)
+    form = FORMS[dimension]
+    for name in ("quarters", "one spot", "nearly parallel"):
+        boxes, other = (rotated(rng, name, 200, dimension) for _ in range(2))
+        other[:, :dimension] = boxes[:, :dimension] + rng.integers(-1, 2, (200, dimension)) / 2
+        boxes, other = (numbers * np.r_[np.full(2 * dimension, scale), 1] for numbers in (boxes, other))
+        ratios = bp.iou(boxes, other, form=form)
+        assert (ratios > 0).sum() > 40
+        for pair, ratio in zip(np.stack([boxes, other], axis=1), ratios.tolist(), strict=True):
+            assert bp.nms(pair, [2, 1], ratio, form=form).tolist() == [0, 1]
+            if ratio > 0:
+                assert bp.nms(pair, [2, 1], np.nextafter(ratio, 0), form=form).tolist() == [0]
+
+
 def plain_rotated_nms(boxes, scores, threshold, metric, keys):
     """Compare each box with all that were kept before it, by areas of shapely."""
     polygons = shapely_boxes(boxes)

@@ -132,14 +132,12 @@ class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a li
     if constexpr (D == 3) height = common(a.half_[2], between[2], b.half_[2]);
     if (!(height > 0)) return 0;
     const double least = std::min(a.volume(), b.volume());
-    const auto share = [&](double area) {
-      const double both = std::min(area * height, least);
+    const auto ratio_for = [&](double both) {
       return both / (measure == RatioTo::kUnion ? a.volume() + b.volume() - both : least);
     };
+    const auto share = [&](double area) { return ratio_for(std::min(area * height, least)); };
     // Bounds that cost more and more.
-    if (const double bound = least / (measure == RatioTo::kUnion ? std::max(a.volume(), b.volume()) : least);
-        bound <= enough)
-      return bound;
+    if (const double bound = ratio_for(least); bound <= enough) return bound;
     Clip clip(a, b, between);
     if (const double bound = share(clip.most()); bound <= enough || clip.most() == 0) return bound;
     clip.look_along_other();
