@@ -56,6 +56,7 @@ def test_wrong_arguments_work_or_are_refused_by_name(seed):
         ("pairs", "method", "dict"),
         ("pairs", "sort", "array"),
         ("BVH.nearest", "k", "large"),
+        ("QueryResult.padded", "width", "large"),
         ("World", "dim", "objects"),
         ("World.step", "budget", "date"),
         ("Circle", "radius", "empty"),

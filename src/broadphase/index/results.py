@@ -328,7 +328,7 @@ class Outline(NamedTuple):
 
 
 def _padded_rows(rows: NDArray[np.int32], offsets: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int32]:
-    columns, filled = as_whole(width, "width", 0), as_whole(fill, "fill", -(2**31), 2**31 - 1)
+    columns, filled = as_whole(width, "width", 0, 2**63 - 1), as_whole(fill, "fill", -(2**31), 2**31 - 1)
     table: Any = _native.padded_values(np.ascontiguousarray(rows), offsets, columns, filled)
     padded: NDArray[np.int32] = table
     return padded

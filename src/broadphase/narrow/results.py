@@ -85,7 +85,7 @@ class Contacts(NamedTuple):
         >>> table.pairs[:, :, 1].tolist(), table.normals[:, 0].tolist(), table.counts.tolist()
         ([[1, -1], [0, -1], [-1, -1]], [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], [1, 1, 0])
         """
-        columns, groups = as_whole(width, "width", 0), as_whole(count, "count", 0)
+        columns, groups = as_whole(width, "width", 0, 2**63 - 1), as_whole(count, "count", 0, 2**63 - 1)
         pairs = np.ascontiguousarray(self.pairs)
         if batch is None:
             group_of = pairs.ravel().astype(np.int64)  # member k: side k % 2 of contact k // 2
