@@ -21,6 +21,7 @@ from broadphase.testing import make_scene
 COUNT = 100_000
 PEER = 4.0  # times as fast as the other library, both with the building of the index
 ANY = 0.8  # `raycast_any`, against `raycast`
+IGNORING = 1.5  # queries that ignore the row that asks, against the same that find it
 JOIN = 1.2  # `Index.query` of as many boxes as there are, against `pairs`
 WORSE = 4.0  # a query where points or queries lie badly, against one where they are spread evenly
 ALIKE = 10.0  # the same where neither floats nor distances tell most of the points apart
@@ -31,6 +32,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from point_rows(pace)
     yield from join_rows(pace)
     yield from ray_rows(pace)
+    yield from ignoring_rows(pace)
     yield from misplaced_rows(pace)
 
 
@@ -99,6 +101,28 @@ def ray_rows(pace: float) -> Iterator[Row]:
     with one_core():
         times = median_times(calls, budget=20 * pace, least=1)
     yield faster("build and 1,000,000 first hits, to Embree", times["ours"], times["Embree"])
+
+
+def ignoring_rows(pace: float) -> Iterator[Row]:
+    """Ask from within the boxes, and ignore the one that asks, against queries that find it."""
+    boxes = make_scene("uniform", COUNT, dtype=np.float64)
+    index, rows, centers = bp.BVH(boxes), np.arange(COUNT), boxes.mean(axis=1)
+    ways, others = np.random.default_rng(13).normal(size=centers.shape), np.random.default_rng(14).random(centers.shape)
+    bodies = bp.World(dim=3)
+    bodies.add_many(bp.Sphere((boxes[:, 1, 0] - boxes[:, 0, 0]) / 2), centers)
+    calls: dict[str, Callable[[], Any]] = {
+        "first hits": partial(index.raycast, others, ways),
+        "first hits, ignoring": partial(index.raycast, centers, ways, ignore=rows),
+        "nearest": partial(index.nearest, centers, 4),
+        "nearest, ignoring": partial(index.nearest, rows=rows, k=3),
+        "of a world": partial(bodies.nearest, centers, 4),
+        "of a world, ignoring": partial(bodies.nearest, rows=rows, k=3),
+    }
+    with one_core():
+        times = median_times(calls, budget=6 * pace)
+    yield ratio("raycast from within, ignore=, to others", times["first hits, ignoring"], times["first hits"], IGNORING)
+    yield ratio("3 nearest to rows, to 4 to points", times["nearest, ignoring"], times["nearest"], IGNORING)
+    yield ratio("  in a world", times["of a world, ignoring"], times["of a world"], IGNORING)
 
 
 def misplaced_rows(pace: float) -> Iterator[Row]:
