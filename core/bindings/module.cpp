@@ -70,6 +70,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
 
 // After the meshes, whose classes it uses.
 void bind_mesh_scene(nb::module_& module);
+void bind_robots(nb::module_& module);
 void bind_seams(nb::module_& module);
 void bind_world(nb::module_& module);
 void bind_coherent_pairs(nb::module_& module);
@@ -129,6 +130,7 @@ NB_MODULE(_core, m) {
   bind_shapes(m);
   bind_meshes(m);
   bind_mesh_scene(m);
+  bind_robots(m);
   bind_touching(m);
   bind_seams(m);
   bind_world(m);

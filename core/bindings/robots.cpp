@@ -1,0 +1,209 @@
+// Robots: obstacles that are prepared once, and trees of links that are asked in many configurations.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "bindings.hpp"
+#include "placed_shapes.hpp"
+#include "robots/articulated.hpp"
+#include "robots/obstacles.hpp"
+
+namespace broadphase::python {
+
+void bind_robots(nb::module_& module);
+
+namespace {
+
+struct Geometry {
+  const MeshTree* tree = nullptr;
+  const Polytope* polytope = nullptr;
+};
+
+// Of a record of a hull or a mesh, by the number in it. The list keeps the geometries alive.
+Geometry geometry_of(ShapeKind kind, std::span<const double> record, const nb::list& geometries) {
+  if (kind != ShapeKind::kHull && kind != ShapeKind::kMesh) return {};
+  const auto number = static_cast<std::size_t>(record[0]);
+  if (number >= geometries.size()) throw nb::value_error("a record names a geometry that is not given");
+  const nb::handle item = geometries[number];
+  if (kind == ShapeKind::kMesh) return {nb::cast<const MeshTree*>(item), nullptr};
+  return {nullptr, nb::cast<const Polytope*>(item)};
+}
+
+// A copy of what is placed in a store now.
+void make_obstacles(Obstacles* self, const PlacedShapes& shapes, Rows rows, nb::list geometries) {
+  if (shapes.dimension != 3) throw nb::value_error("obstacles must be in space");
+  std::vector<double> numbers;
+  std::vector<std::size_t> begins;
+  std::vector<Piece> pieces(rows.shape(0));
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const auto row = static_cast<std::size_t>(rows.data()[k]);
+    if (!shapes.store.has(row)) throw nb::index_error("the row has no shape");
+    const ShapeView<3> shape = shapes.store.placed<3>(row);
+    const Geometry geometry = geometry_of(shape.kind, shape.record, geometries);
+    pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry.tree, {}};
+    pieces[k].set_box();
+    begins.push_back(numbers.size());
+    numbers.insert(numbers.end(), shape.record.begin(), shape.record.end());
+  }
+  // The vector keeps its memory when it is moved.
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    std::span<const double>& record = pieces[k].element.shape.record;
+    record = {numbers.data() + begins[k], record.size()};
+  }
+  const ReleasedGil release;
+  new (self) Obstacles(std::move(numbers), std::move(pieces));
+}
+
+void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<std::uint8_t> joints, Table<double> axes,
+                      Table<double> positions, Table<double> rotations, Vector<std::int32_t> columns,
+                      Table<double> scales, Vector<std::int32_t> part_links, Vector<std::uint8_t> part_kinds,
+                      Vector<std::int32_t> part_sizes, Vector<double> numbers, nb::list geometries,
+                      Vector<std::uint8_t> meet_obstacles, Table<std::int32_t> pairs) {
+  const std::size_t count = parents.shape(0), part_count = part_links.shape(0);
+  std::vector<JointedLink> links(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    JointedLink& link = links[k];
+    link.parent = parents.data()[k];
+    if (link.parent >= static_cast<std::int32_t>(k)) throw nb::value_error("a parent must come before its children");
+    link.joint = static_cast<JointKind>(joints.data()[k]);
+    std::copy_n(axes.data() + 3 * k, 3, link.axis.begin());
+    std::copy_n(positions.data() + 3 * k, 3, link.position.begin());
+    std::copy_n(rotations.data() + 4 * k, 4, link.rotation.begin());
+    link.column = columns.data()[k];
+    link.scale = scales.data()[2 * k];
+    link.offset = scales.data()[2 * k + 1];
+  }
+  std::vector<RobotPart> parts(part_count);
+  const double* record = numbers.data();
+  for (std::size_t k = 0; k < part_count; ++k) {
+    RobotPart& part = parts[k];
+    const auto size = static_cast<std::size_t>(part_sizes.data()[k]);
+    part.link = static_cast<std::size_t>(part_links.data()[k]);
+    part.kind = static_cast<ShapeKind>(part_kinds.data()[k]);
+    if (part.link >= count || size > static_cast<std::size_t>(numbers.data() + numbers.shape(0) - record) ||
+        !is_well_formed(part_kinds.data()[k], {record, size}, 3))
+      throw nb::value_error("malformed record of a part");
+    part.local.assign(record, record + size);
+    const Geometry geometry = geometry_of(part.kind, part.local, geometries);
+    part.tree = geometry.tree;
+    part.polytope = geometry.polytope;
+    part.meets_obstacles = meet_obstacles.data()[k] != 0;
+    record += size;
+  }
+  std::vector<PartPair> compared;
+  for (std::size_t k = 0; k < pairs.shape(0); ++k)
+    compared.push_back(
+        {static_cast<std::size_t>(pairs.data()[2 * k]), static_cast<std::size_t>(pairs.data()[2 * k + 1])});
+  for (const PartPair& pair : compared)
+    if (pair.first >= part_count || pair.second >= part_count) throw nb::value_error("a pair names no part");
+  new (self) Articulated(std::move(links), std::move(parts), std::move(compared));
+}
+
+std::size_t require_columns(const Articulated& robot, const Table<double>& values) {
+  if (values.shape(1) < robot.kinematics().column_count()) throw nb::value_error("a joint value is missing");
+  return values.shape(0);
+}
+
+// Calls use(row, posed) for each row, without the GIL, on threads.
+template <class Use>
+void for_each_row(const Articulated& robot, std::size_t count, unsigned workers, std::size_t rows_a_task,
+                  const Use& use) {
+  const ReleasedGil release;
+  Interrupt interrupt(signal_pending);
+  const std::size_t tasks = (count + rows_a_task - 1) / rows_a_task;
+  std::vector<Articulated::Posed> posed(std::max<std::size_t>(1, std::min<std::size_t>(workers, tasks)),
+                                        Articulated::Posed(robot));
+  std::atomic<std::size_t> finished{0};
+  for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+    const std::size_t end = std::min(count, (task + 1) * rows_a_task);
+    for (std::size_t row = task * rows_a_task; row < end; ++row) use(row, posed[worker]);
+    const std::size_t done = ++finished;
+    if (worker == 0) interrupt.check(done, tasks);
+  });
+}
+constexpr std::size_t kRowsATask = 64, kPathsATask = 4;
+
+// Positions (n, links, 3) and quaternions (n, links, 4).
+nb::object poses(const Articulated& robot, Table<double> values) {
+  const std::size_t count = require_columns(robot, values), links = robot.kinematics().link_count();
+  std::vector<double> positions(3 * count * links), rotations(4 * count * links);
+  {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    std::vector<LinkPose> found(links);
+    for (std::size_t row = 0; row < count; ++row) {
+      robot.kinematics().place(values.data() + row * values.shape(1), found.data());
+      for (std::size_t k = 0; k < links; ++k) {
+        std::copy_n(found[k].position.begin(), 3, positions.data() + 3 * (row * links + k));
+        std::copy_n(found[k].rotation.begin(), 4, rotations.data() + 4 * (row * links + k));
+      }
+      if (row % kRowsATask == 0) interrupt.check();
+    }
+  }
+  nb::object of_positions = as_array(std::move(positions), 1).attr("reshape")(count, links, 3);
+  return nb::make_tuple(of_positions, as_array(std::move(rotations), 1).attr("reshape")(count, links, 4));
+}
+
+nb::object collide(const Articulated& robot, Table<double> values, const Obstacles* obstacles, double padding,
+                   unsigned workers) {
+  const std::size_t count = require_columns(robot, values);
+  std::vector<std::uint8_t> answers(count);
+  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed) {
+    answers[row] = robot.collides(values.data() + row * values.shape(1), obstacles, padding, posed) ? 1 : 0;
+  });
+  return as_array(std::move(answers), 1);
+}
+
+nb::object clearance_of(const Articulated& robot, Table<double> values, const Obstacles* obstacles, double within,
+                        unsigned workers) {
+  const std::size_t count = require_columns(robot, values);
+  std::vector<double> gaps(count);
+  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed) {
+    gaps[row] = robot.clearance(values.data() + row * values.shape(1), obstacles, within, posed);
+  });
+  return as_array(std::move(gaps), 1);
+}
+
+nb::object first_contacts(const Articulated& robot, Table<double> from, Table<double> to, const Obstacles* obstacles,
+                          double padding, double tolerance, unsigned workers) {
+  const std::size_t count = require_columns(robot, from);
+  if (require_columns(robot, to) != count || to.shape(1) != from.shape(1))
+    throw nb::value_error("both ends must have the same shape");
+  std::vector<double> times(count);
+  for_each_row(robot, count, workers, kPathsATask, [&](std::size_t row, Articulated::Posed& posed) {
+    times[row] = robot.first_contact(from.data() + row * from.shape(1), to.data() + row * to.shape(1), obstacles,
+                                     padding, tolerance, posed);
+  });
+  return as_array(std::move(times), 1);
+}
+
+}  // namespace
+
+void bind_robots(nb::module_& module) {
+  const auto values = nb::arg("values"), workers = nb::arg("workers"), padding = nb::arg("padding");
+  const auto obstacles = nb::arg("obstacles").none();
+  nb::class_<Obstacles>(module, "Obstacles")
+      .def("__init__", &make_obstacles, nb::arg("shapes"), nb::arg("rows"), nb::arg("geometries"),
+           nb::keep_alive<1, 4>())
+      .def_prop_ro("memory_bytes", &Obstacles::memory_bytes);
+  nb::class_<Articulated>(module, "Articulated")
+      .def("__init__", &make_articulated, nb::arg("parents"), nb::arg("joints"), nb::arg("axes"), nb::arg("positions"),
+           nb::arg("rotations"), nb::arg("columns"), nb::arg("scales"), nb::arg("part_links"), nb::arg("part_kinds"),
+           nb::arg("part_sizes"), nb::arg("numbers"), nb::arg("geometries"), nb::arg("meet_obstacles"),
+           nb::arg("pairs"), nb::keep_alive<1, 13>())
+      .def("poses", &poses, values)
+      .def("collides", &collide, values, obstacles, padding, workers)
+      .def("clearance", &clearance_of, values, obstacles, nb::arg("within"), workers)
+      .def("first_contact", &first_contacts, nb::arg("begin"), nb::arg("end"), obstacles, padding, nb::arg("tolerance"),
+           workers);
+}
+
+}  // namespace broadphase::python

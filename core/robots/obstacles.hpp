@@ -1,0 +1,276 @@
+// Placed shapes that never move, in a tree of boxes: which of them meet a shape, and how near the nearest is.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "narrow/meshes.hpp"
+#include "narrow/polytopes.hpp"
+#include "shapes/shape.hpp"
+
+namespace broadphase {
+
+// A placed shape with its bounding box and, of a hull or a mesh, its geometry.
+struct Piece {
+  Element element;
+  const MeshTree* tree = nullptr;
+  std::array<double, 6> box{};  // lower, upper
+
+  MeshSide side() const {
+    return tree != nullptr ? MeshSide(*tree, element.shape.record) : MeshSide(element.shape, element.polytope);
+  }
+
+  void set_box() {
+    ShapeBounds<3> bounds;
+    add_bounds<3>(element.shape, bounds);
+    std::copy_n(bounds.lower.begin(), 3, box.begin());
+    std::copy_n(bounds.upper.begin(), 3, box.begin() + 3);
+  }
+};
+
+inline bool boxes_meet(const std::array<double, 6>& a, const std::array<double, 6>& b) {
+  bool apart = false;
+  for (std::size_t k = 0; k < 3; ++k) apart |= (a[k] > b[3 + k]) | (b[k] > a[3 + k]);
+  return !apart;
+}
+inline double squared_gap(const std::array<double, 6>& a, const std::array<double, 6>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double onwards = b[k] - a[3 + k], back = a[k] - b[3 + k], gap = onwards > back ? onwards : back;
+    sum += gap > 0 ? gap * gap : 0;
+  }
+  return sum;
+}
+
+// Whether two pieces overlap: their boxes and the shapes, as for pairs of rows (narrow/batch.hpp).
+inline bool overlap(const Piece& a, const Piece& b) {
+  if (!boxes_meet(a.box, b.box)) return false;
+  if (a.tree == nullptr && b.tree == nullptr) return overlaps(a.element, b.element);
+  return overlaps(a.side(), b.side());
+}
+// The signed distance of two pieces; infinite, or any number above the limit, if it is above the limit.
+inline double distance(const Piece& a, const Piece& b, double limit) {
+  Vec<3> normal;
+  if (a.tree == nullptr && b.tree == nullptr) return signed_distance(a.element, b.element, &normal);
+  return nearest_elements(a.side(), b.side(), limit).distance;
+}
+// 0 for pieces that overlap, whatever rounding says.
+inline double clearance(const Piece& a, const Piece& b, double limit) {
+  return overlap(a, b) ? 0.0 : std::max(0.0, distance(a, b, limit));
+}
+
+// A box in floats, measured from a middle and rounded outwards: of two that do not meet, the given ones do not.
+struct NarrowBox {
+  std::array<float, 3> lower, upper;
+
+  NarrowBox(const std::array<double, 6>& box, const Vec<3>& middle) {
+    constexpr double kMost = 3e38;
+    constexpr float kMore = 0x1p-23F, kLeast = 1e-37F;  // at least one unit in the last place
+    for (std::size_t k = 0; k < 3; ++k) {
+      const float low = static_cast<float>(std::clamp(box[k] - middle[k], -kMost, kMost)),
+                  high = static_cast<float>(std::clamp(box[3 + k] - middle[k], -kMost, kMost));
+      lower[k] = low - (std::abs(low) * kMore + kLeast);
+      upper[k] = high + (std::abs(high) * kMore + kLeast);
+    }
+  }
+};
+
+class Obstacles {
+ public:
+  // Places of shapes that are kept in `numbers`, which a caller must not change; pieces point into it.
+  Obstacles(std::vector<double> numbers, std::vector<Piece> pieces)
+      : numbers_(std::move(numbers)), pieces_(std::move(pieces)) {
+    if (!pieces_.empty()) build();
+  }
+  Obstacles(const Obstacles&) = delete;
+  Obstacles& operator=(const Obstacles&) = delete;
+
+  std::size_t size() const { return pieces_.size(); }
+  const Piece& piece(std::size_t place) const { return pieces_[place]; }
+  std::size_t memory_bytes() const {
+    return numbers_.capacity() * sizeof(double) + pieces_.capacity() * sizeof(Piece) +
+           blocks_.capacity() * sizeof(Block);
+  }
+
+  // Calls visit(piece) for those whose boxes may meet a box, until it returns true, and returns whether one did.
+  template <class Visit>
+  bool any_meeting(const std::array<double, 6>& box, const Visit& visit) const {
+    if (pieces_.empty()) return false;
+    const NarrowBox asked(box, middle_);
+    std::array<std::uint32_t, kStack> stack;
+    std::size_t size = 0;
+    stack[size++] = 0;
+    while (size > 0) {
+      const Block& block = blocks_[stack[--size]];
+      std::array<bool, kLanes> meets;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        bool apart = false;
+        for (std::size_t k = 0; k < 3; ++k)
+          apart |= (block.lower[k][lane] > asked.upper[k]) | (asked.lower[k] > block.upper[k][lane]);
+        meets[lane] = !apart;
+      }
+      for (std::size_t lane = 0; lane < block.count; ++lane) {
+        if (!meets[lane]) continue;
+        const std::uint32_t first = block.first[lane];
+        if ((first & kPiece) == 0)
+          stack[size++] = first;
+        else if (visit(pieces_[first & ~kPiece]))
+          return true;
+      }
+      assert(size + kLanes <= stack.size());
+    }
+    return false;
+  }
+
+  // Calls visit(piece) for those that may be at most `limit` from a box, nearest boxes of a block first. It returns the
+  // new limit; a negative one ends the walk.
+  template <class Visit>
+  void visit_near(const std::array<double, 6>& box, double limit, const Visit& visit) const {
+    if (pieces_.empty()) return;
+    const NarrowBox asked(box, middle_);
+    struct Entry {
+      double squared;  // a lower bound of the distance
+      std::uint32_t what;
+    };
+    std::array<Entry, kStack> stack;
+    std::size_t size = 0;
+    stack[size++] = {0, 0};
+    while (size > 0) {
+      const Entry entry = stack[--size];
+      if (entry.squared > limit * limit) continue;
+      if ((entry.what & kPiece) != 0) {
+        limit = visit(pieces_[entry.what & ~kPiece]);
+        if (limit < 0) return;
+        continue;
+      }
+      const Block& block = blocks_[entry.what];
+      const std::size_t begin = size;
+      for (std::size_t lane = 0; lane < block.count; ++lane) {
+        double squared = 0;
+        for (std::size_t k = 0; k < 3; ++k) {
+          const double onwards = static_cast<double>(block.lower[k][lane]) - static_cast<double>(asked.upper[k]),
+                       back = static_cast<double>(asked.lower[k]) - static_cast<double>(block.upper[k][lane]),
+                       gap = onwards > back ? onwards : back;
+          squared += gap > 0 ? gap * gap : 0;
+        }
+        constexpr double kRounding = 1 - 1e-12;
+        const Entry next{squared * kRounding, block.first[lane]};
+        if (next.squared > limit * limit) continue;
+        std::size_t at = size++;
+        for (; at > begin && stack[at - 1].squared < next.squared; --at) stack[at] = stack[at - 1];
+        stack[at] = next;
+      }
+      assert(size + kLanes <= stack.size());
+    }
+  }
+
+ private:
+  // Four boxes side by side, so that they are compared together; a lane is a block or, with kPiece, a piece.
+  static constexpr std::size_t kLanes = 4;
+  static constexpr std::uint32_t kPiece = 1U << 31;
+  struct alignas(64) Block {
+    std::array<std::array<float, kLanes>, 3> lower, upper;
+    std::array<std::uint32_t, kLanes> first;
+    std::uint32_t count;
+  };
+  static_assert(sizeof(Block) == 128);
+  // Each level divides less than 2^31 pieces by four, but for the last of a block: half as many more levels do. A step
+  // leaves three lanes behind.
+  static constexpr std::size_t kMostLevels = 32, kStack = (kLanes - 1) * kMostLevels + kLanes;
+
+  struct Part {
+    std::uint32_t first, count;
+  };
+
+  void build() {
+    std::array<double, 6> all = pieces_[0].box;
+    for (const Piece& piece : pieces_)
+      for (std::size_t k = 0; k < 3; ++k) {
+        all[k] = std::min(all[k], piece.box[k]);
+        all[3 + k] = std::max(all[3 + k], piece.box[3 + k]);
+      }
+    for (std::size_t k = 0; k < 3; ++k) middle_[k] = all[k] / 2 + all[3 + k] / 2;
+    std::vector<std::uint32_t> order(pieces_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<Part> parts{{0, static_cast<std::uint32_t>(order.size())}};  // of each block
+    // Children come after their parent, so one pass over the growing array divides all.
+    for (std::size_t at = 0; at < parts.size(); ++at) {
+      std::array<Part, kLanes> quarters{parts[at]};
+      std::size_t count = 1;
+      for (int round = 0; round < 2; ++round)
+        for (std::size_t k = count; k-- > 0;) {
+          const Part part = quarters[k];
+          if (part.count < 2) continue;
+          const std::uint32_t left = divide(std::span(order).subspan(part.first, part.count));
+          quarters[k].count = left;
+          quarters[count++] = {part.first + left, part.count - left};
+        }
+      Block block{};
+      block.count = static_cast<std::uint32_t>(count);
+      for (std::size_t lane = 0; lane < count; ++lane) {
+        const Part part = quarters[lane];
+        write(std::span(order).subspan(part.first, part.count), block, lane);
+        block.first[lane] = part.count == 1 ? order[part.first] | kPiece : static_cast<std::uint32_t>(parts.size());
+        if (part.count > 1) parts.push_back(part);
+      }
+      blocks_.push_back(block);
+    }
+  }
+
+  // Puts half of the pieces before the others, along the axis along which their middles are spread most.
+  std::uint32_t divide(std::span<std::uint32_t> pieces) const {
+    const auto twice = [&](std::uint32_t place, std::size_t k) {
+      return pieces_[place].box[k] + pieces_[place].box[3 + k];
+    };
+    std::size_t longest = 0;
+    double most = -1;
+    for (std::size_t k = 0; k < 3; ++k) {
+      double low = std::numeric_limits<double>::infinity(), high = -low;
+      for (const std::uint32_t place : pieces) {
+        low = std::min(low, twice(place, k));
+        high = std::max(high, twice(place, k));
+      }
+      if (high - low > most) {
+        most = high - low;
+        longest = k;
+      }
+    }
+    const std::size_t half = pieces.size() / 2;
+    std::nth_element(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(half), pieces.end(),
+                     [&](std::uint32_t a, std::uint32_t b) {
+                       const double x = twice(a, longest), y = twice(b, longest);
+                       return x != y ? x < y : a < b;
+                     });
+    return static_cast<std::uint32_t>(half);
+  }
+
+  void write(std::span<const std::uint32_t> pieces, Block& block, std::size_t lane) const {
+    std::array<double, 6> box = pieces_[pieces[0]].box;
+    for (const std::uint32_t place : pieces)
+      for (std::size_t k = 0; k < 3; ++k) {
+        box[k] = std::min(box[k], pieces_[place].box[k]);
+        box[3 + k] = std::max(box[3 + k], pieces_[place].box[3 + k]);
+      }
+    const NarrowBox narrow(box, middle_);
+    for (std::size_t k = 0; k < 3; ++k) {
+      block.lower[k][lane] = narrow.lower[k];
+      block.upper[k][lane] = narrow.upper[k];
+    }
+  }
+
+  std::vector<double> numbers_;
+  std::vector<Piece> pieces_;
+  std::vector<Block> blocks_;
+  Vec<3> middle_{};
+};
+
+}  // namespace broadphase
