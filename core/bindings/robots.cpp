@@ -98,11 +98,11 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
     part.meets_obstacles = meet_obstacles.data()[k] != 0;
     record += size;
   }
-  std::vector<PartPair> compared;
+  std::vector<ComparedParts> compared;
   for (std::size_t k = 0; k < pairs.shape(0); ++k)
     compared.push_back(
         {static_cast<std::size_t>(pairs.data()[2 * k]), static_cast<std::size_t>(pairs.data()[2 * k + 1])});
-  for (const PartPair& pair : compared)
+  for (const ComparedParts& pair : compared)
     if (pair.first >= part_count || pair.second >= part_count) throw nb::value_error("a pair names no part");
   new (self) Articulated(std::move(links), std::move(parts), std::move(compared));
 }

@@ -31,21 +31,21 @@ struct RobotPart {
 };
 
 // Two parts that are compared, by their numbers.
-struct PartPair {
+struct ComparedParts {
   std::size_t first, second;
 };
 
 class Articulated {
  public:
-  // Preconditions: as `Kinematics`; parts are in the order of their links.
-  Articulated(std::vector<JointedLink> links, std::vector<RobotPart> parts, std::vector<PartPair> pairs)
+  // Precondition: as `Kinematics`.
+  Articulated(std::vector<JointedLink> links, std::vector<RobotPart> parts, std::vector<ComparedParts> pairs)
       : kinematics_(std::move(links)), parts_(std::move(parts)), pairs_(std::move(pairs)) {
     for (const RobotPart& part : parts_) {
       numbers_at_.push_back(numbers_);
       numbers_ += part.local.size();
       reaches_.push_back(reach_of(part));
     }
-    for (const PartPair& pair : pairs_)
+    for (const ComparedParts& pair : pairs_)
       meetings_.push_back(meeting_of(parts_[pair.first].link, parts_[pair.second].link));
   }
 
@@ -100,7 +100,7 @@ class Articulated {
       const Piece& piece = posed.place(part);
       if (obstacles != nullptr && parts_[part].meets_obstacles && meets(piece, *obstacles, padding)) return true;
     }
-    for (const PartPair& pair : pairs_)
+    for (const ComparedParts& pair : pairs_)
       if (overlap(posed.piece(pair.first), posed.piece(pair.second))) return true;
     return false;
   }
@@ -153,7 +153,7 @@ class Articulated {
           if (item < parts) {
             distance = nearest(posed.place(item), *obstacles, limit) - spare;
           } else {
-            const PartPair& pair = pairs_[item - parts];
+            const ComparedParts& pair = pairs_[item - parts];
             posed.place(pair.first);
             posed.place(pair.second);
             distance = between(posed, pair, limit);
@@ -201,7 +201,7 @@ class Articulated {
     });
     return is_near ? least : kNone;
   }
-  static double between(const Posed& posed, const PartPair& pair, double limit) {
+  static double between(const Posed& posed, const ComparedParts& pair, double limit) {
     const Piece &a = posed.piece(pair.first), &b = posed.piece(pair.second);
     return squared_gap(a.box, b.box) > limit * limit ? kNone : broadphase::clearance(a, b, limit);
   }
@@ -255,7 +255,7 @@ class Articulated {
 
   Kinematics kinematics_;
   std::vector<RobotPart> parts_;
-  std::vector<PartPair> pairs_;
+  std::vector<ComparedParts> pairs_;
   std::size_t numbers_ = 0;              // of all records
   std::vector<std::size_t> numbers_at_;  // where those of each part are
   std::vector<double> reaches_;          // of parts

@@ -13,15 +13,15 @@
 
 namespace broadphase {
 
-using Quaternion = std::array<double, 4>;
+using Quaternion = std::array<double, 4>;  // w, x, y, z
 
-inline Quaternion product(const Quaternion& a, const Quaternion& b) {
+inline Quaternion composed(const Quaternion& a, const Quaternion& b) {
   return {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
           a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
 }
 
 // Precondition: a unit quaternion, up to rounding.
-inline Vec<3> turned(const Quaternion& q, const Vec<3>& v) {
+inline Vec<3> rotated_by(const Quaternion& q, const Vec<3>& v) {
   const Vec<3> twice{2 * (q[2] * v[2] - q[3] * v[1]), 2 * (q[3] * v[0] - q[1] * v[2]), 2 * (q[1] * v[1] - q[2] * v[0])};
   return {v[0] + q[0] * twice[0] + (q[2] * twice[2] - q[3] * twice[1]),
           v[1] + q[0] * twice[1] + (q[3] * twice[0] - q[1] * twice[2]),
@@ -74,16 +74,16 @@ class Kinematics {
       pose = {link.position, link.rotation};
       if (link.parent >= 0) {
         const LinkPose& parent = poses[link.parent];
-        const Vec<3> way = turned(parent.rotation, link.position);
+        const Vec<3> way = rotated_by(parent.rotation, link.position);
         for (std::size_t i = 0; i < 3; ++i) pose.position[i] = parent.position[i] + way[i];
-        pose.rotation = is_plain_[k] != 0 ? parent.rotation : product(parent.rotation, link.rotation);
+        pose.rotation = is_plain_[k] != 0 ? parent.rotation : composed(parent.rotation, link.rotation);
       }
       if (link.joint == JointKind::kTurns) {
         const double half = 0.5 * link.value(values), c = std::cos(half), s = std::sin(half);
-        pose.rotation = product(pose.rotation, {c, s * link.axis[0], s * link.axis[1], s * link.axis[2]});
+        pose.rotation = composed(pose.rotation, {c, s * link.axis[0], s * link.axis[1], s * link.axis[2]});
       } else if (link.joint == JointKind::kSlides) {
         const double by = link.value(values);
-        const Vec<3> way = turned(pose.rotation, {by * link.axis[0], by * link.axis[1], by * link.axis[2]});
+        const Vec<3> way = rotated_by(pose.rotation, {by * link.axis[0], by * link.axis[1], by * link.axis[2]});
         for (std::size_t i = 0; i < 3; ++i) pose.position[i] += way[i];
       }
     }

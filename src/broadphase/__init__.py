@@ -23,6 +23,8 @@ Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
 Parts in space, broad and narrow phase together
     clearances, clashes
+Robots
+    Articulated, Link: trees of links in thousands of configurations at once; Obstacles
 Cameras
     perspective, orthographic, look_at, selection_matrix
 Pictures
@@ -93,6 +95,7 @@ from broadphase.narrow import (
 from broadphase.narrow.triangles import triangle_pairs
 from broadphase.neighbors import NeighborList, Neighbors, neighbors
 from broadphase.pairs import Explanation, PaddedPairs, count_pairs, explain, iter_pairs, pairs
+from broadphase.robots import Articulated, Link, Obstacles, Poses
 from broadphase.shapes import (
     AABB,
     Box,
@@ -130,6 +133,7 @@ __all__ = [
     "BVH",
     "METHODS",
     "Actor",
+    "Articulated",
     "Box",
     "BoxIndex",
     "BruteForce",
@@ -162,11 +166,13 @@ __all__ = [
     "InvalidBoxError",
     "InvalidBoxWarning",
     "LinearTree",
+    "Link",
     "Mesh",
     "MissingExtraError",
     "Nearest",
     "NeighborList",
     "Neighbors",
+    "Obstacles",
     "Octree",
     "Outline",
     "PaddedContacts",
@@ -174,6 +180,7 @@ __all__ = [
     "PaddedPairs",
     "PaddedResult",
     "Point",
+    "Poses",
     "QueryResult",
     "RayHits",
     "RayHitsAll",

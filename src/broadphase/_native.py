@@ -1,6 +1,7 @@
 """The door to the compiled core: the only file that imports it."""
 
 from broadphase._core import (
+    Articulated,
     BatchedRows,
     BlockIndex,
     BoxCells,
@@ -23,6 +24,7 @@ from broadphase._core import (
     Method,
     MovingPoints,
     NeighborCandidates,
+    Obstacles,
     Octree,
     PairFilter,
     PairStream,
@@ -133,6 +135,7 @@ from broadphase._core import (
 )
 
 __all__ = [
+    "Articulated",
     "BatchedRows",
     "BlockIndex",
     "BoxCells",
@@ -155,6 +158,7 @@ __all__ = [
     "Method",
     "MovingPoints",
     "NeighborCandidates",
+    "Obstacles",
     "Octree",
     "PairFilter",
     "PairStream",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Parts: TypeAlias = Shapes | Iterable[Any]
 
-__all__ = ["Clearances", "Solids", "as_length", "clearances", "measure", "pairs_within", "solids_of"]
+__all__ = ["Clearances", "Solids", "as_length", "as_placed", "clearances", "measure", "pairs_within", "solids_of"]
 
 MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
 
@@ -168,7 +168,7 @@ class Solids:
 
     def __init__(self, given: Any, name: str, solid: bool, workers: int = 1) -> None:
         solid = as_flag(solid, "solid")
-        self.shapes = shapes = _as_shapes(given, name)
+        self.shapes = shapes = as_placed(given, name)
         if shapes.dim != 3 and len(shapes):
             raise ValueError(f"{name} must be in space, not in {shapes.dim} dimensions")
         if shapes.geometries.has_custom:
@@ -269,7 +269,7 @@ def measure(
     return Clearances(pairs, gaps[kept], points[kept] + 0.0, inside, are_solid), relations
 
 
-def _as_shapes(given: Any, name: str) -> Shapes:
+def as_placed(given: Any, name: str) -> Shapes:
     if isinstance(given, Shapes):
         return given
     try:

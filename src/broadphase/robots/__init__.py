@@ -1,0 +1,7 @@
+"""Robots: trees of links with shapes, and whether they meet obstacles or themselves in thousands of configurations."""
+
+from broadphase.robots.articulated import Articulated, Poses
+from broadphase.robots.link import Link
+from broadphase.robots.obstacles import Obstacles
+
+__all__ = ["Articulated", "Link", "Obstacles", "Poses"]

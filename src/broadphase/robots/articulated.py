@@ -1,0 +1,650 @@
+"""Robots: forward kinematics, collisions, clearances and first contacts, for thousands of configurations at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.arguments import as_flag, as_real
+from broadphase.boxes import as_numbers
+from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
+from broadphase.robots.link import JOINTS, Link
+from broadphase.robots.obstacles import Obstacles
+from broadphase.shapes import Geometries, Shape, Shapes, dimension_of, records_of
+from broadphase.shapes.parameters import LARGEST, as_rows
+from broadphase.shapes.records import as_shapes
+from broadphase.shapes.turning import as_rotations
+from broadphase.workers import worker_count
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+    from typing import Self, TypeAlias
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    AnyObstacles: TypeAlias = Obstacles | Shapes | Iterable[Any] | None
+    Allowed: TypeAlias = Iterable[tuple[str, str | None]]
+
+__all__ = ["Articulated", "Poses"]
+
+
+class Poses(NamedTuple):
+    """Where the links of a robot are, in n configurations.
+
+    Attributes
+    ----------
+    positions : ndarray, shape (n, links, 3), float64
+        Of the frame of each link in the world; (links, 3) for one configuration.
+    rotations : ndarray, shape (n, links, 4), float64
+        Quaternions (w, x, y, z), unit up to rounding.
+    """
+
+    positions: Floats
+    rotations: Floats
+
+
+class Articulated:
+    """A robot: a tree of links with shapes, asked in thousands of configurations what it touches.
+
+    Parameters
+    ----------
+    links : iterable of Link
+        In any order; several may hang on the world.
+    allowed : iterable of (str, str or None), optional
+        Pairs of links that may touch; None for the second: this link may touch obstacles.
+    neighbors : bool
+        Whether links may touch that are joined by one joint. Links that are fixed to each other count as one here, and
+        links without shapes as none: the links on either side of them are neighbors.
+
+    Attributes
+    ----------
+    links : tuple of Link
+    joint_names : tuple of str
+        The joints that have values of their own, in the order of their links: the columns of configurations.
+    limits : ndarray, shape (joints, 2), float64
+        The least and the greatest value of each; infinite without limits. Read-only.
+    part_links : ndarray, shape (parts,), int32
+        Which link each shape belongs to, in the order of the links. Read-only.
+    pairs : ndarray, shape (m, 2), int32
+        Parts that are compared with each other. Read-only.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No link, two of one name, an unknown parent, joint or link, links in a circle, a wrong number: names the link.
+        Shapes in the plane.
+    UnsupportedQueryError
+        A shape of a type of the user's own.
+
+    Notes
+    -----
+    Configurations are arrays (n, joints), or (joints,) for one. Values beyond the limits of a joint are values like any
+    others: planners keep within `limits` themselves.
+
+    Poses are computed in float64, link by link: the rotation of a link is the product of the quaternions of its
+    parent, of its own frame and of its joint, its position that of its parent plus a turned offset. They are the poses
+    that `placed` gives to `Shapes`, so ``collides`` is exactly what `overlaps` finds among those.
+
+    Links that never move relative to each other are not compared. All queries release the GIL; any number of threads
+    may query at the same time.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> arm = bp.Articulated([
+    ...     bp.Link("upper", bp.Capsule((0, 0, 0), (1, 0, 0), 0.1), joint="revolute"),
+    ...     bp.Link("lower", bp.Capsule((0, 0, 0), (1, 0, 0), 0.1), "upper", "revolute", position=(1, 0, 0)),
+    ... ])
+    >>> wall = bp.Obstacles(bp.Shapes(bp.Box(0.2, 4, 4), [1.5, 0, 0]))
+    >>> arm.collides([[0, 0], [1.6, 0], [1.6, 3]], wall)
+    array([ True, False, False])
+    >>> arm.clearance([[0, 0], [1.6, 0]], wall).round(3)
+    array([0. , 1.3])
+    >>> arm.first_contact([1.6, 0], [0, 0], wall).round(3)
+    0.493
+    """
+
+    def __init__(self, links: Iterable[Link], *, allowed: Allowed = (), neighbors: bool = True) -> None:
+        self.links = _checked_links(links)
+        number_of = {link.name: number for number, link in enumerate(self.links)}
+        parents = np.array([_parent(link, number_of) for link in self.links], np.int32)
+        order = _parents_first(self.links, parents)
+        self._place_of = np.empty(len(order), np.int64)  # of each link in the order of the core
+        self._place_of[order] = np.arange(len(order))
+        self.joint_names, self.limits, columns, scales = _columns(self.links)
+        given = [(link, as_shapes(link.shapes)) for link in self.links]
+        self._shapes, self.part_links = _parts(given)
+        self._geometries = Geometries()
+        records = records_of(self._shapes, len(self.part_links), 3, self._geometries)
+        if self._geometries.has_custom:
+            raise UnsupportedQueryError("robots cannot have shapes of types of your own")
+        self._allowed, self._neighbors = _checked_allowed(allowed, number_of), as_flag(neighbors, "neighbors")
+        self.pairs = self._compared(parents, order)
+        blind = {first for first, second in self._allowed if second is None}
+        axes, positions, rotations = _frames(self.links)
+        in_core = [_parent_place(parents[number], self._place_of) for number in order]
+        self._native = _native.Articulated(
+            np.array(in_core, np.int32),
+            np.array([JOINTS[self.links[number].joint] for number in order], np.uint8),
+            axes[order],
+            positions[order],
+            rotations[order],
+            columns[order],
+            scales[order],
+            self._place_of[self.part_links].astype(np.int32),
+            records.kinds,
+            records.sizes,
+            np.ascontiguousarray(records.numbers),
+            self._geometries.prepared,
+            np.array([link not in blind for link in self.part_links.tolist()], np.uint8),
+            self.pairs,
+        )
+        self.limits.flags.writeable = self.part_links.flags.writeable = self.pairs.flags.writeable = False
+
+    @classmethod
+    def from_urdf(cls, source: str | os.PathLike[str] | Any, *, hulls: bool = False, allowed: Allowed = ()) -> Self:
+        """Read a robot from a URDF file, by yourdfpy: ``pip install "broadphase[robots]"``.
+
+        Parameters
+        ----------
+        source : path, or yourdfpy.URDF
+            A file, or what yourdfpy has loaded.
+        hulls : bool
+            Whether meshes become their convex hulls, which have an inside and are faster. Default: as they are.
+        allowed
+            As the class takes it; URDF does not say which links may touch.
+
+        Returns
+        -------
+        Articulated
+            Links have the names and the collision geometries of the file.
+
+        Raises
+        ------
+        ValueError
+            A floating or planar joint, a geometry without a shape here: names it.
+        MissingExtraError
+            yourdfpy is not installed.
+
+        Notes
+        -----
+        A cylinder becomes a prism of 32 sides around it, which sticks out by 0.5 % of the radius at most.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import broadphase as bp
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "door.urdf"
+        >>> _ = file.write_text('''<robot name="door"><link name="frame"/><link name="leaf"><collision>
+        ... <geometry><box size="1 0.1 2"/></geometry></collision></link><joint name="hinge" type="revolute">
+        ... <parent link="frame"/><child link="leaf"/><axis xyz="0 0 1"/>
+        ... <limit lower="0" upper="1.5" effort="1" velocity="1"/></joint></robot>''')
+        >>> bp.Articulated.from_urdf(file)
+        <a robot of 2 links, 1 shape and 1 joint>
+        """
+        from broadphase.robots.urdf import links_of_urdf
+
+        return cls(links_of_urdf(source, as_flag(hulls, "hulls")), allowed=allowed)
+
+    @classmethod
+    def from_mjcf(cls, source: str | os.PathLike[str] | Any, *, allowed: Allowed = ()) -> Self:
+        """Read a robot from an MJCF file, by MuJoCo: ``pip install "broadphase[robots]"``.
+
+        Parameters
+        ----------
+        source : path, or mujoco.MjModel
+            A file, or a compiled model.
+        allowed
+            More pairs of bodies that may touch, as the class takes it.
+
+        Returns
+        -------
+        Articulated
+            Its links are the bodies, by name, and its joints those of the model in the order of ``qpos``. Bodies are
+            compared if MuJoCo compares any of their geometries, by their masks, exclusions and parents.
+
+        Raises
+        ------
+        ValueError
+            A free or ball joint, a geometry without a shape here: names it.
+        MissingExtraError
+            mujoco is not installed.
+
+        Notes
+        -----
+        As in MuJoCo, meshes are their convex hulls, geometries whose masks are both 0 touch nothing and are left out,
+        and the geometries of the world are a link. Cylinders become prisms of 32 sides around them, ellipsoids hulls
+        around them, and planes boxes of 2 km below them.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import broadphase as bp
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "door.xml"
+        >>> _ = file.write_text('''<mujoco><worldbody><body name="leaf"><joint name="hinge" axis="0 0 1"/>
+        ... <geom type="box" size="0.5 0.05 1"/></body></worldbody></mujoco>''')
+        >>> bp.Articulated.from_mjcf(file)
+        <a robot of 2 links, 1 shape and 1 joint>
+        """
+        from broadphase.robots.mjcf import links_of_mjcf
+
+        links, may_touch = links_of_mjcf(source)
+        return cls(links, allowed=[*may_touch, *allowed], neighbors=False)
+
+    def poses(self, q: ArrayLike) -> Poses:
+        """Compute where all links are: forward kinematics.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, joints), or (joints,) for one
+            Configurations: radians and units of length, at most 1e40.
+
+        Returns
+        -------
+        Poses
+            ``positions`` and ``rotations`` of the links, in their order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Wrong shape or dtype; a value that is not finite: names the row and the joint.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> slide = bp.Articulated([bp.Link("cart", joint="prismatic", axis=(1, 0, 0))])
+        >>> slide.poses([[0.5], [2]]).positions.tolist()
+        [[[0.5, 0.0, 0.0]], [[2.0, 0.0, 0.0]]]
+        """
+        values, single = self._values(q, "q")
+        positions, rotations = (array[:, self._place_of] for array in self._native.poses(values))
+        return Poses(positions[0], rotations[0]) if single else Poses(positions, rotations)
+
+    def placed(self, q: ArrayLike) -> Shapes:
+        """Place all shapes in one configuration, to look at them or for other queries.
+
+        Parameters
+        ----------
+        q : array_like, shape (joints,)
+            As in `poses`.
+
+        Returns
+        -------
+        Shapes
+            A row for each shape; `part_links` says of which link.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> slide = bp.Articulated([bp.Link("cart", bp.Sphere(1), joint="prismatic", axis=(1, 0, 0))])
+        >>> slide.placed([3]).boxes.round(6).tolist()
+        [[[2.0, -1.0, -1.0], [4.0, 1.0, 1.0]]]
+        """
+        values, single = self._values(q, "q")
+        if not single:
+            raise ValueError(f"q must be one configuration, of shape ({len(self.joint_names)},), not {values.shape}")
+        positions, rotations = self.poses(values[0])
+        return Shapes(self._shapes, positions[self.part_links], rotations[self.part_links])
+
+    def collides(self, q: ArrayLike, obstacles: AnyObstacles = None, *, padding: float = 0.0, workers: int = 1) -> Any:
+        """Find in which configurations a link touches an obstacle, or another link.
+
+        Shapes are closed: what only touches collides.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, joints), or (joints,) for one
+            As in `poses`.
+        obstacles : Obstacles, or what it is made of
+            Default: None, only the robot itself. Make `Obstacles` of shapes that serve several calls.
+        padding : float
+            Links that are nearer than this to an obstacle, or as near, collide with it. Links among each other are
+            compared as they are.
+        workers : int
+            Threads; -1 for one per core. Does not change the result.
+
+        Returns
+        -------
+        ndarray, shape (n,), bool
+            For one configuration, a bool of NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `poses`; `padding` that is below 0 or not finite; as `Obstacles`.
+
+        Notes
+        -----
+        Without padding, exactly what `overlaps` finds among the shapes of `placed`, the obstacles and the pairs of
+        links that are compared; with padding, what `distance` does. A mesh is a surface here: what is wholly inside it
+        does not touch it; a `ConvexHull` has an inside.
+
+        Some 2 us for an arm of six links among 500 boxes. A configuration is left at its first contact.
+        """
+        values, single = self._values(q, "q")
+        grown, known = _length(padding, "padding"), _obstacles(obstacles)
+        found: NDArray[np.bool_] = self._native.collides(values, known, grown, worker_count(workers)).view(np.bool_)
+        return found[0] if single else found
+
+    def clearance(
+        self, q: ArrayLike, obstacles: AnyObstacles = None, *, within: float = np.inf, workers: int = 1
+    ) -> Any:
+        """Compute the least distance of a link from an obstacle, or from another link.
+
+        Parameters
+        ----------
+        q, obstacles, workers
+            As in `collides`.
+        within : float
+            Distances above are infinite, which saves time.
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+            0 for configurations that collide; infinite if there is nothing to compare with. For one configuration, a
+            float of NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `collides`; `within` that is below 0 or NaN.
+
+        Notes
+        -----
+        The least of what `distance` computes, but for depths. Between links and obstacles, boxes that are farther
+        apart than the least distance so far are left out.
+        """
+        values, single = self._values(q, "q")
+        limit = as_real(within, "within")
+        if not limit >= 0:
+            raise ValueError(f"within must be at least 0, not {limit}")
+        gaps: Floats = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
+        return gaps[0] if single else gaps
+
+    def first_contact(
+        self,
+        q0: ArrayLike,
+        q1: ArrayLike,
+        obstacles: AnyObstacles = None,
+        *,
+        padding: float = 0.0,
+        tolerance: float = 1e-4,
+        workers: int = 1,
+    ) -> Any:
+        """Find where a robot first touches something on the straight way from one configuration to another.
+
+        Parameters
+        ----------
+        q0, q1 : array_like, shape (n, joints), or (joints,) for one
+            Both ends: all joint values move evenly from those of `q0` to those of `q1`.
+        obstacles, padding, workers
+            As in `collides`.
+        tolerance : float
+            A length, above 0: what comes as near as this may count as touching.
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+            The share of the way, 0 to 1; infinite for ways that are free. Nothing touches before, however thin it is;
+            and there something is at most `tolerance` from touching. For one way, a float of NumPy.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `collides`; ends of different shapes; `tolerance` that is not above 0 and finite.
+
+        Notes
+        -----
+        Conservative advancement [1]_: a point of a link moves at most by the sum, over the joints that move it, of the
+        change of the joint times its greatest distance from the joint [2]_. Each shape and each pair is looked at again
+        only when so much motion may have used up its distance. Time grows with the logarithm of 1 / `tolerance`, and
+        for links that slide along a surface with the length of that way over its distance.
+
+        References
+        ----------
+        .. [1] B. Mirtich, "Impulse-based Dynamic Simulation of Rigid Body Systems", PhD thesis, University of
+           California, Berkeley, 1996.
+        .. [2] F. Schwarzer, M. Saha, J.-C. Latombe, "Adaptive Dynamic Collision Checking for Single and Multiple
+           Articulated Robots in Complex Environments", IEEE Transactions on Robotics 21 (3), 2005.
+           10.1109/TRO.2004.838012
+        """
+        begin, single = self._values(q0, "q0")
+        end, end_single = self._values(q1, "q1")
+        if begin.shape != end.shape or single != end_single:
+            raise ValueError(f"q0 and q1 must have the same shape, not {np.shape(q0)} and {np.shape(q1)}")
+        grown, least = _length(padding, "padding"), _length(tolerance, "tolerance")
+        if not least > 0:
+            raise ValueError("tolerance must be above 0")
+        known, threads = _obstacles(obstacles), worker_count(workers)
+        shares: Floats = self._native.first_contact(begin, end, known, grown, least, threads)
+        return shares[0] if single else shares
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [link.name for link in self.links]
+        allowed = [(names[first], None if second is None else names[second]) for first, second in self._allowed]
+        return _rebuilt, (type(self), self.links, allowed, self._neighbors)
+
+    def __repr__(self) -> str:
+        counts = ((len(self.links), "link"), (len(self.part_links), "shape"), (len(self.joint_names), "joint"))
+        links, shapes, joints = (f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<a robot of {links}, {shapes} and {joints}>"
+
+    def _values(self, q: ArrayLike, name: str) -> tuple[Floats, bool]:
+        """Check configurations; return rows of them, contiguous, and whether one was given without rows."""
+        count = len(self.joint_names)
+        values: Floats = np.ascontiguousarray(as_numbers(q, name=name), np.float64)
+        single = values.ndim == 1 and (values.shape[0] > 0 or count == 0)
+        if values.shape == (0,) and count:
+            values = np.empty((0, count))
+        rows = values[np.newaxis] if single else values
+        if rows.ndim != 2 or rows.shape[1] != count:
+            raise ValueError(f"{name} must have shape (n, {count}) or ({count},), not {values.shape}")
+        good = np.abs(rows) <= LARGEST  # False for NaN, too
+        if not good.all():
+            row, column = np.argwhere(~good)[0].tolist()
+            value, joint = rows[row, column], quoted(self.joint_names[column])
+            fault = f"beyond {LARGEST}" if np.isfinite(value) else "not finite"
+            raise ValueError(f"{name}: {'' if single else f'row {row}, '}joint {joint} is {value}, which is {fault}")
+        return rows, single
+
+    def _compared(self, parents: NDArray[np.int32], order: Sequence[int]) -> NDArray[np.int32]:
+        """Give the pairs of parts that are compared with each other."""
+        count = len(self.links)
+        rigid = list(range(count))  # the first of the links that are fixed to each other
+        is_static = [False] * count  # whether it never moves in the world
+        for number in order:
+            parent, is_fixed = int(parents[number]), self.links[number].joint == "fixed"
+            if is_fixed and parent >= 0:
+                rigid[number] = rigid[parent]
+            is_static[number] = is_fixed and (parent < 0 or is_static[parent])
+        has_parts = {rigid[link] for link in self.part_links.tolist()}
+        above: dict[int, int] = {}  # the next above with shapes
+        for number in order:
+            if rigid[number] != number or parents[number] < 0:
+                continue
+            next_up = rigid[int(parents[number])]
+            above[number] = next_up if next_up in has_parts else above.get(next_up, -1)
+        may_touch = {frozenset(pair) for pair in self._allowed if pair[1] is not None}
+        found = []
+        owners = self.part_links.tolist()
+        for second, b in enumerate(owners):
+            for first, a in enumerate(owners[:second]):
+                x, y = rigid[a], rigid[b]
+                if x == y or (is_static[a] and is_static[b]) or frozenset((a, b)) in may_touch:
+                    continue
+                if self._neighbors and (above.get(x) == y or above.get(y) == x):
+                    continue
+                found.append((first, second))
+        return np.array(found, np.int32).reshape(-1, 2)
+
+
+def _rebuilt(kind: type[Articulated], links: tuple[Link, ...], allowed: Any, neighbors: bool) -> Articulated:
+    return kind(links, allowed=allowed, neighbors=neighbors)
+
+
+def _checked_links(links: Iterable[Link]) -> tuple[Link, ...]:
+    try:
+        given = tuple(links)
+    except TypeError:
+        raise TypeError(f"links must be an iterable of Link, not {quoted(links)}") from None
+    if not given:
+        raise ValueError("links: a robot has at least one")
+    names: set[str] = set()
+    for place, link in enumerate(given):
+        if not isinstance(link, Link):
+            raise TypeError(f"links: number {place} is {quoted(link)}, not a Link")
+        if not isinstance(link.name, str):
+            raise TypeError(f"links: the name of number {place} is {quoted(link.name)}, not a text")
+        if link.name in names:
+            raise ValueError(f"links: two are named {quoted(link.name)}")
+        if link.joint not in JOINTS:
+            raise ValueError(f"link {quoted(link.name)}: {unknown_name('joint', link.joint, JOINTS)}")
+        names.add(link.name)
+    return given
+
+
+def _parent(link: Link, number_of: dict[str, int]) -> int:
+    if link.parent is None:
+        return -1
+    if link.parent not in number_of:
+        raise ValueError(f"link {quoted(link.name)}: there is no link {quoted(link.parent)}, its parent")
+    return number_of[link.parent]
+
+
+def _parents_first(links: tuple[Link, ...], parents: NDArray[np.int32]) -> list[int]:
+    """Give an order of the links in which parents come before their children."""
+    order: list[int] = []
+    done: set[int] = set()
+    for number in range(len(links)):
+        chain = []
+        at = number
+        while at >= 0 and at not in done:
+            if at in chain:
+                raise ValueError(f"link {quoted(links[at].name)} hangs on itself, over its parents")
+            chain.append(at)
+            at = int(parents[at])
+        order += reversed(chain)
+        done.update(chain)
+    return order
+
+
+def _parent_place(parent: int, place_of: NDArray[np.int64]) -> int:
+    return -1 if parent < 0 else int(place_of[parent])
+
+
+def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[np.int32], Floats]:
+    """Give the names and limits of joints with values of their own; and of each link its column, scale and offset."""
+    columns, scales = np.zeros(len(links), np.int32), np.tile([1.0, 0.0], (len(links), 1))
+    names: list[str] = []
+    limits = []
+    known: set[str] = set()
+    for number, link in enumerate(links):
+        if link.joint == "fixed":
+            continue
+        name = link.name if link.joint_name is None else link.joint_name
+        if name in known:
+            raise ValueError(f"link {quoted(link.name)}: there are two joints {quoted(name)}")
+        known.add(name)
+        if link.mimic is None:
+            columns[number] = len(names)
+            names.append(name)
+            limits.append(_checked_limits(link))
+    for number, link in enumerate(links):
+        if link.joint == "fixed" or link.mimic is None:
+            continue
+        try:
+            other, multiplier, offset = link.mimic
+            scales[number] = as_rows((multiplier, offset), "mimic", (2,), "(name, multiplier, offset)").rows[0]
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"link {quoted(link.name)}: mimic must be a name and two numbers: {error}") from None
+        if other not in names:
+            raise ValueError(f"link {quoted(link.name)}: there is no joint {quoted(other)} with values to mimic")
+        columns[number] = names.index(other)
+    return tuple(names), np.array(limits).reshape(-1, 2), columns, scales
+
+
+def _checked_limits(link: Link) -> tuple[float, float]:
+    if link.limits is None:
+        return -np.inf, np.inf
+    try:
+        low, high = (as_real(value, "limits") for value in link.limits)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"link {quoted(link.name)}: limits must be two numbers: {error}") from None
+    if not low <= high:
+        raise ValueError(f"link {quoted(link.name)}: limits are {low} and {high}, not in order")
+    return low, high
+
+
+def _frames(links: tuple[Link, ...]) -> tuple[Floats, Floats, Floats]:
+    """Give axes and rotations of length 1, and positions."""
+    found = []
+    for link in links:
+        try:
+            axis = as_rows(link.axis, "axis", (3,), "(3,)")
+            position = as_rows(link.position, "position", (3,), "(3,)")
+            rotation = as_rotations(link.rotation, 3)
+            for name, given in (("axis", axis), ("position", position), ("rotation", rotation)):
+                if not given.single:
+                    raise ValueError(f"{name} must be one, not {len(given.rows)}")
+            if not axis.rows.any():
+                raise ValueError("axis is zero")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"link {quoted(link.name)}: {error}") from None
+        found.append((_unit(axis.rows[0]), position.rows[0], _unit(rotation.rows[0])))
+    axes, positions, rotations = zip(*found, strict=True)
+    return np.array(axes), np.array(positions), np.array(rotations)
+
+
+def _unit(vector: Floats) -> Floats:
+    scaled = vector / np.abs(vector).max()  # so that no square is out of range
+    length = np.sqrt((scaled * scaled).sum())
+    unit: Floats = scaled if length == 1 else scaled / length
+    return unit
+
+
+def _parts(given: Sequence[tuple[Link, Shape | list[Shape]]]) -> tuple[list[Shape], NDArray[np.int32]]:
+    """Give all shapes, one row each, and the number of the link of each."""
+    shapes: list[Shape] = []
+    owners: list[int] = []
+    for number, (link, of_link) in enumerate(given):
+        parts = [of_link] if isinstance(of_link, Shape) else of_link
+        try:
+            dimension_of(parts, 3)
+        except ValueError as error:
+            raise ValueError(f"link {quoted(link.name)}: {error}") from None
+        shapes += parts
+        owners += [number] * sum(map(len, parts))
+    return shapes, np.array(owners, np.int32)
+
+
+def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[int, int | None]]:
+    found: list[tuple[int, int | None]] = []
+    try:
+        pairs = [tuple(pair) if not isinstance(pair, str) else (pair,) for pair in allowed]
+    except TypeError:
+        raise TypeError(f"allowed must be pairs of names, not {quoted(allowed)}") from None
+    for row, pair in enumerate(pairs):
+        if len(pair) != 2:
+            raise ValueError(f"allowed: row {row} is {quoted(pair)}, not a pair of names")
+        for place, name in enumerate(pair):
+            if name not in number_of and not (place == 1 and name is None):
+                raise ValueError(f"allowed: row {row} names {quoted(name)}, which is no link")
+        found.append((number_of[pair[0]], None if pair[1] is None else number_of[pair[1]]))
+    return found
+
+
+def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:
+    if given is None:
+        return None
+    return (given if isinstance(given, Obstacles) else Obstacles(given)).native
+
+
+def _length(value: Any, name: str) -> float:
+    length = as_real(value, name)
+    if not 0 <= length < np.inf:
+        raise ValueError(f"{name} must be finite and at least 0, not {length}")
+    return length
