@@ -270,6 +270,7 @@ def measure(
 
 
 def as_placed(given: Any, name: str) -> Shapes:
+    """Make placed shapes of a list of shapes, or of anything with vertices and faces; `Shapes` are kept as they are."""
     if isinstance(given, Shapes):
         return given
     try:

@@ -104,8 +104,8 @@ class Articulated:
     array([ True, False, False])
     >>> arm.clearance([[0, 0], [1.6, 0]], wall).round(3)
     array([0. , 1.3])
-    >>> arm.first_contact([1.6, 0], [0, 0], wall).round(3)
-    0.493
+    >>> round(float(arm.first_contact([1.6, 0], [0, 0], wall)), 3)
+    0.46
     """
 
     def __init__(self, links: Iterable[Link], *, allowed: Allowed = (), neighbors: bool = True) -> None:
@@ -261,7 +261,8 @@ class Articulated:
         [[[0.5, 0.0, 0.0]], [[2.0, 0.0, 0.0]]]
         """
         values, single = self._values(q, "q")
-        positions, rotations = (array[:, self._place_of] for array in self._native.poses(values))
+        found: Any = self._native.poses(values)
+        positions, rotations = (array[:, self._place_of] for array in found)
         return Poses(positions[0], rotations[0]) if single else Poses(positions, rotations)
 
     def placed(self, q: ArrayLike) -> Shapes:
@@ -327,7 +328,8 @@ class Articulated:
         """
         values, single = self._values(q, "q")
         grown, known = _length(padding, "padding"), _obstacles(obstacles)
-        found: NDArray[np.bool_] = self._native.collides(values, known, grown, worker_count(workers)).view(np.bool_)
+        answers: Any = self._native.collides(values, known, grown, worker_count(workers))
+        found = answers.view(np.bool_)
         return found[0] if single else found
 
     def clearance(
@@ -362,7 +364,7 @@ class Articulated:
         limit = as_real(within, "within")
         if not limit >= 0:
             raise ValueError(f"within must be at least 0, not {limit}")
-        gaps: Floats = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
+        gaps: Any = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
         return gaps[0] if single else gaps
 
     def first_contact(
@@ -420,7 +422,7 @@ class Articulated:
         if not least > 0:
             raise ValueError("tolerance must be above 0")
         known, threads = _obstacles(obstacles), worker_count(workers)
-        shares: Floats = self._native.first_contact(begin, end, known, grown, least, threads)
+        shares: Any = self._native.first_contact(begin, end, known, grown, least, threads)
         return shares[0] if single else shares
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -633,7 +635,8 @@ def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[
         for place, name in enumerate(pair):
             if name not in number_of and not (place == 1 and name is None):
                 raise ValueError(f"allowed: row {row} names {quoted(name)}, which is no link")
-        found.append((number_of[pair[0]], None if pair[1] is None else number_of[pair[1]]))
+        first, second = pair
+        found.append((number_of[str(first)], None if second is None else number_of[second]))
     return found
 
 
