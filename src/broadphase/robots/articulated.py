@@ -116,8 +116,7 @@ class Articulated:
         self._place_of = np.empty(len(order), np.int64)  # of each link in the order of the core
         self._place_of[order] = np.arange(len(order))
         self.joint_names, self.limits, columns, scales = _columns(self.links)
-        given = [(link, as_shapes(link.shapes)) for link in self.links]
-        self._shapes, self.part_links = _parts(given)
+        self._shapes, self.part_links = _parts(self.links)
         self._geometries = Geometries()
         records = records_of(self._shapes, len(self.part_links), 3, self._geometries)
         if self._geometries.has_custom:
@@ -438,7 +437,7 @@ class Articulated:
     def _values(self, q: ArrayLike, name: str) -> tuple[Floats, bool]:
         """Check configurations; return rows of them, contiguous, and whether one was given without rows."""
         count = len(self.joint_names)
-        values: Floats = np.ascontiguousarray(as_numbers(q, name=name), np.float64)
+        values: Floats = as_numbers(q, name=name).astype(np.float64, order="C", copy=False)
         single = values.ndim == 1 and (values.shape[0] > 0 or count == 0)
         if values.shape == (0,) and count:
             values = np.empty((0, count))
@@ -608,16 +607,17 @@ def _unit(vector: Floats) -> Floats:
     return unit
 
 
-def _parts(given: Sequence[tuple[Link, Shape | list[Shape]]]) -> tuple[list[Shape], NDArray[np.int32]]:
-    """Give all shapes, one row each, and the number of the link of each."""
+def _parts(links: tuple[Link, ...]) -> tuple[list[Shape], NDArray[np.int32]]:
+    """Give the shapes of all links, and the number of the link of each."""
     shapes: list[Shape] = []
     owners: list[int] = []
-    for number, (link, of_link) in enumerate(given):
-        parts = [of_link] if isinstance(of_link, Shape) else of_link
+    for number, link in enumerate(links):
         try:
-            dimension_of(parts, 3)
-        except ValueError as error:
-            raise ValueError(f"link {quoted(link.name)}: {error}") from None
+            given = as_shapes(link.shapes)
+            dimension_of(given, 3)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"link {quoted(link.name)}: {error}") from None
+        parts = [given] if isinstance(given, Shape) else given
         shapes += parts
         owners += [number] * sum(map(len, parts))
     return shapes, np.array(owners, np.int32)
