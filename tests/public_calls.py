@@ -172,6 +172,14 @@ def functions():
     yield "clearances", bp.clearances, {"shapes": solids(), "other": solids(), "parent": ([1, 1, -1], [1, 2, 3])}
     yield "clashes", bp.clashes, {"shapes": solids(), "clearance": 1.0, "tolerance": 0.1, **some}
     yield "clashes", bp.clashes, {"shapes": solids(), "other": solids()}
+    links = [bp.Link("a", bp.Sphere(1)), bp.Link("b", bp.Sphere(1), joint="prismatic")]
+    yield "Articulated", bp.Articulated, {"links": links, "allowed": [("a", "b")], "neighbors": True}
+    yield "Obstacles", bp.Obstacles, {"shapes": solids()}
+    hinge = {"joint": "revolute", "axis": (0, 0, 1), "limits": (0, 1), "joint_name": "hinge", "mimic": None}
+    frame = {"position": (0, 0, 0), "rotation": (1, 0, 0, 0)}
+    yield "Link", lambda **given: bp.Articulated([bp.Link(**given)]), {
+        "name": "a", "shapes": bp.Sphere(1), "parent": None, **hinge, **frame,
+    }  # fmt: skip
     yield "look_at", bp.look_at, {"eye": (0, 0, 5), "target": (0, 0, 0), "up": (0, 1, 0)}
     yield "perspective", bp.perspective, {"fov": 1.0, "aspect": 1.5, "near": 0.1, "far": 10.0}
     yield "orthographic", bp.orthographic, {"left": -1, "right": 1, "bottom": -1, "top": 1, "near": 0.1, "far": 10}
@@ -289,6 +297,14 @@ def methods():
     yield "Shapes", shapes, "move", {"positions": [[1, 1]], "rotations": [1.0], "rows": [0]}
     yield "Shapes", shapes, "checked_rows", {"rows": [0]}
     yield "Shapes", shapes, "records", {"rows": [0]}
+    slide = functools.partial(bp.Articulated, [bp.Link("a", bp.Sphere(1), joint="prismatic")])
+    yield "Articulated", slide, "poses", {"q": [[1.0]]}
+    yield "Articulated", slide, "placed", {"q": [1.0]}
+    yield "Articulated", slide, "collides", {"q": [[1.0]], "obstacles": solids(), "padding": 0.1, "workers": 1}
+    yield "Articulated", slide, "clearance", {"q": [[1.0]], "obstacles": solids(), "within": 1.0, "workers": 1}
+    yield "Articulated", slide, "first_contact", {
+        "q0": [[1.0]], "q1": [[2.0]], "obstacles": solids(), "padding": 0.1, "tolerance": 1e-4, "workers": 1,
+    }  # fmt: skip
     points, discs = functools.partial(bp.BVH(BOXES).query_points, POINTS), bp.Shapes(bp.Circle(1), [[0, 0], [1, 0]])
     yield "QueryResult", points, "padded", {"width": 2, "fill": -1}
     yield "RayHitsAll", functools.partial(bp.BVH(BOXES).raycast_all, POINTS, (1, 0)), "padded", {"width": 2, "fill": -1}

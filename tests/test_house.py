@@ -201,6 +201,7 @@ CORE_FOLDERS = (
         "periodic",
         "shapes",
         "narrow",
+        "robots",
         "world",
         ".",
         "bindings",

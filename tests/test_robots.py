@@ -555,7 +555,6 @@ def test_configurations_that_are_wrong_are_named(q, message):
         ([bp.Link("a", joint="revolute", limits=(2, 1))], "link 'a': limits are 2.0 and 1.0, not in order"),
         ([bp.Link("a", joint="revolute", limits=(0, 1, 2))], "link 'a': limits must be two numbers"),
         ([bp.Link("a", joint="revolute", mimic=("b", 1, 0))], "link 'a': there is no joint 'b' with values to mimic"),
-        ([bp.Link("a", joint="revolute", mimic="b")], "link 'a': mimic must be a name and two numbers"),
         ([bp.Link("a", joint="revolute", joint_name="j"), bp.Link("b", joint="revolute", joint_name="j")],
          "link 'b': there are two joints 'j'"),
         ([bp.Link("a", bp.Circle(1))], "link 'a': shapes: .*a Circle of 2 dimensions, where 3 are needed"),
@@ -570,6 +569,10 @@ def test_links_that_are_wrong_are_named(links, message):
 def test_links_of_other_types_are_named():
     with pytest.raises(TypeError, match="links: number 1 is 'b', not a Link"):
         bp.Articulated([bp.Link("a"), "b"])
+    with pytest.raises(TypeError, match="link 'a': mimic must be a name and two numbers, not 'b'"):
+        bp.Articulated([bp.Link("a", joint="revolute", mimic="b")])
+    with pytest.raises(TypeError, match="link 'a': parent must be a text, not 3"):
+        bp.Articulated([bp.Link("a", parent=3)])
     with pytest.raises(TypeError, match="links must be an iterable of Link"):
         bp.Articulated(3)
     with pytest.raises(TypeError, match="link 'a': shapes must be a Shape or a list of them"):
@@ -603,7 +606,7 @@ def test_options_out_of_range_are_named():
         robot.first_contact([0] * 6, [[0] * 6])
     with pytest.raises(ValueError, match="workers must be a positive number"):
         robot.collides([0] * 6, workers=0)
-    with pytest.raises(ValueError, match="shapes must be in space"):
+    with pytest.raises(ValueError, match="obstacles must be in space"):
         robot.collides([0] * 6, bp.Shapes(bp.Circle(1), [0, 0]))
     with pytest.raises(ValueError, match="q must be one configuration"):
         robot.placed([[0] * 6])

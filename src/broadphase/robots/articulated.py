@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real
+from broadphase.arguments import as_flag, as_real, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, Link
-from broadphase.robots.obstacles import Obstacles
+from broadphase.robots.obstacles import Obstacles, as_obstacles
 from broadphase.shapes import Geometries, Shape, Shapes, dimension_of, records_of
 from broadphase.shapes.parameters import LARGEST, as_rows
 from broadphase.shapes.records import as_shapes
@@ -182,7 +182,7 @@ class Articulated:
         ... <geometry><box size="1 0.1 2"/></geometry></collision></link><joint name="hinge" type="revolute">
         ... <parent link="frame"/><child link="leaf"/><axis xyz="0 0 1"/>
         ... <limit lower="0" upper="1.5" effort="1" velocity="1"/></joint></robot>''')
-        >>> bp.Articulated.from_urdf(file)
+        >>> bp.Articulated.from_urdf(file)  # doctest: +SKIP
         <a robot of 2 links, 1 shape and 1 joint>
         """
         from broadphase.robots.urdf import links_of_urdf
@@ -226,7 +226,7 @@ class Articulated:
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "door.xml"
         >>> _ = file.write_text('''<mujoco><worldbody><body name="leaf"><joint name="hinge" axis="0 0 1"/>
         ... <geom type="box" size="0.5 0.05 1"/></body></worldbody></mujoco>''')
-        >>> bp.Articulated.from_mjcf(file)
+        >>> bp.Articulated.from_mjcf(file)  # doctest: +SKIP
         <a robot of 2 links, 1 shape and 1 joint>
         """
         from broadphase.robots.mjcf import links_of_mjcf
@@ -500,6 +500,9 @@ def _checked_links(links: Iterable[Link]) -> tuple[Link, ...]:
             raise TypeError(f"links: number {place} is {quoted(link)}, not a Link")
         if not isinstance(link.name, str):
             raise TypeError(f"links: the name of number {place} is {quoted(link.name)}, not a text")
+        for what, text in (("parent", link.parent), ("joint", link.joint), ("joint_name", link.joint_name)):
+            if not isinstance(text, str) and not (text is None and what != "joint"):
+                raise TypeError(f"link {quoted(link.name)}: {what} must be a text, not {quoted(text)}")
         if link.name in names:
             raise ValueError(f"links: two are named {quoted(link.name)}")
         if link.joint not in JOINTS:
@@ -557,11 +560,14 @@ def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[
     for number, link in enumerate(links):
         if link.joint == "fixed" or link.mimic is None:
             continue
+        is_named = isinstance(link.mimic, tuple | list) and len(link.mimic) == 3 and isinstance(link.mimic[0], str)
+        if not is_named:
+            raise TypeError(f"link {quoted(link.name)}: mimic must be a name and two numbers, not {quoted(link.mimic)}")
+        other, *factors = link.mimic
         try:
-            other, multiplier, offset = link.mimic
-            scales[number] = as_rows((multiplier, offset), "mimic", (2,), "(name, multiplier, offset)").rows[0]
+            scales[number] = as_rows(factors, "mimic", (2,), "two numbers").rows[0]
         except (TypeError, ValueError) as error:
-            raise type(error)(f"link {quoted(link.name)}: mimic must be a name and two numbers: {error}") from None
+            raise type(error)(f"link {quoted(link.name)}: {error}") from None
         if other not in names:
             raise ValueError(f"link {quoted(link.name)}: there is no joint {quoted(other)} with values to mimic")
         columns[number] = names.index(other)
@@ -572,9 +578,12 @@ def _checked_limits(link: Link) -> tuple[float, float]:
     if link.limits is None:
         return -np.inf, np.inf
     try:
-        low, high = (as_real(value, "limits") for value in link.limits)
+        given = as_reals(link.limits, "limits")
     except (TypeError, ValueError) as error:
-        raise type(error)(f"link {quoted(link.name)}: limits must be two numbers: {error}") from None
+        raise type(error)(f"link {quoted(link.name)}: {error}") from None
+    if given.shape != (2,):
+        raise ValueError(f"link {quoted(link.name)}: limits must be two numbers, not {quoted(link.limits)}")
+    low, high = given.tolist()
     if not low <= high:
         raise ValueError(f"link {quoted(link.name)}: limits are {low} and {high}, not in order")
     return low, high
@@ -633,7 +642,8 @@ def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[
         if len(pair) != 2:
             raise ValueError(f"allowed: row {row} is {quoted(pair)}, not a pair of names")
         for place, name in enumerate(pair):
-            if name not in number_of and not (place == 1 and name is None):
+            is_known = isinstance(name, str) and name in number_of
+            if not is_known and not (place == 1 and name is None):
                 raise ValueError(f"allowed: row {row} names {quoted(name)}, which is no link")
         first, second = pair
         found.append((number_of[str(first)], None if second is None else number_of[second]))
@@ -641,9 +651,7 @@ def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[
 
 
 def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:
-    if given is None:
-        return None
-    return (given if isinstance(given, Obstacles) else Obstacles(given)).native
+    return None if given is None else as_obstacles(given, "obstacles").native
 
 
 def _length(value: Any, name: str) -> float:

@@ -14,7 +14,7 @@ from broadphase.shapes import Shapes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Obstacles"]
+__all__ = ["Obstacles", "as_obstacles"]
 
 
 class Obstacles:
@@ -52,11 +52,14 @@ class Obstacles:
     __slots__ = ("_native", "shapes")
 
     def __init__(self, shapes: Shapes | Iterable[Any]) -> None:
-        given = as_placed(shapes, "shapes")
+        self._keep(shapes, "shapes")
+
+    def _keep(self, shapes: Any, name: str) -> None:
+        given = as_placed(shapes, name)
         if given.dim != 3 and len(given):
-            raise ValueError(f"shapes must be in space, not in {given.dim} dimensions")
+            raise ValueError(f"{name} must be in space, not in {given.dim} dimensions")
         if given.geometries.has_custom:
-            raise UnsupportedQueryError("robots cannot be compared with shapes of types of your own")
+            raise UnsupportedQueryError(f"{name}: robots cannot be compared with shapes of types of your own")
         rows = given.living_rows()
         turns = None if given.rotations is None else given.rotations[rows]
         kept = object.__new__(Shapes)
@@ -79,3 +82,12 @@ class Obstacles:
 
     def __repr__(self) -> str:
         return f"<{len(self)} obstacles>"
+
+
+def as_obstacles(given: Any, name: str) -> Obstacles:
+    """Prepare what is not prepared yet; errors call it by this name."""
+    if isinstance(given, Obstacles):
+        return given
+    made = object.__new__(Obstacles)
+    made._keep(given, name)
+    return made
