@@ -43,7 +43,7 @@ class Articulated {
     for (const RobotPart& part : parts_) {
       numbers_at_.push_back(numbers_);
       numbers_ += part.local.size();
-      reaches_.push_back(reach_of(part));
+      around_.push_back(ball_around(part));
     }
     for (const ComparedParts& pair : pairs_)
       meetings_.push_back(meeting_of(parts_[pair.first].link, parts_[pair.second].link));
@@ -82,8 +82,10 @@ class Articulated {
       for (std::size_t part = 0; part < pieces_.size(); ++part) place(part);
     }
     const Piece& piece(std::size_t part) const { return pieces_[part]; }
-    // Scratch of `first_contact`.
+    const LinkPose& pose(std::size_t link) const { return poses_[link]; }
+    // Scratch of `first_contact`; of each part, the obstacle that was the nearest last, or null.
     std::vector<double> values, safe_until, speeds;
+    std::vector<const Piece*> nearest;
 
    private:
     const Articulated& robot_;
@@ -117,7 +119,10 @@ class Articulated {
     posed.place_all();
     for (std::size_t k = 0; k < pairs_.size() && (least > 0 || !is_near); ++k) keep(between(posed, pairs_[k], least));
     for (std::size_t part = parts_.size(); part-- > 0 && (least > 0 || !is_near);)
-      if (obstacles != nullptr && parts_[part].meets_obstacles) keep(nearest(posed.piece(part), *obstacles, least));
+      if (obstacles != nullptr && parts_[part].meets_obstacles) {
+        const Piece* last = nullptr;
+        keep(nearest(posed.piece(part), *obstacles, least, last));
+      }
     return is_near ? least : kNone;
   }
 
@@ -129,12 +134,18 @@ class Articulated {
     const std::size_t parts = parts_.size(), items = parts + pairs_.size(), columns = kinematics_.column_count();
     posed.values.assign(columns, 0.0);
     posed.safe_until.assign(items, 0.0);
-    posed.speeds.assign(items, 0.0);
-    for (std::size_t item = 0; item < items; ++item)
-      posed.speeds[item] = item < parts
-                               ? speed_below(item, kNoLink, from, to)
-                               : speed_below(pairs_[item - parts].first, meetings_[item - parts], from, to) +
-                                     speed_below(pairs_[item - parts].second, meetings_[item - parts], from, to);
+    posed.nearest.assign(parts, nullptr);
+    // How far the points of a part, or of two against each other, move at most on a whole way like that from here on,
+    // until they have moved by `room`.
+    const auto speed_of = [&](std::size_t item, double room) {
+      if (item < parts) return speed_below(item, kNoLink, from, to, posed, room);
+      const ComparedParts& pair = pairs_[item - parts];
+      const std::int32_t above = meetings_[item - parts];
+      return speed_below(pair.first, above, from, to, posed, room) +
+             speed_below(pair.second, above, from, to, posed, room);
+    };
+    posed.speeds.resize(items);
+    for (std::size_t item = 0; item < items; ++item) posed.speeds[item] = speed_of(item, kNone);
     for (std::size_t part = 0; part < parts; ++part)
       if (obstacles == nullptr || !parts_[part].meets_obstacles) posed.safe_until[part] = kNone;
     double time = 0;
@@ -146,12 +157,12 @@ class Articulated {
       for (std::size_t item = items; item-- > 0;) {
         double& until = posed.safe_until[item];
         if (until <= time) {
-          const double speed = posed.speeds[item], spare = item < parts ? padding : 0.0;
+          const double spare = item < parts ? padding : 0.0;
           // What is farther away stays so until the end.
-          const double limit = speed * (1 - time) + spare + tolerance;
+          const double limit = posed.speeds[item] * (1 - time) + spare + tolerance;
           double distance;
           if (item < parts) {
-            distance = nearest(posed.place(item), *obstacles, limit) - spare;
+            distance = nearest(posed.place(item), *obstacles, limit, posed.nearest[item]) - spare;
           } else {
             const ComparedParts& pair = pairs_[item - parts];
             posed.place(pair.first);
@@ -159,8 +170,12 @@ class Articulated {
             distance = between(posed, pair, limit);
           }
           if (distance <= tolerance) return time;
-          constexpr double kRounding = 1 - 1e-12;
-          until = speed > 0 ? std::max(time + distance / speed * kRounding, std::nextafter(time, 2.0)) : kNone;
+          until = kNone;
+          if (distance < kNone) {
+            constexpr double kRounding = 1 - 1e-12;
+            const double speed = speed_of(item, distance);
+            if (speed > 0) until = std::max(time + distance / speed * kRounding, std::nextafter(time, 2.0));
+          }
         }
         next = std::min(next, until);
       }
@@ -189,16 +204,23 @@ class Articulated {
   }
 
   // At least the limit, if nothing is nearer.
-  static double nearest(const Piece& piece, const Obstacles& obstacles, double limit) {
+  // `last`: an obstacle that is likely to be the nearest, or null; is set to the nearest.
+  static double nearest(const Piece& piece, const Obstacles& obstacles, double limit, const Piece*& last) {
     double least = limit;
     bool is_near = false;
-    obstacles.visit_near(piece.box, limit, [&](const Piece& other) {
+    const auto look = [&](const Piece& other) {
       if (squared_gap(piece.box, other.box) > least * least) return least;
       const double found = broadphase::clearance(piece, other, least);
-      is_near |= found <= least;
-      least = std::min(least, found);
+      if (found <= least) {
+        is_near = true;
+        least = found;
+        last = &other;
+      }
       return is_near && least == 0 ? -1.0 : least;
-    });
+    };
+    const Piece* const guess = last;
+    if (guess != nullptr && look(*guess) < 0) return 0;
+    obstacles.visit_near(piece.box, least, [&](const Piece& other) { return &other == guess ? least : look(other); });
     return is_near ? least : kNone;
   }
   static double between(const Posed& posed, const ComparedParts& pair, double limit) {
@@ -206,21 +228,35 @@ class Articulated {
     return squared_gap(a.box, b.box) > limit * limit ? kNone : broadphase::clearance(a, b, limit);
   }
 
-  // The greatest distance of a point of a part from the origin of its link.
-  static double reach_of(const RobotPart& part) {
+  // A ball around a part in the frame of its link, and the greatest distance of a point from the origin of that.
+  struct BallAround {
+    Vec<3> centre;
+    double radius, reach;
+  };
+  static BallAround ball_around(const RobotPart& part) {
     const Vec<3> origin{};
     std::vector<double> placed(part.local.size());
-    // Turned by nothing that counts: a box that never turns reaches as far in any rotation.
     const ShapeKind kind = place_shape<3>(part.kind, part.local, Pose<3>(origin.data(), nullptr), placed.data());
     ShapeBounds<3> bounds;
     add_bounds<3>({kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}}, bounds);
-    double squared = 0;
+    BallAround ball{};
+    Vec<3> half, corner;
     for (std::size_t k = 0; k < 3; ++k) {
-      const double most = std::max(std::abs(bounds.lower[k]), std::abs(bounds.upper[k]));
-      squared += most * most;
+      ball.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
+      half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
+      corner[k] = std::max(std::abs(bounds.lower[k]), std::abs(bounds.upper[k]));
     }
-    return std::sqrt(squared);
+    ball.radius = length_of(half);
+    constexpr double kRounding = 1 + 1e-12;
+    if (kind == ShapeKind::kBall) ball.radius = half[0] * kRounding;
+    if (kind == ShapeKind::kCapsule) {
+      const Vec<3> way{placed[3] - placed[0], placed[4] - placed[1], placed[5] - placed[2]};
+      ball.radius = (length_of(way) / 2 + placed[6]) * kRounding;
+    }
+    ball.reach = std::min(length_of(corner), length_of(ball.centre) + ball.radius) * kRounding;
+    return ball;
   }
+  static double length_of(const Vec<3>& way) { return std::sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]); }
 
   // The last link that moves both, or kNoLink.
   std::int32_t meeting_of(std::size_t a, std::size_t b) const {
@@ -234,19 +270,39 @@ class Articulated {
   }
 
   // How far a point of a part moves at most on the way from some values to others, in the frame of a link above it: of
-  // each joint in between by its change times the farthest that the point can be from it.
-  double speed_below(std::size_t part, std::int32_t above, const double* from, const double* to) const {
-    double reach = reaches_[part], speed = 0;
+  // each joint in between, by its change times the farthest that the point can be from its axis. That is by how far it
+  // is now and `room`, until something has moved by so much; with an infinite room, wherever the links are.
+  double speed_below(std::size_t part, std::int32_t above, const double* from, const double* to, const Posed& posed,
+                     double room) const {
+    const BallAround& ball = around_[part];
+    double reach = ball.reach, speed = 0;
+    Vec<3> centre{};
+    if (room < kNone) {
+      const LinkPose& pose = posed.pose(parts_[part].link);
+      centre = rotated_by(pose.rotation, ball.centre);
+      for (std::size_t k = 0; k < 3; ++k) centre[k] += pose.position[k];
+    }
     for (auto at = static_cast<std::int32_t>(parts_[part].link); at != above;) {
       const JointedLink& link = kinematics_.link(static_cast<std::size_t>(at));
-      if (link.joint == JointKind::kTurns) {
-        speed += std::abs(link.value(to) - link.value(from)) * reach;
-      } else if (link.joint == JointKind::kSlides) {
-        speed += std::abs(link.value(to) - link.value(from));
-        reach += std::max(std::abs(link.value(to)), std::abs(link.value(from)));
+      if (link.joint != JointKind::kFixed) {
+        const double begin = link.value(from), end = link.value(to), change = std::abs(end - begin);
+        double farthest = 1;
+        if (link.joint == JointKind::kTurns) {
+          farthest = reach;
+          if (room < kNone && change > 0) {
+            const LinkPose& pose = posed.pose(static_cast<std::size_t>(at));
+            const Vec<3> axis = rotated_by(pose.rotation, link.axis),
+                         way{centre[0] - pose.position[0], centre[1] - pose.position[1], centre[2] - pose.position[2]};
+            const Vec<3> across{axis[1] * way[2] - axis[2] * way[1], axis[2] * way[0] - axis[0] * way[2],
+                                axis[0] * way[1] - axis[1] * way[0]};
+            farthest = std::min(reach, length_of(across) + ball.radius + room);
+          }
+        } else {
+          reach += std::max(std::abs(begin), std::abs(end));
+        }
+        speed += change * farthest;
       }
-      reach += std::sqrt(link.position[0] * link.position[0] + link.position[1] * link.position[1] +
-                         link.position[2] * link.position[2]);
+      reach += length_of(link.position);
       at = link.parent;
     }
     constexpr double kRounding = 1 + 1e-12;
@@ -258,7 +314,7 @@ class Articulated {
   std::vector<ComparedParts> pairs_;
   std::size_t numbers_ = 0;              // of all records
   std::vector<std::size_t> numbers_at_;  // where those of each part are
-  std::vector<double> reaches_;          // of parts
+  std::vector<BallAround> around_;       // of parts
   std::vector<std::int32_t> meetings_;   // of pairs
 };
 

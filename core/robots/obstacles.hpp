@@ -110,21 +110,19 @@ class Obstacles {
     std::size_t size = 0;
     stack[size++] = 0;
     while (size > 0) {
-      const Block& block = blocks_[stack[--size]];
-      std::array<bool, kLanes> meets;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        bool apart = false;
-        for (std::size_t k = 0; k < 3; ++k)
-          apart |= (block.lower[k][lane] > asked.upper[k]) | (asked.lower[k] > block.upper[k][lane]);
-        meets[lane] = !apart;
+      const std::uint32_t what = stack[--size];
+      if ((what & kPiece) != 0) {
+        if (visit(pieces_[what & ~kPiece])) return true;
+        continue;
       }
-      for (std::size_t lane = 0; lane < block.count; ++lane) {
-        if (!meets[lane]) continue;
-        const std::uint32_t first = block.first[lane];
-        if ((first & kPiece) == 0)
-          stack[size++] = first;
-        else if (visit(pieces_[first & ~kPiece]))
-          return true;
+      const Block& block = blocks_[what];
+      const Lanes x = block.gaps(asked, 0), y = block.gaps(asked, 1), z = block.gaps(asked, 2);
+      Lanes widest;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) widest[lane] = larger(larger(x[lane], y[lane]), z[lane]);
+      // Written unconditionally, then counted: which boxes meet cannot be predicted.
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        stack[size] = block.first[lane];
+        size += widest[lane] <= 0 ? 1 : 0;
       }
       assert(size + kLanes <= stack.size());
     }
@@ -138,7 +136,7 @@ class Obstacles {
     if (pieces_.empty()) return;
     const NarrowBox asked(box, middle_);
     struct Entry {
-      double squared;  // a lower bound of the distance
+      float squared;  // a lower bound of the distance
       std::uint32_t what;
     };
     std::array<Entry, kStack> stack;
@@ -146,28 +144,26 @@ class Obstacles {
     stack[size++] = {0, 0};
     while (size > 0) {
       const Entry entry = stack[--size];
-      if (entry.squared > limit * limit) continue;
+      if (static_cast<double>(entry.squared) > limit * limit) continue;
       if ((entry.what & kPiece) != 0) {
         limit = visit(pieces_[entry.what & ~kPiece]);
         if (limit < 0) return;
         continue;
       }
       const Block& block = blocks_[entry.what];
+      const Lanes x = block.gaps(asked, 0), y = block.gaps(asked, 1), z = block.gaps(asked, 2);
+      Lanes squared;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        constexpr float kRounding = 1 - 1e-6F, kMost = std::numeric_limits<float>::max();
+        const float sum = (square_above(x[lane]) + square_above(y[lane]) + square_above(z[lane])) * kRounding;
+        squared[lane] = sum < kMost ? sum : kMost;
+      }
       const std::size_t begin = size;
       for (std::size_t lane = 0; lane < block.count; ++lane) {
-        double squared = 0;
-        for (std::size_t k = 0; k < 3; ++k) {
-          const double onwards = static_cast<double>(block.lower[k][lane]) - static_cast<double>(asked.upper[k]),
-                       back = static_cast<double>(asked.lower[k]) - static_cast<double>(block.upper[k][lane]),
-                       gap = onwards > back ? onwards : back;
-          squared += gap > 0 ? gap * gap : 0;
-        }
-        constexpr double kRounding = 1 - 1e-12;
-        const Entry next{squared * kRounding, block.first[lane]};
-        if (next.squared > limit * limit) continue;
+        if (static_cast<double>(squared[lane]) > limit * limit) continue;
         std::size_t at = size++;
-        for (; at > begin && stack[at - 1].squared < next.squared; --at) stack[at] = stack[at - 1];
-        stack[at] = next;
+        for (; at > begin && stack[at - 1].squared < squared[lane]; --at) stack[at] = stack[at - 1];
+        stack[at] = {squared[lane], block.first[lane]};
       }
       assert(size + kLanes <= stack.size());
     }
@@ -177,10 +173,27 @@ class Obstacles {
   // Four boxes side by side, so that they are compared together; a lane is a block or, with kPiece, a piece.
   static constexpr std::size_t kLanes = 4;
   static constexpr std::uint32_t kPiece = 1U << 31;
+  using Lanes = std::array<float, kLanes>;
+  static float larger(float a, float b) { return a > b ? a : b; }
+  static float square_above(float gap) { return gap > 0 ? gap * gap : 0; }
   struct alignas(64) Block {
-    std::array<std::array<float, kLanes>, 3> lower, upper;
+    std::array<Lanes, 3> lower, upper;  // of lanes not in use: infinite, so that they meet nothing
     std::array<std::uint32_t, kLanes> first;
     std::uint32_t count;
+
+    Block() : first{}, count(0) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        lower[k].fill(std::numeric_limits<float>::infinity());
+        upper[k].fill(-std::numeric_limits<float>::infinity());
+      }
+    }
+    // How far the boxes are from another one along an axis; below 0 where they overlap.
+    Lanes gaps(const NarrowBox& box, std::size_t k) const {
+      Lanes found;
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        found[lane] = larger(lower[k][lane] - box.upper[k], box.lower[k] - upper[k][lane]);
+      return found;
+    }
   };
   static_assert(sizeof(Block) == 128);
   // Each level divides less than 2^31 pieces by four, but for the last of a block: half as many more levels do. A step
@@ -214,7 +227,7 @@ class Obstacles {
           quarters[k].count = left;
           quarters[count++] = {part.first + left, part.count - left};
         }
-      Block block{};
+      Block block;
       block.count = static_cast<std::uint32_t>(count);
       for (std::size_t lane = 0; lane < count; ++lane) {
         const Part part = quarters[lane];
