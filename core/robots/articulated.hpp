@@ -208,8 +208,10 @@ class Articulated {
   static double nearest(const Piece& piece, const Obstacles& obstacles, double limit, const Piece*& last) {
     double least = limit;
     bool is_near = false;
+    const Surrounding around(piece.element.shape);
     const auto look = [&](const Piece& other) {
       if (squared_gap(piece.box, other.box) > least * least) return least;
+      if (Surrounding::apart(around, obstacles.around(other)) > least) return least;
       const double found = broadphase::clearance(piece, other, least);
       if (found <= least) {
         is_near = true;
@@ -225,7 +227,9 @@ class Articulated {
   }
   static double between(const Posed& posed, const ComparedParts& pair, double limit) {
     const Piece &a = posed.piece(pair.first), &b = posed.piece(pair.second);
-    return squared_gap(a.box, b.box) > limit * limit ? kNone : broadphase::clearance(a, b, limit);
+    if (squared_gap(a.box, b.box) > limit * limit) return kNone;
+    if (Surrounding::apart(Surrounding(a.element.shape), Surrounding(b.element.shape)) > limit) return kNone;
+    return broadphase::clearance(a, b, limit);
   }
 
   // A ball around a part in the frame of its link, and the greatest distance of a point from the origin of that.

@@ -19,6 +19,94 @@
 
 namespace broadphase {
 
+// What surrounds a placed shape: all points within a radius of a box in any direction, or of a segment or a point,
+// whose half sizes are 0. Its distance from another is a lower bound that costs a tenth of that of the shapes.
+struct Surrounding {
+  Vec<3> centre{};
+  std::array<Vec<3>, 3> axes{};  // unit; of a segment, only the first
+  Vec<3> half{};
+  double radius = 0;
+  bool has_frame = false;  // three axes
+
+  explicit Surrounding(const ShapeView<3>& shape) {
+    const double* const r = shape.record.data();
+    switch (shape.kind) {
+      case ShapeKind::kBall: radius = r[3]; [[fallthrough]];
+      case ShapeKind::kPoint: std::copy_n(r, 3, centre.begin()); return;
+      case ShapeKind::kCapsule: radius = r[6]; [[fallthrough]];
+      case ShapeKind::kSegment: {
+        Vec<3> way{};
+        for (std::size_t k = 0; k < 3; ++k) {
+          centre[k] = r[k] / 2 + r[3 + k] / 2;
+          way[k] = r[3 + k] / 2 - r[k] / 2;
+        }
+        half[0] = std::sqrt(dot(way, way));
+        for (std::size_t k = 0; k < 3 && half[0] > 0; ++k) axes[0][k] = way[k] / half[0];
+        return;
+      }
+      case ShapeKind::kOrientedBox:
+        set_frame(r + 6);
+        std::copy_n(r, 3, centre.begin());
+        std::copy_n(r + 3, 3, half.begin());
+        return;
+      case ShapeKind::kHull:
+      case ShapeKind::kMesh:
+        set_frame(r + 4);
+        for (std::size_t i = 0; i < 3; ++i) {
+          half[i] = r[16 + i] / 2 - r[13 + i] / 2;
+          for (std::size_t k = 0; k < 3; ++k) centre[k] += axes[i][k] * (r[16 + i] / 2 + r[13 + i] / 2);
+        }
+        for (std::size_t k = 0; k < 3; ++k) centre[k] += r[1 + k];
+        return;
+      default: {
+        constexpr std::array<double, 9> kAlongAxes{1, 0, 0, 0, 1, 0, 0, 0, 1};
+        set_frame(kAlongAxes.data());
+        ShapeBounds<3> bounds;
+        add_bounds<3>(shape, bounds);
+        for (std::size_t k = 0; k < 3; ++k) {
+          centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
+          half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
+        }
+      }
+    }
+  }
+
+  // A lower bound of the distance of two, less their rounding errors.
+  static double apart(const Surrounding& a, const Surrounding& b) {
+    const Vec<3> way{b.centre[0] - a.centre[0], b.centre[1] - a.centre[1], b.centre[2] - a.centre[2]};
+    double squared = 0;
+    if (b.has_frame) squared = b.squared_gap(way, a);
+    if (a.has_frame) squared = std::max(squared, a.squared_gap(way, b));
+    if (!a.has_frame && !b.has_frame) {  // two balls around them
+      const double gap = std::sqrt(dot(way, way)) - a.half[0] - b.half[0];
+      squared = gap > 0 ? gap * gap : 0;
+    }
+    double size = 0;
+    for (std::size_t k = 0; k < 3; ++k) size += std::abs(a.centre[k]) + std::abs(b.centre[k]) + a.half[k] + b.half[k];
+    constexpr double kRounding = 1e-14;
+    return std::sqrt(squared) * (1 - kRounding) - (a.radius + b.radius) - kRounding * (size + a.radius + b.radius);
+  }
+
+ private:
+  static double dot(const Vec<3>& a, const Vec<3>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+  void set_frame(const double* numbers) {
+    has_frame = true;
+    for (std::size_t i = 0; i < 3; ++i) std::copy_n(numbers + 3 * i, 3, axes[i].begin());
+  }
+  // Of this box and the box around the other in its frame.
+  double squared_gap(const Vec<3>& way, const Surrounding& other) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      double gap = std::abs(dot(way, axes[i])) - half[i] - other.half[0] * std::abs(dot(other.axes[0], axes[i]));
+      if (other.has_frame)
+        gap -= other.half[1] * std::abs(dot(other.axes[1], axes[i])) +
+               other.half[2] * std::abs(dot(other.axes[2], axes[i]));
+      sum += gap > 0 ? gap * gap : 0;
+    }
+    return sum;
+  }
+};
+
 // A placed shape with its bounding box and, of a hull or a mesh, its geometry.
 struct Piece {
   Element element;
@@ -89,16 +177,20 @@ class Obstacles {
   // Places of shapes that are kept in `numbers`, which a caller must not change; pieces point into it.
   Obstacles(std::vector<double> numbers, std::vector<Piece> pieces)
       : numbers_(std::move(numbers)), pieces_(std::move(pieces)) {
+    for (const Piece& piece : pieces_) surroundings_.emplace_back(piece.element.shape);
     if (!pieces_.empty()) build();
   }
   Obstacles(const Obstacles&) = delete;
   Obstacles& operator=(const Obstacles&) = delete;
 
   std::size_t size() const { return pieces_.size(); }
-  const Piece& piece(std::size_t place) const { return pieces_[place]; }
+  // What surrounds a piece of these.
+  const Surrounding& around(const Piece& piece) const {
+    return surroundings_[static_cast<std::size_t>(&piece - pieces_.data())];
+  }
   std::size_t memory_bytes() const {
     return numbers_.capacity() * sizeof(double) + pieces_.capacity() * sizeof(Piece) +
-           blocks_.capacity() * sizeof(Block);
+           surroundings_.capacity() * sizeof(Surrounding) + blocks_.capacity() * sizeof(Block);
   }
 
   // Calls visit(piece) for those whose boxes may meet a box, until it returns true, and returns whether one did.
@@ -282,6 +374,7 @@ class Obstacles {
 
   std::vector<double> numbers_;
   std::vector<Piece> pieces_;
+  std::vector<Surrounding> surroundings_;
   std::vector<Block> blocks_;
   Vec<3> middle_{};
 };
