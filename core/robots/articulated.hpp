@@ -197,8 +197,10 @@ class Articulated {
       box[k] -= padding * kMore;
       box[3 + k] += padding * kMore;
     }
+    const Surrounding around(piece.element.shape);
     return obstacles.any_meeting(box, [&](const Piece& other) {
       return squared_gap(piece.box, other.box) <= padding * padding * kMore &&
+             Surrounding::apart(around, obstacles.around(other)) <= padding &&
              broadphase::distance(piece, other, padding) <= padding;
     });
   }

@@ -262,8 +262,8 @@ class Obstacles {
   }
 
  private:
-  // Four boxes side by side, so that they are compared together; a lane is a block or, with kPiece, a piece.
-  static constexpr std::size_t kLanes = 4;
+  // Eight boxes side by side, so that they are compared together; a lane is a block or, with kPiece, a piece.
+  static constexpr std::size_t kLanes = 8;
   static constexpr std::uint32_t kPiece = 1U << 31;
   using Lanes = std::array<float, kLanes>;
   static float larger(float a, float b) { return a > b ? a : b; }
@@ -287,10 +287,9 @@ class Obstacles {
       return found;
     }
   };
-  static_assert(sizeof(Block) == 128);
-  // Each level divides less than 2^31 pieces by four, but for the last of a block: half as many more levels do. A step
-  // leaves three lanes behind.
-  static constexpr std::size_t kMostLevels = 32, kStack = (kLanes - 1) * kMostLevels + kLanes;
+  static_assert(sizeof(Block) == 256);
+  // Each level divides less than 2^31 pieces by eight, or nearly so. A step leaves seven lanes behind.
+  static constexpr std::size_t kMostLevels = 16, kStack = (kLanes - 1) * kMostLevels + kLanes;
 
   struct Part {
     std::uint32_t first, count;
@@ -309,20 +308,20 @@ class Obstacles {
     std::vector<Part> parts{{0, static_cast<std::uint32_t>(order.size())}};  // of each block
     // Children come after their parent, so one pass over the growing array divides all.
     for (std::size_t at = 0; at < parts.size(); ++at) {
-      std::array<Part, kLanes> quarters{parts[at]};
+      std::array<Part, kLanes> eighths{parts[at]};
       std::size_t count = 1;
-      for (int round = 0; round < 2; ++round)
+      for (int round = 0; round < 3; ++round)
         for (std::size_t k = count; k-- > 0;) {
-          const Part part = quarters[k];
+          const Part part = eighths[k];
           if (part.count < 2) continue;
           const std::uint32_t left = divide(std::span(order).subspan(part.first, part.count));
-          quarters[k].count = left;
-          quarters[count++] = {part.first + left, part.count - left};
+          eighths[k].count = left;
+          eighths[count++] = {part.first + left, part.count - left};
         }
       Block block;
       block.count = static_cast<std::uint32_t>(count);
       for (std::size_t lane = 0; lane < count; ++lane) {
-        const Part part = quarters[lane];
+        const Part part = eighths[lane];
         write(std::span(order).subspan(part.first, part.count), block, lane);
         block.first[lane] = part.count == 1 ? order[part.first] | kPiece : static_cast<std::uint32_t>(parts.size());
         if (part.count > 1) parts.push_back(part);
