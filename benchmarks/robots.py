@@ -3,7 +3,7 @@
     python -m benchmarks.robots             # two minutes
     python -m benchmarks.robots --quick     # half a minute
 
-All answers are compared. FCL gets the poses of the links, which are not in its time; MuJoCo's time is that of
+All answers are compared. FCL gets the poses of the links as arrays, which are not in its time; MuJoCo's time is that of
 ``mj_collision`` alone, and ours includes the kinematics. The exit code is 1 when an answer was wrong.
 """
 
@@ -139,8 +139,7 @@ class Fcl:
         positions, rotations = scene.robot.poses(scene.q[:count])
         turns = matrices_of(rotations)
         at = positions + (turns @ middles[:, :, np.newaxis])[..., 0]
-        self.poses = [[fcl.Transform(turn, place) for turn, place in zip(*one, strict=True)]
-                      for one in zip(turns, at, strict=True)]  # fmt: skip
+        self.poses = [list(zip(*one, strict=True)) for one in zip(turns, at, strict=True)]
 
     def _other(self) -> Any:
         vertices, faces = self.scene.vertices, self.scene.faces
@@ -158,7 +157,7 @@ class Fcl:
         pairs = [(self.links[i], self.links[j]) for i, j in self.scene.robot.pairs]
         for row, poses in enumerate(self.poses):
             for link, pose in zip(self.links, poses, strict=True):
-                link.setTransform(pose)
+                link.setTransform(fcl.Transform(*pose))
             self.moving.update()
             data = fcl.CollisionData()
             self.moving.collide(self.manager, data, fcl.defaultCollisionCallback)
@@ -172,7 +171,7 @@ class Fcl:
         fcl, found = self.fcl, np.zeros(len(self.poses))
         for row, poses in enumerate(self.poses):
             for link, pose in zip(self.links, poses, strict=True):
-                link.setTransform(pose)
+                link.setTransform(fcl.Transform(*pose))
             self.moving.update()
             data = fcl.DistanceData()
             self.moving.distance(self.manager, data, fcl.defaultDistanceCallback)

@@ -63,7 +63,9 @@ class Articulated {
       for (std::size_t k = 0; k < pieces_.size(); ++k) {
         pieces_[k].tree = robot.parts_[k].tree;
         pieces_[k].element.polytope = robot.parts_[k].polytope;
+        order.push_back(pieces_.size() - 1 - k);
       }
+      hits.resize(pieces_.size());
     }
 
     void move(const double* values) { robot_.kinematics_.place(values, poses_.data()); }
@@ -83,6 +85,8 @@ class Articulated {
     }
     const Piece& piece(std::size_t part) const { return pieces_[part]; }
     const LinkPose& pose(std::size_t link) const { return poses_[link]; }
+    // In which order `collides` looks at parts, and how often each has met an obstacle.
+    std::vector<std::size_t> order, hits;
     // Scratch of `first_contact`; of each part, the obstacle that was the nearest last, or null.
     std::vector<double> values, safe_until, speeds;
     std::vector<const Piece*> nearest;
@@ -95,12 +99,16 @@ class Articulated {
   };
 
   // Whether a part meets an obstacle or another part. Parts are grown by `padding` where they are compared with
-  // obstacles; these may be null. The last links go first: they are the most likely to collide.
+  // obstacles; these may be null. Those that have met most so far go first, and before that the last links.
   bool collides(const double* values, const Obstacles* obstacles, double padding, Posed& posed) const {
     posed.move(values);
-    for (std::size_t part = parts_.size(); part-- > 0;) {
+    for (std::size_t k = 0; k < posed.order.size(); ++k) {
+      const std::size_t part = posed.order[k];
       const Piece& piece = posed.place(part);
-      if (obstacles != nullptr && parts_[part].meets_obstacles && meets(piece, *obstacles, padding)) return true;
+      if (obstacles == nullptr || !parts_[part].meets_obstacles || !meets(piece, *obstacles, padding)) continue;
+      ++posed.hits[part];
+      if (k > 0 && posed.hits[part] > posed.hits[posed.order[k - 1]]) std::swap(posed.order[k], posed.order[k - 1]);
+      return true;
     }
     for (const ComparedParts& pair : pairs_)
       if (overlap(posed.piece(pair.first), posed.piece(pair.second))) return true;
