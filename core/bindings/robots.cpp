@@ -68,6 +68,14 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
                       Vector<std::int32_t> part_sizes, Vector<double> numbers, nb::list geometries,
                       Vector<std::uint8_t> meet_obstacles, Table<std::int32_t> pairs) {
   const std::size_t count = parents.shape(0), part_count = part_links.shape(0);
+  const auto has_shape = [](const auto& table, std::size_t rows, std::size_t columns) {
+    return table.shape(0) == rows && table.shape(1) == columns;
+  };
+  if (joints.shape(0) != count || columns.shape(0) != count || !has_shape(axes, count, 3) ||
+      !has_shape(positions, count, 3) || !has_shape(rotations, count, 4) || !has_shape(scales, count, 2) ||
+      part_kinds.shape(0) != part_count || part_sizes.shape(0) != part_count || meet_obstacles.shape(0) != part_count ||
+      !has_shape(pairs, pairs.shape(0), 2))
+    throw nb::value_error("the arrays differ in their number of rows or of columns");
   std::vector<JointedLink> links(count);
   for (std::size_t k = 0; k < count; ++k) {
     JointedLink& link = links[k];
@@ -78,6 +86,7 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
     std::copy_n(positions.data() + 3 * k, 3, link.position.begin());
     std::copy_n(rotations.data() + 4 * k, 4, link.rotation.begin());
     link.column = columns.data()[k];
+    if (link.column < 0) throw nb::value_error("a column must not be negative");
     link.scale = scales.data()[2 * k];
     link.offset = scales.data()[2 * k + 1];
   }
@@ -112,7 +121,7 @@ std::size_t require_columns(const Articulated& robot, const Table<double>& value
   return values.shape(0);
 }
 
-// Calls use(row, posed) for each row, without the GIL, on threads.
+// Calls use(row, posed, interrupt) for each row, without the GIL, on threads; `interrupt` is null but on this one.
 template <class Use>
 void for_each_row(const Articulated& robot, std::size_t count, unsigned workers, std::size_t rows_a_task,
                   const Use& use) {
@@ -124,7 +133,8 @@ void for_each_row(const Articulated& robot, std::size_t count, unsigned workers,
   std::atomic<std::size_t> finished{0};
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     const std::size_t end = std::min(count, (task + 1) * rows_a_task);
-    for (std::size_t row = task * rows_a_task; row < end; ++row) use(row, posed[worker]);
+    for (std::size_t row = task * rows_a_task; row < end; ++row)
+      use(row, posed[worker], worker == 0 ? &interrupt : nullptr);
     const std::size_t done = ++finished;
     if (worker == 0) interrupt.check(done, tasks);
   });
@@ -156,7 +166,7 @@ nb::object collide(const Articulated& robot, Table<double> values, const Obstacl
                    unsigned workers) {
   const std::size_t count = require_columns(robot, values);
   std::vector<std::uint8_t> answers(count);
-  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed) {
+  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
     answers[row] = robot.collides(values.data() + row * values.shape(1), obstacles, padding, posed) ? 1 : 0;
   });
   return as_array(std::move(answers), 1);
@@ -166,7 +176,7 @@ nb::object clearance_of(const Articulated& robot, Table<double> values, const Ob
                         unsigned workers) {
   const std::size_t count = require_columns(robot, values);
   std::vector<double> gaps(count);
-  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed) {
+  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
     gaps[row] = robot.clearance(values.data() + row * values.shape(1), obstacles, within, posed);
   });
   return as_array(std::move(gaps), 1);
@@ -178,10 +188,22 @@ nb::object first_contacts(const Articulated& robot, Table<double> from, Table<do
   if (require_columns(robot, to) != count || to.shape(1) != from.shape(1))
     throw nb::value_error("both ends must have the same shape");
   std::vector<double> times(count);
-  for_each_row(robot, count, workers, kPathsATask, [&](std::size_t row, Articulated::Posed& posed) {
-    times[row] = robot.first_contact(from.data() + row * from.shape(1), to.data() + row * to.shape(1), obstacles,
-                                     padding, tolerance, posed);
-  });
+  std::atomic<bool> is_stopped{false};
+  for_each_row(robot, count, workers, kPathsATask,
+               [&](std::size_t row, Articulated::Posed& posed, Interrupt* interrupt) {
+                 const auto look = [&] {
+                   if (is_stopped) throw Interrupted();
+                   if (interrupt == nullptr) return;
+                   try {
+                     interrupt->check();
+                   } catch (...) {
+                     is_stopped = true;
+                     throw;
+                   }
+                 };
+                 times[row] = robot.first_contact(from.data() + row * from.shape(1), to.data() + row * to.shape(1),
+                                                  obstacles, padding, tolerance, posed, look);
+               });
   return as_array(std::move(times), 1);
 }
 

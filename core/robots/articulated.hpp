@@ -136,9 +136,11 @@ class Articulated {
 
   // The share of the straight way from some values to others up to which nothing meets, and at which something is at
   // most `tolerance` from meeting; infinite if nothing is up to the end. Conservative advancement: each part or pair is
-  // looked at again when the motion since then may have used up its distance.
+  // looked at again when the motion since then may have used up its distance. Calls look() now and then: links that
+  // slide along a surface take many steps.
+  template <class Look>
   double first_contact(const double* from, const double* to, const Obstacles* obstacles, double padding,
-                       double tolerance, Posed& posed) const {
+                       double tolerance, Posed& posed, const Look& look) const {
     const std::size_t parts = parts_.size(), items = parts + pairs_.size(), columns = kinematics_.column_count();
     posed.values.assign(columns, 0.0);
     posed.safe_until.assign(items, 0.0);
@@ -157,7 +159,8 @@ class Articulated {
     for (std::size_t part = 0; part < parts; ++part)
       if (obstacles == nullptr || !parts_[part].meets_obstacles) posed.safe_until[part] = kNone;
     double time = 0;
-    while (true) {
+    for (std::size_t step = 1;; ++step) {
+      if (step % kStepsALook == 0) look();
       // Exactly the given values at both ends.
       for (std::size_t k = 0; k < columns; ++k) posed.values[k] = time < 1 ? from[k] + time * (to[k] - from[k]) : to[k];
       posed.move(posed.values.data());
@@ -194,6 +197,7 @@ class Articulated {
 
  private:
   static constexpr double kNone = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t kStepsALook = 1024;  // some milliseconds
   static constexpr std::int32_t kNoLink = JointedLink::kWorld;
 
   static bool meets(const Piece& piece, const Obstacles& obstacles, double padding) {

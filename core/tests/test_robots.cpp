@@ -1,0 +1,215 @@
+// Obstacles against plain loops, lower bounds against distances, and bounds of motions against samples of it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "robots/articulated.hpp"
+#include "robots/obstacles.hpp"
+
+namespace broadphase::tests {
+namespace {
+
+double between(Random& random, double low, double high) { return low + (high - low) * random.uniform(); }
+
+// A placed record of a ball, a capsule, a segment, a box, an oriented box or a triangle.
+struct Record {
+  ShapeKind kind;
+  std::vector<double> numbers;
+};
+
+std::array<double, 4> quaternion(Random& random) {
+  std::array<double, 4> q;
+  for (double& x : q) x = between(random, -1, 1);
+  q[0] += 1.5;
+  return q;
+}
+
+Record random_record(Random& random, double room, double far) {
+  const auto point = [&](std::vector<double>& to) {
+    for (std::size_t k = 0; k < 3; ++k) to.push_back(between(random, -room, room) + far);
+  };
+  Record made{ShapeKind::kBall, {}};
+  std::vector<double>& n = made.numbers;
+  switch (random.below(6)) {
+    case 0:
+      point(n);
+      n.push_back(between(random, 0, 0.5));
+      break;
+    case 1:
+    case 2:
+      made.kind = random.chance(0.5) ? ShapeKind::kCapsule : ShapeKind::kSegment;
+      point(n);
+      for (std::size_t k = 0; k < 3; ++k) n.push_back(n[k] + (random.chance(0.1) ? 0 : between(random, -1, 1)));
+      if (made.kind == ShapeKind::kCapsule) n.push_back(between(random, 0, 0.3));
+      break;
+    case 3: {
+      made.kind = ShapeKind::kBox;
+      point(n);
+      for (std::size_t k = 0; k < 3; ++k) n.push_back(n[k] + between(random, 0, 1));
+      break;
+    }
+    case 4: {
+      std::vector<double> local{
+          0, 0, 0, between(random, 0, 1), between(random, 0, 1), between(random, 0, 1), 1, 0, 0, 0, 1, 0, 0, 0, 1};
+      std::vector<double> at;
+      point(at);
+      n.resize(local.size());
+      made.kind =
+          place_shape<3>(ShapeKind::kOrientedBox, local, Pose<3>(at.data(), quaternion(random).data()), n.data());
+      break;
+    }
+    default:
+      made.kind = ShapeKind::kTriangle;
+      for (int k = 0; k < 3; ++k) point(n);
+  }
+  return made;
+}
+
+Piece piece_of(const Record& record) {
+  Piece piece;
+  piece.element.shape = {record.kind, record.numbers};
+  piece.set_box();
+  return piece;
+}
+
+Obstacles obstacles_of(const std::vector<Record>& records) {
+  std::vector<Piece> pieces;
+  for (const Record& record : records) pieces.push_back(piece_of(record));
+  return Obstacles({}, std::move(pieces));
+}
+
+void obstacles_are_those_of_a_plain_loop() {
+  Random random(1);
+  for (int round = 0; round < 400; ++round) {
+    current_case() = "round " + std::to_string(round);
+    const double far = random.chance(0.3) ? std::ldexp(1.0, static_cast<int>(random.below(60))) : 0.0;
+    std::vector<Record> records;
+    const std::size_t count = random.below(random.chance(0.2) ? 400 : 40);
+    for (std::size_t k = 0; k < count; ++k) records.push_back(random_record(random, 4, far));
+    if (count > 3 && random.chance(0.2)) std::fill(records.begin() + 1, records.end(), records[0]);
+    const Obstacles obstacles = obstacles_of(records);
+    CHECK(obstacles.size() == count);
+    for (int query = 0; query < 10; ++query) {
+      const Record record = random_record(random, 5, far);
+      const Piece asked = piece_of(record);
+      std::vector<const double*> found, wanted;
+      CHECK(!obstacles.any_meeting(asked.box, [&](const Piece& piece) {
+        if (boxes_meet(piece.box, asked.box)) found.push_back(piece.element.shape.record.data());
+        return false;
+      }));
+      double least = std::numeric_limits<double>::infinity();
+      for (const Record& one : records) {
+        const Piece piece = piece_of(one);
+        if (boxes_meet(piece.box, asked.box)) wanted.push_back(one.numbers.data());
+        least = std::min(least, squared_gap(piece.box, asked.box));
+      }
+      std::sort(found.begin(), found.end());
+      std::sort(wanted.begin(), wanted.end());
+      CHECK(found == wanted);
+      const bool any =
+          obstacles.any_meeting(asked.box, [&](const Piece& piece) { return boxes_meet(piece.box, asked.box); });
+      CHECK(any == !wanted.empty());
+      double limit = std::numeric_limits<double>::infinity();
+      obstacles.visit_near(asked.box, limit, [&](const Piece& piece) {
+        limit = std::min(limit, std::sqrt(squared_gap(piece.box, asked.box)));
+        return limit;
+      });
+      CHECK(limit * limit <= least * (1 + 1e-12));
+      CHECK(limit * limit >= least * (1 - 1e-12));
+    }
+  }
+}
+
+void surroundings_are_never_farther_apart_than_the_shapes() {
+  Random random(2);
+  for (int round = 0; round < 200000; ++round) {
+    current_case() = "round " + std::to_string(round);
+    const double far = random.chance(0.2) ? std::ldexp(1.0, static_cast<int>(random.below(50))) : 0.0;
+    const Record a = random_record(random, 2, far), b = random_record(random, 2, far);
+    const Piece x = piece_of(a), y = piece_of(b);
+    const double apart = Surrounding::apart(Surrounding(x.element.shape), Surrounding(y.element.shape));
+    Vec<3> normal;
+    const double true_distance = signed_distance(x.element.shape, y.element.shape, &normal);
+    CHECK(apart <= std::max(true_distance, 0.0));
+    if (apart > 0) CHECK(!overlaps(x.element.shape, y.element.shape));
+  }
+}
+
+// A chain of links with a ball each, of random joints.
+Articulated random_robot(Random& random, std::size_t count, std::vector<JointedLink>& links) {
+  std::vector<RobotPart> parts;
+  std::vector<ComparedParts> pairs;
+  for (std::size_t k = 0; k < count; ++k) {
+    JointedLink link;
+    link.parent = k == 0 ? -1 : static_cast<std::int32_t>(random.below(k));
+    link.joint = static_cast<JointKind>(random.below(3));
+    Vec<3> axis;
+    for (double& x : axis) x = between(random, -1, 1);
+    axis[2] += 2;
+    const double length = std::sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+    for (std::size_t i = 0; i < 3; ++i) link.axis[i] = axis[i] / length;
+    for (double& x : link.position) x = between(random, -1, 1);
+    link.rotation = {1, 0, 0, 0};
+    link.column = static_cast<std::int32_t>(k);
+    links.push_back(link);
+    RobotPart part;
+    part.link = k;
+    part.kind = ShapeKind::kBall;
+    part.local = {between(random, -0.5, 0.5), between(random, -0.5, 0.5), between(random, -0.5, 0.5), 0.1};
+    parts.push_back(part);
+  }
+  for (std::size_t b = 0; b < count; ++b)
+    for (std::size_t a = 0; a < b; ++a) pairs.push_back({a, b});
+  return Articulated(links, parts, pairs);
+}
+
+void first_contact_is_not_before_a_contact_of_samples() {
+  Random random(3);
+  int hits = 0, free = 0;
+  for (int round = 0; round < 300; ++round) {
+    current_case() = "round " + std::to_string(round);
+    std::vector<JointedLink> links;
+    const std::size_t count = 1 + random.below(5);
+    const Articulated robot = random_robot(random, count, links);
+    std::vector<Record> records;
+    for (int k = 0; k < 6; ++k) records.push_back(random_record(random, 3, 0));
+    const Obstacles obstacles = obstacles_of(records);
+    std::vector<double> from(count), to(count), values(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      from[k] = between(random, -2, 2);
+      to[k] = between(random, -2, 2);
+    }
+    Articulated::Posed posed(robot);
+    const double tolerance = 1e-6;
+    const double time = robot.first_contact(from.data(), to.data(), &obstacles, 0, tolerance, posed, [] {});
+    CHECK(time >= 0);
+    (time <= 1 ? hits : free) += 1;
+    constexpr int kSamples = 500;
+    for (int sample = 0; sample <= kSamples; ++sample) {
+      const double at = static_cast<double>(sample) / kSamples;
+      if (at >= time) break;
+      for (std::size_t k = 0; k < count; ++k) values[k] = from[k] + at * (to[k] - from[k]);
+      CHECK(!robot.collides(values.data(), &obstacles, 0, posed));
+    }
+    if (time > 1) continue;
+    for (std::size_t k = 0; k < count; ++k) values[k] = from[k] + time * (to[k] - from[k]);
+    CHECK(robot.clearance(values.data(), &obstacles, 1, posed) <= 1.001 * tolerance);
+  }
+  CHECK(hits > 50 && free > 20);
+}
+
+}  // namespace
+}  // namespace broadphase::tests
+
+int main() {
+  using namespace broadphase::tests;
+  obstacles_are_those_of_a_plain_loop();
+  surroundings_are_never_farther_apart_than_the_shapes();
+  first_contact_is_not_before_a_contact_of_samples();
+}
