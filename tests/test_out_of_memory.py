@@ -81,6 +81,13 @@ def between_tables():
     given = scale.assign(table, plan, columns)
     return [scale.join(given, plan, tile, columns).to_pydict() for tile in range(plan.tile_count)]
 
+def of_robots():
+    links = [bp.Link("a", hulls[0], joint="revolute"), bp.Link("b", meshes[0], "a", "prismatic")]
+    robot, known = bp.Articulated(links), bp.Obstacles(meshes)
+    q = points[:200, :2]
+    found = robot.collides(q, known, workers=2), robot.clearance(q[:20], known, within=0.5), robot.poses(q)
+    return found, robot.first_contact(q[:5], q[5:10], known)
+
 def refused(call, number):
     # Whether block `number` was asked for, and refused; and what came of it.
     refuse(number)
@@ -123,6 +130,7 @@ CALLS |= {
     "faces": lambda: bp.overlapping_faces(meshes, pairs=[[0, 1], [2, 3]]),
     "rays": lambda: bp.raycast(meshes, points[:60], np.ones((60, 3)), rows=np.arange(60)),
     "impacts": lambda: bp.time_of_impact(hulls, pairs=[[0, 1], [2, 3]], motions=np.ones((2, 3))),
+    "robots": of_robots,
     "tiles": between_tables,
     "triangles": lambda: bp.triangle_pairs((points, np.arange(699).reshape(233, 3))),
 }
