@@ -121,6 +121,11 @@ def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
         urdf.write_text(URDF.replace('"spin" type="continuous"', f'"spin" type="{kind}"'), "utf-8")
         with pytest.raises(ValueError, match=f"joint 'spin' is '{kind}': only fixed, revolute, continuous, prismatic"):
             bp.Articulated.from_urdf(urdf)
+    (urdf.parent / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 3 4\n", "utf-8")
+    urdf.write_text(URDF.replace("finger.stl", "flat.obj"), "utf-8")
+    assert len(bp.Articulated.from_urdf(urdf).part_links) == 5
+    with pytest.raises(ValueError, match=r"link 'left': the mesh 'flat\.obj': points lie in one plane"):
+        bp.Articulated.from_urdf(urdf, hulls=True)
     urdf.write_text(URDF.replace("finger.stl", "thumb.stl"), "utf-8")
     with pytest.raises(FileNotFoundError, match=r"link 'left': there is no file for the mesh 'thumb\.stl'"):
         bp.Articulated.from_urdf(urdf)

@@ -171,7 +171,8 @@ class Articulated:
 
         Notes
         -----
-        A cylinder becomes a prism of 32 sides around it, which sticks out by 0.5 % of the radius at most.
+        A cylinder becomes a prism of 32 sides around it, which sticks out by 0.5 % of the radius at most. A bound of a
+        limit that is missing is 0, as the format says.
 
         Examples
         --------

@@ -57,7 +57,7 @@ def links_of_urdf(source: Any, hulls: bool) -> list[Link]:
             raise ValueError(f"joint {quoted(joint.name)}: there is no link {quoted(joint.child)}")
         position, rotation = _place(joint.origin)
         limit, mimic = joint.limit, joint.mimic
-        has_limits = joint.type != "continuous" and limit is not None and None not in (limit.lower, limit.upper)
+        has_limits = joint.type != "continuous" and limit is not None
         links.append(
             Link(
                 joint.child,
@@ -67,7 +67,7 @@ def links_of_urdf(source: Any, hulls: bool) -> list[Link]:
                 axis=(1.0, 0.0, 0.0) if joint.axis is None or joint.type == "fixed" else joint.axis,
                 position=position,
                 rotation=rotation,
-                limits=(limit.lower, limit.upper) if has_limits else None,
+                limits=(limit.lower or 0.0, limit.upper or 0.0) if has_limits else None,
                 joint_name=joint.name,
                 mimic=None if mimic is None else (mimic.joint, mimic.multiplier, mimic.offset),
             )
@@ -91,7 +91,11 @@ def _shapes(link: Any, source: Any, hulls: bool) -> list[Shape]:
             found.append(cylinder(geometry.cylinder.radius, geometry.cylinder.length, **where))
         elif geometry.mesh is not None:
             vertices, faces = _mesh(geometry.mesh, link.name, source)
-            found.append(ConvexHull(vertices, **where) if hulls else Mesh(vertices, faces, **where))
+            try:
+                found.append(ConvexHull(vertices, **where) if hulls else Mesh(vertices, faces, **where))
+            except ValueError as error:
+                name = quoted(geometry.mesh.filename)
+                raise ValueError(f"link {quoted(link.name)}: the mesh {name}: {error}") from None
         else:
             raise ValueError(f"link {quoted(link.name)} has a collision geometry that is none of URDF")
     return found
@@ -104,6 +108,8 @@ def _mesh(mesh: Any, link: str, source: Any) -> tuple[Any, Any]:
         raise FileNotFoundError(f"link {quoted(link)}: there is no file for the mesh {quoted(mesh.filename)}")
     trimesh = import_extra("trimesh", purpose="reading meshes of URDF files", extra="robots")
     loaded = trimesh.load(path, force="mesh", skip_materials=True)
+    if not len(getattr(loaded, "faces", ())):
+        raise ValueError(f"link {quoted(link)}: the mesh {quoted(mesh.filename)} has no faces")
     scale = 1.0 if mesh.scale is None else np.asarray(mesh.scale, float)
     return np.asarray(loaded.vertices) * scale, np.asarray(loaded.faces)
 
