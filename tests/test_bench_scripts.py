@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 from benchmarks import adapters as measured_adapters
-from benchmarks import auto_regret, cliffs, climb, doors, readme_table, targets
+from benchmarks import auto_regret, cliffs, climb, doors, readme_table, robots, targets
 from benchmarks.adapters.__main__ import COLUMNS, cells
 from benchmarks.pairs import Comparison, Outcome
 
+import broadphase as bp
 from broadphase import adapters
 
 
@@ -31,6 +32,21 @@ def test_drop_ins_are_all_measured_and_their_rows_name_the_must():
         "adapter": "pygame", "scene": "10 x 10", "library": "15.0 ms", "ours": "1.50 ms", "ratio": "10.0 ×",
         "must": "≥ 10 ×", "": "met",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("with_mesh", [False, True])
+def test_robots_answer_as_the_libraries_that_they_are_compared_with(with_mesh):
+    pytest.importorskip("fcl")
+    pytest.importorskip("mujoco")
+    scene = robots.Scene(60, with_mesh=with_mesh)
+    fcl, names = robots.Fcl(scene, 60), [link.name for link in scene.robot.links]
+    assert 0 < scene.ours().sum() < 60
+    assert robots.compared(scene, fcl.collides(), "fcl") == []
+    assert robots.compared(scene, ~scene.ours(), "wrong")[0].startswith("wrong: ")
+    loose = bp.Articulated(scene.robot.links, allowed=[(a, b) for a in names for b in names])
+    np.testing.assert_allclose(loose.clearance(scene.q, scene.obstacles), fcl.clearance(), atol=1e-4)
+    if not with_mesh:
+        assert robots.compared(scene, robots.MuJoCo(scene, 60).collides(), "mujoco") == []
 
 
 def test_target_scenes_are_right():

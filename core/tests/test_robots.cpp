@@ -93,6 +93,9 @@ void obstacles_are_those_of_a_plain_loop() {
     const std::size_t count = random.below(random.chance(0.2) ? 400 : 40);
     for (std::size_t k = 0; k < count; ++k) records.push_back(random_record(random, 4, far));
     if (count > 3 && random.chance(0.2)) std::fill(records.begin() + 1, records.end(), records[0]);
+    if (random.chance(0.2))  // in one place but for less than floats can tell
+      for (Record& record : records)
+        record = {ShapeKind::kPoint, {3 + 1e-9 * random.uniform() + far, far, 3 * random.uniform() + far}};
     const Obstacles obstacles = obstacles_of(records);
     CHECK(obstacles.size() == count);
     for (int query = 0; query < 10; ++query) {
@@ -141,13 +144,15 @@ void surroundings_are_never_farther_apart_than_the_shapes() {
   }
 }
 
-// A chain of links with a ball each, of random joints.
-Articulated random_robot(Random& random, std::size_t count, std::vector<JointedLink>& links) {
+// Links with a ball or a rod each, of random joints. Folded: a chain whose rods lie on one another, and whose middles
+// are at their joints, so that all of it is near the first axis, but not for long.
+Articulated random_robot(Random& random, std::size_t count, bool is_folded, double half,
+                         std::vector<JointedLink>& links) {
   std::vector<RobotPart> parts;
   std::vector<ComparedParts> pairs;
   for (std::size_t k = 0; k < count; ++k) {
     JointedLink link;
-    link.parent = k == 0 ? -1 : static_cast<std::int32_t>(random.below(k));
+    link.parent = static_cast<std::int32_t>(k == 0 || is_folded ? k : random.below(k) + 1) - 1;
     link.joint = static_cast<JointKind>(random.below(3));
     Vec<3> axis;
     for (double& x : axis) x = between(random, -1, 1);
@@ -157,14 +162,23 @@ Articulated random_robot(Random& random, std::size_t count, std::vector<JointedL
     for (double& x : link.position) x = between(random, -1, 1);
     link.rotation = {1, 0, 0, 0};
     link.column = static_cast<std::int32_t>(k);
+    if (is_folded) {
+      if (link.joint == JointKind::kFixed) link.joint = JointKind::kTurns;
+      link.axis = link.joint == JointKind::kSlides ? Vec<3>{1, 0, 0} : Vec<3>{0, 0, 1};
+      link.position = {k == 0 ? 0.0 : k % 2 == 1 ? 1.0 : -1.0, 0, 0};
+    }
     links.push_back(link);
     RobotPart part;
     part.link = k;
     part.kind = ShapeKind::kBall;
     part.local = {between(random, -0.5, 0.5), between(random, -0.5, 0.5), between(random, -0.5, 0.5), 0.1};
+    if (is_folded) {
+      part.kind = ShapeKind::kCapsule;
+      part.local = {-half, 0, 0, half, 0, 0, 0.02};
+    }
     parts.push_back(part);
   }
-  for (std::size_t b = 0; b < count; ++b)
+  for (std::size_t b = 0; b < count && !is_folded; ++b)
     for (std::size_t a = 0; a < b; ++a) pairs.push_back({a, b});
   return Articulated(links, parts, pairs);
 }
@@ -172,25 +186,31 @@ Articulated random_robot(Random& random, std::size_t count, std::vector<JointedL
 void first_contact_is_not_before_a_contact_of_samples() {
   Random random(3);
   int hits = 0, free = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 600; ++round) {
     current_case() = "round " + std::to_string(round);
     std::vector<JointedLink> links;
-    const std::size_t count = 1 + random.below(5);
-    const Articulated robot = random_robot(random, count, links);
+    const bool is_folded = round % 2 == 1;
+    const std::size_t count = 1 + random.below(is_folded ? 3 : 5);
+    // Long rods that turn a little, or short ones that turn fast.
+    const bool is_fast = random.chance(0.5);
+    const Articulated robot = random_robot(random, count, is_folded, is_fast ? 0.03 : 0.9, links);
     std::vector<Record> records;
-    for (int k = 0; k < 6; ++k) records.push_back(random_record(random, 3, 0));
+    for (int k = 0; k < (is_folded ? 12 : 6); ++k) records.push_back(random_record(random, 3, 0));
+    if (is_folded)  // a few thin ones
+      for (Record& record : records)
+        record = {ShapeKind::kBall, {between(random, -3, 3), between(random, -3, 3), 0, 0.03}};
     const Obstacles obstacles = obstacles_of(records);
     std::vector<double> from(count), to(count), values(count);
     for (std::size_t k = 0; k < count; ++k) {
-      from[k] = between(random, -2, 2);
-      to[k] = between(random, -2, 2);
+      from[k] = is_folded ? 0 : between(random, -2, 2);
+      to[k] = between(random, -2, 2) * (is_folded && k == 0 ? (is_fast ? 20 : 4) : 1);
     }
     Articulated::Posed posed(robot);
     const double tolerance = 1e-6;
     const double time = robot.first_contact(from.data(), to.data(), &obstacles, 0, tolerance, posed, [] {});
     CHECK(time >= 0);
     (time <= 1 ? hits : free) += 1;
-    constexpr int kSamples = 500;
+    constexpr int kSamples = 2000;
     for (int sample = 0; sample <= kSamples; ++sample) {
       const double at = static_cast<double>(sample) / kSamples;
       if (at >= time) break;
