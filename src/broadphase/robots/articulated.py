@@ -324,7 +324,7 @@ class Articulated:
         links that are compared; with padding, what `distance` does. A mesh is a surface here: what is wholly inside it
         does not touch it; a `ConvexHull` has an inside.
 
-        Some 2 us for an arm of six links among 500 boxes. A configuration is left at its first contact.
+        Some 1.5 us for an arm of six links among 500 boxes. A configuration is left at its first contact.
         """
         values, single = self._values(q, "q")
         grown, known = _length(padding, "padding"), _obstacles(obstacles)
