@@ -111,7 +111,7 @@ class Articulated {
       return true;
     }
     for (const ComparedParts& pair : pairs_)
-      if (overlap(posed.piece(pair.first), posed.piece(pair.second))) return true;
+      if (parts_meet(posed.piece(pair.first), posed.piece(pair.second))) return true;
     return false;
   }
 
@@ -125,7 +125,10 @@ class Articulated {
       least = std::min(least, distance);
     };
     posed.place_all();
-    for (std::size_t k = 0; k < pairs_.size() && (least > 0 || !is_near); ++k) keep(between(posed, pairs_[k], least));
+    // First the pair that seems to be the nearest: others, and most obstacles, are then seen to be farther away.
+    const std::size_t first = seemingly_nearest(posed);
+    for (std::size_t k = 0; k < pairs_.size() && (least > 0 || !is_near); ++k)
+      keep(between(posed, pairs_[k == 0 ? first : k <= first ? k - 1 : k], least));
     for (std::size_t part = parts_.size(); part-- > 0 && (least > 0 || !is_near);)
       if (obstacles != nullptr && parts_[part].meets_obstacles) {
         const Piece* last = nullptr;
@@ -200,9 +203,17 @@ class Articulated {
   static constexpr std::size_t kStepsALook = 1024;  // some milliseconds
   static constexpr std::int32_t kNoLink = JointedLink::kWorld;
 
+  // As `overlap`. What surrounds hulls and meshes is compared first: that is quick, and their own test is not.
+  static bool parts_meet(const Piece& a, const Piece& b) {
+    if (!boxes_meet(a.box, b.box)) return false;
+    const bool is_quick = !a.has_geometry() && !b.has_geometry();
+    return (is_quick || Surrounding::apart(Surrounding(a.element.shape), Surrounding(b.element.shape)) <= 0) &&
+           overlap(a, b);
+  }
+
   static bool meets(const Piece& piece, const Obstacles& obstacles, double padding) {
     if (!(padding > 0))
-      return obstacles.any_meeting(piece.box, [&](const Piece& other) { return overlap(piece, other); });
+      return obstacles.any_meeting(piece.box, [&](const Piece& other) { return parts_meet(piece, other); });
     constexpr double kMore = 1 + 1e-12;
     std::array<double, 6> box = piece.box;
     for (std::size_t k = 0; k < 3; ++k) {
@@ -238,6 +249,19 @@ class Articulated {
     if (guess != nullptr && look(*guess) < 0) return 0;
     obstacles.visit_near(piece.box, least, [&](const Piece& other) { return &other == guess ? least : look(other); });
     return is_near ? least : kNone;
+  }
+  // The pair whose boxes are nearest; 0 if there is none.
+  std::size_t seemingly_nearest(const Posed& posed) const {
+    std::size_t nearest = 0;
+    double least = kNone;
+    for (std::size_t k = 0; k < pairs_.size(); ++k) {
+      const double squared = squared_gap(posed.piece(pairs_[k].first).box, posed.piece(pairs_[k].second).box);
+      if (squared < least) {
+        least = squared;
+        nearest = k;
+      }
+    }
+    return nearest;
   }
   static double between(const Posed& posed, const ComparedParts& pair, double limit) {
     const Piece &a = posed.piece(pair.first), &b = posed.piece(pair.second);

@@ -117,6 +117,7 @@ struct Piece {
     return tree != nullptr ? MeshSide(*tree, element.shape.record) : MeshSide(element.shape, element.polytope);
   }
 
+  bool has_geometry() const { return tree != nullptr || element.polytope != nullptr; }
   void set_box() {
     ShapeBounds<3> bounds;
     add_bounds<3>(element.shape, bounds);
