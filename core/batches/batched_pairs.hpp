@@ -18,6 +18,7 @@
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
+#include "sweep/interval_pairs.hpp"
 
 namespace broadphase {
 
@@ -87,6 +88,10 @@ class BatchedPairs {
         name_(with.name),
         overlaps_(overlap_kernels<T>(with.kernels, problem.touching).runs[problem.dimension - 1]) {
     const std::vector<Batch>& batches = problem.batches->with_pairs;
+    if (sorts_intervals()) {
+      sort_intervals(with.interrupt);
+      return;
+    }
     std::uint32_t begin = 0;
     double pending = 0;
     const auto flush = [&](std::uint32_t end) {
@@ -109,9 +114,10 @@ class BatchedPairs {
     flush(static_cast<std::uint32_t>(batches.size()));
   }
 
-  std::size_t task_count() const { return tasks_.size(); }
+  std::size_t task_count() const { return intervals_ ? intervals_->task_count() : tasks_.size(); }
 
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    if (intervals_) return intervals_->run(task, scratch, out);
     const Task& part = tasks_[task];
     if (part.large == kNone) {
       for (std::uint32_t k = part.begin; k < part.end; ++k) {
@@ -147,6 +153,33 @@ class BatchedPairs {
     RowNames names[2];
     PreparedMethod method;
   };
+
+  // Boxes of one axis are sorted by batch and begin at once, unless most batches are small.
+  bool sorts_intervals() const {
+    constexpr std::size_t kWorthSorting = 32;
+    const bool is_asked = name_ == MethodName::automatic || name_ == MethodName::sweep_and_prune;
+    return is_asked && problem_.dimension == 1 &&
+           problem_.first.count + problem_.second.count >= kWorthSorting * problem_.batches->with_pairs.size();
+  }
+  void sort_intervals(Interrupt& interrupt) {
+    PlainArray<std::uint32_t> keys[2];
+    KeyedIntervals<T> sets[2];
+    for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
+      sets[k].boxes = k == 0 ? problem_.first : problem_.second;
+      keys[k].grow(sets[k].boxes.count);
+      std::fill_n(keys[k].get(), sets[k].boxes.count, kNoKey);
+      sets[k].keys = keys[k].get();
+      std::uint32_t key = 0;
+      for (const Batch& batch : problem_.batches->with_pairs) {
+        for (std::size_t at = batch.begin[k]; at < batch.end[k]; ++at)
+          keys[k][static_cast<std::size_t>(problem_.batches->sets[k].row(at))] = key;
+        ++key;
+      }
+    }
+    intervals_ =
+        std::make_unique<IntervalPairs<T>>(sets[0], sets[1], problem_.cross, problem_.batches->with_pairs.size(),
+                                           problem_.touching, problem_.grow, interrupt);
+  }
 
   double candidates(const Batch& batch) const { return batch.all_pairs(problem_.cross); }
 
@@ -247,6 +280,7 @@ class BatchedPairs {
   const Kernels& kernels_;
   MethodName name_;
   OverlapRuns<T> overlaps_;
+  std::unique_ptr<IntervalPairs<T>> intervals_;  // of one axis, sorted
   std::vector<std::unique_ptr<Large>> large_;
   std::vector<Task> tasks_;
 };

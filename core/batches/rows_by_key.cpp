@@ -14,6 +14,9 @@ namespace {
 // Signed numbers as unsigned ones in the same order.
 std::uint64_t ascending(std::int64_t key) { return static_cast<std::uint64_t>(key) ^ (std::uint64_t{1} << 63); }
 
+// Counters that fit a near cache.
+constexpr std::uint64_t kFewKeys = std::uint64_t{1} << 14;
+
 template <class Key>
 void sort_rows(const RowKeys& keys, std::uint64_t least, RowsByKey& to, Interrupt& interrupt) {
   RowSorter<Key> sorter(keys.count);
@@ -28,6 +31,22 @@ void sort_rows(const RowKeys& keys, std::uint64_t least, RowsByKey& to, Interrup
     if (k == 0 || sorter.bits(k) != last) to.start.push_back(static_cast<std::uint32_t>(k));
     last = sorter.bits(k);
   }
+}
+
+// By counting: a few keys, such as names that were numbered.
+void count_rows(const RowKeys& keys, std::uint64_t least, std::size_t range, RowsByKey& to, Interrupt& interrupt) {
+  std::vector<std::uint32_t> next(range + 1, 0);
+  const auto place = [&](std::size_t row) { return static_cast<std::size_t>(ascending(keys.keys[row]) - least); };
+  for (std::size_t row = 0; row < keys.count; ++row) ++next[place(row)];
+  std::uint32_t sum = 0;
+  for (std::uint32_t& count : next) {
+    if (count > 0) to.start.push_back(sum);
+    sum += std::exchange(count, sum);
+  }
+  to.rows.grow(keys.count);
+  in_stretches(keys.count, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) to.rows[next[place(row)]++] = static_cast<std::int32_t>(row);
+  });
 }
 
 }  // namespace
@@ -45,7 +64,10 @@ RowsByKey rows_by_key(const RowKeys& keys, Interrupt& interrupt) {
       result.start.clear();
       const auto [low, high] = std::minmax_element(keys.keys, keys.keys + keys.count);
       const std::uint64_t least = ascending(*low);
-      if ((ascending(*high) - least) >> 32 == 0)
+      const std::uint64_t range = ascending(*high) - least;
+      if (range < kFewKeys && range <= keys.count)
+        count_rows(keys, least, static_cast<std::size_t>(range), result, interrupt);
+      else if (range >> 32 == 0)
         sort_rows<std::uint32_t>(keys, least, result, interrupt);
       else
         sort_rows<std::uint64_t>(keys, least, result, interrupt);

@@ -80,6 +80,9 @@ void bind_forest(nb::module_& module);
 void bind_turns(nb::module_& module);
 void bind_neighbors(nb::module_& module);
 void bind_tiles(nb::module_& module);
+// After the pairs, whose filters it uses.
+void bind_intervals(nb::module_& module);
+void bind_names(nb::module_& module);
 void bind_simple_features(nb::module_& module);
 void bind_drop_ins(nb::module_& module);
 void bind_moving_points(nb::module_& module);
@@ -141,6 +144,8 @@ NB_MODULE(_core, m) {
   bind_suppression(m);
   bind_padding(m);
   bind_tiles(m);
+  bind_intervals(m);
+  bind_names(m);
   bind_simple_features(m);
   bind_neighbors(m);
   bind_motion(m);

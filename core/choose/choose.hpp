@@ -133,11 +133,11 @@ SceneReport report_scene(const Problem<T>& problem) {
   const double in_run = *std::min_element(meeting, meeting + problem.dimension);
   report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
   const double run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
-  // Where a run ends cannot be foretold unless all are alike: along a single axis it is searched for, else seen on the
-  // way.
+  // Where a run ends cannot be foretold unless all are alike: it is seen on the way. Along a single axis it is what is
+  // found, and no test is left.
   const auto axes = static_cast<double>(problem.dimension);
   const double sorted = axes > 1 ? 18 + 5 * axes + 13 * (1 - std::exp(-run_length / 20)) + (sizeof(T) == 4 ? 0 : 12)
-                                 : 28 + 28 * (1 - std::exp(-run_length));
+                                 : (sizeof(T) == 4 ? 12 : 15);
   const auto cut_axes =
       std::count_if(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
   // The plan counts on boxes that are filed one by one. They are filed two or more at a time, which saves half
@@ -170,10 +170,11 @@ SceneReport report_scene(const Problem<T>& problem) {
   if (least > report.costs.bvh)
     report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
   report.choice = MethodName::grid;
-  if (report.costs.sweep_and_prune < report.costs.grid) report.choice = MethodName::sweep_and_prune;
+  if (report.costs.sweep_and_prune < report.costs.grid || problem.dimension == 1)
+    report.choice = MethodName::sweep_and_prune;
   if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))
     report.choice = MethodName::brute_force;
-  if (report.costs.bvh < least) report.choice = MethodName::bvh;
+  if (report.costs.bvh < least && problem.dimension > 1) report.choice = MethodName::bvh;
   return report;
 }
 

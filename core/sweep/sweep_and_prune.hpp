@@ -12,6 +12,7 @@
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
+#include "sweep/interval_pairs.hpp"
 #include "sweep/interval_sweep.hpp"
 #include "sweep/rounded_intervals.hpp"
 #include "sweep/sorted_intervals.hpp"
@@ -67,7 +68,7 @@ struct RoundedSweep : SweptSets<RoundedIntervals> {
 };
 
 // Time O(n log n + candidates); a quarter of a byte a box besides the sorted columns. Doubles are swept as floats where
-// that is quicker: see RoundedIntervals.
+// that is quicker: see RoundedIntervals. Along a single axis there is nothing to test: see IntervalPairs.
 template <class T>
 class SweepAndPrune {
  public:
@@ -83,6 +84,10 @@ class SweepAndPrune {
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
                 const SweepDirection& direction, Interrupt interrupt = Interrupt())
       : problem_(problem) {
+    if (problem.dimension == 1 && direction.axis >= 0) {
+      intervals_ = std::make_unique<IntervalPairs<T>>(problem, interrupt);
+      return;
+    }
     SweptRows rows{rows_of(problem.first, direction, interrupt), {}};
     if (problem.cross) rows.second = rows_of(problem.second, direction, interrupt);
     if constexpr (kMayRound)
@@ -145,14 +150,16 @@ class SweepAndPrune {
   }
   template <class Use>
   decltype(auto) of_sweep(Use&& use) const {
+    if (intervals_) return use(*intervals_);
     if constexpr (kMayRound)
       if (rounded_) return use(rounded_->sweep);
     return use(sweep_);
   }
 
   Problem<T> problem_;
-  std::unique_ptr<Own> own_;               // null: the boxes are not sorted here
-  std::unique_ptr<RoundedSweep> rounded_;  // null: the numbers are not rounded
+  std::unique_ptr<Own> own_;                     // null: the boxes are not sorted here
+  std::unique_ptr<RoundedSweep> rounded_;        // null: the numbers are not rounded
+  std::unique_ptr<IntervalPairs<T>> intervals_;  // of one axis
   IntervalSweep<T, T> sweep_;
 };
 

@@ -1,0 +1,132 @@
+// Pairs of intervals as columns of a table hold them: begins and ends of any dtype, each row with a number for its key.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "filters.hpp"
+#include "query/collect.hpp"
+#include "sweep/interval_pairs.hpp"
+
+namespace broadphase::python {
+
+namespace {
+
+// Begins and ends, 1-D with any stride, and the key of each row.
+using Columns = std::tuple<AnyArray, AnyArray, std::optional<Vector<std::uint32_t>>>;
+
+// One set or two, of one dtype: float32, float64, int32 or int64.
+struct IntervalQuery {
+  Columns first;
+  std::optional<Columns> second;
+  std::size_t key_count;
+  bool touching;
+
+  // Calls use(intervals) for those of the right type, without the GIL.
+  template <class Use>
+  void sorted(Interrupt& interrupt, Use&& use) const {
+    const auto dtype = std::get<0>(first).dtype();
+    if (dtype == nb::dtype<float>())
+      sorted_as<float>(interrupt, use);
+    else if (dtype == nb::dtype<double>())
+      sorted_as<double>(interrupt, use);
+    else if (dtype == nb::dtype<std::int32_t>())
+      sorted_as<std::int32_t>(interrupt, use);
+    else
+      sorted_as<std::int64_t>(interrupt, use);
+  }
+
+ private:
+  template <class T>
+  static KeyedIntervals<T> as(const Columns& columns) {
+    const auto& [lower, upper, keys] = columns;
+    return {{static_cast<const T*>(lower.data()), static_cast<const T*>(upper.data()), lower.stride(0), upper.stride(0),
+             lower.shape(0)},
+            keys ? keys->data() : nullptr};
+  }
+  template <class T, class Use>
+  void sorted_as(Interrupt& interrupt, Use& use) const {
+    const ReleasedGil release;
+    use(IntervalPairs<T>(as<T>(first), second ? as<T>(*second) : KeyedIntervals<T>{}, second.has_value(), key_count,
+                         touching, T(0), interrupt),
+        interrupt);
+  }
+};
+
+nb::object interval_pairs(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
+                          const PairFilter* filter, unsigned workers, bool sort, std::uint64_t limit) {
+  const IntervalQuery query{first, second, key_count, touching};
+  Interrupt interrupt(signal_pending);
+  Pairs result;
+  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+    result = collect_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, limit, interrupt);
+    if (!sort) return;
+    const std::size_t other = second ? std::get<0>(*second).shape(0) : 0;
+    sort_pairs(result, std::max(std::get<0>(first).shape(0), other), workers, interrupt);
+  });
+  return as_array(std::move(result));
+}
+
+std::uint64_t count_intervals(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
+                              const PairFilter* filter, unsigned workers) {
+  const IntervalQuery query{first, second, key_count, touching};
+  Interrupt interrupt(signal_pending);
+  std::uint64_t result = 0;
+  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+    result = count_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, interrupt);
+  });
+  return result;
+}
+
+nb::object count_each_interval(Columns first, Columns second, std::size_t key_count, bool touching) {
+  const IntervalQuery query{first, second, key_count, touching};
+  Interrupt interrupt(signal_pending);
+  std::vector<std::int64_t> counts(std::get<0>(first).shape(0));
+  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) { intervals.count_each(counts.data(), interrupt); });
+  return as_array(std::move(counts), 1);
+}
+
+// (row of the second set, gap); of whole numbers gaps are unsigned.
+nb::tuple nearest_intervals(Columns first, Columns second, std::size_t key_count) {
+  const IntervalQuery query{first, second, key_count, true};
+  Interrupt interrupt(signal_pending);
+  const std::size_t count = std::get<0>(first).shape(0);
+  std::vector<std::int32_t> rows(count);
+  std::vector<double> gaps;
+  std::vector<std::uint64_t> whole_gaps;
+  query.sorted(interrupt, [&]<class T>(const IntervalPairs<T>& intervals, Interrupt&) {
+    if constexpr (std::is_floating_point_v<T>) {
+      gaps.resize(count);
+      intervals.find_nearest(rows.data(), gaps.data(), interrupt);
+    } else {
+      whole_gaps.resize(count);
+      intervals.find_nearest(rows.data(), whole_gaps.data(), interrupt);
+    }
+  });
+  const auto dtype = std::get<0>(first).dtype();
+  const bool is_whole = dtype == nb::dtype<std::int32_t>() || dtype == nb::dtype<std::int64_t>();
+  nb::object found = as_array(std::move(rows), 1);
+  return nb::make_tuple(found, is_whole ? as_array(std::move(whole_gaps), 1) : as_array(std::move(gaps), 1));
+}
+
+}  // namespace
+
+void bind_intervals(nb::module_& module) {
+  module.def("interval_pairs", &interval_pairs, nb::arg("first"), nb::arg("second").none(), nb::arg("key_count"),
+             nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
+  module.def("count_intervals", &count_intervals, nb::arg("first"), nb::arg("second").none(), nb::arg("key_count"),
+             nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"));
+  module.def("count_each_interval", &count_each_interval, nb::arg("first"), nb::arg("second"), nb::arg("key_count"),
+             nb::arg("touching"), "How many of the second each of the first is in a pair with.");
+  module.def("nearest_intervals", &nearest_intervals, nb::arg("first"), nb::arg("second"), nb::arg("key_count"),
+             "The nearest of the second to each of the first, -1 for none, and the gap between them.");
+}
+
+}  // namespace broadphase::python
