@@ -8,6 +8,8 @@ array([[0, 1]], dtype=int32)
 
 Pairs of boxes
     pairs, count_pairs, iter_pairs, explain, triangle_pairs
+Tables
+    join (rows of pandas, polars, PyArrow and DuckDB that overlap)
 Points
     neighbors (within a cutoff, also in periodic cells), NeighborList
 Detections
@@ -76,6 +78,7 @@ from broadphase.index.results import (
 )
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
+from broadphase.join import join
 from broadphase.narrow import (
     Clashes,
     Clearances,
@@ -214,6 +217,7 @@ __all__ = [
     "io",
     "iou",
     "iter_pairs",
+    "join",
     "look_at",
     "morton",
     "neighbors",

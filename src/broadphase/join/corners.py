@@ -1,0 +1,163 @@
+"""Corners in columns of tables as arrays of one dtype, in which they are compared exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.errors import InvalidBoxError, quoted
+from broadphase.join.tables import Column, text_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Axis", "alike", "as_floats", "axis_of", "require_intervals"]
+
+_EXACT = 2**53
+_UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}  # nanoseconds
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where the boxes of both tables begin and end along an axis.
+
+    Attributes
+    ----------
+    values : list of ndarray
+        Lower and upper corner in the left table, then in the right one; of one dtype: float32, float64, int32 or int64.
+    missing : list of ndarray of bool or None
+        For each table, the rows without one of them.
+    family, unit : str
+        As of `Column`.
+    """
+
+    values: list[NDArray[Any]]
+    missing: list[NDArray[np.bool_] | None]
+    family: str
+    unit: str
+
+
+def axis_of(columns: Sequence[Column | None], titles: Sequence[str]) -> Axis:
+    """Make an axis of the columns with the lower and the upper corner in each table.
+
+    Raises
+    ------
+    TypeError
+        A column holds neither numbers nor times; names it. Columns of different kinds.
+    ValueError
+        Time zones differ; a number that the common dtype cannot hold; names the row.
+    """
+    for column, title in zip(columns, titles, strict=True):
+        if column is None or (column.family == "number" and column.values.dtype.kind == "b"):
+            raise TypeError(f"{title} must hold numbers, dates or times, not {text_type(column)}")
+    given = [column for column in columns if column is not None]
+    values = alike(given, titles)
+    missing = [_either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
+    typed = [column for column in given if column.family != "null"] or given
+    return Axis(values, missing, typed[0].family, _finest(typed))
+
+
+def alike(columns: Sequence[Column], titles: Sequence[str]) -> list[NDArray[Any]]:
+    """Return the numbers of columns in one dtype and unit, without rounding."""
+    first = next((column for column in columns if column.family != "null"), columns[0])
+    columns = [replace(first, values=x.values, missing=x.missing) if x.family == "null" else x for x in columns]
+    for column, title in zip(columns, titles, strict=True):
+        if column.family != first.family:
+            raise TypeError(f"{titles[0]} is {first}, and {title} is {column}: convert one of them")
+        if column.zone != first.zone:
+            raise ValueError(f"{titles[0]} is {first}, and {title} is {column}: convert one to the zone of the other")
+    if first.family not in ("number", "null"):
+        unit = _finest(columns)
+        return [_in_unit(column, unit, title) for column, title in zip(columns, titles, strict=True)]
+    kinds = {column.values.dtype.kind for column in columns}
+    sizes = {column.values.dtype.itemsize for column in columns}
+    if kinds == {"f"}:
+        dtype = np.dtype(np.float32 if max(sizes) <= 4 else np.float64)
+    elif "f" in kinds:
+        dtype = np.dtype(np.float64)
+    else:
+        is_small = all(np.can_cast(column.values.dtype, np.int32) for column in columns)
+        dtype = np.dtype(np.int32 if is_small else np.int64)
+    return [_as_dtype(column, dtype, title) for column, title in zip(columns, titles, strict=True)]
+
+
+def _as_dtype(column: Column, dtype: np.dtype[Any], title: str) -> NDArray[Any]:
+    values = column.values
+    if values.dtype == dtype and values.flags.aligned and values.strides[0] % values.itemsize == 0:
+        return values
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        if dtype.kind == "f":
+            _refuse(column, (values > _EXACT) | (values < -_EXACT if values.dtype.kind == "i" else False), title, dtype)
+        elif values.dtype.kind == "u":
+            _refuse(column, values > np.iinfo(np.int64).max, title, dtype)
+    return values.astype(dtype)
+
+
+def _refuse(column: Column, bad: NDArray[np.bool_], title: str, dtype: np.dtype[Any]) -> None:
+    if column.missing is not None:
+        bad = bad & ~column.missing
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{title}: row {row} has the integer {column.values[row]}, which {dtype} cannot hold exactly;"
+            " give all corners as int64"
+        )
+
+
+def _finest(columns: Sequence[Column]) -> str:
+    return min((column.unit for column in columns), key=lambda unit: _UNITS.get(unit, 0))
+
+
+def _in_unit(column: Column, unit: str, title: str) -> NDArray[Any]:
+    values = column.values.astype(np.int64, copy=False)
+    factor = _UNITS[column.unit] // _UNITS[unit]
+    if factor == 1:
+        return values
+    most = np.iinfo(np.int64).max // factor
+    bad = (values > most) | (values < -most)
+    if column.missing is not None:
+        bad &= ~column.missing
+    if bad.any():
+        raise ValueError(f"{title}: row {int(np.argmax(bad))} is a time that {unit} in 64 bits cannot hold")
+    return values * factor
+
+
+def _either(one: NDArray[np.bool_] | None, two: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    if one is None or two is None:
+        return two if one is None else one
+    return one | two
+
+
+def as_floats(axis: Axis) -> list[NDArray[Any]]:
+    """Return the corners as float32 or float64: the numbers, or their ranks where float64 cannot hold them all."""
+    if axis.values[0].dtype.kind == "f":
+        return axis.values
+    if all(not len(x) or (x.max() <= _EXACT and x.min() >= -_EXACT) for x in axis.values):
+        return [x.astype(np.float64) for x in axis.values]
+    ranks = np.unique(np.concatenate(axis.values), return_inverse=True)[1].astype(np.float64)
+    return np.split(ranks, np.cumsum([len(x) for x in axis.values])[:-1])
+
+
+def require_intervals(
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    skipped: NDArray[np.bool_] | None,
+    side: str,
+    names: tuple[str, str],
+) -> None:
+    """Raise InvalidBoxError for NaN, or a lower corner above the upper one, in a row that is not skipped."""
+    bad = ~(lower <= upper)  # True for NaN
+    if skipped is not None:
+        bad &= ~skipped
+    if not bad.any():
+        return
+    row = int(np.argmax(bad))
+    low, high = lower[row], upper[row]
+    for name, value in zip(names, (low, high), strict=True):
+        if value != value:
+            raise InvalidBoxError(f"{side}: row {row}: {quoted(name)} is NaN", row)
+    raise InvalidBoxError(f"{side}: row {row}: {quoted(names[0])} > {quoted(names[1])} ({low} > {high})", row)

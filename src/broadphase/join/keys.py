@@ -1,0 +1,130 @@
+"""Key columns as numbers: equal keys of both tables have the same one, and rows without a key have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.join.corners import alike
+from broadphase.join.tables import Column, Table, text_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["NO_KEY", "Keys", "keys_of"]
+
+#: The number of rows that are in no pair.
+NO_KEY = 2**32 - 1
+
+#: The keys of each table, uint32, and how many numbers there are.
+Keys = tuple["list[NDArray[np.uint32]]", int]
+
+
+def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Sequence[str]) -> Keys:
+    """Give the keys of two tables numbers.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        The left and the right table.
+    names : sequence of (str, str)
+        For each key, its column in the left and in the right table; at least one.
+    titles : sequence of str
+        What the tables are called in messages.
+
+    Raises
+    ------
+    TypeError
+        Columns of different kinds, such as text and numbers, or of neither; names them.
+    """
+    keys, count = _numbers(tables, names[0], titles)
+    for more in names[1:]:
+        others, other_count = _numbers(tables, more, titles)
+        wide = [
+            np.where((one == NO_KEY) | (two == NO_KEY), -1, one.astype(np.int64) * other_count + two)
+            for one, two in zip(keys, others, strict=True)
+        ]
+        keys, count = _small(wide, [_if_any(x < 0) for x in wide])
+    return keys, count
+
+
+def _numbers(tables: Sequence[Table], names: Sequence[str], titles: Sequence[str]) -> Keys:
+    """Give the keys in one column of each table numbers."""
+    where = [f"{title}, column {name!r}" for title, name in zip(titles, names, strict=True)]
+    texts = [table.names_of(name) for table, name in zip(tables, names, strict=True)]
+    if all(text is not None for text in texts):
+        return _of_names(tables, names, texts)
+    columns = [table.column(name) for table, name in zip(tables, names, strict=True)]
+    if any(column is not None and column.family == "null" for column in columns):  # no row has a key
+        return [np.full(table.height, NO_KEY, np.uint32) for table in tables], 1
+    for column, text, title in zip(columns, texts, where, strict=True):
+        if text is None and column is None:
+            raise TypeError(f"{title} is no key: keys are text, categories of text, numbers, dates or times")
+    numbers = [column for column in columns if column is not None]
+    if len(numbers) < len(columns):
+        kinds = ["text" if column is None else text_type(column) for column in columns]
+        raise TypeError(f"{where[0]} is {kinds[0]}, and {where[1]} is {kinds[1]}: convert one of them")
+    plain = [Column(x.values.view(np.uint8), x.missing) if x.values.dtype.kind == "b" else x for x in numbers]
+    values = alike(plain, where)
+    return _small(values, [_without_value(x, column.missing) for x, column in zip(values, plain, strict=True)])
+
+
+def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any]) -> Keys:
+    if not any(isinstance(text, np.ndarray) for text in texts):
+        numbered: Any = _native.number_names(texts)
+        if numbered is not None:
+            return list(numbered[0]), max(numbered[1], 1)
+    # Objects of Python, where nothing shares memory.
+    number_of: dict[Any, int] = {}
+    keys = []
+    for table, name, text in zip(tables, names, texts, strict=True):
+        objects = text if isinstance(text, np.ndarray) else np.asarray(table.rows([name], None, False)[name], object)
+        keys.append(
+            np.fromiter(
+                (number_of.setdefault(x, len(number_of)) if isinstance(x, str | bytes) else NO_KEY for x in objects),
+                np.uint32,
+                len(objects),
+            )
+        )
+    return keys, max(len(number_of), 1)
+
+
+def _small(values: list[NDArray[Any]], missing: list[NDArray[np.bool_] | None]) -> Keys:
+    """Give numeric keys numbers: by what they are more than the least where they lie close together."""
+    there = [x if gone is None else x[~gone] for x, gone in zip(values, missing, strict=True)]
+    there = [x for x in there if len(x)]
+    if not there:
+        return [np.full(len(x), NO_KEY, np.uint32) for x in values], 1
+    rows = sum(len(x) for x in values)
+    if values[0].dtype.kind in "iu":
+        least, most = min(int(x.min()) for x in there), max(int(x.max()) for x in there)
+        if most - least < max(1024, rows // 16):
+            return [
+                _marked((x - x.dtype.type(least)).astype(np.uint32), gone)
+                for x, gone in zip(values, missing, strict=True)
+            ], most - least + 1
+    distinct, numbers = np.unique(np.concatenate(values), return_inverse=True)
+    parts = np.split(numbers.astype(np.uint32), [len(values[0])])
+    return [_marked(x, gone) for x, gone in zip(parts, missing, strict=True)], len(distinct)
+
+
+def _marked(keys: NDArray[np.uint32], missing: NDArray[np.bool_] | None) -> NDArray[np.uint32]:
+    if missing is not None:
+        keys[missing] = NO_KEY
+    return keys
+
+
+def _without_value(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return where there is no value, or NaN, which equals nothing."""
+    if values.dtype.kind != "f" or not np.isnan(values).any():
+        return missing
+    blank: NDArray[np.bool_] = np.isnan(values)
+    return blank if missing is None else blank | missing
+
+
+def _if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    return missing if missing.any() else None
