@@ -163,6 +163,24 @@ def test_nearest_is_the_least_gap_then_the_first_begin_then_the_first_row(librar
     assert rows_of(nearest) == expected
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_all_columns_of_both_rows_come_along(library):
+    rows = random_rows(np.random.default_rng(13), 40)
+    table = make(library, columns_of(rows) | {"name": [f"row {i}" if i % 3 else None for i in range(40)]})
+    for how in ("inner", "left", "nearest"):
+        joined = rows_of(bp.join(table, table, lower="start0", upper="end0", by="chrom", how=how))
+        assert len(joined) >= 40
+        for chrom, *own, name, start, end, row, name_right in joined:
+            i = own[2]
+            assert (chrom, *own) == (rows[i][0], rows[i][1][0], rows[i][2][0], i)
+            assert name == (f"row {i}" if i % 3 else None)
+            if row is None:
+                assert chrom is None or how != "inner"
+                continue
+            assert (chrom, start, end) == (rows[int(row)][0], rows[int(row)][1][0], rows[int(row)][2][0])
+            assert name_right == (f"row {int(row)}" if row % 3 else None)
+
+
 def test_columns_of_both_sides_are_named_and_chosen():
     pl = pytest.importorskip("polars")
     left = pl.DataFrame({"k": [1], "a": [0], "b": [5], "x": ["left"], "only": [1.5]})

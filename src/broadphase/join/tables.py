@@ -171,8 +171,14 @@ class _Pandas:
         columns = {}
         for name in names:
             series = self._frame[name]
-            values = series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array
-            columns[name] = values if rows is None else take(values, rows, allow_fill=has_missing)
+            is_plain = isinstance(series.dtype, np.dtype)
+            values = series.to_numpy() if is_plain else series.array
+            if rows is None:
+                columns[name] = values
+            elif is_plain:
+                columns[name] = take(values, rows, allow_fill=has_missing)
+            else:
+                columns[name] = values.take(rows, allow_fill=has_missing)
         return columns
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
