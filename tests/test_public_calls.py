@@ -16,7 +16,7 @@ NOT_CALLED = {
     "PaddedContacts", "PaddedHits", "PaddedPairs", "PaddedResult", "Poses", "QueryResult", "RayHits", "RayHitsAll",
     "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "TreeCells", "UnknownRowError",
     "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
-    "boxes.from_geometries", "plot", "save_replay",
+    "boxes.from_geometries", "join", "plot", "save_replay",
 }  # fmt: skip
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages
     "from_bytes", "load", "save", "to_bytes", "on_exit", "on_stay", "on_step", "outline", "record", "refresh", "render",

@@ -11,24 +11,19 @@
 namespace broadphase {
 
 // A table of hashes with open addressing, at most half full. Names stay where they are, and must outlive it. O(1) a
-// name; names that follow an equal one, as in sorted rows, are not looked up.
+// name.
 class NameNumbers {
  public:
   NameNumbers() : slots_(kLeastSlots) {}
 
   std::uint32_t number_of(std::string_view name) {
     const std::uint64_t word = word_of(name);
-    if (last_.is(name, word)) return last_.number;
     std::size_t at = slot_of(name, word);
     while (slots_[at].number != kNone && !slots_[at].is(name, word)) at = (at + 1) & (slots_.size() - 1);
-    if (slots_[at].number == kNone) {
-      slots_[at] = {word, name.data(), name.size(), count_++};
-      last_ = slots_[at];
-      if (2 * count_ > slots_.size()) grow();
-      return last_.number;
-    }
-    last_ = slots_[at];
-    return last_.number;
+    if (slots_[at].number != kNone) return slots_[at].number;
+    slots_[at] = {word, name.data(), name.size(), count_++};
+    if (2 * std::size_t{count_} > slots_.size()) grow();
+    return count_ - 1;
   }
   std::uint32_t count() const { return count_; }
 
@@ -97,7 +92,6 @@ class NameNumbers {
   }
 
   std::vector<Slot> slots_;
-  Slot last_;
   std::uint32_t count_ = 0;
 };
 

@@ -22,7 +22,8 @@ namespace {
 // Begins and ends, 1-D with any stride, and the key of each row.
 using Columns = std::tuple<AnyArray, AnyArray, std::optional<Vector<std::uint32_t>>>;
 
-// One set or two, of one dtype: float32, float64, int32 or int64.
+// One set or two, of one dtype: float32, float64, int32 or int64. Those of 8 bytes are sorted as int32 where all are
+// such numbers, as places in genomes are: there is less to move.
 struct IntervalQuery {
   Columns first;
   std::optional<Columns> second;
@@ -54,9 +55,12 @@ struct IntervalQuery {
   template <class T, class Use>
   void sorted_as(Interrupt& interrupt, Use& use) const {
     const ReleasedGil release;
-    use(IntervalPairs<T>(as<T>(first), second ? as<T>(*second) : KeyedIntervals<T>{}, second.has_value(), key_count,
-                         touching, T(0), interrupt),
-        interrupt);
+    const KeyedIntervals<T> own = as<T>(first), other = second ? as<T>(*second) : KeyedIntervals<T>{};
+    if constexpr (sizeof(T) == 8) {
+      const IntervalPairs<std::int32_t> small(own, other, second.has_value(), key_count, touching, 0, interrupt);
+      if (small.is_exact()) return use(small, interrupt);
+    }
+    use(IntervalPairs<T>(own, other, second.has_value(), key_count, touching, T(0), interrupt), interrupt);
   }
 };
 
@@ -98,20 +102,17 @@ nb::tuple nearest_intervals(Columns first, Columns second, std::size_t key_count
   const IntervalQuery query{first, second, key_count, true};
   Interrupt interrupt(signal_pending);
   const std::size_t count = std::get<0>(first).shape(0);
-  std::vector<std::int32_t> rows(count);
-  std::vector<double> gaps;
-  std::vector<std::uint64_t> whole_gaps;
-  query.sorted(interrupt, [&]<class T>(const IntervalPairs<T>& intervals, Interrupt&) {
-    if constexpr (std::is_floating_point_v<T>) {
-      gaps.resize(count);
-      intervals.find_nearest(rows.data(), gaps.data(), interrupt);
-    } else {
-      whole_gaps.resize(count);
-      intervals.find_nearest(rows.data(), whole_gaps.data(), interrupt);
-    }
-  });
   const auto dtype = std::get<0>(first).dtype();
   const bool is_whole = dtype == nb::dtype<std::int32_t>() || dtype == nb::dtype<std::int64_t>();
+  std::vector<std::int32_t> rows(count);
+  std::vector<double> gaps(is_whole ? 0 : count);
+  std::vector<std::uint64_t> whole_gaps(is_whole ? count : 0);
+  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+    if (is_whole)
+      intervals.find_nearest(rows.data(), whole_gaps.data(), interrupt);
+    else
+      intervals.find_nearest(rows.data(), gaps.data(), interrupt);
+  });
   nb::object found = as_array(std::move(rows), 1);
   return nb::make_tuple(found, is_whole ? as_array(std::move(whole_gaps), 1) : as_array(std::move(gaps), 1));
 }

@@ -58,21 +58,29 @@ class IntervalPairs {
   struct Scratch {};
 
   // Throws InvalidBoxes for NaN and for lower > upper in a row that has a key. With one set, the second has no rows.
-  IntervalPairs(const KeyedIntervals<T>& first, const KeyedIntervals<T>& second, bool cross, std::size_t key_count,
-                bool touching, T grow, Interrupt& interrupt)
+  // Numbers of another type are kept as T if T holds each of them: see is_exact().
+  template <class Given>
+  IntervalPairs(const KeyedIntervals<Given>& first, const KeyedIntervals<Given>& second, bool cross,
+                std::size_t key_count, bool touching, T grow, Interrupt& interrupt)
       : is_cross_(cross), is_closed_(touching), grow_(grow), rows_{first.boxes.count, second.boxes.count} {
-    const KeyedIntervals<T> sets[2] = {first, second};
-    plan_buckets(sets, std::max<std::size_t>(key_count, 1));
-    scatter(sets, interrupt);
+    const KeyedIntervals<Given> sets[2] = {first, second};
+    if (!plan_buckets(sets, std::max<std::size_t>(key_count, 1)) || !scatter(sets, interrupt)) {
+      is_exact_ = false;
+      return;
+    }
     sort(interrupt);
     add_tasks(0, interrupt);
     if (is_cross_) add_tasks(1, interrupt);
   }
   IntervalPairs(const Problem<T>& problem, Interrupt& interrupt)
-      : IntervalPairs({problem.first, nullptr}, {problem.cross ? problem.second : BoxView<T>{}, nullptr}, problem.cross,
-                      1, problem.touching, problem.grow, interrupt) {}
+      : IntervalPairs(KeyedIntervals<T>{problem.first, nullptr},
+                      KeyedIntervals<T>{problem.cross ? problem.second : BoxView<T>{}, nullptr}, problem.cross, 1,
+                      problem.touching, problem.grow, interrupt) {}
   IntervalPairs(const IntervalPairs&) = delete;
   IntervalPairs& operator=(const IntervalPairs&) = delete;
+
+  // False if T does not hold all numbers: then there is nothing here, and they have to be kept as they are.
+  bool is_exact() const { return is_exact_; }
 
   std::size_t task_count() const { return tasks_.size(); }
 
@@ -213,23 +221,40 @@ class IntervalPairs {
     bool is_piece;
   };
 
-  static std::uint32_t key_of(const KeyedIntervals<T>& set, std::size_t row) {
+  // A number as T, or another one where T does not hold it.
+  template <class Given>
+  static T kept(Given given) {
+    if constexpr (std::is_same_v<Given, T>) {
+      return given;
+    } else {
+      constexpr T kLeast = std::numeric_limits<T>::lowest(), kMost = std::numeric_limits<T>::max();
+      return given >= static_cast<Given>(kLeast) && given <= static_cast<Given>(kMost) ? static_cast<T>(given) : T(0);
+    }
+  }
+
+  template <class Given>
+  static std::uint32_t key_of(const KeyedIntervals<Given>& set, std::size_t row) {
     return set.keys == nullptr ? 0 : set.keys[row];
   }
 
-  // By a sample: as many buckets for a key as it has rows, between the first and the last begin.
-  void plan_buckets(const KeyedIntervals<T> (&sets)[2], std::size_t key_count) {
+  // By a sample: as many buckets for a key as it has rows, between the first and the last begin. False if T does not
+  // hold it.
+  template <class Given>
+  bool plan_buckets(const KeyedIntervals<Given> (&sets)[2], std::size_t key_count) {
     struct Seen {
       double low = std::numeric_limits<double>::infinity(), high = -low;
       std::size_t count = 0;
     };
     std::vector<Seen> seen(key_count);
     std::size_t sampled = 0;
-    for (const KeyedIntervals<T>& set : sets) {
+    for (const KeyedIntervals<Given>& set : sets) {
       const EvenSample sample(set.boxes.count, kSample);
       for (std::size_t k = 0; k < sample.size(); ++k) {
         const std::uint32_t key = key_of(set, sample[k]);
-        const double begin = static_cast<double>(set.boxes.lower_of(sample[k])[0] - grow_);
+        const Given given = set.boxes.lower_of(sample[k])[0];
+        const T lower = kept(given);
+        const double begin = static_cast<double>(lower - grow_);
+        if (key != kNoKey && given == given && static_cast<Given>(lower) != given) return false;
         if (key == kNoKey || !std::isfinite(begin)) continue;
         seen[key].low = std::min(seen[key].low, begin);
         seen[key].high = std::max(seen[key].high, begin);
@@ -254,6 +279,7 @@ class IntervalPairs {
       next += place.buckets;
     }
     bucket_count_ = next;
+    return true;
   }
 
   static std::uint32_t part_of(double place, std::uint32_t bucket) {
@@ -261,13 +287,13 @@ class IntervalPairs {
   }
 
   // Calls use(row, bucket, item) for each row; the bucket behind the last is for those that are in no pair.
-  template <class Use>
-  void each_row(const KeyedIntervals<T>& set, std::size_t from, std::size_t to, const Use& use) const {
+  template <class Given, class Use>
+  void each_row(const KeyedIntervals<Given>& set, std::size_t from, std::size_t to, const Use& use) const {
     const bool leave_out_empty = !is_closed_;
     if (set.keys == nullptr) {
       const Place place = places_[0];
       for (std::size_t row = from; row < to; ++row) {
-        const T lower = set.boxes.lower_of(row)[0] - grow_, upper = set.boxes.upper_of(row)[0] + grow_;
+        const T lower = kept(set.boxes.lower_of(row)[0]) - grow_, upper = kept(set.boxes.upper_of(row)[0]) + grow_;
         const double at = place.of(lower);
         auto bucket = static_cast<std::uint32_t>(static_cast<std::int32_t>(at));
         const std::uint32_t part = part_of(at, bucket);
@@ -279,7 +305,7 @@ class IntervalPairs {
     for (std::size_t row = from; row < to; ++row) {
       const std::uint32_t key = set.keys[row];
       const Place& place = places_[key == kNoKey ? 0 : key];
-      const T lower = set.boxes.lower_of(row)[0] - grow_, upper = set.boxes.upper_of(row)[0] + grow_;
+      const T lower = kept(set.boxes.lower_of(row)[0]) - grow_, upper = kept(set.boxes.upper_of(row)[0]) + grow_;
       const double at = place.of(lower);
       auto bucket = static_cast<std::uint32_t>(static_cast<std::int32_t>(at));
       const std::uint32_t part = part_of(at, bucket);
@@ -289,20 +315,28 @@ class IntervalPairs {
     }
   }
 
-  // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets.
-  void scatter(const KeyedIntervals<T> (&sets)[2], Interrupt& interrupt) {
+  // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets. False if T does not
+  // hold one of them.
+  template <class Given>
+  bool scatter(const KeyedIntervals<Given> (&sets)[2], Interrupt& interrupt) {
     next_.assign(bucket_count_ + 1, 0);
-    for (const KeyedIntervals<T>& set : sets)
+    bool is_exact = true;
+    for (const KeyedIntervals<Given>& set : sets)
       in_stretches(set.boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
+        if (!is_exact) return;
         bool is_valid = true;
         const bool has_keys = set.keys != nullptr;
-        each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item&) {
-          const bool is_box = set.boxes.lower_of(row)[0] <= set.boxes.upper_of(row)[0];  // false for NaN
-          is_valid &= is_box || (has_keys && set.keys[row] == kNoKey);
+        each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item& item) {
+          const Given lower = set.boxes.lower_of(row)[0], upper = set.boxes.upper_of(row)[0];
+          const bool counts = !has_keys || set.keys[row] != kNoKey;
+          is_valid &= lower <= upper || !counts;  // false for NaN
+          if constexpr (!std::is_same_v<Given, T>)
+            is_exact &= (static_cast<Given>(item.lower) == lower && static_cast<Given>(item.upper) == upper) || !counts;
           ++next_[bucket];
         });
         if (!is_valid) throw InvalidBoxes();
       });
+    if (!is_exact) return false;
     largest_ = 0;
     std::uint32_t sum = 0;
     for (std::uint32_t& count : next_) {
@@ -318,6 +352,7 @@ class IntervalPairs {
         });
       });
     }
+    return true;
   }
 
   // Sorts bucket after bucket, and puts its items behind the others of their set.
@@ -685,7 +720,7 @@ class IntervalPairs {
     return begin > end ? static_cast<Gap>(begin) - static_cast<Gap>(end) : Gap(0);
   }
 
-  bool is_cross_, is_closed_;
+  bool is_cross_, is_closed_, is_exact_ = true;
   T grow_;
   std::size_t rows_[2];
   SweepDirection direction_{0, {}};

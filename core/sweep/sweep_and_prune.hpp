@@ -85,6 +85,15 @@ class SweepAndPrune {
                 const SweepDirection& direction, Interrupt interrupt = Interrupt())
       : problem_(problem) {
     if (problem.dimension == 1 && direction.axis >= 0) {
+      if constexpr (kMayRound)
+        if (problem.grow == 0) {
+          const KeyedIntervals<T> own{problem.first, nullptr},
+              other{problem.cross ? problem.second : BoxView<T>{}, nullptr};
+          whole_ = std::make_unique<IntervalPairs<std::int32_t>>(own, other, problem.cross, 1, problem.touching, 0,
+                                                                 interrupt);
+          if (whole_->is_exact()) return;
+          whole_.reset();
+        }
       intervals_ = std::make_unique<IntervalPairs<T>>(problem, interrupt);
       return;
     }
@@ -150,6 +159,7 @@ class SweepAndPrune {
   }
   template <class Use>
   decltype(auto) of_sweep(Use&& use) const {
+    if (whole_) return use(*whole_);
     if (intervals_) return use(*intervals_);
     if constexpr (kMayRound)
       if (rounded_) return use(rounded_->sweep);
@@ -157,9 +167,11 @@ class SweepAndPrune {
   }
 
   Problem<T> problem_;
-  std::unique_ptr<Own> own_;                     // null: the boxes are not sorted here
-  std::unique_ptr<RoundedSweep> rounded_;        // null: the numbers are not rounded
-  std::unique_ptr<IntervalPairs<T>> intervals_;  // of one axis
+  std::unique_ptr<Own> own_;               // null: the boxes are not sorted here
+  std::unique_ptr<RoundedSweep> rounded_;  // null: the numbers are not rounded
+  // Of one axis; whole: doubles that are all int32.
+  std::unique_ptr<IntervalPairs<T>> intervals_;
+  std::unique_ptr<IntervalPairs<std::int32_t>> whole_;
   IntervalSweep<T, T> sweep_;
 };
 

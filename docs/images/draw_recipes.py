@@ -1,8 +1,8 @@
-"""Draw the pictures of docs/neighbors.md, docs/batches.md and docs/detections.md.
+"""Draw the pictures of docs/neighbors.md, docs/batches.md, docs/detections.md and docs/joins.md.
 
-    python docs/images/draw_recipes.py     # neighbors, batches, detections and rotated_detections.svg beside this file
+    python docs/images/draw_recipes.py               # neighbors.svg, batches.svg ... beside this file
 
-Needs the extra ``plot``.
+Needs the extras ``plot`` and ``io``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from matplotlib import rcParams
 from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.figure import Figure
@@ -182,7 +183,47 @@ def rectangle(box: np.ndarray, **style: object) -> Rectangle:
     return Rectangle(corner, width, height, angle=angle, rotation_point="center", **style)
 
 
+def draw_joins() -> Figure:
+    """Draw genes and reads on two chromosomes, and the pairs of them that `join` finds."""
+    draws = Draws(5)
+    tables = {}
+    for name, count, shortest, longest in (("genes", 6, 8.0, 16.0), ("reads", 12, 2.0, 6.0)):
+        start = np.floor(draws.random(count) * 84)
+        size = np.floor(shortest + draws.random(count) * (longest - shortest))
+        tables[name] = pa.table({"chrom": np.arange(count) % 2, "start": start, "end": start + size})
+    genes, reads = tables["genes"], tables["reads"]
+    hits = bp.join(genes, reads, lower="start", upper="end", by="chrom", touching=False).to_pydict()
+    figure = Figure(figsize=(8.0, 3.0))
+    panel = figure.add_axes((0.08, 0.0, 0.92, 1.0))
+    panel.set_axis_off()
+    for chrom in range(2):
+        floor = -9.0 * chrom
+        panel.text(-1, floor + 1.0, f"chr {chrom + 1}", ha="right", va="center", fontsize=9, color=DARK)
+        for table, height, color in ((genes, 2.0, BLUE), (reads, 0.0, PALE)):
+            rows = [row for row in table.to_pylist() if row["chrom"] == chrom]
+            for level, row in enumerate(sorted(rows, key=lambda one: one["start"])):
+                place = (row["start"], floor + height + 0.9 * (level % 2))
+                size = row["end"] - row["start"]
+                panel.add_patch(Rectangle(place, size, 0.7, facecolor=color, edgecolor=DARK, linewidth=0.7))
+        level = 0
+        for row, own in enumerate(hits["chrom"]):
+            if own != chrom:
+                continue
+            low = max(hits["start"][row], hits["start_right"][row])
+            high = min(hits["end"][row], hits["end_right"][row])
+            panel.plot(
+                [low, high], [floor - 1.0 - 0.6 * (level % 3)] * 2, color=RED, linewidth=3, solid_capstyle="butt"
+            )
+            for side in ("", "_right"):
+                ends = [hits[f"start{side}"][row], hits[f"end{side}"][row]]
+                panel.plot(ends, [floor - 1.0 - 0.6 * (level % 3)] * 2, color=RED, linewidth=0.7)
+            level += 1
+    panel.set_xlim(-1.0, 101.0)
+    panel.set_ylim(-12.0, 4.2)
+    return figure
+
+
 if __name__ == "__main__":
     rcParams["svg.hashsalt"] = "broadphase"  # the same file every time
-    for draw in (draw_neighbors, draw_batches, draw_detections, draw_rotated_detections):
+    for draw in (draw_neighbors, draw_batches, draw_detections, draw_rotated_detections, draw_joins):
         draw().savefig(HERE / f"{draw.__name__.removeprefix('draw_')}.svg", metadata={"Date": None})

@@ -1,0 +1,144 @@
+"""Overlap joins of tables: `bp.join` beside polars-bio, bioframe and ncls.
+
+Two tables of intervals on 24 chromosomes. All libraries give the same set of pairs, or the run stops; times are medians
+of interleaved runs on one core. ncls has no tables and no chromosomes: it is given the intervals alone, and so are
+`bp.pairs` beside it.
+
+    python -m benchmarks.joins              # two tables of 500,000 rows: some minutes
+    python -m benchmarks.joins --quick      # of 50,000 rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import broadphase as bp
+from benchmarks.measuring import describe_machine, load, median_times, one_core
+from benchmarks.tables import duration, factor, grouped, show_table
+
+CHROMOSOMES = np.array([f"chr{number}" for number in range(1, 25)])
+LENGTH = 100_000_000
+COLUMNS = ["chrom", "start", "end"]
+ENDS: Any = {"lower": "start", "upper": "end", "touching": False}
+BY: Any = {**ENDS, "by": "chrom"}
+
+Calls = dict[str, Callable[[], Any]]
+
+
+def columns(seed: int, count: int, size: int) -> dict[str, NDArray[Any]]:
+    """Make random intervals, half-open, `size` long on average, as columns of a table."""
+    rng = np.random.default_rng(seed)
+    start = rng.integers(0, LENGTH, count)
+    return {
+        "chrom": CHROMOSOMES[rng.integers(0, len(CHROMOSOMES), count)],
+        "start": start,
+        "end": start + 1 + rng.integers(0, 2 * size, count),
+        "row": np.arange(count),
+    }
+
+
+def rows_of(first: Any, second: Any) -> NDArray[np.int64]:
+    """Return pairs of rows in lexicographic order."""
+    pairs = np.stack([np.asarray(first, np.int64), np.asarray(second, np.int64)], axis=1)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def require_equal(found: dict[str, NDArray[np.int64]]) -> int:
+    """Return the number of pairs; raise RuntimeError if two libraries found other ones."""
+    (name, expected), *others = found.items()
+    for other, pairs in others:
+        if not np.array_equal(pairs, expected):
+            raise RuntimeError(f"{other} has {len(pairs)} pairs, or others than the {len(expected)} of {name}")
+    return len(expected)
+
+
+def joins(count: int, size: int) -> tuple[Calls, int]:
+    """Return calls that join two tables by chromosome, and the number of rows of each result."""
+    polars, pandas = load("polars"), load("pandas")
+    bioframe, polars_bio = load("bioframe"), load("polars_bio", "polars-bio")
+    given = [columns(seed, count, size) for seed in (1, 2)]
+    left, right = (polars.DataFrame(one) for one in given)
+    left_frame, right_frame = (pandas.DataFrame(one) for one in given)
+    for table in (left, right):
+        table.config_meta.set(coordinate_system_zero_based=True)
+
+    def by_polars_bio() -> Any:
+        return polars_bio.overlap(left, right, cols1=COLUMNS, cols2=COLUMNS, output_type="polars.DataFrame")
+
+    calls: Calls = {
+        "bp.join, polars": lambda: bp.join(left, right, **BY),
+        "bp.join, pandas": lambda: bp.join(left_frame, right_frame, **BY),
+        "polars-bio": by_polars_bio,
+        "bioframe": lambda: bioframe.overlap(left_frame, right_frame, how="inner"),
+    }
+    names = {"polars-bio": ("row_1", "row_2"), "bioframe": ("row", "row_")}
+    found = {}
+    for name, call in calls.items():
+        table = call()
+        first, second = names.get(name, ("row", "row_right"))
+        found[name] = rows_of(table[first], table[second])
+    return calls, require_equal(found)
+
+
+def searches(count: int, size: int) -> tuple[Calls, int]:
+    """Return calls that find the rows of overlapping intervals, and the number of pairs."""
+    ncls = load("ncls")
+    given = [columns(seed, count, size) for seed in (1, 2)]
+    # ncls takes half-open intervals; of whole numbers, those that share one are closed ones that end before.
+    arrays = [(one["start"], one["end"], one["row"]) for one in given]
+
+    def by_ncls() -> Any:
+        return ncls.NCLS(*arrays[1]).all_overlaps_both(*arrays[0])
+
+    def boxes(dtype: Any) -> list[NDArray[Any]]:
+        return [np.stack([start, end], axis=1).astype(dtype)[:, :, np.newaxis] for start, end, _ in arrays]
+
+    floats, small = boxes(np.float64), boxes(np.float32)
+    calls: Calls = {
+        "bp.pairs, float64": lambda: bp.pairs(*floats, touching=False),
+        "bp.count_pairs, float64": lambda: bp.count_pairs(*floats, touching=False),
+        "bp.pairs, float32": lambda: bp.pairs(*small, touching=False),
+        "ncls": by_ncls,
+    }
+    found = {
+        "bp.pairs": rows_of(*calls["bp.pairs, float64"]().T),
+        "ncls": rows_of(*by_ncls()),
+    }
+    return calls, require_equal(found)
+
+
+def main() -> None:
+    """Run the comparison and print its tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    count = 50_000 if parser.parse_args().quick else 500_000
+    warnings.simplefilter("ignore")
+    os.environ["POLARS_MAX_THREADS"] = "1"  # read when polars is imported
+    print(", ".join(f"{name} {value}" for name, value in describe_machine().items()))
+    with one_core():
+        for title, make in (("by chromosome, tables to a table", joins), ("one chromosome, arrays to rows", searches)):
+            for size in (100, 1000):
+                calls, pairs = make(count, size)
+                compare(title, calls, count, size, pairs)
+
+
+def compare(title: str, calls: Calls, count: int, size: int, pairs: int) -> None:
+    """Time calls in turns, and print how long they take."""
+    times = {name: timing.milliseconds for name, timing in median_times(calls, budget=20.0).items()}
+    ours = next(iter(times.values()))
+    rows = [
+        [name, duration(time), f"{1e6 * time / (2 * count):.1f}", factor(time / ours)] for name, time in times.items()
+    ]
+    what = f"{title}: 2 x {grouped(count)} rows of {size} on average, {grouped(pairs)} pairs"
+    show_table(["library", "time", "ns a row", "times"], rows, what)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""
+Genes and reads: tables whose rows overlap
+==========================================
+
+``bp.join`` puts the rows of two tables side by side whose intervals overlap: here,
+sequencing reads and the genes that they lie in. Tables are those of pandas, polars,
+PyArrow or DuckDB, and so is the result. See :doc:`/joins`. Needs pandas,
+``pip install pandas``.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import broadphase as bp
+
+random = np.random.default_rng(8)
+chromosomes = {"chr1": 248_956_422, "chr2": 242_193_529, "chr21": 46_709_983}
+
+
+def table(count, shortest, longest):
+    """Return random intervals on the chromosomes, half-open."""
+    chrom = random.choice(list(chromosomes), count)
+    size = random.integers(shortest, longest, count)
+    room = np.array([chromosomes[name] for name in chrom]) - size
+    start = (random.random(count) * room).astype(np.int64)
+    return pd.DataFrame({"chrom": chrom, "start": start, "end": start + size})
+
+
+genes = table(2_000, 1_000, 90_000)
+genes["gene"] = [f"gene {k}" for k in range(len(genes))]
+reads = table(200_000, 50, 300)
+
+# %%
+# Intervals of genomes are half-open: ``touching=False``. Reads and genes are compared
+# only on the same chromosome.
+
+where = {"lower": "start", "upper": "end", "by": "chrom"}
+hits = bp.join(
+    reads, genes, **where, touching=False, keep=(["chrom", "start"], ["gene"])
+)
+print(hits.head())
+
+# %%
+# How many reads each gene has, in a column of the genes:
+
+genes = bp.join(genes, reads, **where, touching=False, count="reads")
+print(genes.nlargest(3, "reads"))
+
+# %%
+# Reads outside of all genes, and how far they are from the nearest:
+
+nearest = bp.join(
+    reads, genes, **where, how="nearest", distance="away", keep=([], ["gene"])
+)
+outside = nearest[nearest["away"] > 0]
+print(
+    f"{len(outside)} of {len(reads)} reads, {outside['away'].median():.0f} bases away"
+)
+
+# %%
+# A part of chromosome 21, which has room for few genes:
+
+low, high = 10_000_000, 13_000_000
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(9, 4), layout="constrained", sharex=True, height_ratios=(1, 2)
+)
+here = genes[(genes.chrom == "chr21") & (genes.end > low) & (genes.start < high)]
+for level, (_, gene) in enumerate(here.iterrows()):
+    above.plot([gene.start, gene.end], [level % 4] * 2, color="#2B6C99", linewidth=6)
+    above.text(gene.end, level % 4, f"  {gene.reads} reads", fontsize=7, va="center")
+above.set(ylim=(-1, 4), yticks=[], title="genes, and the reads in each")
+own = reads[(reads.chrom == "chr21") & (reads.end > low) & (reads.start < high)]
+inside = bp.join(own, here, **where, touching=False, count="genes")["genes"] > 0
+for rows, color, name in (
+    (own[inside], "#C0392B", "in a gene"),
+    (own[~inside], "#C8CDD2", "between genes"),
+):
+    below.hist(rows.start, bins=np.linspace(low, high, 61), color=color, label=name)
+below.set(xlim=(low, high), xlabel="place on chromosome 21", ylabel="reads")
+below.legend()
+plt.show()
