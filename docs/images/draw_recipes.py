@@ -199,6 +199,9 @@ def draw_joins() -> Figure:
     for chrom in range(2):
         floor = -9.0 * chrom
         panel.text(-1, floor + 1.0, f"chr {chrom + 1}", ha="right", va="center", fontsize=9, color=DARK)
+        if chrom == 0:
+            for what, height in (("genes", 3.3), ("reads", 0.8), ("pairs", -1.2)):
+                panel.text(101, height, what, ha="right", va="center", fontsize=9, color=DARK)
         for table, height, color in ((genes, 2.0, BLUE), (reads, 0.0, PALE)):
             rows = [row for row in table.to_pylist() if row["chrom"] == chrom]
             for level, row in enumerate(sorted(rows, key=lambda one: one["start"])):

@@ -59,24 +59,26 @@ print(
 )
 
 # %%
-# A part of chromosome 21, which has room for few genes:
+# A part of chromosome 21:
 
-low, high = 10_000_000, 13_000_000
+low, high = 11_900_000, 12_700_000
 figure, (above, below) = plt.subplots(
-    2, 1, figsize=(9, 4), layout="constrained", sharex=True, height_ratios=(1, 2)
+    2, 1, figsize=(9, 4), layout="constrained", sharex=True, height_ratios=(2, 3)
 )
 here = genes[(genes.chrom == "chr21") & (genes.end > low) & (genes.start < high)]
-for level, (_, gene) in enumerate(here.iterrows()):
-    above.plot([gene.start, gene.end], [level % 4] * 2, color="#2B6C99", linewidth=6)
-    above.text(gene.end, level % 4, f"  {gene.reads} reads", fontsize=7, va="center")
-above.set(ylim=(-1, 4), yticks=[], title="genes, and the reads in each")
+for level, (_, gene) in enumerate(here.sort_values("start").iterrows()):
+    above.plot([gene.start, gene.end], [level % 6] * 2, color="#2B6C99", linewidth=6)
+    above.text(gene.end, level % 6, f" {gene.reads}", fontsize=8, va="center")
+above.set(ylim=(-1, 6), yticks=[], title="genes, and how many reads overlap each")
 own = reads[(reads.chrom == "chr21") & (reads.end > low) & (reads.start < high)]
 inside = bp.join(own, here, **where, touching=False, count="genes")["genes"] > 0
-for rows, color, name in (
-    (own[inside], "#C0392B", "in a gene"),
-    (own[~inside], "#C8CDD2", "between genes"),
-):
-    below.hist(rows.start, bins=np.linspace(low, high, 61), color=color, label=name)
+below.hist(
+    [own.start[inside], own.start[~inside]],
+    bins=np.linspace(low, high, 61),
+    stacked=True,
+    color=["#C0392B", "#C8CDD2"],
+    label=["in a gene", "between genes"],
+)
 below.set(xlim=(low, high), xlabel="place on chromosome 21", ylabel="reads")
 below.legend()
 plt.show()
