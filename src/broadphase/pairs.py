@@ -142,10 +142,11 @@ def pairs(
     Parameters
     ----------
     boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are,
-        integers are converted to float64, and two sets of different dtypes to float64. Any strides; never modified.
-        Corners may be infinite. Also tensors, Arrow data, DataFrames by the names of their columns, and geometries or
-        anything else with ``bounds``: the table in docs/boxes.md has all.
+        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are, as
+        are int32 and int64 of shape (n, 2, 1) where they are no batches; other integers are converted to float64, and
+        two sets of different dtypes too. Any strides; never modified. Corners may be infinite. Also tensors, Arrow data,
+        DataFrames by the names of their columns, and geometries or anything else with ``bounds``: the table in
+        docs/boxes.md has all.
     method : str
         "auto", or a name in ``bp.METHODS``. Does not change the result.
     workers : int
@@ -263,10 +264,17 @@ def pairs(
         )
         return made
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+    search: _Search | _WholeSearch | None = None
+    if type(boxes) is np.ndarray and boxes.dtype.kind == "i" and margin == 0 and batch is period is progress is None:
+        search = _whole_intervals(boxes, other, method, workers, touching, invalid, pair_filter)
+    if search is None:
+        search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
     room = None if capacity is None else capacity_of(capacity, max_pairs)
-    arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
     try:
+        if isinstance(search, _WholeSearch):
+            whole: Any = _native.interval_pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs))
+            return whole if room is None else _padded(whole, room)
+        arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
         if progress is None:
             found: Any = _native.pairs(*arguments)
         else:
@@ -374,8 +382,14 @@ def count_pairs(
             invalid=invalid,
         )
     pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+    search: _Search | _WholeSearch | None = None
+    if type(boxes) is np.ndarray and boxes.dtype.kind == "i" and margin == 0 and batch is period is progress is None:
+        search = _whole_intervals(boxes, other, method, workers, touching, invalid, pair_filter)
+    if search is None:
+        search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
     try:
+        if isinstance(search, _WholeSearch):
+            return _native.count_intervals(*search.arguments)
         if progress is None:
             return _native.count(*search.arguments, search.periods)
         with reporting(progress) as told, searching(told, "find", search.box_count, "prepare"):
@@ -458,6 +472,53 @@ def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator
             rest = rest[chunk:]
     if len(rest):
         yield rest
+
+
+class _WholeSearch(NamedTuple):
+    """The arguments of the core for intervals of whole numbers."""
+
+    arguments: tuple[Any, Any, int, bool, Any, int]
+
+    def invalid_box(self) -> InvalidBoxError:
+        for name, columns in zip(("boxes", "other"), self.arguments[:2], strict=True):
+            if columns is None:
+                continue
+            lower, upper, _ = columns
+            rows = np.flatnonzero(lower > upper)
+            if len(rows):
+                row = int(rows[0])
+                more = f" ({len(rows) - 1} more such rows)" if len(rows) > 1 else ""
+                return InvalidBoxError(
+                    f"{name}: row {row}: lower[0] > upper[0] ({lower[row]} > {upper[row]}){more}", row
+                )
+        return InvalidBoxError("the boxes were modified while they were read")
+
+
+def _whole_intervals(
+    boxes: NDArray[Any],
+    other: Any,
+    method: Any,
+    workers: Any,
+    touching: Any,
+    invalid: Any,
+    pair_filter: PairFilter,
+) -> _WholeSearch | None:
+    """Return a search among int32 or int64 boxes of one axis, which are read as they are; None for anything else."""
+    if method not in ("auto", "sweep_and_prune") or invalid != "raise":
+        return None
+    dtype = boxes.dtype
+    if dtype not in (np.int32, np.int64):  # False for the other byte order
+        return None
+    sets = [boxes] if other is None else [boxes, other]
+    for one in sets:
+        if type(one) is not np.ndarray or one.dtype != dtype or one.shape[1:] != (2, 1) or not one.flags.aligned:
+            return None
+        if one.strides[0] % dtype.itemsize or len(one) > _MOST_BOXES:
+            return None
+    columns = [(one[:, 0, 0], one[:, 1, 0], None) for one in sets]
+    native_filter = None if pair_filter is NO_FILTER else pair_filter.native(*map(len, sets))
+    second = columns[1] if len(columns) > 1 else None
+    return _WholeSearch((columns[0], second, 1, as_flag(touching, "touching"), native_filter, worker_count(workers)))
 
 
 class _Search:
