@@ -142,10 +142,10 @@ def pairs(
     Parameters
     ----------
     boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are, as
-        are int32 and int64 of shape (n, 2, 1) where they are no batches; other integers are converted to float64, and
-        two sets of different dtypes too. Any strides; never modified. Corners may be infinite. Also tensors, Arrow data,
-        DataFrames by the names of their columns, and geometries or anything else with ``bounds``: the table in
+        Lower and upper corner of each box, any one length unit, d = 1 to 4. float32 and float64 are used as they are,
+        and so are int32 and int64 of shape (n, 2, 1) without `batch`; other integers are converted to float64, and so
+        are two sets of different dtypes. Any strides; never modified. Corners may be infinite. Also tensors, Arrow
+        data, DataFrames by the names of their columns, and geometries or anything else with ``bounds``: the table in
         docs/boxes.md has all.
     method : str
         "auto", or a name in ``bp.METHODS``. Does not change the result.
