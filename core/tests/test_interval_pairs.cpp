@@ -35,7 +35,7 @@ Intervals<T> random_intervals(Random& random, std::size_t count, std::size_t lay
     double lower = std::floor(random.uniform() * static_cast<double>(4 * count + 1));
     if (layout == 1) lower = 7;
     if (layout == 2) lower = std::floor(std::exp2(random.uniform() * 30));
-    if (layout == 3 && random.chance(0.01)) lower = 2e9 * (random.uniform() - 0.5);
+    if (layout == 3 && random.chance(0.01)) lower = std::floor(2e9 * (random.uniform() - 0.5));
     const double size =
         std::floor(random.chance(0.02) ? random.uniform() * static_cast<double>(count) : 5 * random.uniform());
     result.lower.push_back(static_cast<T>(lower));

@@ -78,7 +78,7 @@ from broadphase.index.results import (
 )
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
-from broadphase.join import join
+from broadphase.joins import join
 from broadphase.narrow import (
     Clashes,
     Clearances,

@@ -1,5 +1,5 @@
 """Overlap joins of tables: rows of two tables whose intervals, or boxes, overlap."""
 
-from broadphase.join.overlap_join import join
+from broadphase.joins.overlap_join import join
 
 __all__ = ["join"]

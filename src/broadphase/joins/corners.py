@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError, quoted
-from broadphase.join.tables import Column, text_type
+from broadphase.joins.tables import Column, text_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,9 @@ from broadphase.arguments import as_flag
 from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.columns import listed
 from broadphase.errors import TooManyPairsError, quoted, unknown_name
-from broadphase.join.corners import Axis, as_floats, axis_of, require_intervals
-from broadphase.join.keys import NO_KEY, keys_of
-from broadphase.join.tables import Table, known, opened
+from broadphase.joins.corners import Axis, as_floats, axis_of, require_intervals
+from broadphase.joins.keys import NO_KEY, keys_of
+from broadphase.joins.tables import Table, known, opened
 from broadphase.pairs import pair_limit, pairs
 from broadphase.workers import worker_count
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.join.corners import alike
-from broadphase.join.tables import Column, Table, text_type
+from broadphase.joins.corners import alike
+from broadphase.joins.tables import Column, Table, text_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
