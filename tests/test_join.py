@@ -304,6 +304,17 @@ def test_keys_of_different_types_of_text_are_equal_by_name():
                 assert rows_of(joined) == expected, (library, first, second)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_names_of_all_lengths_are_told_apart(library):
+    rng = np.random.default_rng(17)
+    names = ["".join(rng.choice(["a", "b", "\u00e9"], size)) for size in rng.integers(0, 14, 400)]
+    names += ["chr1", "chr10", "chr11", "chr1", "a" * 8, "a" * 9, "a" * 12, "a" * 13, "", "ab", "ba"]
+    rows = [(name, [0], [0]) for name in names]
+    table = make(library, columns_of(rows))
+    joined = bp.join(table, table, lower="start0", upper="end0", by="chrom", keep=["row"])
+    assert rows_of(joined) == [(i, j) for i, a in enumerate(names) for j, b in enumerate(names) if a == b]
+
+
 def test_numeric_and_several_keys():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(2)

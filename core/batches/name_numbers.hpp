@@ -16,8 +16,9 @@ class NameNumbers {
  public:
   NameNumbers() : slots_(kLeastSlots) {}
 
-  std::uint32_t number_of(std::string_view name) {
-    const std::uint64_t word = word_of(name);
+  std::uint32_t number_of(std::string_view name) { return number_of(name, word_of(name)); }
+  // A name of at most 8 bytes whose word is known.
+  std::uint32_t number_of(std::string_view name, std::uint64_t word) {
     std::size_t at = slot_of(name, word);
     while (slots_[at].number != kNone && !slots_[at].is(name, word)) at = (at + 1) & (slots_.size() - 1);
     if (slots_[at].number != kNone) return slots_[at].number;
@@ -26,6 +27,14 @@ class NameNumbers {
     return count_ - 1;
   }
   std::uint32_t count() const { return count_; }
+
+  // The word of a name of at most 8 bytes, where 8 can be read.
+  static std::uint64_t word_at(const char* name, std::size_t size) {
+    if constexpr (std::endian::native == std::endian::little)
+      return size == 0 ? 0 : load(name) & ~std::uint64_t{0} >> (64 - 8 * size);
+    else
+      return word_of({name, size});
+  }
 
  private:
   static constexpr std::size_t kLeastSlots = 256;
@@ -43,32 +52,24 @@ class NameNumbers {
     }
   };
 
-  static std::uint64_t load(const char* from, std::size_t bytes) {
+  static std::uint64_t load(const char* from) {
     std::uint64_t result = 0;
-    if (bytes == 8) {
-      std::memcpy(&result, from, 8);
-    } else {
-      std::uint32_t half = 0;
-      std::memcpy(&half, from, 4);
-      result = half;
-    }
+    std::memcpy(&result, from, 8);
     return result;
   }
 
-  // Of names of at most 8 bytes, all of them: two of one size have the same word only if they are equal. Of longer
-  // ones a hash.
+  // Of names of at most 8 bytes, these, and zeros; of longer ones a hash.
   static std::uint64_t word_of(std::string_view name) {
     const char* at = name.data();
     const std::size_t size = name.size();
-    if (size == 0) return 0;
-    if (size < 4) {
-      const auto byte = [&](std::size_t k) { return static_cast<std::uint64_t>(static_cast<unsigned char>(at[k])); };
-      return byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+    std::uint64_t word = 0;
+    if (size <= 8) {
+      for (std::size_t k = 0; k < size; ++k) word |= std::uint64_t{static_cast<unsigned char>(at[k])} << 8 * k;
+      return word;
     }
-    if (size <= 8) return load(at, 4) | load(at + size - 4, 4) << 32;
     std::uint64_t hash = 0;
-    for (std::size_t k = 0; k + 8 <= size; k += 8) hash = mixed(hash ^ load(at + k, 8));
-    return mixed(hash ^ load(at + size - 8, 8));
+    for (std::size_t k = 0; k + 8 <= size; k += 8) hash = mixed(hash ^ load(at + k));
+    return mixed(hash ^ load(at + size - 8));
   }
   // An odd number whose product spreads every bit upwards, after D. Knuth; the shift brings them down again.
   static std::uint64_t mixed(std::uint64_t word) {

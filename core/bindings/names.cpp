@@ -134,8 +134,14 @@ class Column {
   static void number_offsets(const ArrowArray& array, NameNumbers& numbers, std::uint32_t* to) {
     const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
     const auto* text = static_cast<const char*>(array.buffers[2]);
+    if (array.length == 0) return;  // its buffers may be missing
+    const auto last = offsets[array.offset + array.length];
     each_row(array, to, [&](std::int64_t at) {
-      return numbers.number_of({text + offsets[at], static_cast<std::size_t>(offsets[at + 1] - offsets[at])});
+      const char* name = text + offsets[at];
+      const auto size = static_cast<std::size_t>(offsets[at + 1] - offsets[at]);
+      if (size <= 8 && offsets[at] + 8 <= last)
+        return numbers.number_of({name, size}, NameNumbers::word_at(name, size));
+      return numbers.number_of({name, size});
     });
   }
 
@@ -147,6 +153,7 @@ class Column {
       std::int32_t words[4];
       std::memcpy(words, view, sizeof(words));
       const auto size = static_cast<std::size_t>(words[0]);
+      if (size <= 8) return numbers.number_of({view + 4, size}, NameNumbers::word_at(view + 4, size));
       const char* name = size <= 12 ? view + 4 : static_cast<const char*>(array.buffers[2 + words[2]]) + words[3];
       return numbers.number_of({name, size});
     });
