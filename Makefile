@@ -89,6 +89,7 @@ bench: $(DONE)/package $(DONE)/bench ## compare with other libraries, pairs, que
 	$(BIN)/python -m benchmarks pairs $(ARGS)
 	$(BIN)/python -m benchmarks queries
 	$(BIN)/python -m benchmarks worlds
+	$(BIN)/python -m benchmarks.joins
 
 .PHONY: targets
 targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how far "auto" is from the best method
