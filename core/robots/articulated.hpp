@@ -128,11 +128,11 @@ class Articulated {
     // First the pair that seems to be the nearest: others, and most obstacles, are then seen to be farther away.
     const std::size_t first = seemingly_nearest(posed);
     for (std::size_t k = 0; k < pairs_.size() && (least > 0 || !is_near); ++k)
-      keep(between(posed, pairs_[k == 0 ? first : k <= first ? k - 1 : k], least));
+      keep(between(posed, pairs_[k == 0 ? first : k <= first ? k - 1 : k], least, kNone));
     for (std::size_t part = parts_.size(); part-- > 0 && (least > 0 || !is_near);)
       if (obstacles != nullptr && parts_[part].meets_obstacles) {
         const Piece* last = nullptr;
-        keep(nearest(posed.piece(part), *obstacles, least, last));
+        keep(nearest(posed.piece(part), *obstacles, least, kNone, last));
       }
     return is_near ? least : kNone;
   }
@@ -172,16 +172,19 @@ class Articulated {
         double& until = posed.safe_until[item];
         if (until <= time) {
           const double spare = item < parts ? padding : 0.0;
+          const BallAround& ball = around_[item < parts ? item : pairs_[item - parts].first];
+          constexpr double kCoarse = 0.01, kClear = 4;
+          const double exact_below = spare + std::max(kClear * tolerance, kCoarse * ball.radius);
           // What is farther away stays so until the end.
           const double limit = posed.speeds[item] * (1 - time) + spare + tolerance;
           double distance;
           if (item < parts) {
-            distance = nearest(posed.place(item), *obstacles, limit, posed.nearest[item]) - spare;
+            distance = nearest(posed.place(item), *obstacles, limit, exact_below, posed.nearest[item]) - spare;
           } else {
             const ComparedParts& pair = pairs_[item - parts];
             posed.place(pair.first);
             posed.place(pair.second);
-            distance = between(posed, pair, limit);
+            distance = between(posed, pair, limit, exact_below);
           }
           if (distance <= tolerance) return time;
           until = kNone;
@@ -228,16 +231,20 @@ class Articulated {
     });
   }
 
-  // At least the limit, if nothing is nearer.
-  // `last`: an obstacle that is likely to be the nearest, or null; is set to the nearest.
-  static double nearest(const Piece& piece, const Obstacles& obstacles, double limit, const Piece*& last) {
+  // The least distance from an obstacle; infinite beyond the limit. Those of hulls and meshes above `exact_below` may
+  // be lower bounds, which cost a hundredth. `last`: an obstacle that is likely to be the nearest, or null; is set to
+  // the nearest.
+  static double nearest(const Piece& piece, const Obstacles& obstacles, double limit, double exact_below,
+                        const Piece*& last) {
     double least = limit;
     bool is_near = false;
     const Surrounding around(piece.element.shape);
     const auto look = [&](const Piece& other) {
       if (squared_gap(piece.box, other.box) > least * least) return least;
-      if (Surrounding::apart(around, obstacles.around(other)) > least) return least;
-      const double found = broadphase::clearance(piece, other, least);
+      const double apart = Surrounding::apart(around, obstacles.around(other));
+      if (apart > least) return least;
+      const double found =
+          is_coarse(piece, other, apart, exact_below) ? apart : broadphase::clearance(piece, other, least);
       if (found <= least) {
         is_near = true;
         least = found;
@@ -263,11 +270,15 @@ class Articulated {
     }
     return nearest;
   }
-  static double between(const Posed& posed, const ComparedParts& pair, double limit) {
+  static double between(const Posed& posed, const ComparedParts& pair, double limit, double exact_below) {
     const Piece &a = posed.piece(pair.first), &b = posed.piece(pair.second);
     if (squared_gap(a.box, b.box) > limit * limit) return kNone;
-    if (Surrounding::apart(Surrounding(a.element.shape), Surrounding(b.element.shape)) > limit) return kNone;
-    return broadphase::clearance(a, b, limit);
+    const double apart = Surrounding::apart(Surrounding(a.element.shape), Surrounding(b.element.shape));
+    if (apart > limit) return kNone;
+    return is_coarse(a, b, apart, exact_below) ? apart : broadphase::clearance(a, b, limit);
+  }
+  static bool is_coarse(const Piece& a, const Piece& b, double apart, double exact_below) {
+    return apart > exact_below && (a.has_geometry() || b.has_geometry());
   }
 
   // A ball around a part in the frame of its link, and the greatest distance of a point from the origin of that.
