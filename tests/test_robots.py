@@ -630,3 +630,20 @@ def test_shapes_of_types_of_your_own_are_refused():
         bp.Articulated([bp.Link("a", Cloud(size=1.0))])
     with pytest.raises(bp.UnsupportedQueryError, match="types of your own"):
         bp.Obstacles(bp.Shapes(Cloud(size=1.0), [0, 0, 0]))
+
+
+def test_bodies_of_a_world_are_obstacles_where_they_are():
+    link = bp.Capsule((0, 0, 0), (1, 0, 0), 0.1)
+    arm = bp.Articulated([bp.Link("arm", link, joint="revolute")])
+    world = bp.World(dim=3)
+    gone, wall = (world.add(bp.Box(0.2, 4, 4), position=(x, 0, 0)) for x in (0.9, 0.8))
+    gone.remove()
+    kept = bp.Obstacles(world)
+    assert arm.collides([[0], [np.pi]], world).tolist() == arm.collides([[0], [np.pi]], kept).tolist() == [True, False]
+    world.move([wall.row], [[-0.8, 0, 0]])
+    assert arm.collides([[0], [np.pi]], world).tolist() == [False, True]
+    assert arm.collides([[0], [np.pi]], kept).tolist() == [True, False]
+    with pytest.raises(ValueError, match="must be in space"):
+        flat = bp.World(dim=2)
+        flat.add(bp.Circle(1), position=(0, 0))
+        bp.Obstacles(flat)

@@ -22,8 +22,9 @@ class Obstacles:
 
     Parameters
     ----------
-    shapes : Shapes, or iterable of Shape or of anything with vertices and faces
-        In space. A copy is kept: later moves of the shapes change nothing here.
+    shapes : Shapes, World, or iterable of Shape or of anything with vertices and faces
+        In space. Of a world, the shapes of its bodies where it sees them. A copy is kept: later moves change nothing
+        here.
 
     Attributes
     ----------
@@ -55,7 +56,8 @@ class Obstacles:
         self._keep(shapes, "shapes")
 
     def _keep(self, shapes: Any, name: str) -> None:
-        given = as_placed(shapes, name)
+        of_bodies = getattr(shapes, "shapes", None)  # of a world, which is above this in the order of layers
+        given = as_placed(of_bodies if isinstance(of_bodies, Shapes) else shapes, name)
         if given.dim != 3 and len(given):
             raise ValueError(f"{name} must be in space, not in {given.dim} dimensions")
         if given.geometries.has_custom:
