@@ -209,6 +209,41 @@ def test_tick_while_paused_moves_nothing():
     assert simulation.frame.number == 1
 
 
+@pytest.mark.parametrize("name", ["rectangles", "machine_gun"])
+def test_scene_started_while_paused_is_evaluated_in_place(name):
+    simulation, reference = Simulation("spheres"), small(name)
+    simulation.tick()
+    simulation.paused = True
+    simulation.start(name)
+    figures = simulation.figures()
+    assert figures.hits == len(simulation.frame.touching) > 0
+    assert figures.update_ms > figures.broad_ms > 0
+    assert figures.pairs >= figures.exact_tests > 0
+    assert len(simulation.touching_rows())
+    before = reference.stage.positions(reference.rows)
+    np.testing.assert_array_equal(simulation.stage.positions(simulation.rows), before)
+    assert simulation.tick() is None
+
+
+def test_history_leaves_out_pauses():
+    clock = Clock()
+    simulation = Simulation("rectangles", clock=clock)
+    for seconds in np.arange(0, 20, 0.25):
+        clock.now = seconds
+        simulation.paused = 2 <= seconds < 18
+        simulation.tick()
+    times, *_ = simulation.history()
+    assert times[0] == pytest.approx(-3.75)
+    assert np.diff(times).max() == pytest.approx(0.25)
+    assert simulation.figures().fps == pytest.approx(4)
+
+
+def test_clusters_stay_together():
+    simulation = Simulation("clusters", speed=4.0)
+    hits = [len(simulation.tick().touching) for _ in range(450)]  # half a minute
+    assert min(hits[-100:]) > 0.7 * hits[0]
+
+
 def test_speed_scales_the_motion_of_a_step():
     ways = []
     for speed in (0.5, 1.0):
@@ -342,6 +377,25 @@ def test_raycast_in_3d_names_the_body_hit():
     assert picked.touching == (simulation.frame.touching == picked.row).any(axis=1).sum()
     assert np.linalg.norm(picked.normal) == pytest.approx(1)
     assert simulation.raycast([0, 0, 20], [0, 0, 1]) is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_every_query_of_the_page(method):
+    simulation = Simulation("spheres", method=method)
+    simulation.tick()
+    place = simulation.stage.positions(simulation.rows)[7]
+    reference = Simulation("spheres", method="bvh")
+    reference.tick()
+    right = reference.raycast(place + np.array([0, 0, 20]), [0, 0, -1])
+    assert simulation.raycast(place + np.array([0, 0, 20]), [0, 0, -1]).row == right.row
+    assert simulation.stage.world.method == method
+    assert simulation.raycast([0, 0, 20], [0, 0, 1]) is None
+    for ball in (False, True):
+        rows = simulation.query([0, 0, 0], 3.0, ball=ball)
+        np.testing.assert_array_equal(rows, reference.query([0, 0, 0], 3.0, ball=ball))
+    assert len(simulation.select(camera(), [0, 0, 1, 1], [1, 1])) == len(simulation.rows)
+    assert simulation.look(camera()).drawn == len(simulation.rows)
+    assert simulation.tick().number == 2
 
 
 def test_raycast_in_2d_names_the_body_hit():

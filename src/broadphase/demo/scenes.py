@@ -108,19 +108,31 @@ def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
 
 
 def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
-    """Boxes of log-normal sizes in swarms, each of which moves together."""
+    """Boxes of log-normal sizes in swarms, each of which moves and stays together."""
     draws = Draws(SEED)
-    swarms = 24
-    world = bp.World(dim=3, bounds=[[-60.0, -30.0, -60.0], [60.0, 30.0, 60.0]], boundary="bounce")
+    swarms, spread = 24, 0.8
+    half = np.array([60.0, 30.0, 60.0])
+    world = bp.World(dim=3, bounds=[-half, half], boundary="bounce")
     middles = draws.between(-1.0, 1.0, (swarms, 3)) * [50.0, 22.0, 50.0]
     widths, ways = draws.between(1.5, 5.0, (swarms, 1)), 3 * draws.normal((swarms, 3))
+    room = half - 3 * widths  # for the middles: few bodies of a swarm reach the walls
+    middles = np.clip(middles, -room, room)
     of = draws.integers(0, swarms, count)
     scales = np.clip(0.35 * np.exp(0.7 * draws.normal((count, 1))), 0.1, 4.0)
     sizes = size * scales * draws.between(0.5, 1.5, (count, 3))
     places = np.clip(middles[of] + widths[of] * draws.normal((count, 3)), [-58, -28, -58], [58, 28, 58])
-    velocities = ways[of] + 0.8 * draws.normal((count, 3))
+    velocities = ways[of] + spread * draws.normal((count, 3))
     rows = world.add_many(bp.Box(*sizes.T), places, velocities=velocities, layer="box")
-    stage = Stage(world, world.bounds, FRAME)
+    # A spring to the middle of the swarm, whose motion keeps the width that the swarm begins with.
+    pulls = (spread / widths[of]) ** 2
+
+    def steer(dt: float) -> None:
+        np.add(middles, ways * dt, out=middles)
+        turned = np.where(np.abs(middles) > room, -np.sign(middles) * np.abs(ways), ways)
+        world.velocities[rows] += (turned - ways)[of] - dt * pulls * (world.positions[rows] - middles[of])
+        ways[:] = turned
+
+    stage = Stage(world, world.bounds, FRAME, steer=steer)
     stage.describe(rows, BOX, sizes)
     return stage
 

@@ -190,6 +190,8 @@ class Simulation:
     ) -> None:
         self._clock = clock
         self.paused = False
+        self._idle = 0.0  # seconds in pauses, which the history leaves out
+        self._paused_at: float | None = None
         self.speed = speed
         self._method = _known(method)
         self._moments: deque[tuple[float, float, float, float]] = deque()
@@ -238,6 +240,8 @@ class Simulation:
         self._rival = ("", 0.0, 0.0)
         self._exact_tests = 0
         self._every: NDArray[np.int32] | None = None  # all pairs of rows; None: not listed yet
+        if self.paused:
+            self._advance(lambda: stage.world.step(0.0))  # in place: what is shown has figures
 
     @property
     def method(self) -> str | bp.IndexOptions:
@@ -266,15 +270,22 @@ class Simulation:
             None while paused.
         """
         if self.paused:
+            self._paused_at = self._clock() if self._paused_at is None else self._paused_at
             return None
+        if self._paused_at is not None:
+            self._idle += self._clock() - self._paused_at
+            self._paused_at = None
+        return self._advance(lambda: self.stage.step(self.speed))
+
+    def _advance(self, step: Callable[[], bp.Frame]) -> bp.Frame:
         began = perf_counter()
-        frame = self.stage.step(self.speed)
+        frame = step()
         update = perf_counter() - began
         self.frame = frame
         rows = self.stage.world.rows
         if not np.array_equal(rows, self._rows):
             self._rows, self._every = rows, None
-        now = self._clock()
+        now = self._clock() - self._idle
         stats = frame.stats
         broad, narrow = stats["seconds_of_broad_phase"], stats["seconds_of_narrow_phase"]
         self._exact_tests = int(stats["tests"])
@@ -420,12 +431,25 @@ class Simulation:
             highest = rows[np.argmax(stage.heights(rows))]  # of several bodies, the one that is seen
             row, position, normal = int(highest), place, np.array([0.0, 0.0, 1.0])
         else:
-            hit = world.raycast(begin, along)
+            hit = self._cast(begin, along)
             if hit is None:
                 return None
             row, position, normal = hit.actor.row, hit.position, hit.normal
         touching = 0 if self.frame is None else int((self.frame.touching == row).any(axis=1).sum())
         return Picked(row, stage.name(row), position, normal, touching)
+
+    def _cast(self, origin: ArrayLike, direction: ArrayLike) -> Any:
+        """Cast a ray through a 3D world; by a tree where its method has no raycasts."""
+        world = self.stage.world
+        given: Any = world.method
+        name = str(world.stats()["method"])
+        if any(one.name == name and "raycast" not in one.capabilities for one in bp.METHODS):
+            world.method = "bvh"
+        try:
+            return world.raycast(origin, direction)
+        finally:
+            if world.method != given:
+                world.method = given
 
     def select(self, matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLike | None = None) -> Rows:
         """Find the bodies in a rectangle of the picture, by a frustum query.

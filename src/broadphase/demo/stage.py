@@ -10,6 +10,8 @@ import broadphase as bp
 from broadphase.plotting.pieces import rotation_matrices
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from broadphase.demo.meshes import Triangles
@@ -43,6 +45,8 @@ class Stage:
         Steps the world and applies the rules of its scene file. Default: only the world is stepped.
     mesh : Triangles, optional
         A mesh whose triangles are the first rows of the world; it is drawn as a whole.
+    steer : callable, optional
+        Called before each step with its simulated seconds; may set velocities.
 
     Attributes
     ----------
@@ -57,10 +61,17 @@ class Stage:
     """
 
     def __init__(
-        self, world: bp.World, bounds: Any, dt: float, *, run: Run | None = None, mesh: Triangles | None = None
+        self,
+        world: bp.World,
+        bounds: Any,
+        dt: float,
+        *,
+        run: Run | None = None,
+        mesh: Triangles | None = None,
+        steer: Callable[[float], None] | None = None,
     ) -> None:
         self.world, self.dt, self.mesh = world, dt, mesh
-        self._run = run
+        self._run, self._steer = run, steer
         corners = np.zeros((2, 3))
         corners[:, : world.dim] = bounds
         self.middle: Floats = corners.mean(axis=0)
@@ -80,6 +91,8 @@ class Stage:
 
     def step(self, speed: float) -> bp.Frame:
         """Step the world by `speed` times the usual time."""
+        if self._steer is not None:
+            self._steer(self.dt * speed)
         if self._run is None:
             return self.world.step(self.dt * speed)
         if self._run.scene.dt != self.dt * speed:
