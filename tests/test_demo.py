@@ -9,7 +9,7 @@ import pytest
 import broadphase as bp
 from broadphase.demo.drawing import Bodies
 from broadphase.demo.examination import all_pairs_of, cells_of, examine
-from broadphase.demo.panel import as_html, comparison, headline
+from broadphase.demo.panel import comparison, figures_html, headline
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS, Simulation
 
@@ -346,7 +346,7 @@ def test_octree_keeps_cells_where_bullets_fly():
         simulation.tick()
     figures = simulation.figures()
     assert 0 < figures.cells_freed < 30
-    assert 'id="bp-kept"' in as_html("", "", figures, paused=False)
+    assert 'id="bp-kept"' in figures_html(figures, paused=False)
 
 
 def test_history_holds_ten_seconds():
@@ -487,7 +487,7 @@ def test_look_finds_visible_bodies_and_levels_of_detail():
     assert figures.drawn == len(seen.rows) > 0
     assert figures.drawn + figures.culled == figures.count
     assert sum(figures.details) == figures.drawn
-    assert ">full / medium / low detail<" in as_html("", "", figures, paused=False)
+    assert ">full / medium / low detail<" in figures_html(figures, paused=False)
     assert set(np.unique(seen.levels)) <= {0, 1, 2}
     with pytest.raises(ValueError, match="3D scene"):
         Simulation("rectangles").look(camera())

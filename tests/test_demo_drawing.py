@@ -10,7 +10,7 @@ from broadphase.demo import Simulation, meshes
 from broadphase.demo.cameras import Cameras, matrix_of, viewpoint
 from broadphase.demo.colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
 from broadphase.demo.drawing import edges_of
-from broadphase.demo.panel import as_html
+from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
 
 NAMES = [scene.name for scene in SCENES]
@@ -30,7 +30,7 @@ def test_html_shows_every_figure(method):
     simulation = Simulation("rectangles", method=method)
     simulation.tick()
     figures = simulation.figures()
-    text = as_html("<Title>", "a & b", figures, paused=True)
+    text = summary_html("<Title>", "a & b", figures, pages=1) + figures_html(figures, paused=True)
     for name in IDS:
         assert f'id="bp-{name}"' in text
     assert "&lt;Title&gt;" in text

@@ -71,7 +71,7 @@ def test_method_chosen_while_running_is_used_and_shown(page):
     for method in ("octree", "brute_force", "auto"):
         page.controls.method.value = method
         until(lambda method=method: page.simulation.method == method)
-        until(lambda method=method: f">{method}" in page._figures.content)
+        until(lambda method=method: f">{method}" in page._summary.content)
 
 
 def test_page_paused_sends_nothing(page):
@@ -104,11 +104,11 @@ def test_every_control_has_its_effect(page):
     controls.cells.value = controls.contacts.value = False
     until(lambda: not {"cells", "normals", "contact points"} & set(page._overlays._handles))
     controls.query.value = "box"
-    until(lambda: "query box" in page._overlays._handles)
+    until(lambda: "query box" in page._overlays._handles and answer(page).startswith("Drag the box"))
     controls.query.value = "ball"
     until(lambda: "query ball" in page._overlays._handles and "query box" not in page._overlays._handles)
     controls.query.value = "none"
-    until(lambda: page._pointing._probe is None)
+    until(lambda: page._pointing._probe is None and answer(page).startswith("Click a body"))
     controls.size.value, controls.speed.value, controls.colour.value = 1.0, 1.0, "state"
 
 
@@ -181,8 +181,11 @@ def test_settings_typed_on_the_page_are_used_or_refused(page):
         ("name=bvh workers=9", "does not offer"),
     ):
         controls.settings.value = text
-        until(lambda said=said: said in answer(page))
+        until(lambda said=said: said in controls.fault.content and controls.fault.visible)
         assert simulation.method == wanted
+    controls.settings.value = "depth=4"
+    until(lambda: simulation.method == bp.LinearTree.options(depth=4) and not controls.fault.visible)
+    assert "does not offer" not in answer(page)
     controls.settings.value = ""
     until(lambda: simulation.method == "linear_tree")
     controls.method.value = "auto"
@@ -215,7 +218,7 @@ def test_what_was_said_about_a_scene_goes_with_it(page):
 def test_scenes_chosen_in_turn_are_shown(page):
     for title in ("300 spheres in a cube", "Crowd and machine gun", "US counties", "Triangles of a mesh"):
         page.controls.scene.value = title
-        until(lambda title=title: page.simulation.scene.title == title and title in page._figures.content)
+        until(lambda title=title: page.simulation.scene.title == title and title in page._summary.content)
         number = page.simulation.frame.number if page.simulation.frame else 0
         until(lambda number=number: page.simulation.frame and page.simulation.frame.number > number + 2)
     page.controls.query.value = "ball"

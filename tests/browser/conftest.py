@@ -56,7 +56,7 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
     tabs: list[Watched] = []
 
     def watch_at(url: str, **context: Any) -> Watched:
-        tab = Watched(browser.new_page(viewport=VIEWPORT, **context))
+        tab = Watched(browser.new_page(**{"viewport": VIEWPORT} | context))
         tabs.append(tab)
         tab.page.set_default_timeout(WAIT)
         tab.page.goto(url)

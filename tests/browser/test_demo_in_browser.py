@@ -39,6 +39,7 @@ def tab(demo, opened):
     demo.controls.pause.value = False
     demo.controls.query.value = "none"
     demo.controls.query_size.value = 2.5
+    demo.controls.pause_camera.value = demo.controls.contacts.value = False
     demo.controls.method.value = "auto"
     demo.controls.scene.value = "1000 rectangles"
     opened.wait_for("bp-title", "1000 rectangles")
@@ -170,6 +171,114 @@ def test_keys_and_clicks_pause_bodies_and_camera_and_switch_to_brute_force(demo,
     tab.page.keyboard.press("Enter")
     tab.wait_for("bp-method", f"^{method}$")
     assert tab.errors == []
+
+
+def test_keys_act_on_the_scene_after_a_control_was_used(demo, tab):
+    assert {"Space", "Enter", "C"} <= set(re.findall(r"\w+", tab.text("bp-keys")))
+    tab.tick("Contacts", True)
+    tab.page.keyboard.press("Space")
+    tab.wait_for("bp-fps", "^paused$")
+    tab.page.keyboard.press("Space")
+    tab.wait_for("bp-fps", r"^\d+$")
+    assert demo.controls.contacts.value
+    tab.choose("Method", "octree")
+    tab.wait_for("bp-method", "^octree$")
+    tab.page.keyboard.press("Enter")
+    tab.wait_for("bp-method", "^brute_force$")
+    tab.page.keyboard.press("Enter")
+    tab.wait_for("bp-method", "^octree$")
+    settings = tab.page.locator("input.mantine-TextInput-input:visible").first
+    settings.click()
+    tab.page.keyboard.type("leaf_capacity=3 ")  # a space in it is none of the scene
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.press("Space")
+    tab.wait_for("bp-fps", "^paused$")
+    assert dict(demo.simulation.method.settings) == {"leaf_capacity": 3}
+
+
+def test_hand_takes_the_camera_that_orbits_and_its_zoom_stays(demo, tab, keep):
+    demo.controls.scene.value = "300 spheres in a cube"
+    tab.wait_for("bp-title", "300 spheres")
+    camera = next(reversed(demo._server.get_clients().values())).camera
+    (left, top), (height, width) = tab.place(), tab.pixels().shape[:2]
+    tab.page.mouse.move(left + width / 2, top + height / 2)
+    far = np.linalg.norm(camera.position)
+    while np.linalg.norm(camera.position) > 0.75 * far:
+        tab.page.mouse.wheel(0, -120)
+        tab.page.wait_for_timeout(100)
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(tab.page.get_by_label("Pause camera", exact=True)).to_be_checked(timeout=WAIT)
+    tab.page.wait_for_timeout(500)
+    near, begin = np.linalg.norm(camera.position), camera.position.copy()
+    tab.page.keyboard.press("c")
+    expect(tab.page.get_by_label("Pause camera", exact=True)).to_be_checked(checked=False, timeout=WAIT)
+    tab.page.wait_for_timeout(1500)
+    assert np.linalg.norm(camera.position) == pytest.approx(near, rel=0.01)
+    assert np.linalg.norm(camera.position - begin) > 0.02 * near
+    assert camera.position[1] == pytest.approx(begin[1], abs=0.02 * near)
+    keep(tab.page)
+
+
+def test_tab_has_a_name_counts_its_pictures_and_says_who_shares_it(demo, tab, watch):
+    assert tab.page.title() == "broadphase demo"
+    assert "pages show" not in tab.text("bp-pages")
+    content = "getComputedStyle(document.getElementById('bp-pictures'), '::after').content"
+    tab.wait_until(f'/^"[1-9]\\d*"$/.test({content})')
+    assert int(tab.page.evaluate(content).strip('"')) <= 75
+    other = watch(demo.url)
+    tab.wait_for("bp-pages", "^2 pages show this simulation")
+    other.page.close()
+
+
+def test_rectangle_of_a_selection_is_seen(demo, tab, keep):
+    (left, top), (height, width) = tab.place(), tab.pixels().shape[:2]
+    tab.page.keyboard.down("Shift")
+    tab.page.mouse.move(left + 0.2 * width, top + 0.2 * height)
+    tab.page.mouse.down()
+    for share in (0.5, 0.8):
+        tab.page.mouse.move(left + share * width, top + share * height)
+    sheet = (
+        "[...document.querySelectorAll('canvas')].find(one => one.parentElement.querySelector('canvas[data-engine]')"
+    )
+    pixel = f"[...{sheet} && !one.dataset.engine).getContext('2d').getImageData(%d, %d, 1, 1).data]"
+    edge = tab.page.evaluate(pixel % (0.2 * width, 0.5 * height))
+    keep(tab.page)
+    tab.page.mouse.up()
+    tab.page.keyboard.up("Shift")
+    assert min(edge[:2]) > 150
+    assert edge[3] > 100
+
+
+def test_triangles_in_a_selected_rectangle_turn_yellow(demo, tab, keep):
+    demo.controls.scene.value = "Triangles of a mesh"
+    tab.wait_for("bp-title", "Triangles of a mesh")
+    (left, top), (height, width) = tab.place(), tab.pixels().shape[:2]
+    before = share_near(tab.pixels(), SELECTED, 90)
+    tab.page.keyboard.down("Shift")
+    tab.page.mouse.move(left + 0.2 * width, top + 0.1 * height)
+    tab.page.mouse.down()
+    for share in (0.5, 0.9):
+        tab.page.mouse.move(left + share * width, top + share * height)
+    tab.page.mouse.up()
+    tab.page.keyboard.up("Shift")
+    tab.wait_for("bp-answer", "in the rectangle")
+    tab.pixels_when(lambda now: share_near(now, SELECTED, 90) > before + 0.01, "yellow triangles")
+    keep(tab.page)
+
+
+def test_chart_is_above_the_fold_and_a_phone_shows_the_picture(demo, watch, keep):
+    wide = watch(demo.url, viewport={"width": 1280, "height": 760})
+    wide.wait_for("bp-hits", r"\d")
+    chart = wide.page.locator(".u-over").first.bounding_box()
+    assert 0 < chart["y"] + chart["height"] < 760
+    keep(wide.page, "_wide")
+    wide.page.close()
+    phone = watch(demo.url, viewport={"width": 420, "height": 850})
+    phone.wait_for("bp-keys", "tap")
+    phone.page.wait_for_timeout(500)
+    assert phone.page.locator("[style*='max-height: 60%']").bounding_box()["y"] > 0.85 * 850
+    keep(phone.page, "_phone")
+    phone.page.close()
 
 
 def test_settings_typed_are_used_and_the_tuned_depth_is_shown(demo, tab, keep):

@@ -47,6 +47,7 @@ class Cameras:
         self._server = server
         self._request = request
         self._angle = 0.0
+        self._taken: dict[int, tuple[Floats, Floats] | None] = {}  # by the number of a client: its own orbit
         self._turns = itertools.cycle(range(1, 1000))
         self.moved = False
         server.on_client_connect(lambda client: request(f"greet {client.client_id}", lambda: self._greet(client)))
@@ -54,6 +55,7 @@ class Cameras:
     def set_stage(self, scene: DemoScene, stage: Stage) -> None:
         """Show another scene."""
         self._scene, self._stage, self._angle = scene, stage, 0.0
+        self._taken.clear()
         position, target = viewpoint(scene.camera, stage, 0.0, _USUAL)
         initial = self._server.initial_camera
         initial.up, initial.position, initial.look_at = _UP, tuple(position), tuple(target)
@@ -61,12 +63,20 @@ class Cameras:
             self._place(client)
 
     def move(self, seconds: float) -> None:
-        """Move along the path of the scene."""
+        """Move along the path of the scene; what a hand has set goes round as it was left."""
         if self._scene.camera == "still":
             return
-        self._angle += 2 * np.pi * seconds / _ROUND
-        for client in self._server.get_clients().values():
-            self._place(client)
+        turn = 2 * np.pi * seconds / _ROUND
+        self._angle += turn
+        for number, client in self._server.get_clients().items():
+            if number in self._taken and self._scene.camera == "orbit":
+                self._turn(client, turn)
+            else:
+                self._place(client)
+
+    def take(self, client_id: int) -> None:
+        """Leave the camera of a browser to the hand that moves it."""
+        self._taken[client_id] = None
 
     def last(self) -> Any:
         """Return the camera of the browser that connected last, or None."""
@@ -82,14 +92,26 @@ class Cameras:
         def follow(camera: Any) -> None:
             nonlocal fitted
             self.moved = True
-            if abs(camera.aspect / fitted - 1) > _RESIZED:
+            if abs(camera.aspect / fitted - 1) > _RESIZED and client.client_id not in self._taken:
                 fitted = camera.aspect
                 self._request(f"fit {client.client_id}", lambda: self._place(client))
 
         client.camera.on_update(follow)
 
+    def _turn(self, client: Any, angle: float) -> None:
+        """Turn a camera about the vertical through the point that it looks at."""
+        camera = client.camera
+        target, away = self._taken[client.client_id] or (camera.look_at, camera.position - camera.look_at)
+        cos, sin = np.cos(angle), np.sin(angle)
+        away = np.array([away[0] * cos + away[2] * sin, away[1], away[2] * cos - away[0] * sin])
+        # Not read from the camera each time: a report that is on its way would turn it back.
+        self._taken[client.client_id] = target, away
+        self._send(client, target + away, target)
+
     def _place(self, client: Any) -> None:
-        position, target = viewpoint(self._scene.camera, self._stage, self._angle, client.camera)
+        self._send(client, *viewpoint(self._scene.camera, self._stage, self._angle, client.camera))
+
+    def _send(self, client: Any, position: Floats, target: Floats) -> None:
         # viser moves the target with the position, and sends no target that it takes for the current one: a report that
         # the browser made before may say so, if it comes between. So none is quite the one before.
         target = target + _ASIDE * next(self._turns)

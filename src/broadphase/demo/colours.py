@@ -21,8 +21,10 @@ __all__ = [
     "STATIC",
     "TOUCHING",
     "TOUCHING_STATIC",
+    "WRONG",
     "colours_of_cells",
     "css",
+    "faded",
     "linear",
 ]
 
@@ -37,6 +39,8 @@ APART: Colour = (0x8A, 0x9B, 0xB0)
 STATIC: Colour = (0x4A, 0x55, 0x63)
 QUERIED: Colour = (0x56, 0xB4, 0xE9)
 SELECTED: Colour = (0xF0, 0xE4, 0x42)
+WRONG: Colour = (0xE6, 0x9F, 0x00)
+"""For messages about wrong input."""
 CONTACT: Colour = (0xFF, 0xFF, 0xFF)
 BACKGROUND: Colour = (0x14, 0x17, 0x1C)
 LEVELS: tuple[Colour, ...] = (
@@ -64,6 +68,13 @@ def colours_of_cells(cells: NDArray[np.int64]) -> NDArray[np.uint8]:
 def css(colour: Colour) -> str:
     """Write a colour as style sheets do: #rrggbb."""
     return f"#{colour[0]:02x}{colour[1]:02x}{colour[2]:02x}"
+
+
+def faded(colours: NDArray[np.uint8], strength: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Mix colours (n, 3) with the background: lines have no opacity of their own. A strength of 0 hides them."""
+    ground = np.array(BACKGROUND)
+    mixed: NDArray[np.uint8] = np.round(ground + strength[:, None] * (colours - ground)).astype(np.uint8)
+    return mixed
 
 
 _SHARES = np.arange(256) / 255

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.demo import meshes
-from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, linear
+from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, faded, linear
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["Bodies", "Overlays", "edges_of"]
+__all__ = ["Bodies", "Overlays", "cells_to_draw", "edges_of"]
 
 MOST_INSTANCES = 20_000
 """Up to so many bodies are drawn as solids, more as points. Browsers need about 10 ms for each 10 000 solids."""
-MOST_CELLS = 4000
-"""More cells hide each other, and browsers draw the lines slowly: only the coarsest are drawn."""
+MOST_CELLS = 1500
+"""More cells hide each other: first those that bodies are in are drawn, then the coarsest."""
 MOST_CONTACTS = 4000
 _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
@@ -202,6 +202,34 @@ def edges_of(boxes: NDArray[Any]) -> NDArray[np.float64]:
     return lines
 
 
+def cells_to_draw(
+    boxes: NDArray[Any], levels: NDArray[np.int32], cells: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Choose the cells to draw, those that bodies are in first, and how strongly: more for deeper ones.
+
+    Parameters
+    ----------
+    boxes : ndarray, shape (n, 2, d)
+        Empty ones, of cells outside the world, are not drawn.
+    levels : ndarray, shape (n,), int32
+    cells : ndarray, shape (k,), int64
+        The cell of each body; -1 for none.
+
+    Returns
+    -------
+    kept : ndarray, shape (m,), int64
+        At most `MOST_CELLS` of them, the strongest last, so that they cover the others.
+    strength : ndarray, shape (m,), float64
+        From 0 to 1.
+    """
+    occupied = np.zeros(len(boxes), np.bool_)
+    occupied[cells[cells >= 0]] = True
+    kept = np.lexsort((levels, ~occupied))
+    kept = kept[(boxes[kept, 1] > boxes[kept, 0]).all(axis=1)][:MOST_CELLS][::-1]
+    depth = (1 + levels[kept]) / (1 + max(int(levels.max(initial=0)), 1))
+    return kept, np.where(occupied[kept], 0.3 + 0.7 * depth, 0.2)
+
+
 class Overlays:
     """What is drawn over the bodies of a stage.
 
@@ -231,15 +259,23 @@ class Overlays:
         if handle is not None:
             handle.remove()
 
-    def draw_cells(self, outline: bp.Outline) -> None:
-        """Draw cells, coloured by level; of too many, the coarsest."""
-        kept = np.argsort(outline.level, kind="stable")[:MOST_CELLS]
-        lines = self._stage.to_view(edges_of(np.stack([outline.lower[kept], outline.upper[kept]], axis=1)))
-        if self._stage.dim == 2:
+    def draw_cells(self, outline: bp.Outline, cells: NDArray[np.int64]) -> None:
+        """Draw cells where they are in the world, coloured by level: the deeper, the brighter, and empty ones faint.
+
+        Parameters
+        ----------
+        outline : Outline
+        cells : ndarray, shape (k,), int64
+            The cell of each body; -1 for none.
+        """
+        stage = self._stage
+        boxes = np.clip(np.stack([outline.lower, outline.upper], axis=1), *stage.bounds)
+        kept, strength = cells_to_draw(boxes, outline.level, cells)
+        lines = stage.to_view(edges_of(boxes[kept]))
+        if stage.dim == 2:
             lines[..., 2] = _LIFT
-        palette = np.array(LEVELS, np.uint8)
-        per_cell = 4 if self._stage.dim == 2 else 12
-        colours = np.repeat(palette[outline.level[kept] % len(palette)], per_cell, axis=0)
+        colours = faded(np.array(LEVELS, np.uint8)[outline.level[kept] % len(LEVELS)], strength)
+        colours = np.repeat(colours, 4 if stage.dim == 2 else 12, axis=0)
         self._lines("cells", lines, np.repeat(colours[:, None], 2, axis=1), 1.5)
 
     def draw_contacts(self, contacts: bp.Contacts) -> None:
@@ -288,10 +324,9 @@ class Overlays:
         handle.position = tuple(float(one) for one in place)
 
     def hide_probe(self) -> None:
-        """Remove the ball or box of the dragged query, and the colour of the mesh's triangles in it."""
+        """Remove the ball or box of the dragged query."""
         self.hide("query ball")
         self.hide("query box")
-        self.draw_triangles("queried", np.empty(0, np.int32), QUERIED)
 
     def draw_label(self, text: str, place: Any) -> None:
         """Write a name above a point; see `Stage.label_place`."""
@@ -319,10 +354,7 @@ class Overlays:
 
     def _draw_bounds(self) -> None:
         stage = self._stage
-        d = stage.dim
-        half = stage.extent[:d] / 2
-        bounds = np.stack([stage.middle[:d] - half, stage.middle[:d] + half])[None]
-        lines = stage.to_view(edges_of(bounds))
+        lines = stage.to_view(edges_of(stage.bounds[None]))
         self._lines("bounds", lines, np.broadcast_to(np.array(STATIC, np.uint8), (len(lines), 2, 3)).copy(), 1.5)
 
     def _draw_mesh(self) -> None:

@@ -29,7 +29,7 @@ from broadphase.demo.colours import (
 )
 from broadphase.demo.drawing import Bodies, Overlays
 from broadphase.demo.mesh_files import read_mesh_file
-from broadphase.demo.panel import BY_CELL, Chart, Controls, as_html
+from broadphase.demo.panel import BY_CELL, Chart, Controls, figures_html, summary_html
 from broadphase.demo.pointing import Pointing
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
@@ -160,8 +160,9 @@ class DemoPage:
         self.controls = Controls(gui, self.simulation)
         panel = gui.add_panel()
         with panel.add_tab("Cost"):
-            self._figures = gui.add_html("")
+            self._summary = gui.add_html("")
             self._chart = Chart(gui)
+            self._figures = gui.add_html("")
         panel.dock_left()
         panel.set_width(330)
         gui.main_panel.dock_right()
@@ -193,6 +194,9 @@ class DemoPage:
             (controls.switch_key, "switch key", controls.switch),
         ):
             key.on_trigger(lambda _, name=name, do=do: self.request(name, do))
+        controls.hand_key.on_trigger(
+            lambda event: self.request(f"hand {event.client_id}", lambda: self._hand_over(event.client_id))
+        )
         controls.mesh.on_upload(lambda event: self._load(event.target.value))
 
     def _set_stage(self) -> None:
@@ -205,15 +209,27 @@ class DemoPage:
         self._cameras.set_stage(simulation.scene, simulation.stage)
         self._dirty = True
 
+    def _hand_over(self, client_id: int) -> None:
+        """Stop the path of the camera, which a hand moves in one of the browsers."""
+        self._cameras.take(client_id)
+        if self.simulation.scene.camera != "still":
+            self.controls.pause_camera.value = True
+
     def _choose(self) -> None:
         self.controls.recall_settings()
         self._set()
 
     def _set(self) -> None:
-        wanted = self.controls.chosen_method()
-        if wanted != self.simulation.method:
-            self.simulation.method = wanted
-        self.controls.remember_settings()
+        controls = self.controls
+        try:
+            wanted = controls.chosen_method()
+            if wanted != self.simulation.method:
+                self.simulation.method = wanted
+        except ValueError as error:
+            controls.show_fault(str(error))
+            return
+        controls.show_fault("")
+        controls.remember_settings()
 
     def _begin(self, scene: DemoScene) -> None:
         if scene.name != self.simulation.scene.name:
@@ -294,8 +310,10 @@ class DemoPage:
             self._draw(now)
             if now - self._figures_at >= _FIGURES_EVERY:
                 self._figures_at = now
-                scene = simulation.scene
-                self._figures.content = as_html(scene.title, scene.text, simulation.figures(), simulation.paused)
+                scene, figures = simulation.scene, simulation.figures()
+                pages = len(self._server.get_clients())
+                self._summary.content = summary_html(scene.title, scene.text, figures, pages)
+                self._figures.content = figures_html(figures, simulation.paused)
             if now - self._chart_at >= _CHART_EVERY and not simulation.paused:
                 self._chart_at = now
                 self._chart.draw(simulation.history())
@@ -313,7 +331,7 @@ class DemoPage:
                 self._cells_at = now
                 outline = simulation.examination(outline=True).outline
                 if outline is not None and len(outline.level):
-                    self._overlays.draw_cells(outline)
+                    self._overlays.draw_cells(outline, simulation.cells())
                 else:
                     self._overlays.hide("cells")
         else:
@@ -329,23 +347,23 @@ class DemoPage:
         simulation, controls = self.simulation, self.controls
         world = simulation.stage.world
         table = np.empty((world.slots, 3), np.uint8)
+        touching = simulation.touching_rows()
         if controls.colour.value == BY_CELL:
             table[simulation.rows] = colours_of_cells(simulation.cells())
         else:
             table[:] = APART
             table[world.body_types == 1] = STATIC
             table[world.ccd] = CCD
-            touching = simulation.touching_rows()
             table[touching] = TOUCHING
             table[touching[world.body_types[touching] == 1]] = (
                 TOUCHING_STATIC if simulation.scene.lights_static else STATIC
             )
-            self._overlays.draw_triangles("touching", touching, TOUCHING)
-        queried = self._pointing.queried_rows()
-        if queried is not None:
-            table[queried] = QUERIED
-            self._overlays.draw_triangles("queried", queried, QUERIED)
-        table[self._pointing.selected_rows()] = SELECTED
+        queried, selected = self._pointing.queried_rows(), self._pointing.selected_rows()
+        table[queried] = QUERIED
+        table[selected] = SELECTED
+        for name, lit, colour in (("touching", touching, TOUCHING), ("queried", queried, QUERIED)):
+            self._overlays.draw_triangles(name, np.setdiff1d(lit, selected), colour)
+        self._overlays.draw_triangles("selected", selected, SELECTED)
         chosen: NDArray[np.uint8] = table if len(rows) == len(table) else table[rows]
         return chosen
 

@@ -5,42 +5,42 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
-from broadphase.demo.colours import QUERIED, TOUCHING, css
+from broadphase.demo.colours import QUERIED, TOUCHING, WRONG, css
 from broadphase.demo.scenes import SCENES
 from broadphase.demo.simulation import METHODS
+from broadphase.errors import clipped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.demo.simulation import Figures, Simulation
 
-__all__ = ["BY_CELL", "BY_STATE", "NO_QUERY", "QUERY_BALL", "QUERY_BOX", "Chart", "Controls", "as_html", "headline"]
+__all__ = [
+    "BY_CELL",
+    "BY_STATE",
+    "NO_QUERY",
+    "QUERY_BALL",
+    "QUERY_BOX",
+    "Chart",
+    "Controls",
+    "figures_html",
+    "headline",
+    "summary_html",
+]
 
 BY_STATE, BY_CELL = "state", "cell"
 NO_QUERY, QUERY_BOX, QUERY_BALL = "none", "box", "ball"
 BRUTE_FORCE = "brute_force"
 _DEPTHS = ("depth", "most_depth", "first_depth")  # settings of the linear tree
 _DEEPEST_TABLE = 7  # levels of a table of all cells: 8 MB in space
-# A click of the right button is the key C. viser does not report such clicks, and runs no scripts in HTML; but an image
-# that cannot be loaded says so.
-_RIGHT_CLICK = """<img src="data:," alt="" hidden onerror="
-if (!window.bpRightClick) {
-  window.bpRightClick = true;
-  let at = null;
-  window.addEventListener('pointerdown', e => {
-    at = e.button === 2 && e.target.tagName === 'CANVAS' ? [e.clientX, e.clientY] : null;
-  }, true);
-  window.addEventListener('pointerup', e => {
-    if (at && e.button === 2 && Math.hypot(e.clientX - at[0], e.clientY - at[1]) < 4)
-      document.documentElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'c', code: 'KeyC', bubbles: true}));
-    at = null;
-  }, true);
-}">"""
+# viser runs no scripts in HTML; but an image that cannot be loaded says so.
+SCRIPT = f'<img src="data:," alt="" hidden onerror="{escape(Path(__file__).with_name("page.js").read_text("utf-8"))}">'
 _PEAK = 2.0  # the chart ends at so many times the 95th percentile
 
 
@@ -76,6 +76,7 @@ class Controls:
             hint="Of the method, such as leaf_capacity=1 looseness=1 for octree, tuning=origin for linear_tree, or"
             " axis=[1, 1] for sweep_and_prune. They change what it costs, never what it finds.",
         )
+        self.fault = gui.add_html("", visible=False)
         self._texts: dict[str, str] = {}
         self.show_method(simulation.method)
         self.count = gui.add_slider("Count", 1, 2, 1, 1)
@@ -85,8 +86,9 @@ class Controls:
         self.pause_camera = gui.add_checkbox("Pause camera", False, hint="C, or a right click in the picture.")
         self.pause_key = gui.add_command("Pause bodies, or go on", hotkey="space")
         self.pause_camera_key = gui.add_command("Pause camera, or go on", hotkey="C")
+        self.hand_key = gui.add_command("Move the camera by hand", hotkey="H")
         self.switch_key = gui.add_command("Switch between the method and brute force", hotkey="enter")
-        gui.add_html(_RIGHT_CLICK)
+        gui.add_html(SCRIPT)
         with gui.add_folder("Show"):
             self.cells = gui.add_checkbox("Cells", False, hint="The cells or nodes of the method.")
             self.contacts = gui.add_checkbox("Contacts", False, hint="Contact points and normals.")
@@ -164,6 +166,11 @@ class Controls:
                 raise ValueError(f"the demo keeps tables of at most {_DEEPEST_TABLE} levels")
         return options
 
+    def show_fault(self, text: str) -> None:
+        """Show below the settings what is wrong with them; empty: nothing."""
+        self.fault.content = f'<div id="bp-fault" style="{_NOTE};color:{css(WRONG)}">{escape(clipped(text))}</div>'
+        self.fault.visible = bool(text)
+
     def remember_settings(self) -> None:
         """Keep the settings of the method that is chosen."""
         self._texts[self.method.value] = self.settings.value
@@ -224,7 +231,7 @@ class Chart:
                 {"stroke": ink, "grid": grid, "size": 44},
             ),
             legend={"show": True, "live": False},
-            height=170,
+            height=130,
         )
 
     def draw(self, history: tuple[NDArray[np.float64], ...]) -> None:
@@ -261,13 +268,31 @@ def headline(figures: Figures) -> tuple[str, str]:
     )
 
 
-def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
-    """Make the panel of figures; the element of each value has the id ``bp-<name>``."""
+def summary_html(title: str, text: str, figures: Figures, pages: int) -> str:
+    """Make what is above the chart: the scene, how many tests the method saves, and how it works.
+
+    The element of each value has the id ``bp-<name>``.
+    """
+    factor, line = headline(figures)
+    chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"
+    shared = f"{pages} pages show this simulation: what one of them changes, changes for all." if pages > 1 else ""
+    return (
+        f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
+        f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
+        f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
+        f'<p class="why" id="bp-why">{escape(figures.why)}</p>'
+        f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
+        f'<p class="why" id="bp-pages">{shared}</p></div>'
+    )
+
+
+def figures_html(figures: Figures, paused: bool) -> str:
+    """Make the table below the chart; the element of each value has the id ``bp-<name>``."""
     rows = [
         ("bodies", "count", f"{figures.count:,}"),
-        ("broad phase", "broad", f"{figures.broad_ms:.2f} ms"),
-        ("narrow phase", "narrow", f"{figures.narrow_ms:.2f} ms"),
-        ("whole update", "update", f"{figures.update_ms:.2f} ms"),
+        ("broad phase", "broad", _milliseconds(figures.broad_ms)),
+        ("narrow phase", "narrow", _milliseconds(figures.narrow_ms)),
+        ("whole update", "update", _milliseconds(figures.update_ms)),
         ("box tests", "tests", f"{figures.tests:,}"),
         ("by brute force", "brute", f"{figures.brute_force_tests:,}"),
         ("candidate pairs", "pairs", f"{figures.pairs:,}"),
@@ -275,8 +300,10 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
         ("touching pairs", "hits", f'<span class="hit">{figures.hits:,}</span>'),
         ("enter / exit events", "events", f"{figures.enters:,} / {figures.exits:,}"),
         (_depth(figures), "depth", f"{figures.parts:,}"),
-        ("frames per second", "fps", "paused" if paused else f"{figures.fps:.0f}"),
+        ("steps per second", "fps", "paused" if paused else f"{figures.fps:.0f}"),
     ]
+    if not paused:
+        rows.append(("pictures per second", "pictures", ""))  # which the browser fills in
     if figures.tuning:
         rows.append(("tuned depth", "tuning", figures.tuning))
     if figures.drawn or figures.culled:
@@ -286,16 +313,15 @@ def as_html(title: str, text: str, figures: Figures, paused: bool) -> str:
         kept = f"{figures.cells_idle:,} / {figures.cells_freed:,}"
         rows.append(("empty cells kept / freed", "kept", kept))
     cells = "".join(f'<tr><td>{name}</td><td id="bp-{key}">{value}</td></tr>' for name, key, value in rows)
-    factor, line = headline(figures)
-    chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"
-    return (
-        f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
-        f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
-        f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
-        f'<p class="why" id="bp-why">{escape(_why(figures))}</p>'
-        f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
-        f"<table>{cells}</table></div>"
-    )
+    return f'<div class="bp"><table>{cells}</table><p class="why" id="bp-more">{_untested(figures)}</p></div>'
+
+
+def _untested(figures: Figures) -> str:
+    """Say why more pairs touch than were tested."""
+    if figures.hits <= figures.exact_tests:
+        return ""
+    way = f" {figures.on_the_way:,} were met on the way of a fast body." if figures.on_the_way else ""
+    return f"More pairs touch than were tested: two bodies that stood still keep their answer.{way}"
 
 
 _STYLE = (
@@ -309,17 +335,22 @@ _STYLE = (
     ".bp .why{color:#aeb8c6;font-size:12px;margin:0 0 6px}"
     f".bp .big{{font-size:21px;font-weight:700;color:{css(QUERIED)};margin:0}}"
     f".bp .hit{{color:{css(TOUCHING)}}}"
+    "#bp-pictures::after{content:var(--bp-pictures,'–')}"
     "</style>"
 )
 
 
+_NOTE = "padding:4px 14px;font-size:13px"
+
+
 def _note(html: str) -> str:
-    return f'<div id="bp-answer" style="padding:4px 14px;font-size:13px;color:#d7dde6">{html}</div>'
+    return f'<div id="bp-answer" style="{_NOTE};color:#d7dde6">{html}</div>'
 
 
 def _depth(figures: Figures) -> str:
     return f"{figures.parts_name} on {figures.depth} level{'s' * (figures.depth != 1)}"
 
 
-def _why(figures: Figures) -> str:
-    return figures.why if figures.method != "auto" else f"{figures.why} ({figures.reason})"
+def _milliseconds(number: float) -> str:
+    """Write a time; a dash if no step was timed yet."""
+    return f"{number:.2f} ms" if number else "–"

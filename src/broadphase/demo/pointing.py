@@ -94,10 +94,10 @@ class Pointing:
         kept: Rows = rows[world.handles(rows) == handles]
         return kept
 
-    def queried_rows(self) -> Rows | None:
-        """Return the rows that meet the dragged query; None if there is no query."""
+    def queried_rows(self) -> Rows:
+        """Return the rows that meet the dragged query; none if there is no query."""
         if self._probe is None:
-            return None
+            return np.empty(0, np.int32)
         controls = self._controls
         return self._simulation.query(
             self._probe.position, controls.query_size.value, ball=controls.query.value == QUERY_BALL
@@ -105,10 +105,13 @@ class Pointing:
 
     def set_query(self) -> None:
         """Show the box or ball that the controls select, or none."""
-        if self._controls.query.value == NO_QUERY:
+        shape = self._controls.query.value
+        if shape == NO_QUERY:
+            self._controls.welcome()
             self._remove_probe()
             self._overlays.hide_probe()
             return
+        self._controls.say(f"Drag the {shape} by its arrows: bodies that meet it turn blue.")
         if self._probe is None:
             is_flat = self._simulation.stage.dim == 2
             self._probe = self._server.scene.add_transform_controls(

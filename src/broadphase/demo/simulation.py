@@ -68,8 +68,6 @@ class Figures:
         The method that does the work.
     why : str
         Why this method.
-    reason : str
-        What the world reports about its last step.
     count : int
         Number of bodies.
     depth, parts, parts_name
@@ -88,6 +86,8 @@ class Figures:
         Candidate pairs: those that the broad phase passes to the narrow phase.
     hits : int
         Touching pairs.
+    on_the_way : int
+        Touching pairs that a body with continuous collision detection met between two steps.
     enters, exits : int
         Events of the last step.
     fps : float
@@ -111,7 +111,6 @@ class Figures:
     method: str
     used: str
     why: str
-    reason: str
     count: int
     depth: int
     parts: int
@@ -124,6 +123,7 @@ class Figures:
     brute_force_tests: int
     pairs: int
     hits: int
+    on_the_way: int
     enters: int
     exits: int
     fps: float
@@ -360,7 +360,6 @@ class Simulation:
             method=str(self.stage.world.stats()["method"]),
             used=looked.method,
             why=looked.why,
-            reason=str(stats.get("reason", "")),
             count=count,
             depth=looked.depth,
             parts=looked.parts,
@@ -373,6 +372,7 @@ class Simulation:
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
             hits=0 if frame is None else len(frame.touching),
+            on_the_way=int(stats.get("way_pairs", 0)),
             enters=0 if frame is None else len(frame.enter),
             exits=0 if frame is None else len(frame.exit),
             fps=(len(recent) - 1) / span if span > 0 else 0.0,

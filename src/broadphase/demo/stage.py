@@ -52,6 +52,8 @@ class Stage:
     ----------
     world, dt, mesh
         As given.
+    bounds : ndarray, shape (2, d), float64
+        Lower and upper corner of the region that is shown.
     middle : ndarray, shape (3,), float64
         The point in the middle of the picture.
     scale : float
@@ -76,6 +78,7 @@ class Stage:
         corners[:, : world.dim] = bounds
         self.middle: Floats = corners.mean(axis=0)
         self.extent: Floats = corners[1] - corners[0]
+        self.bounds: Floats = corners[:, : world.dim]
         self.scale = VIEW_SIZE / float(self.extent.max())
         self.renewals = 0
         self._known = np.empty(0, np.int64)
