@@ -156,7 +156,7 @@ def test_camera_looks_at_a_new_scene_whatever_the_browser_reported_before():
     cameras = Cameras(server, lambda name, do: None)
     for name in ("spheres", "rectangles"):
         simulation = Simulation(name)
-        cameras.set_stage(simulation.scene, simulation.stage)
+        cameras.set_stage(simulation.scene.camera, simulation.stage)
         before = camera._state.look_at
         targets = [message.look_at for message in sent if hasattr(message, "look_at")]
         assert targets[-1] == pytest.approx([0, 0, 0], abs=0.01)

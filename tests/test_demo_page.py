@@ -14,7 +14,8 @@ import pytest
 
 import broadphase as bp
 from broadphase import MissingExtraError, cli
-from broadphase.demo import start_demo
+from broadphase.demo import Simulation, start_demo
+from broadphase.demo import race as races
 from broadphase.demo.meshes import Triangles, ball
 
 pytest.importorskip("viser")
@@ -300,3 +301,47 @@ def test_mesh_given_to_the_page_is_shown():
         assert len(page.simulation.rows) == len(faces) + 5
     finally:
         page.stop()
+
+
+def test_race_draws_both_sides_and_grows_until_brute_force_is_too_slow(page, monkeypatch):
+    monkeypatch.setattr(races, "_SECONDS", 0.2)
+    controls, simulation = page.controls, page.simulation
+    controls.race.value = True
+    until(lambda: page._race is not None and page._race.rival.frame is not None)
+    assert page._race.rival.figures().used == "brute_force" != simulation.figures().used
+    until(lambda: simulation.count > 2 * races.FIRST)
+    until(lambda: "lane" in page._overlays._handles and "lane" in page._lane[1]._handles)
+    monkeypatch.setattr(races, "_SLOW", 1e-6)
+    until(lambda: "falls below 60" in answer(page))
+    verdict = answer(page)
+    assert verdict.startswith(f"With {simulation.count:,} bodies brute_force takes")
+    count = simulation.count
+    time.sleep(0.5)
+    assert simulation.count == count
+    rival = page._race.rival
+    controls.race.value = False
+    until(lambda: page._race is None)
+    number = rival.frame.number
+    time.sleep(0.2)
+    assert rival.frame.number == number
+    controls.count.value = 200
+    until(lambda: simulation.count == 200)
+
+
+def test_race_ends_in_a_verdict_when_the_scene_has_no_more_bodies(monkeypatch):
+    monkeypatch.setattr(races, "_SLOW", 1e9)
+    clock = [0.0]
+    simulation = Simulation("us_counties", count=4000)
+    race = races.Race(simulation, lambda: clock[0])
+    try:
+        assert race.rival.count == simulation.count
+        assert race.next_count() is None
+        clock[0] = 9.0
+        assert race.next_count() == 5000
+        race.go_on()
+        simulation.start(count=5000)
+        until(lambda: race.is_idle)
+        assert race.next_count() is None
+        assert "no more" in race.verdict
+    finally:
+        race.stop()

@@ -237,11 +237,9 @@ def test_rectangle_of_a_selection_is_seen(demo, tab, keep):
     tab.page.mouse.down()
     for share in (0.5, 0.8):
         tab.page.mouse.move(left + share * width, top + share * height)
-    sheet = (
-        "[...document.querySelectorAll('canvas')].find(one => one.parentElement.querySelector('canvas[data-engine]')"
-    )
-    pixel = f"[...{sheet} && !one.dataset.engine).getContext('2d').getImageData(%d, %d, 1, 1).data]"
-    edge = tab.page.evaluate(pixel % (0.2 * width, 0.5 * height))
+    flat = "document.querySelector('canvas:not([data-engine])').getContext('2d')"  # the first is over the picture
+    tab.wait_until(f"{flat}.canvas.width > 0")
+    edge = tab.page.evaluate(f"[...{flat}.getImageData({0.2 * width}, {0.5 * height}, 1, 1).data]")
     keep(tab.page)
     tab.page.mouse.up()
     tab.page.keyboard.up("Shift")

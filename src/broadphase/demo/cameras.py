@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.demo.scenes import DemoScene
     from broadphase.demo.stage import Stage
 
     Floats = NDArray[np.float64]
@@ -52,11 +51,11 @@ class Cameras:
         self.moved = False
         server.on_client_connect(lambda client: request(f"greet {client.client_id}", lambda: self._greet(client)))
 
-    def set_stage(self, scene: DemoScene, stage: Stage) -> None:
-        """Show another scene."""
-        self._scene, self._stage, self._angle = scene, stage, 0.0
+    def set_stage(self, path: str, stage: Stage, twin: float = 0.0) -> None:
+        """Show another scene, along a path of `DemoScene.camera`; see `viewpoint` for `twin`."""
+        self._path, self._stage, self._twin, self._angle = path, stage, twin, 0.0
         self._taken.clear()
-        position, target = viewpoint(scene.camera, stage, 0.0, _USUAL)
+        position, target = viewpoint(path, stage, 0.0, _USUAL, twin)
         initial = self._server.initial_camera
         initial.up, initial.position, initial.look_at = _UP, tuple(position), tuple(target)
         for client in self._server.get_clients().values():
@@ -64,12 +63,12 @@ class Cameras:
 
     def move(self, seconds: float) -> None:
         """Move along the path of the scene; what a hand has set goes round as it was left."""
-        if self._scene.camera == "still":
+        if self._path == "still":
             return
         turn = 2 * np.pi * seconds / _ROUND
         self._angle += turn
         for number, client in self._server.get_clients().items():
-            if number in self._taken and self._scene.camera == "orbit":
+            if number in self._taken and self._path == "orbit":
                 self._turn(client, turn)
             else:
                 self._place(client)
@@ -109,7 +108,7 @@ class Cameras:
         self._send(client, target + away, target)
 
     def _place(self, client: Any) -> None:
-        self._send(client, *viewpoint(self._scene.camera, self._stage, self._angle, client.camera))
+        self._send(client, *viewpoint(self._path, self._stage, self._angle, client.camera, self._twin))
 
     def _send(self, client: Any, position: Floats, target: Floats) -> None:
         # viser moves the target with the position, and sends no target that it takes for the current one: a report that
@@ -121,7 +120,7 @@ class Cameras:
             client.camera.look_at = target
 
 
-def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Floats, Floats]:
+def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 0.0) -> tuple[Floats, Floats]:
     """Return the position of a camera and the point it looks at. Unless it flies through, it sees the whole world.
 
     Parameters
@@ -133,8 +132,11 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Float
         Position on the path, in radians.
     camera
         Provides ``fov`` and ``aspect``.
+    twin : float
+        How far to the left the same world is drawn once more; 0 if it is not.
     """
     half = 0.5 * stage.extent * stage.scale
+    middle = np.array([-twin / 2, 0.0, 0.0])
     if path == "fly":
         # To and fro along the third axis, looking ahead; it turns around at the ends.
         rounds, share = np.divmod(angle / np.pi, 1.0)
@@ -143,11 +145,13 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any) -> tuple[Float
         return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
     high = np.tan(camera.fov / 2)
     wide = high * camera.aspect
-    if stage.dim == 2:
-        return np.array([0.0, 0.0, _ROOM * max(half[1] / high, half[0] / wide)]), np.zeros(3)
+    half = half - middle
+    if stage.dim == 2 or twin:
+        away = _ROOM * max(half[1] / high, half[0] / wide) + (half[2] if twin else 0.0)
+        return middle + np.array([0.0, 0.0, away]), middle
     away = _ROOM * _CUBE * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
     direction = np.array([np.sin(angle + 0.6), 0.4 + 0.2 * np.sin(2 * angle), np.cos(angle + 0.6)])
-    return away * direction / np.linalg.norm(direction), np.zeros(3)
+    return away * direction / np.linalg.norm(direction), middle
 
 
 def matrix_of(camera: Any) -> Floats:

@@ -46,6 +46,8 @@ class Bodies:
         Where to draw.
     stage : Stage
         What to draw.
+    root : str
+        Name of the node of the scene below which to draw.
 
     Attributes
     ----------
@@ -53,8 +55,8 @@ class Bodies:
         Whether bodies are drawn as points.
     """
 
-    def __init__(self, scene: Any, stage: Stage) -> None:
-        self._scene, self._stage = scene, stage
+    def __init__(self, scene: Any, stage: Stage, root: str = "") -> None:
+        self._scene, self._stage, self._root = scene, stage, root
         self._handles: dict[str, Any] = {}
         self._rows = np.empty(0, np.int32)
         self._groups: dict[str, Any] = {}  # which of the rows each handle draws
@@ -119,7 +121,12 @@ class Bodies:
         if handle is None or len(handle.points) != len(rows):
             size = float(np.median(self._stage.sizes(rows).max(axis=1)))
             self._handles["points"] = self._scene.add_point_cloud(
-                "/bodies/points", positions, colours, point_size=0.7 * size, precision="float32", point_shading="flat"
+                f"{self._root}/bodies/points",
+                positions,
+                colours,
+                point_size=0.7 * size,
+                precision="float32",
+                point_shading="flat",
             )
             return
         handle.points, handle.colors = positions, colours
@@ -151,7 +158,7 @@ class Bodies:
             self._groups[name] = group
             if handle is None:
                 self._handles[name] = self._scene.add_batched_meshes_simple(
-                    f"/bodies/{name}",
+                    f"{self._root}/bodies/{name}",
                     *make(),
                     rotations[group],
                     positions[group],
@@ -237,10 +244,12 @@ class Overlays:
     ----------
     scene : viser.SceneApi
     stage : Stage
+    root : str
+        Name of the node of the scene below which to draw.
     """
 
-    def __init__(self, scene: Any, stage: Stage) -> None:
-        self._scene, self._stage = scene, stage
+    def __init__(self, scene: Any, stage: Stage, root: str = "") -> None:
+        self._scene, self._stage, self._root = scene, stage, f"{root}/over"
         self._handles: dict[str, Any] = {}
         self._probe_size = 0.0
         self._lit: dict[str, NDArray[np.int32]] = {}
@@ -298,7 +307,7 @@ class Overlays:
         self._lines("normals", lines, np.broadcast_to(np.array(SELECTED, np.uint8), (len(lines), 2, 3)).copy(), 2.0)
         self.hide("contact points")
         self._handles["contact points"] = self._scene.add_point_cloud(
-            "/over/contacts", places, CONTACT, point_size=0.035, point_shape="circle", precision="float32"
+            f"{self._root}/contacts", places, CONTACT, point_size=0.035, point_shape="circle", precision="float32"
         )
 
     def draw_probe(self, place: Any, size: float, is_ball: bool) -> None:
@@ -312,7 +321,7 @@ class Overlays:
             flat = [1, 1, 0.05] if self._stage.dim == 2 else [1, 1, 1]
             self.hide(name)
             handle = self._handles[name] = self._scene.add_mesh_simple(
-                f"/over/{name.replace(' ', '_')}",
+                f"{self._root}/{name.replace(' ', '_')}",
                 vertices * size * np.array(flat, np.float32),
                 faces,
                 color=QUERIED,
@@ -328,12 +337,15 @@ class Overlays:
         self.hide("query ball")
         self.hide("query box")
 
-    def draw_label(self, text: str, place: Any) -> None:
-        """Write a name above a point; see `Stage.label_place`."""
-        handle = self._handles.get("label")
+    def draw_label(self, text: str, place: Any, name: str = "label") -> None:
+        """Write a text above a point; see `Stage.label_place`."""
+        handle = self._handles.get(name)
         where = tuple(float(one) for one in place)
         if handle is None:
-            self._handles["label"] = self._scene.add_label("/over/label", text, position=where, anchor="bottom-center")
+            path = f"{self._root}/{name}"
+            self._handles[name] = self._scene.add_label(
+                path, text, position=where, anchor="bottom-center", font_screen_scale=0.8
+            )
         else:
             handle.text, handle.position = text, where
 
@@ -341,7 +353,7 @@ class Overlays:
         """Draw the frustum of a camera of the page."""
         self.hide("camera")
         self._handles["camera"] = self._scene.add_camera_frustum(
-            "/over/camera",
+            f"{self._root}/camera",
             fov=camera.fov,
             aspect=camera.aspect,
             scale=0.6,
@@ -361,7 +373,7 @@ class Overlays:
         mesh = self._stage.mesh
         if mesh is not None:
             self._handles["mesh"] = self._scene.add_mesh_simple(
-                "/over/mesh",
+                f"{self._root}/mesh",
                 self._stage.to_view(mesh.vertices),
                 mesh.faces,
                 color=STATIC,
@@ -386,7 +398,7 @@ class Overlays:
             return
         corners = self._stage.to_view(mesh.vertices[mesh.faces[faces]].reshape(-1, 3))
         self._handles[name] = self._scene.add_mesh_simple(
-            f"/over/{name}",
+            f"{self._root}/{name}",
             corners,
             np.arange(len(corners), dtype=np.uint32).reshape(-1, 3),
             color=colour,
@@ -400,7 +412,7 @@ class Overlays:
         handle = self._handles.get(name)
         if handle is None:
             self._handles[name] = self._scene.add_line_segments(
-                f"/over/{name}", lines, colours, thickness=thickness, thickness_units="screen"
+                f"{self._root}/{name}", lines, colours, thickness=thickness, thickness_units="screen"
             )
         else:
             handle.points, handle.colors = lines, colours

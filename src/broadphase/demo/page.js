@@ -1,4 +1,5 @@
 // What viser's page lacks. Runs once in each tab; see `panel.SCRIPT`.
+// A bare addEventListener would be that of the image.
 if (!window.bpDemo) {
   window.bpDemo = true;
   document.title = "broadphase demo";
@@ -7,6 +8,11 @@ if (!window.bpDemo) {
   const press = key =>
     root.dispatchEvent(new KeyboardEvent("keydown", {key, code: "Key" + key.toUpperCase(), bubbles: true}));
 
+  const giveUp = () => {
+    const focused = document.activeElement;
+    if (focused?.matches("input, textarea, button, [tabindex]") && !focused.closest("[role=dialog]")) focused.blur();
+  };
+
   // A click of the right button is the key C. A wheel or a drag is the key H: the camera follows the hand.
   let at = null, tookAt = 0;
   const take = () => {
@@ -14,33 +20,32 @@ if (!window.bpDemo) {
     tookAt = performance.now();
   };
   const isFar = event => Math.hypot(event.clientX - at.x, event.clientY - at.y) >= 4;
-  addEventListener("pointerdown", event => {
+  window.addEventListener("pointerdown", event => {
     at = isPicture(event) && !event.shiftKey ? {x: event.clientX, y: event.clientY, button: event.button} : null;
-    if (isPicture(event)) document.activeElement?.blur();
+    if (isPicture(event)) giveUp();
   }, true);
-  addEventListener("pointermove", event => {
+  window.addEventListener("pointermove", event => {
     if (at && event.buttons && isFar(event)) take();
   }, true);
-  addEventListener("pointerup", event => {
+  window.addEventListener("pointerup", event => {
     if (at && at.button === 2 && event.button === 2 && !isFar(event)) press("c");
     at = null;
   }, true);
-  addEventListener("wheel", event => {
+  window.addEventListener("wheel", event => {
     if (isPicture(event)) take();
   }, true);
 
   // Keys belong to the picture: a control that was used by mouse, or a text that was finished, gives up the focus.
-  const release = event => setTimeout(() => {
-    const focused = document.activeElement;
-    const isEdited = event.type !== "keydown" && focused === event.target
-      && focused.matches("input:not([type=checkbox]), textarea");
-    if (focused && focused !== document.body && !isEdited && !focused.closest("[role=dialog]")) focused.blur();
+  window.addEventListener("click", event => {
+    const isEdited = document.activeElement === event.target && event.target.matches("input:not([type=checkbox])");
+    if (!isEdited) giveUp();
   });
-  addEventListener("click", release, true);
-  addEventListener("pointerup", release, true);
-  addEventListener("keydown", event => {
-    if (["Enter", "Escape"].includes(event.key) && event.target.tagName === "INPUT") release(event);
-  }, true);
+  window.addEventListener("pointerup", () => {
+    if (document.activeElement?.matches("[role=slider]")) giveUp();  // a drag may end beside it, without a click
+  });
+  window.addEventListener("keydown", event => {
+    if (["Enter", "Escape"].includes(event.key) && event.target.matches("input:not([type=checkbox])")) giveUp();
+  });
 
   // Pictures per second, which only the browser knows: it clears the canvas once or more for each.
   const paper = WebGL2RenderingContext.prototype, clear = paper.clear;

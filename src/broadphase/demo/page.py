@@ -31,6 +31,7 @@ from broadphase.demo.drawing import Bodies, Overlays
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.panel import BY_CELL, Chart, Controls, figures_html, summary_html
 from broadphase.demo.pointing import Pointing
+from broadphase.demo.race import FIRST, Race, lane
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
 from broadphase.errors import clipped
@@ -49,6 +50,7 @@ FPS = 60.0
 _FIGURES_EVERY = 0.2  # seconds
 _CHART_EVERY = 0.25
 _CELLS_EVERY = 0.1
+_ASIDE = 10.8  # of the rival of a race, in units of the picture: the longest side of a world is 10
 _POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are sent
 
 
@@ -120,6 +122,8 @@ class DemoPage:
         self._dirty = True
         self._drawn_at = self._figures_at = self._chart_at = self._cells_at = -1.0
         self._frozen: Floats | None = None
+        self._race: Race | None = None
+        self._lane: list[Any] = []  # what is drawn of its rival: bodies, overlays, and the node that they are below
         self._build()
         self._set_stage()
         self._thread = threading.Thread(target=self._run, name="broadphase-demo", daemon=True)
@@ -129,6 +133,8 @@ class DemoPage:
         """Stop the thread and the server."""
         self._stopping.set()
         self._thread.join(timeout=10)
+        if self._race is not None:
+            self._race.stop()
         with redirect_stdout(StringIO()):
             self._server.stop()
 
@@ -180,6 +186,7 @@ class DemoPage:
         connect(controls.scene, "scene", lambda: self._begin(controls.scenes[controls.scene.value]))
         connect(controls.method, "method", self._choose)
         connect(controls.settings, "settings", self._set)
+        connect(controls.race, "race", self._race_or_not)
         connect(controls.count, "count", self._rebuild)
         connect(controls.size, "size", self._rebuild)
         connect(controls.speed, "speed", lambda: setattr(simulation, "speed", controls.speed.value))
@@ -203,11 +210,58 @@ class DemoPage:
         simulation, controls, scene = self.simulation, self.controls, self._server.scene
         self._bodies = Bodies(scene, simulation.stage)
         self._overlays = Overlays(scene, simulation.stage)
+        self._set_lane()
         self._frozen = None
         controls.freeze.value = False
         self._pointing.set_stage(self._overlays)
-        self._cameras.set_stage(simulation.scene, simulation.stage)
+        racing = self._race is not None
+        self._cameras.set_stage("still" if racing else simulation.scene.camera, simulation.stage, racing * _ASIDE)
         self._dirty = True
+
+    def _set_lane(self) -> None:
+        """Put the rival of a race beside the scene, or take it away."""
+        if self._race is not None:
+            self._race.stop()
+            for drawn in self._lane:
+                drawn.remove()
+            self._race, self._lane = None, []
+        if self.controls.race.value:
+            self._race = Race(self.simulation)
+            scene, stage = self._server.scene, self._race.rival.stage
+            node = scene.add_frame("/rival", show_axes=False, position=(-_ASIDE, 0.0, 0.0))
+            self._lane = [Bodies(scene, stage, "/rival"), Overlays(scene, stage, "/rival"), node]
+
+    def _race_or_not(self) -> None:
+        """Begin a race with few bodies, or end it with as many as there are."""
+        controls, simulation = self.controls, self.simulation
+        if controls.race.value == (self._race is not None):
+            return
+        if controls.race.value and simulation.method == "brute_force":
+            controls.method.value = "auto"
+            self._choose()
+        count = max(FIRST, simulation.scene.counts[0]) if controls.race.value else simulation.count
+        self._replace(lambda: simulation.start(count=count))
+        controls.set_scene(simulation)
+
+    def _run_race(self) -> None:
+        """Draw the rival if it has done a step, let it go on, and begin again with more bodies when it is time."""
+        race, simulation = self._race, self.simulation
+        if race is None or not race.is_idle:
+            return
+        rival, was_open = race.rival, not race.verdict
+        bodies, overlays, _ = self._lane
+        with self._server.atomic():
+            bodies.draw(rival.rows, _colours_of_state(rival))
+            for over, one in ((overlays, rival), (self._overlays, simulation)):
+                over.draw_label(lane(one), (0.0, 0.5 * one.stage.scale * one.stage.extent[1] + 0.2, 0.0), "lane")
+        count = race.next_count()
+        if count is not None:
+            self._replace(lambda: simulation.start(count=count))
+            self.controls.set_scene(simulation)
+            return
+        if race.verdict and was_open:
+            self.controls.say(f"<b>{escape(race.verdict)}</b>")
+        race.go_on()
 
     def _hand_over(self, client_id: int) -> None:
         """Stop the path of the camera, which a hand moves in one of the browsers."""
@@ -261,6 +315,7 @@ class DemoPage:
                 self._dirty |= frame is not None or (self._cameras.moved and self.controls.cull.value)
                 self._cameras.moved = False
                 self._show(began)
+                self._run_race()
                 last = began
                 self._stopping.wait(max(0.0, 1 / FPS - (perf_counter() - began)))
         except BaseException as error:
@@ -351,13 +406,7 @@ class DemoPage:
         if controls.colour.value == BY_CELL:
             table[simulation.rows] = colours_of_cells(simulation.cells())
         else:
-            table[:] = APART
-            table[world.body_types == 1] = STATIC
-            table[world.ccd] = CCD
-            table[touching] = TOUCHING
-            table[touching[world.body_types[touching] == 1]] = (
-                TOUCHING_STATIC if simulation.scene.lights_static else STATIC
-            )
+            table = _colours_of_state(simulation)
         queried, selected = self._pointing.queried_rows(), self._pointing.selected_rows()
         table[queried] = QUERIED
         table[selected] = SELECTED
@@ -408,6 +457,17 @@ class DemoPage:
     def _refuse(self, text: str) -> None:
         """Say on the page why a file is not shown."""
         self.request("refused", lambda: self.controls.say(escape(text)))
+
+
+def _colours_of_state(simulation: Simulation) -> NDArray[np.uint8]:
+    """Return a colour for each slot of the world, by whether its body touches another one."""
+    world, touching = simulation.stage.world, simulation.touching_rows()
+    table = np.full((world.slots, 3), APART, np.uint8)
+    table[world.body_types == 1] = STATIC
+    table[world.ccd] = CCD
+    table[touching] = TOUCHING
+    table[touching[world.body_types[touching] == 1]] = TOUCHING_STATIC if simulation.scene.lights_static else STATIC
+    return table
 
 
 def _toggle(box: Any) -> None:

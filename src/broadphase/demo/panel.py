@@ -29,6 +29,7 @@ __all__ = [
     "QUERY_BOX",
     "Chart",
     "Controls",
+    "chosen_of",
     "figures_html",
     "headline",
     "summary_html",
@@ -79,6 +80,12 @@ class Controls:
         self.fault = gui.add_html("", visible=False)
         self._texts: dict[str, str] = {}
         self.show_method(simulation.method)
+        self.race = gui.add_checkbox(
+            "Race",
+            False,
+            hint="The same scene twice: on the left by brute force, on the right by the method. The count rises until"
+            " one of them falls below 60 steps a second.",
+        )
         self.count = gui.add_slider("Count", 1, 2, 1, 1)
         self.size = gui.add_slider("Size", 0.1, 4.0, 0.1, simulation.size, hint="A factor on the size of all bodies.")
         self.speed = gui.add_slider("Speed", 0.0, 4.0, 0.1, simulation.speed)
@@ -268,18 +275,22 @@ def headline(figures: Figures) -> tuple[str, str]:
     )
 
 
+def chosen_of(figures: Figures) -> str:
+    """Name the method, and what "auto" has chosen."""
+    return figures.used if figures.method != "auto" else f"auto → {figures.used}"
+
+
 def summary_html(title: str, text: str, figures: Figures, pages: int) -> str:
     """Make what is above the chart: the scene, how many tests the method saves, and how it works.
 
     The element of each value has the id ``bp-<name>``.
     """
     factor, line = headline(figures)
-    chosen = figures.used if figures.method != "auto" else f"auto → {figures.used}"
     shared = f"{pages} pages show this simulation: what one of them changes, changes for all." if pages > 1 else ""
     return (
         f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
         f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
-        f'<table><tr><td>method</td><td id="bp-method">{escape(chosen)}</td></tr></table>'
+        f'<table><tr><td>method</td><td id="bp-method">{escape(chosen_of(figures))}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(figures.why)}</p>'
         f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
         f'<p class="why" id="bp-pages">{shared}</p></div>'
