@@ -505,6 +505,32 @@ def test_query_ball_or_box_finds_rows_that_meet_it(name, is_ball):
     assert (away <= 2 + simulation.stage.sizes(rows)[:, :d] / 2 + 1e-5).all()
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["rectangles", "spheres"])
+def test_body_moved_while_paused_lights_what_is_tested_for_it(name, method):
+    simulation = Simulation(name, method=method)
+    simulation.tick()
+    simulation.paused = True
+    stage = simulation.stage
+    simulation.move(3, stage.positions(np.array([8]))[0])
+    boxes, places = stage.world.boxes, stage.world.positions
+    np.testing.assert_allclose(places[3], places[8], atol=1e-4)
+    cells, tested, candidates, hits = simulation.searched(3)
+    meets = ((boxes[:, 0] <= boxes[3, 1]) & (boxes[3, 0] <= boxes[:, 1])).all(axis=1)
+    assert set(candidates.tolist()) == set(np.flatnonzero(meets).tolist()) - {3}
+    pairs = simulation.frame.touching
+    assert set(hits.tolist()) == set(pairs[(pairs == 3).any(axis=1)].ravel().tolist()) - {3}
+    assert 8 in hits
+    assert np.isin(hits, candidates).all()
+    assert 3 not in tested
+    assert (len(cells) == 0) == (simulation.figures().used == "brute_force")
+    simulation.move(3, [1e6, 0, 0])  # a hand beyond the walls
+    assert places[3][0] <= stage.bounds[1, 0]
+    simulation.paused = False
+    simulation.tick()
+    assert (np.diff(simulation.history()[0]) >= 0).all()
+
+
 def test_touching_rows_are_those_of_the_frame():
     simulation = Simulation("rectangles")
     assert len(simulation.touching_rows()) == 0

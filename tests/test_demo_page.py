@@ -206,6 +206,19 @@ def test_click_pauses_and_one_beside_all_bodies_goes_on(page):
     until(lambda: not simulation.paused)
 
 
+def test_body_dragged_follows_the_hand_and_goes_on_when_it_is_let_go(page):
+    simulation, pointing = page.simulation, page._pointing
+    way = simulation.stage.world.velocities[5].copy()
+    page.request("drag", lambda: pointing.drag(5, (1.0, 2.0, 0.0)))
+    until(lambda: pointing.held_row() == 5 and "Boxes that overlap its box" in answer(page))
+    wanted = simulation.stage.to_world([1.0, 2.0, 0.0])[:2]
+    until(lambda: np.abs(simulation.stage.world.positions[5] - wanted).max() < 1.0)
+    until(lambda: len(pointing.search[1]))
+    page.request("drag", lambda: pointing.drag(None, None))
+    until(lambda: pointing.held_row() is None)
+    assert np.abs(simulation.stage.world.velocities[5]) == pytest.approx(np.abs(way))
+
+
 def test_what_was_said_about_a_scene_goes_with_it(page):
     page.request("hit", lambda: page.controls.say("The ray hit rectangles 7."))
     until(lambda: "rectangles 7" in answer(page))
@@ -335,12 +348,14 @@ def test_race_ends_in_a_verdict_when_the_scene_has_no_more_bodies(monkeypatch):
     race = races.Race(simulation, lambda: clock[0])
     try:
         assert race.rival.count == simulation.count
-        assert race.next_count() is None
         clock[0] = 9.0
-        assert race.next_count() == 5000
+        assert race.next_count() is None  # nobody has done a step
+        simulation.tick()
         race.go_on()
-        simulation.start(count=5000)
         until(lambda: race.is_idle)
+        assert race.next_count() == 5000
+        simulation.start(count=5000)
+        simulation.tick()
         assert race.next_count() is None
         assert "no more" in race.verdict
     finally:

@@ -329,6 +329,29 @@ def test_scene_chosen_is_shown_and_moves(demo, tab, keep, title):
     assert tab.errors == []
 
 
+def test_body_is_dragged_by_mouse_and_what_is_not_tested_for_it_fades(demo, watch, keep):
+    demo.controls.pause.value = True
+    tab = watch(demo.url)
+    tab.wait_for("bp-fps", "^paused$")
+    shown = np.argwhere(well_within(is_near(tab.still_pixels(), TOUCHING)))
+    (left, top), (y, x) = tab.place(), shown[len(shown) // 2].tolist()
+    tab.page.mouse.move(left + x, top + y)
+    tab.page.wait_for_timeout(300)
+    tab.page.mouse.down()
+    for step in range(1, 6):
+        tab.page.mouse.move(left + x + 4 * step, top + y + 3 * step)
+        tab.page.wait_for_timeout(100)
+    tab.wait_for("bp-answer", "Boxes that overlap its box")
+    assert demo._pointing.held_row() is not None
+    tab.pixels_when(lambda now: is_near(now, SELECTED).any(), "the body that is held")
+    keep(tab.page)
+    tab.page.mouse.up()
+    demo.controls.pause.value = False
+    tab.wait_for("bp-fps", r"^\d+$")
+    assert demo._pointing.held_row() is None
+    tab.page.close()
+
+
 def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):
     demo.stop()
     place = urlsplit(demo.url)

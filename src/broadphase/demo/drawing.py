@@ -11,7 +11,7 @@ from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, 
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,9 @@ class Bodies:
         What to draw.
     root : str
         Name of the node of the scene below which to draw.
+    on_drag : callable, optional
+        Called in a thread of viser when a body is dragged: with its row and the place that it is dragged to, or with
+        None when it is let go.
 
     Attributes
     ----------
@@ -55,8 +58,8 @@ class Bodies:
         Whether bodies are drawn as points.
     """
 
-    def __init__(self, scene: Any, stage: Stage, root: str = "") -> None:
-        self._scene, self._stage, self._root = scene, stage, root
+    def __init__(self, scene: Any, stage: Stage, root: str = "", on_drag: Callable[..., None] | None = None) -> None:
+        self._scene, self._stage, self._root, self._on_drag = scene, stage, root, on_drag
         self._handles: dict[str, Any] = {}
         self._rows = np.empty(0, np.int32)
         self._groups: dict[str, Any] = {}  # which of the rows each handle draws
@@ -116,6 +119,17 @@ class Bodies:
         self._groups.clear()
         self._rows = np.empty(0, np.int32)
 
+    def _dragged_of(self, name: str, do: Callable[..., None]) -> Any:
+        async def dragged(event: Any) -> None:  # viser calls functions that are not async in any order
+            group, number = self._groups.get(name), event.instance_index
+            rows = self._rows if group is None else self._rows[group]
+            if event.phase == "end" or number is None or number >= len(rows):
+                do(None, None)
+            else:
+                do(int(rows[number]), event.end_position)
+
+        return dragged
+
     def _draw_points(self, rows: Rows, positions: NDArray[np.float32], colours: NDArray[np.uint8]) -> None:
         handle = self._handles.get("points")
         if handle is None or len(handle.points) != len(rows):
@@ -168,6 +182,8 @@ class Bodies:
                     cast_shadow=False,
                     receive_shadow=False,
                 )
+                if self._on_drag is not None:
+                    self._handles[name].on_drag("left")(self._dragged_of(name, self._on_drag))
                 continue
             handle.visible = True
             handle.batched_positions = positions[group]

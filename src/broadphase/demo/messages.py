@@ -81,6 +81,21 @@ class ScenePointerMessage(_Message):
             raise RefusedError("a rectangle without two corners")
 
 
+class SceneNodeDragMessage(_Message):
+    """A body that a hand has taken."""
+
+    phase: Literal["start", "update", "end"]
+    name: Name
+    instance_index: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] | None
+    start_position: Place
+    start_screen_pos: tuple[Number, Number]
+    end_position: Place
+    end_screen_pos: tuple[Number, Number]
+    button: Literal["left", "middle", "right"]
+    modifier: Name | None
+    owner: Name = ""
+
+
 class TransformControlsUpdateMessage(_Message):
     """The dragged query."""
 

@@ -76,7 +76,7 @@ if (!window.bpDemo) {
   // The keys, below the middle of the picture.
   const keys = document.body.appendChild(document.createElement("div"));
   keys.id = "bp-keys";
-  keys.innerHTML = "<b>Space</b> pause · <b>Enter</b> brute force and back · <b>C</b> camera · <b>click</b> a body"
+  keys.innerHTML = "<b>Space</b> pause · <b>Enter</b> brute force and back · <b>C</b> camera · <b>click</b> or <b>drag</b> a body"
     + " · <b>Shift + drag</b> select";
   keys.style.cssText = "position:fixed; bottom:8px; transform:translateX(-50%); pointer-events:none; color:#aeb8c6;"
     + " font:12px system-ui,sans-serif; text-align:center";

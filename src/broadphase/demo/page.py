@@ -26,6 +26,7 @@ from broadphase.demo.colours import (
     TOUCHING,
     TOUCHING_STATIC,
     colours_of_cells,
+    faded,
 )
 from broadphase.demo.drawing import Bodies, Overlays
 from broadphase.demo.mesh_files import read_mesh_file
@@ -208,7 +209,11 @@ class DemoPage:
 
     def _set_stage(self) -> None:
         simulation, controls, scene = self.simulation, self.controls, self._server.scene
-        self._bodies = Bodies(scene, simulation.stage)
+
+        def drag(row: int | None, place: Any) -> None:
+            self.request("drag", lambda: self._pointing.drag(row, place))
+
+        self._bodies = Bodies(scene, simulation.stage, on_drag=drag)
         self._overlays = Overlays(scene, simulation.stage)
         self._set_lane()
         self._frozen = None
@@ -309,6 +314,7 @@ class DemoPage:
             while not self._stopping.is_set():
                 began = perf_counter()
                 self._run_requests()
+                self._pointing.hold()
                 frame = self._tick()
                 if not self.controls.pause_camera.value:
                     self._cameras.move(began - last)
@@ -386,7 +392,8 @@ class DemoPage:
                 self._cells_at = now
                 outline = simulation.examination(outline=True).outline
                 if outline is not None and len(outline.level):
-                    self._overlays.draw_cells(outline, simulation.cells())
+                    is_held = self._pointing.held_row() is not None
+                    self._overlays.draw_cells(outline, self._pointing.search[0] if is_held else simulation.cells())
                 else:
                     self._overlays.hide("cells")
         else:
@@ -410,6 +417,12 @@ class DemoPage:
         queried, selected = self._pointing.queried_rows(), self._pointing.selected_rows()
         table[queried] = QUERIED
         table[selected] = SELECTED
+        held = self._pointing.held_row()
+        if held is not None:
+            _, tested, candidates, hits = self._pointing.search
+            table[:] = faded(table, np.full(len(table), 0.25))
+            for lit, colour in ((tested, APART), (candidates, QUERIED), (hits, TOUCHING), (held, SELECTED)):
+                table[lit] = colour
         for name, lit, colour in (("touching", touching, TOUCHING), ("queried", queried, QUERIED)):
             self._overlays.draw_triangles(name, np.setdiff1d(lit, selected), colour)
         self._overlays.draw_triangles("selected", selected, SELECTED)

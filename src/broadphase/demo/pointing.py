@@ -48,6 +48,10 @@ class Pointing:
         self._server, self._simulation, self._controls, self._request = server, simulation, controls, request
         self._selected = _NONE  # handles
         self._label = ""
+        self._held: int | None = None  # a handle
+        self._way = np.zeros(simulation.stage.dim)  # its velocity before
+        self.search: tuple[NDArray[Any], ...] = (_NONE, _NONE, _NONE, _NONE)
+        """What is looked at for the body that a hand holds; see `Simulation.searched`."""
         self._probe: Any = None
         scene = server.scene
         scene.on_click()(lambda event: request("click", lambda: self.click(event)))
@@ -57,7 +61,7 @@ class Pointing:
         """Start with another scene, with nothing selected and nothing said."""
         self._overlays = overlays
         self._controls.welcome()
-        self._selected, self._label = _NONE, ""
+        self._selected, self._label, self._held = _NONE, "", None
         self._remove_probe()
         self.set_query()
 
@@ -85,9 +89,42 @@ class Pointing:
         self._select(self._simulation.stage.world.handles(rows), "")
         self._controls.say(f"<b>{len(rows):,}</b> bodies are in the rectangle.")
 
+    def drag(self, row: int | None, place: Any) -> None:
+        """Hold a body at a place of the picture; None: let it go."""
+        world, held = self._simulation.stage.world, self.held_row()
+        if row is None:
+            if held is not None:
+                world.velocities[held] = self._way
+            self._held = None
+            return
+        if held is None:
+            self._held, self._way = int(world.handles([row])[0]), world.velocities[row].copy()
+        self._place = place
+
+    def held_row(self) -> int | None:
+        """Return the row of the body that a hand holds, or None."""
+        rows = self._living(_NONE if self._held is None else np.array([self._held]))
+        return int(rows[0]) if len(rows) else None
+
+    def hold(self) -> None:
+        """Keep the body that a hand holds where the hand is, and say what is tested for it."""
+        row, simulation = self.held_row(), self._simulation
+        if row is None:
+            return
+        simulation.move(row, self._place)
+        self.search = cells, tested, candidates, hits = simulation.searched(row)
+        where = f"Cells that its box meets: <b>{len(cells):,}</b>, with " if len(cells) else ""
+        self._controls.say(
+            f"{where}<b>{len(tested):,}</b> other bodies. Boxes that overlap its box: <b>{len(candidates):,}</b>."
+            f" Bodies that touch it: <b>{len(hits):,}</b>."
+        )
+
     def selected_rows(self) -> Rows:
         """Return the selected rows that still exist."""
-        world, handles = self._simulation.stage.world, self._selected
+        return self._living(self._selected)
+
+    def _living(self, handles: NDArray[np.int64]) -> Rows:
+        world = self._simulation.stage.world
         rows = (handles & 0xFFFF_FFFF).astype(np.int32)
         living = world.alive[rows]
         rows, handles = rows[living], handles[living]

@@ -74,6 +74,8 @@ class Race:
         if self.verdict or simulation.paused or not self.is_idle or self._clock() - self._began < _SECONDS:
             return None
         times = {one: one.figures().update_ms for one in (self.rival, simulation)}
+        if not all(times.values()):
+            return None  # the first step is not done yet
         slower = max(times, key=lambda one: times[one])
         if times[slower] > _SLOW:
             faster = simulation if slower is self.rival else self.rival

@@ -285,7 +285,8 @@ class Simulation:
         rows = self.stage.world.rows
         if not np.array_equal(rows, self._rows):
             self._rows, self._every = rows, None
-        now = self._clock() - self._idle
+        is_again = self.paused and self._moments  # what is shown is described once more
+        now = self._moments.pop()[0] if is_again else self._clock() - self._idle
         stats = frame.stats
         broad, narrow = stats["seconds_of_broad_phase"], stats["seconds_of_narrow_phase"]
         self._exact_tests = int(stats["tests"])
@@ -480,6 +481,40 @@ class Simulation:
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         self.seen = self.stage.world.visible(whole, lod=[one / self.stage.scale for one in distances])
         return self.seen
+
+    def move(self, row: int, place: ArrayLike) -> None:
+        """Put a body at a place of the picture, shape (3,), and at rest; while paused, find what it touches there."""
+        world = self.stage.world
+        low, high = self.stage.bounds
+        world.positions[row] = np.clip(self.stage.to_world(place)[: world.dim], low, high)
+        world.velocities[row] = 0.0
+        if self.paused:
+            self._advance(lambda: world.step(0.0))
+
+    def searched(self, row: int) -> tuple[NDArray[np.int64], Rows, Rows, Rows]:
+        """Return what is looked at to find the bodies that touch one.
+
+        Returns
+        -------
+        cells : ndarray, shape (c,), int64
+            Numbers of the cells that its box meets, of those that bodies are in.
+        tested, candidates, hits : ndarray of int32
+            Rows of the bodies in these cells, all where the method has no cells; of those whose boxes overlap its box;
+            and of those that touch it. Without the row itself.
+        """
+        world, outline = self.stage.world, self.examination(outline=True, fresh=True).outline
+        lower, upper = world.boxes[row]
+        cells, tested = np.empty(0, np.int64), self._rows
+        if outline is not None and len(outline.level):
+            of = self.cells()
+            meets = ((outline.lower <= upper) & (lower <= outline.upper)).all(axis=1)
+            tested = self._rows[(of >= 0) & meets[of]]
+            cells = np.unique(of[(of >= 0) & meets[of]])
+        candidates = world.query([[lower, upper]]).rows
+        hits = np.empty(0, np.int32)
+        if self.frame is not None:
+            hits = np.unique(self.frame.touching[(self.frame.touching == row).any(axis=1)])
+        return cells, tested[tested != row], candidates[candidates != row], hits[hits != row]
 
     def query(self, place: ArrayLike, size: float, *, ball: bool) -> Rows:
         """Find the bodies that meet a ball or a box.
