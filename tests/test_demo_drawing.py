@@ -6,10 +6,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from broadphase.demo import Simulation, meshes
+import broadphase as bp
+from broadphase.demo import Simulation, drawing, meshes
 from broadphase.demo.cameras import Cameras, matrix_of, viewpoint
-from broadphase.demo.colours import APART, CELLS, TOUCHING, colours_of_cells, css, linear
-from broadphase.demo.drawing import edges_of
+from broadphase.demo.colours import (
+    APART,
+    BACKGROUND,
+    CELLS,
+    QUERIED,
+    SELECTED,
+    TOUCHING,
+    colours_of_cells,
+    css,
+    faded,
+    linear,
+)
+from broadphase.demo.drawing import cells_to_draw, edges_of, sweep_lines
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
 
@@ -98,6 +110,42 @@ def test_edges_of_a_box_are_all_its_edges(d):
     assert ((lengths > 0).sum(axis=1) == 1).all()
     assert lengths.sum() == {2: 6, 3: 24}[d]
     assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)
+
+
+@pytest.mark.parametrize("settings", [{}, {"axis": 1}, {"axis": (1, 1)}])
+def test_sweep_is_drawn_beside_the_scene_with_its_voids(settings):
+    simulation = Simulation("rectangles", method=bp.SweepAndPrune.options(**settings), count=12)
+    simulation.tick()
+    stage, boxes = simulation.stage, simulation.stage.world.boxes
+    sweep = simulation.examination(outline=True).sweep
+    lines, colours = sweep_lines(stage, sweep)
+    corners = np.array([[box[i, 0], box[j, 1]] for box in boxes for i in (0, 1) for j in (0, 1)]) @ sweep.direction
+    spans = corners.reshape(-1, 4)
+    np.testing.assert_allclose(sweep.ends, np.stack([spans.min(axis=1), spans.max(axis=1)], axis=1))
+    order = np.argsort(sweep.ends[:, 0])
+    begins, so_far = sweep.ends[order, 0], np.maximum.accumulate(sweep.ends[order, 1])
+    gaps = np.flatnonzero(begins[1:] > so_far[:-1])
+    assert len(gaps)
+    np.testing.assert_allclose(sweep.voids, np.stack([so_far[gaps], begins[gaps + 1]], axis=1))
+    blue, yellow, grey = (lines[(colours == one).all(axis=1)] for one in (QUERIED, SELECTED, APART))
+    assert (len(blue), len(yellow), len(grey)) == (len(gaps) + 1, 2 * len(gaps), 12)
+    covered = sum(np.linalg.norm(end - begin) for begin, end in blue)
+    assert covered == pytest.approx(np.ptp(sweep.ends) - np.diff(sweep.voids).sum())
+    outside = ((lines < stage.bounds[0]) | (stage.bounds[1] < lines)).any(axis=-1)
+    assert outside.all()
+    assert simulation.examination(outline=True).outline is not None
+
+
+def test_cells_with_bodies_come_first_and_deep_ones_are_brightest(monkeypatch):
+    boxes = np.array([[[0, 0], [8, 8]], [[0, 0], [4, 4]], [[4, 4], [8, 8]], [[8, 8], [8, 9]], [[1, 1], [2, 2]]], float)
+    kept, strength = cells_to_draw(boxes, np.array([0, 1, 1, 1, 2], np.int32), np.array([1, 4, 4, -1]))
+    assert kept.tolist() == [2, 0, 4, 1]
+    assert strength[2] > strength[3] > strength[0] == strength[1]
+    monkeypatch.setattr(drawing, "MOST_CELLS", 2)
+    assert cells_to_draw(boxes, np.array([0, 1, 1, 1, 2], np.int32), np.array([1, 4, 4, -1]))[0].tolist() == [4, 1]
+    assert cells_to_draw(boxes[:0], np.empty(0, np.int32), np.empty(0, np.int64))[0].tolist() == []
+    ends = faded(np.array([[255, 255, 255], TOUCHING], np.uint8), np.array([0.0, 1.0]))
+    assert ends.tolist() == [list(BACKGROUND), list(TOUCHING)]
 
 
 def test_colours_of_neighbouring_cells_differ():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.demo import meshes
-from broadphase.demo.colours import CONTACT, LEVELS, QUERIED, SELECTED, STATIC, faded, linear
+from broadphase.demo.colours import APART, CONTACT, LEVELS, QUERIED, SELECTED, STATIC, faded, linear
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import broadphase as bp
+    from broadphase.demo.examination import Sweep
     from broadphase.demo.stage import Stage
 
     Rows = NDArray[np.int32]
 
-__all__ = ["Bodies", "Overlays", "cells_to_draw", "edges_of"]
+__all__ = ["Bodies", "Overlays", "cells_to_draw", "edges_of", "sweep_lines"]
 
 MOST_INSTANCES = 20_000
 """Up to so many bodies are drawn as solids, more as points. Browsers need about 10 ms for each 10 000 solids."""
@@ -225,6 +226,34 @@ def edges_of(boxes: NDArray[Any]) -> NDArray[np.float64]:
     return lines
 
 
+def sweep_lines(stage: Stage, sweep: Sweep) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the lines that show a sweep beside the scene, shape (m, 2, d), and their colours, shape (m, 3).
+
+    A blue line where boxes are, a yellow mark at both ends of each void, and a grey one where each box begins.
+    """
+    direction, d = sweep.direction, stage.dim
+    half = np.abs(stage.bounds[1] - stage.bounds[0]) / 2
+    down = -np.eye(d)[1 if abs(direction[1]) < 0.9 else 0]
+    down -= (down @ direction) * direction
+    down /= np.linalg.norm(down)
+    unit = 1 / stage.scale
+    middle = stage.middle[:d] + (half @ np.abs(down) + 0.15 * unit) * down
+    middle -= (middle @ direction) * direction  # numbers along the line count from the origin
+    limits = [sweep.ends.min(), sweep.ends.max()] if len(sweep.ends) else []
+    stops = np.sort(np.concatenate([limits, sweep.voids.ravel()]))
+    begins = sweep.ends[:MOST_CELLS, 0]
+
+    def marks(numbers: NDArray[np.float64], length: float) -> NDArray[np.float64]:
+        places = middle + numbers[:, None] * direction
+        return np.stack([places, places + length * unit * down], axis=1)
+
+    covered = (middle + stops[:, None] * direction).reshape(-1, 2, d)
+    parts = (marks(begins, 0.2), APART), (covered, QUERIED), (marks(sweep.voids.ravel(), 0.4), SELECTED)
+    lines = np.concatenate([part for part, _ in parts])
+    colours = np.concatenate([np.full((len(part), 3), colour, np.uint8) for part, colour in parts])
+    return lines, colours
+
+
 def cells_to_draw(
     boxes: NDArray[Any], levels: NDArray[np.int32], cells: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -302,6 +331,11 @@ class Overlays:
         colours = faded(np.array(LEVELS, np.uint8)[outline.level[kept] % len(LEVELS)], strength)
         colours = np.repeat(colours, 4 if stage.dim == 2 else 12, axis=0)
         self._lines("cells", lines, np.repeat(colours[:, None], 2, axis=1), 1.5)
+
+    def draw_sweep(self, sweep: Sweep) -> None:
+        """Draw the line along which boxes are sorted, below the scene: where each begins, and the voids."""
+        lines, colours = sweep_lines(self._stage, sweep)
+        self._lines("sweep", self._stage.to_view(lines), np.repeat(colours[:, None], 2, axis=1), 1.5)
 
     def draw_contacts(self, contacts: bp.Contacts) -> None:
         """Draw contact points, and the normal at the first point of each pair."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Examination", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
+__all__ = ["Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
 
 _STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
@@ -30,6 +30,24 @@ _WHY = {
     " those that leave their cell are filed again.",
 }
 """How each method saves tests, in one sentence."""
+
+
+class Sweep(NamedTuple):
+    """The line along which boxes are sorted.
+
+    Attributes
+    ----------
+    direction : ndarray, shape (d,), float64
+        Of length 1.
+    ends : ndarray, shape (n, 2), float64
+        Where each box begins and ends on it.
+    voids : ndarray, shape (k, 2), float64
+        The gaps where no box is.
+    """
+
+    direction: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    voids: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,8 @@ class Examination:
         Empty cells that an octree keeps, and those that it has freed so far; 0 for other methods.
     outline : Outline or None
         The cells; None if the method has none, or if they were not requested.
+    sweep : Sweep or None
+        Where sweep and prune sorts the boxes; None for other methods, or if no cells were requested.
     """
 
     method: str
@@ -71,6 +91,7 @@ class Examination:
     cells_idle: int
     cells_freed: int
     outline: bp.Outline | None
+    sweep: Sweep | None
 
 
 def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -> Examination:
@@ -132,7 +153,15 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
         cells_idle=len(stats.get("lives", ())),
         cells_freed=int(stats.get("cells_freed", 0)),
         outline=shape,
+        sweep=_sweep_of(world.boxes[world.rows], options) if outline and method == "sweep_and_prune" else None,
     )
+
+
+def _sweep_of(boxes: NDArray[np.float64], options: bp.IndexOptions | None) -> Sweep:
+    index: Any = _index_by("sweep_and_prune", options, boxes)
+    direction = index.direction
+    middles, reach = boxes.mean(axis=1) @ direction, (boxes[:, 1] - boxes[:, 0]) @ np.abs(direction) / 2
+    return Sweep(direction, np.stack([middles - reach, middles + reach], axis=1), index.void_borders)
 
 
 def _tuning(method: str | bp.IndexOptions, stats: bp.IndexStats) -> str:

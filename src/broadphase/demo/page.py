@@ -390,14 +390,20 @@ class DemoPage:
         if controls.cells.value:
             if now - self._cells_at >= _CELLS_EVERY:
                 self._cells_at = now
-                outline = simulation.examination(outline=True).outline
-                if outline is not None and len(outline.level):
+                looked = simulation.examination(outline=True)
+                if looked.outline is not None and len(looked.outline.level):
                     is_held = self._pointing.held_row() is not None
-                    self._overlays.draw_cells(outline, self._pointing.search[0] if is_held else simulation.cells())
+                    cells = self._pointing.search[0] if is_held else simulation.cells()
+                    self._overlays.draw_cells(looked.outline, cells)
                 else:
                     self._overlays.hide("cells")
+                if looked.sweep is not None:
+                    self._overlays.draw_sweep(looked.sweep)
+                else:
+                    self._overlays.hide("sweep")
         else:
             self._overlays.hide("cells")
+            self._overlays.hide("sweep")
         if controls.contacts.value and simulation.frame is not None:
             self._overlays.draw_contacts(simulation.frame.contacts)
         else:
