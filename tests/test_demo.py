@@ -1,5 +1,6 @@
 """The demo without its page: scenes, figures, queries."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import broadphase as bp
 from broadphase.demo.drawing import Bodies
 from broadphase.demo.examination import all_pairs_of, cells_of, examine
 from broadphase.demo.panel import comparison, figures_html, headline
+from broadphase.demo.reel import MOST_KEPT, Reel
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS, Simulation
 
@@ -529,6 +531,27 @@ def test_body_moved_while_paused_lights_what_is_tested_for_it(name, method):
     simulation.paused = False
     simulation.tick()
     assert (np.diff(simulation.history()[0]) >= 0).all()
+
+
+def test_reel_keeps_the_last_seconds_as_a_replay_page():
+    simulation = Simulation("rectangles", count=30)
+    reel = Reel(simulation.stage.world, "Some <rectangles>")
+    with pytest.raises(ValueError, match="nothing to save"):
+        reel.page()
+    kept = []
+    for seconds in range(0, 45, 5):
+        reel.add(simulation.tick(), float(seconds))
+        kept.append(int(re.search(rb'"frames":(\d+)', reel.page())[1]))
+    assert kept == [1, 2, 3, 4, 3, 4, 3, 4, 3]
+    assert b"Some &lt;rectangles&gt;" in reel.page()
+
+
+def test_reel_keeps_nothing_of_many_bodies():
+    simulation = Simulation("boxes_10k", count=MOST_KEPT + 1)
+    reel = Reel(simulation.stage.world, "")
+    reel.add(simulation.tick(), 0.0)
+    with pytest.raises(ValueError, match="more than 5,000"):
+        reel.page()
 
 
 def test_touching_rows_are_those_of_the_frame():

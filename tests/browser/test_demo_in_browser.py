@@ -352,6 +352,14 @@ def test_body_is_dragged_by_mouse_and_what_is_not_tested_for_it_fades(demo, watc
     tab.page.close()
 
 
+def test_last_seconds_are_saved_as_a_page(demo, tab):
+    with tab.page.expect_download(timeout=WAIT) as download:
+        tab.page.get_by_role("button", name="Save a replay").click()
+    assert download.value.suggested_filename == "1000 rectangles.html"
+    page = download.value.path().read_text("utf-8")
+    assert int(re.search(r'"frames":(\d+)', page)[1]) > 1
+
+
 def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):
     demo.stop()
     place = urlsplit(demo.url)

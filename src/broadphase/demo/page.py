@@ -33,6 +33,7 @@ from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.panel import BY_CELL, Chart, Controls, figures_html, summary_html
 from broadphase.demo.pointing import Pointing
 from broadphase.demo.race import FIRST, Race, lane
+from broadphase.demo.reel import Reel
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.demo.simulation import Simulation
 from broadphase.errors import clipped
@@ -205,6 +206,7 @@ class DemoPage:
         controls.hand_key.on_trigger(
             lambda event: self.request(f"hand {event.client_id}", lambda: self._hand_over(event.client_id))
         )
+        controls.save.on_click(lambda event: self.request(f"save {event.client_id}", lambda: self._save(event.client)))
         controls.mesh.on_upload(lambda event: self._load(event.target.value))
 
     def _set_stage(self) -> None:
@@ -215,6 +217,7 @@ class DemoPage:
 
         self._bodies = Bodies(scene, simulation.stage, on_drag=drag)
         self._overlays = Overlays(scene, simulation.stage)
+        self._reel = Reel(simulation.stage.world, simulation.scene.title)
         self._set_lane()
         self._frozen = None
         controls.freeze.value = False
@@ -274,8 +277,15 @@ class DemoPage:
         if self.simulation.scene.camera != "still":
             self.controls.pause_camera.value = True
 
+    def _save(self, client: Any) -> None:
+        """Send the last seconds as a replay page to a browser."""
+        client.send_file_download(f"{self.simulation.scene.title}.html", self._reel.page(), save_immediately=True)
+        self.controls.say("The page that was saved plays in any browser, without Python.")
+
     def _choose(self) -> None:
-        self.controls.recall_settings()
+        controls = self.controls
+        controls.cells.value = controls.method.value not in ("auto", "brute_force")  # each method is seen at work
+        controls.recall_settings()
         self._set()
 
     def _set(self) -> None:
@@ -318,6 +328,8 @@ class DemoPage:
                 frame = self._tick()
                 if not self.controls.pause_camera.value:
                     self._cameras.move(began - last)
+                if frame is not None:
+                    self._reel.add(frame, began)
                 self._dirty |= frame is not None or (self._cameras.moved and self.controls.cull.value)
                 self._cameras.moved = False
                 self._show(began)

@@ -125,6 +125,7 @@ class Controls:
             self.query_size = gui.add_slider("Query size", 0.2, 8.0, 0.1, 2.5)
             self.answer = gui.add_html("")
             self.welcome()
+        self.save = gui.add_button("Save a replay", hint="The last ten to twenty seconds, as a page for any browser.")
         self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
 
     def set_scene(self, simulation: Simulation) -> None:
