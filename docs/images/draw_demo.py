@@ -1,4 +1,4 @@
-"""Draw the animation and the still picture of the demo: its page as Chromium shows it.
+"""Draw the animation and the still pictures of the demo: its page as Chromium shows it.
 
     python docs/images/draw_demo.py
 
@@ -34,7 +34,7 @@ MOST_BYTES = 1_500_000
 # What the animation shows: a number of frames, the method, with or without its cells.
 SEQUENCE = ((14, "brute_force", False), (14, "auto", False), (14, "octree", True))
 # Hidden: frames per second mean nothing here, as frames are taken one by one; and the browser draws in software.
-STYLE = "#webgl-software-rendering, tr:has(#bp-fps) { display: none }"
+STYLE = "#webgl-software-rendering, tr:has(#bp-fps), tr:has(#bp-pictures) { display: none }"
 
 
 class ByHand(Simulation):
@@ -99,8 +99,13 @@ def write_animation(frames: list[Image.Image], path: Path) -> None:
     raise ValueError(f"{path.name} needs more than {MOST_BYTES:,} bytes")
 
 
+def save_still(picture: Image.Image, name: str) -> None:
+    """Write a still picture in few colours."""
+    picture.quantize(192, dither=Image.Dither.NONE).save(HERE / name, optimize=True)
+
+
 def main() -> None:
-    """Draw both."""
+    """Draw them."""
     path = chromium()
     if path is None:
         raise SystemExit("no Chromium was found; CHROMIUM= can name one")
@@ -123,7 +128,13 @@ def main() -> None:
             tab = open_page(browser, page)
             for _ in range(3):
                 still = take(page, tab)
-            still.quantize(192, dither=Image.Dither.NONE).save(HERE / "demo.png", optimize=True)
+            save_still(still, "demo.png")
+
+        with showing(Simulation("rectangles")) as page:
+            tab = open_page(browser, page)
+            page.controls.race.value = True
+            tab.wait_for("bp-answer", "falls below 60")
+            save_still(Image.open(io.BytesIO(tab.page.screenshot(timeout=WAIT))).convert("RGB"), "demo_race.png")
         browser.close()
 
 

@@ -71,8 +71,13 @@ class Watched:
         self.bytes_received = 0
         page.on("request", lambda request: self.requested.append(request.url))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("console", self._note)
         page.on("websocket", lambda socket: socket.on("framereceived", self._count))
+
+    def _note(self, message: Any) -> None:
+        # viser prevents the default of a press on a body, in a listener that may not: nothing comes of it.
+        if message.type == "error" and "preventDefault inside passive" not in message.text:
+            self.errors.append(message.text)
 
     def _count(self, payload: str | bytes) -> None:
         self.bytes_received += len(payload)
