@@ -34,6 +34,18 @@ CLICK = {
     "modifier": None,
 }
 DRAG = {"type": "TransformControlsUpdateMessage", "name": "/probe", "wxyz": [1, 0, 0, 0], "position": [0, 0, 0]}
+HAND = {
+    "type": "SceneNodeDragMessage",
+    "phase": "update",
+    "name": "/bodies/0_0",
+    "instance_index": 3,
+    "start_position": [0.0, 0.0, 0.0],
+    "start_screen_pos": [0.5, 0.5],
+    "end_position": [1.0, 1.0, 0.0],
+    "end_screen_pos": [0.6, 0.6],
+    "button": "left",
+    "modifier": None,
+}
 PART = {"type": "FileTransferPart", "source_component_uuid": "u", "transfer_uuid": "t", "part_index": 0}
 encode = msgspec.msgpack.encode
 
@@ -105,12 +117,14 @@ def hostile_frames(page, rng):
     controls = page.controls
     elements = [controls.scene, controls.method, controls.count, controls.size, controls.pause, controls.answer]
     uuids = [
-        element._impl.uuid for element in [*elements, controls.mesh, controls.colour, controls.query, controls.cull]
+        element._impl.uuid
+        for element in [*elements, controls.mesh, controls.save, controls.colour, controls.query, controls.cull]
     ]
     right = [CAMERA, CLICK, CLICK | {"event_type": "rect-select", "screen_pos": [[0, 0], [1, 1]]}, DRAG]
+    right += [HAND, HAND | {"phase": "start"}, HAND | {"phase": "end"}]
     uuids.append(controls.settings._impl.uuid)
     right += [{"type": "GuiUpdateMessage", "uuid": one, "updates": {"value": "x"}} for one in uuids]
-    keys = (controls.pause_key, controls.pause_camera_key, controls.switch_key)
+    keys = (controls.pause_key, controls.pause_camera_key, controls.switch_key, controls.hand_key)
     right += [{"type": "CommandTriggerMessage", "uuid": key._impl.uuid} for key in keys]
     right += [
         {"type": name} | {"uuid": uuids[0], "name": "/probe"} for name in dir(_messages) if name.endswith("Message")

@@ -35,6 +35,7 @@ from demo_clients import (
     CAMERA,
     CLICK,
     DRAG,
+    HAND,
     PATIENCE,
     PROTOCOL,
     assert_runs,
@@ -227,6 +228,24 @@ def test_hostile_messages_do_not_stop_the_page(page, capfd):
     assert controls.scene.value in controls.scene.options
     assert "\x1b" not in "".join(capfd.readouterr())
     assert not page.wait(0.0)
+
+
+def test_hand_of_a_page_that_is_closed_lets_go(page):
+    page.controls.pause.value = True
+    until(lambda: page.simulation.paused)
+    with client(page) as connection:
+        connection.send(encode(CAMERA))
+        for phase in ("start", "update"):
+            connection.send(encode(HAND | {"phase": phase}))
+        until(lambda: page._pointing.held_row() == 3)
+        connection.send(encode(HAND | {"instance_index": 10**6}))
+        until(lambda: page._pointing.held_row() is None)
+        for phase in ("start", "update"):
+            connection.send(encode(HAND | {"phase": phase}))
+        until(lambda: page._pointing.held_row() == 3)
+    until(lambda: page._pointing.held_row() is None)
+    page.controls.pause.value = False
+    assert_runs(page)
 
 
 def test_control_set_to_what_the_page_does_not_offer_is_put_back(page):

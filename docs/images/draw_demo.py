@@ -124,8 +124,9 @@ def main() -> None:
         small = [frame.resize((WIDTH, height), Image.Resampling.LANCZOS) for frame in frames]
         write_animation(small, HERE / "demo.webp")
 
-        with showing(ByHand("machine_gun")) as page:
+        with showing(ByHand("clusters", method="octree")) as page:
             tab = open_page(browser, page)
+            page.controls.cells.value = True
             for _ in range(3):
                 still = take(page, tab)
             save_still(still, "demo.png")
@@ -134,6 +135,7 @@ def main() -> None:
             tab = open_page(browser, page)
             page.controls.race.value = True
             tab.wait_for("bp-answer", "falls below 60")
+            tab.page.wait_for_timeout(5000)
             save_still(Image.open(io.BytesIO(tab.page.screenshot(timeout=WAIT))).convert("RGB"), "demo_race.png")
         browser.close()
 

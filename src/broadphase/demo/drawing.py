@@ -25,8 +25,10 @@ __all__ = ["Bodies", "Overlays", "cells_to_draw", "edges_of", "sweep_lines"]
 
 MOST_INSTANCES = 20_000
 """Up to so many bodies are drawn as solids, more as points. Browsers need about 10 ms for each 10 000 solids."""
-MOST_CELLS = 1500
-"""More cells hide each other: first those that bodies are in are drawn, then the coarsest."""
+MOST_CELLS = 800
+"""More cells are a fog: first those that bodies are in are drawn, then the coarsest."""
+MOST_MARKS = 4000
+"""Of where boxes begin on the line of a sweep."""
 MOST_CONTACTS = 4000
 _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
@@ -241,7 +243,7 @@ def sweep_lines(stage: Stage, sweep: Sweep) -> tuple[NDArray[np.float64], NDArra
     middle -= (middle @ direction) * direction  # numbers along the line count from the origin
     limits = [sweep.ends.min(), sweep.ends.max()] if len(sweep.ends) else []
     stops = np.sort(np.concatenate([limits, sweep.voids.ravel()]))
-    begins = sweep.ends[:MOST_CELLS, 0]
+    begins = sweep.ends[:MOST_MARKS, 0]
 
     def marks(numbers: NDArray[np.float64], length: float) -> NDArray[np.float64]:
         places = middle + numbers[:, None] * direction

@@ -52,6 +52,7 @@ FPS = 60.0
 _FIGURES_EVERY = 0.2  # seconds
 _CHART_EVERY = 0.25
 _CELLS_EVERY = 0.1
+_LANE_EVERY = 0.5  # browsers take some time to set a text
 _ASIDE = 10.8  # of the rival of a race, in units of the picture: the longest side of a world is 10
 _POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are sent
 
@@ -125,6 +126,8 @@ class DemoPage:
         self._drawn_at = self._figures_at = self._chart_at = self._cells_at = -1.0
         self._frozen: Floats | None = None
         self._race: Race | None = None
+        self._lane_frame: bp.Frame | None = None
+        self._lane_at = -1.0
         self._lane: list[Any] = []  # what is drawn of its rival: bodies, overlays, and the node that they are below
         self._build()
         self._set_stage()
@@ -234,7 +237,7 @@ class DemoPage:
                 drawn.remove()
             self._race, self._lane = None, []
         if self.controls.race.value:
-            self._race = Race(self.simulation)
+            self._race, self._lane_at = Race(self.simulation), -1.0
             scene, stage = self._server.scene, self._race.rival.stage
             node = scene.add_frame("/rival", show_axes=False, position=(-_ASIDE, 0.0, 0.0))
             self._lane = [Bodies(scene, stage, "/rival"), Overlays(scene, stage, "/rival"), node]
@@ -251,17 +254,22 @@ class DemoPage:
         self._replace(lambda: simulation.start(count=count))
         controls.set_scene(simulation)
 
-    def _run_race(self) -> None:
+    def _run_race(self, now: float) -> None:
         """Draw the rival if it has done a step, let it go on, and begin again with more bodies when it is time."""
         race, simulation = self._race, self.simulation
         if race is None or not race.is_idle:
             return
         rival, was_open = race.rival, not race.verdict
         bodies, overlays, _ = self._lane
-        with self._server.atomic():
-            bodies.draw(rival.rows, _colours_of_state(rival))
-            for over, one in ((overlays, rival), (self._overlays, simulation)):
-                over.draw_label(lane(one), (0.0, 0.5 * one.stage.scale * one.stage.extent[1] + 0.2, 0.0), "lane")
+        if rival.frame is not self._lane_frame:
+            self._lane_frame = rival.frame
+            with self._server.atomic():
+                bodies.draw(rival.rows, _colours_of_state(rival))
+                if now - self._lane_at >= _LANE_EVERY:
+                    self._lane_at = now
+                    for over, one in ((overlays, rival), (self._overlays, simulation)):
+                        top = 0.5 * one.stage.scale * one.stage.extent[1] + 0.2
+                        over.draw_label(lane(one), (0.0, top, 0.0), "lane")
         count = race.next_count()
         if count is not None:
             self._replace(lambda: simulation.start(count=count))
@@ -333,7 +341,7 @@ class DemoPage:
                 self._dirty |= frame is not None or (self._cameras.moved and self.controls.cull.value)
                 self._cameras.moved = False
                 self._show(began)
-                self._run_race()
+                self._run_race(began)
                 last = began
                 self._stopping.wait(max(0.0, 1 / FPS - (perf_counter() - began)))
         except BaseException as error:

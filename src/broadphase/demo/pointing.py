@@ -53,6 +53,7 @@ class Pointing:
         self.search: tuple[NDArray[Any], ...] = (_NONE, _NONE, _NONE, _NONE)
         """What is looked at for the body that a hand holds; see `Simulation.searched`."""
         self._probe: Any = None
+        server.on_client_disconnect(lambda _: request("drag", lambda: self.drag(None, None)))  # its hand may hold one
         scene = server.scene
         scene.on_click()(lambda event: request("click", lambda: self.click(event)))
         scene.on_rect_select(modifier="shift")(lambda event: request("select", lambda: self.select(event)))
