@@ -1,6 +1,8 @@
 """What the demo draws: figures, solids, colours, lines, and where its cameras are."""
 
+import re
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,6 +26,7 @@ from broadphase.demo.colours import (
 from broadphase.demo.drawing import cells_to_draw, edges_of, sweep_lines
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
+from broadphase.demo.simulation import METHODS
 
 NAMES = [scene.name for scene in SCENES]
 SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
@@ -51,6 +54,29 @@ def test_html_shows_every_figure(method):
     assert "fewer tests" in text or method == "brute_force"
     assert ">paused<" in text
     assert "drawn" not in text
+
+
+def test_table_says_why_more_pairs_touch_than_were_tested():
+    simulation = Simulation("machine_gun")
+    for _ in range(60):
+        simulation.tick()
+    figures = simulation.figures()
+    assert figures.hits > figures.exact_tests
+    assert "two bodies that stood still keep their answer" in figures_html(figures, paused=False)
+    alike = replace(figures, hits=figures.exact_tests)
+    assert "stood still" not in figures_html(alike, paused=False)
+    on_the_way = replace(figures, on_the_way=7)
+    assert "7 were met on the way of a fast body" in figures_html(on_the_way, paused=False)
+
+
+def test_page_says_how_many_pages_share_it_and_how_the_method_works():
+    for method in METHODS[1:]:
+        simulation = Simulation("rectangles", method=method)
+        simulation.tick()
+        figures = simulation.figures()
+        assert re.fullmatch(r"[A-Z][^.]+ (compared|them|again)( with every other one)?\.", figures.why), figures.why
+        assert "pages show" not in summary_html("", "", figures, pages=1)
+        assert "3 pages show this simulation" in summary_html("", "", figures, pages=3)
 
 
 SOLIDS = {
