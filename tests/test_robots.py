@@ -641,9 +641,10 @@ def test_bodies_of_a_world_are_obstacles_where_they_are():
     kept = bp.Obstacles(world)
     assert arm.collides([[0], [np.pi]], world).tolist() == arm.collides([[0], [np.pi]], kept).tolist() == [True, False]
     world.move([wall.row], [[-0.8, 0, 0]])
+    world.refresh()
     assert arm.collides([[0], [np.pi]], world).tolist() == [False, True]
     assert arm.collides([[0], [np.pi]], kept).tolist() == [True, False]
+    flat = bp.World(dim=2)
+    flat.add(bp.Circle(1), position=(0, 0))
     with pytest.raises(ValueError, match="must be in space"):
-        flat = bp.World(dim=2)
-        flat.add(bp.Circle(1), position=(0, 0))
         bp.Obstacles(flat)

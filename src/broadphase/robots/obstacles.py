@@ -23,8 +23,8 @@ class Obstacles:
     Parameters
     ----------
     shapes : Shapes, World, or iterable of Shape or of anything with vertices and faces
-        In space. Of a world, the shapes of its bodies where it sees them. A copy is kept: later moves change nothing
-        here.
+        In space. Of a world, the shapes of its bodies as they were at its last step or refresh. A copy is kept: later
+        moves change nothing here.
 
     Attributes
     ----------
