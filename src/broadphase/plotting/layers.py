@@ -10,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 import broadphase as bp
-from broadphase.index.cells import interleaved
 from broadphase.plotting import ink
 from broadphase.plotting.subject import Axis, Rays, Subject
 
@@ -40,7 +39,7 @@ class Level:
     upper: Floats
     colour: str
     width: float
-    in_order: NDArray[np.uint64] | None  # the Morton number of each cell, where they are written
+    in_order: NDArray[np.int64] | None  # the Morton number of each cell, where they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +140,15 @@ def _axis(subject: Subject) -> Axis | None:
     return Axis(index, subject.extent()) if is_plane and isinstance(index, bp.SweepAndPrune) else None
 
 
-def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.uint64] | None:
+def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.int64] | None:
     """Return the Morton number of each cell in its level, where cells have one and there is room to write it."""
     index = subject.index()
     if subject.dim != 2 or len(outline.level) > MOST_NUMBERS or not isinstance(index, bp.Octree | bp.LinearTree):
         return None
     lower, upper = index.world if isinstance(index, bp.Octree) else index.bounds
     edges = (upper - lower) / (1 << outline.level.astype(np.int64))[:, np.newaxis]
-    return interleaved(np.rint((outline.lower - lower) / np.where(edges > 0, edges, 1.0)).astype(np.uint64))
+    places = np.rint((outline.lower - lower) / np.where(edges > 0, edges, 1.0)).astype(np.int64)
+    return np.array([bp.morton.number_of(place) for place in places.tolist()], np.int64)
 
 
 def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
