@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import time
 from pathlib import Path
 
@@ -61,3 +62,8 @@ def test_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     assert isinstance(names["index"], bp.Octree)
     assert (tmp_path / "first_steps.html").exists()
     matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "recipes").glob("*.py")), ids=lambda path: path.stem)
+def test_recipe_is_one_program_for_the_gallery_which_cuts_at_lines_of_number_signs(path):
+    assert not re.search(r"^#{20,}", path.read_text("utf-8"), re.MULTILINE)
