@@ -176,13 +176,8 @@ def soft_nms(
         From 0 to 1; of ``"linear"``.
     min_score : float
         At least 0. Boxes whose score is or falls below it are left out.
-    form : {"xyxy", "xywh", "cxcywh", "cxcywhr", "xyzlwhr"}
-        What the numbers of a box are. ``"xyxy"``: its corners. ``"xywh"``: lower corner, sizes, shape (n, 2*d).
-        ``"cxcywh"``: center, sizes. ``"cxcywhr"``: center, width, height, angle, shape (n, 5). ``"xyzlwhr"``: center,
-        length, width, height, yaw, shape (n, 7). An angle, in radians, of any size, turns the box about its center, the
-        x axis towards the y axis.
-    degrees : bool
-        The angles are in degrees. Multiples of 90 are exact.
+    form, degrees
+        As in `nms`.
     batch : array_like of int, shape (n,), or int, optional
         Any int64. Only boxes with the same number lower each other's scores: images of a batch, or classes of objects.
     workers : int
@@ -271,13 +266,8 @@ def iou(
     pairs : array_like of int, shape (m, 2), optional
         Rows of `boxes` and of `other`; without `other`, both of `boxes`. Default: each box of `boxes` with the box of
         `other` in the same row.
-    form : {"xyxy", "xywh", "cxcywh", "cxcywhr", "xyzlwhr"}
-        What the numbers of a box are, in both sets. ``"xyxy"``: its corners. ``"xywh"``: lower corner, sizes, shape
-        (n, 2*d). ``"cxcywh"``: center, sizes. ``"cxcywhr"``: center, width, height, angle, shape (n, 5).
-        ``"xyzlwhr"``: center, length, width, height, yaw, shape (n, 7). An angle, in radians, of any size, turns the
-        box about its center, the x axis towards the y axis.
-    degrees : bool
-        The angles are in degrees. Multiples of 90 are exact.
+    form, degrees
+        As in `nms`, of both sets.
 
     Returns
     -------
