@@ -333,3 +333,23 @@ def test_octree_with_spheres():
     assert not any(row in out for row, out in zip(firsts.rows, ignored, strict=True) if row >= 0)
     hits = tree.raycast_any(points, ways, bounds="sphere", ignore=ignored)
     assert np.array_equal(hits, firsts.rows >= 0)
+
+
+def test_nearest_to_bodies_may_ignore_actors_too():
+    world = bp.World(dim=2)
+    bodies = [world.add(bp.Circle(1), position=(x, 0)) for x in (0, 3, 7, 12)]
+    assert world.nearest(rows=[0, 1], ignore=bodies[2]).rows.tolist() == [[1], [0]]
+    assert world.nearest(rows=[1, 2], ignore=[bodies[0], bodies[1]]).rows.tolist() == [[2], [3]]
+    assert world.nearest(rows=[1, 2], ignore=bodies[1], exclude_self=False).rows.tolist() == [[0], [2]]
+
+
+def test_nearest_spheres_to_rows_without_themselves():
+    random = np.random.default_rng(11)
+    tree = bp.Octree.from_spheres(random.random((50, 3)) * 6, 0.4, batch=np.arange(50) % 2)
+    rows = np.array([4, 9, 30])
+    centers = tree.boxes_of(rows).mean(axis=1)
+    for options in ({}, {"batch": rows % 2}):
+        found = tree.nearest(rows=rows, k=3, bounds="sphere", ignore=5, **options)
+        wanted = tree.nearest(centers, 3, bounds="sphere", ignore=np.column_stack([rows, [5] * 3]), **options)
+        assert np.array_equal(found.rows, wanted.rows)
+        assert (found.rows != rows[:, np.newaxis]).all()

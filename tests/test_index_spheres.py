@@ -347,3 +347,8 @@ def test_a_sweep_of_spheres_keeps_them_through_changes():
         sweep.update(sweep.boxes_of(sweep.rows))
     with pytest.raises(bp.UnsupportedQueryError, match="does not support nearest"):
         sweep.nearest([[0, 0, 0]], bounds="sphere")
+
+
+@pytest.mark.parametrize("nothing", [[], np.empty((0, 6)), np.empty((0, 2, 3), np.float32)])
+def test_no_boxes_meet_no_spheres(nothing):
+    assert len(bp.Octree.from_spheres([[0, 0, 0]], 1).query(nothing, bounds="sphere")) == 0

@@ -191,11 +191,14 @@ class QueryFilter:
         query.
     ignore : array_like of int, shape (q,), (q, k) or (1, k), or int
         Rows or handles that each query leaves out; -1 is none.
+    own : ndarray, shape (q,), int32
+        A row in use that each query leaves out besides: the one that asks.
     """
 
     layer: Any = None
     mask: Any = None
     ignore: Any = None
+    own: npt.NDArray[np.int32] | None = None
 
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

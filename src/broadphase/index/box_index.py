@@ -794,7 +794,7 @@ class BoxIndex:
     def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits
         layer, mask = allowed.layer, allowed.mask
-        ignored = self._store.ignored(allowed.ignore, count)
+        ignored = self._store.ignored(allowed.ignore, count, allowed.own)
         has_layers = not (layer is None and mask is None and own_layer is None and own_mask is None)
         if not has_layers and ignored is None:
             return None

@@ -266,7 +266,8 @@ class CellQueries:
         index, (*others, allowed) = self._index, given
         began = perf_counter()
         with index._guard.reading:
-            known = replace(allowed, ignore=index._store.ignored(allowed.ignore, len(others[0])))
+            ignored = index._store.ignored(allowed.ignore, len(others[0]), allowed.own)
+            known = replace(allowed, ignore=ignored, own=None)
             found = getattr(index._cell(), name)(*others, known, self._batch)
         index._seconds["query"] = perf_counter() - began
         return found

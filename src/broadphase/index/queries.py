@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from broadphase.arguments import as_array, as_real, as_whole
+from broadphase.arguments import as_real, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
@@ -492,15 +492,15 @@ def nearest(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    points, ignore = places_of(self, points, rows, exclude_self, ignore)
-    if ignore is None and (few := self._few) is not None:
+    points, own = places_of(self, points, rows, exclude_self)
+    if ignore is None and own is None and (few := self._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
             return Nearest(*found)
     k = as_whole(k, "k", 1)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    return self._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return self._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
 
 
 def raycast(
@@ -660,30 +660,17 @@ def raycast_any(
 
 
 def places_of(
-    searched: Searchable, points: ArrayLike | None, rows: ArrayLike | None, exclude_self: bool, ignore: Ignored
-) -> tuple[ArrayLike, Ignored]:
-    """Return the points of `nearest`, or those of its rows, and what each query ignores."""
+    searched: Searchable, points: ArrayLike | None, rows: ArrayLike | None, exclude_self: bool
+) -> tuple[ArrayLike, NDArray[np.int32] | None]:
+    """Return the points of `nearest`, or those of its rows, and the row that each of these queries leaves out."""
     if rows is None:
         if points is None:
             raise TypeError("nearest takes points, or rows")
-        return points, ignore
+        return points, None
     if points is not None:
         raise TypeError("nearest takes points or rows, not both")
     own, places = searched._places(rows)
-    return places, _together(own, ignore) if exclude_self else ignore
-
-
-def _together(own: NDArray[np.int32], ignore: Ignored) -> NDArray[Any]:
-    """Give what each query ignores and, in front of it, a row of its own."""
-    first = own[:, np.newaxis]
-    if ignore is None:
-        return first
-    others = as_array(ignore, "ignore")
-    if others.ndim == 0 or others.shape == own.shape:
-        others = others.reshape(-1, 1)
-    if others.ndim != 2 or len(others) not in (1, len(own)):
-        return others  # refused by who takes it
-    return np.concatenate([first, np.broadcast_to(others, (len(own), others.shape[1]))], axis=1)
+    return places, own if exclude_self else None
 
 
 # Checks of arguments -------------------------------------------------------------------------------------------------

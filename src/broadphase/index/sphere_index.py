@@ -13,18 +13,21 @@ from broadphase.boxes.forms import as_corners
 from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
 from broadphase.errors import unknown_name
+from broadphase.filters import QueryFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.queries import finite_points, nonnegative, places_of, points_without_nan, radii_of, rays
 from broadphase.index.regions import planes_of_views
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
 from broadphase.index.spheres import Spheres, lengths_of
-from broadphase.index.store import keys_by_shape
+from broadphase.index.store import checked_corners, keys_by_shape
+from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow, Ignored
+    from broadphase.index.queries import Searchable
 
 __all__ = ["SphereIndex", "boxes_with_spheres"]
 
@@ -259,6 +262,8 @@ class SphereIndex(BoxIndex):
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
+            if spheres is not None:
+                boxes = checked_corners(boxes, "boxes", self.dim)
             found = super().query(boxes, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
             if spheres is None:
                 return found
@@ -345,17 +350,19 @@ class SphereIndex(BoxIndex):
         >>> tree.nearest([[2, 3]], bounds="sphere").distances.round(3)
         array([[1.5]])
         """
-        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
         spheres = self._deciding(bounds)
         with self._guard.reading:
             if spheres is None:
+                given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch}
                 given |= {"rows": rows, "exclude_self": exclude_self, "ignore": ignore}
                 return super().nearest(points, k, max_distance, **given)
-            points, given["ignore"] = places_of(self, points, rows, exclude_self, ignore)
+            points, own = places_of(self, points, rows, exclude_self)
+            allowed, threads = QueryFilter(layer, mask, ignore, own), worker_count(workers)
+            searched: Searchable = self if batch is None else self._in_batches(batch)
             at = finite_points(points, "points", self.dim)
             limits = nonnegative(max_distance, "max_distance", len(at))
             wanted = max(1, min(as_whole(k, "k", 1), len(self)))
-            boxes = super().nearest(at, wanted, limits, **given)
+            boxes = searched._find_nearest(at, wanted, limits, threads, allowed)
             queries, places = np.nonzero(boxes.rows >= 0)
             found = boxes.rows[queries, places]
             away = np.maximum(boxes.distances[queries, places], spheres.away(found, at[queries]))
@@ -364,7 +371,7 @@ class SphereIndex(BoxIndex):
             np.maximum.at(last, queries, away)
             reach = np.where(boxes.rows[:, -1] >= 0, np.minimum(last, limits), 0.0)
             reach = np.minimum(np.nextafter(reach * (1 + 2.0**-40), np.inf), np.finfo(np.float64).max)
-            within = super().query_ball(at, reach, **given)
+            within = searched._find_balls(at, reach, threads, allowed)
             more, asking = within.rows, within.query_rows
             corners = self._store.corners[more].astype(np.float64)
             gaps = np.maximum(np.maximum(corners[:, 0] - at[asking], at[asking] - corners[:, 1]), 0.0)

@@ -366,13 +366,14 @@ class BoxStore:
         corners = self.corners[numbers].astype(np.float64)
         return numbers, corners[:, 0] / 2 + corners[:, 1] / 2
 
-    def ignored(self, ignore: Any, count: int) -> NDArray[np.int32] | None:
+    def ignored(self, ignore: Any, count: int, own: NDArray[np.int32] | None = None) -> NDArray[np.int32] | None:
         """Return the rows that each of `count` queries ignores, (count, k) or (1, k), each list ascending.
 
-        Given are rows and handles, which are larger than all rows, as `QueryFilter` has them. None for none.
+        Given are rows and handles, which are larger than all rows, and rows of the queries' own, as `QueryFilter` has
+        them. None for none.
         """
         if ignore is None:
-            return None
+            return None if own is None else own[:, np.newaxis]
         given = as_array(ignore, "ignore")
         if given.dtype.kind not in "iu" and given.size:
             raise TypeError(f"ignore must hold rows or handles, which are integers, not {given.dtype}")
@@ -392,6 +393,8 @@ class BoxStore:
         except UnknownRowError as error:
             raise UnknownRowError(f"ignore: {error.args[0]}") from None
         lists: NDArray[np.int32] = rows.reshape(given.shape)
+        if own is not None:
+            lists = np.column_stack([own, np.broadcast_to(lists, (count, lists.shape[1]))])
         return np.sort(lists, axis=1)
 
     def fault(self) -> str:

@@ -675,7 +675,8 @@ def _asked(scene: Scene, count: int, allowed: QueryFilter) -> _Asked:
     if not (layer is None and mask is None):
         bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
     batch = None if scene.batch is None else as_attribute("batch", scene.batch, count, np.int64)
-    return _Asked(bits, batch, scene.columns.rows.ignored(_handles(scene, allowed.ignore), count))
+    ignored = scene.columns.rows.ignored(_handles(scene, allowed.ignore), count, allowed.own)
+    return _Asked(bits, batch, ignored)
 
 
 def _handles(scene: Scene, ignore: Any) -> Any:
