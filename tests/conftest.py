@@ -16,17 +16,22 @@ settings.register_profile("steady", derandomize=True, deadline=None, database=No
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+HERE = Path(__file__).resolve().parent
+# Tests of one folder import from those of others by name, as all names are different.
+sys.path += [str(path) for path in sorted(HERE.iterdir()) if path.is_dir()]
+
 # What these test does not exist on Windows: fork, signals between processes, limits on memory.
-collect_ignore = ["test_fork.py", "test_interrupt.py", "test_out_of_memory.py"] if sys.platform == "win32" else []
+NOT_ON_WINDOWS = ["test_fork.py", "test_interrupt.py", "test_out_of_memory.py"]
+collect_ignore = [f"process/{name}" for name in NOT_ON_WINDOWS] if sys.platform == "win32" else []
 
 # They are settings, not modules with examples; and two modules of one name cannot both be collected.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 
 # The benchmarks are a package of the repository, not of the wheel.
-if not (Path(__file__).resolve().parents[1] / "benchmarks").is_dir():
-    collect_ignore_glob.append("test_bench_*.py")
+if not (HERE.parent / "benchmarks").is_dir():
+    collect_ignore_glob.append("bench/*")
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = HERE.parents[1] / "shared" / "data"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from watching import FLAGS, VIEWPORT, WAIT, Watched, chromium
 
 ROOT = Path(__file__).resolve().parents[2]

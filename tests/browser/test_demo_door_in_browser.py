@@ -5,6 +5,7 @@ import threading
 from urllib.parse import urlsplit
 
 import pytest
+
 from watching import VIEWPORT
 
 pytest.importorskip("viser", reason="the demo needs viser")

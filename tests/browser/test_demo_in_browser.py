@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+
 from watching import APART, QUERIED, SELECTED, TOUCHING, WAIT, Watched, is_near, share_near
 
 pytest.importorskip("viser", reason="the demo needs viser")

@@ -41,7 +41,7 @@ def main() -> None:
             build(ROOT, FOLDER, options.seed)
         files = options.tests or [
             str(path)
-            for path in sorted((ROOT / "tests").glob("test_*.py"))
+            for path in sorted((ROOT / "tests").rglob("test_*.py"))
             if not any(word in path.name for word in LEFT_OUT)
         ]
         subprocess.run(

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
 import seeds
 
 BEGIN, HOURS = time.monotonic(), 2

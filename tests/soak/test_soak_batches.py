@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 import broadphase as bp
 from cases import DIMENSIONS, DTYPES, lattice
+from seeds import seeds
 from test_batch_pairs import check, uneven_keys
 from test_batch_queries import asked_of, check_queries, check_trees_follow
 

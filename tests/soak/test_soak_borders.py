@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from seeds import seeds
-from test_soak_pairs import check
 
 import broadphase as bp
 from broadphase.testing import make_scene
 from cases import DIMENSIONS, DTYPES, METHOD_NAMES, lattice
+from seeds import seeds
+from test_soak_pairs import check
 
 pytestmark = pytest.mark.soak
 

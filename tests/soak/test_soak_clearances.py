@@ -1,8 +1,8 @@
 """Full numbers: clearances of meshes in exact arithmetic, and against coal."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from test_clearances import check_coal, check_exact
 
 pytestmark = pytest.mark.soak

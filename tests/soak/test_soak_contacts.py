@@ -1,8 +1,8 @@
 """Full numbers: a quarter of a million pairs of shapes on a lattice."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from test_contacts_lattice import check_scene
 
 pytestmark = pytest.mark.soak

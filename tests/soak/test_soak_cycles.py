@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 from extreme_worlds import step_extreme_world
 from forged_snapshots import forged_arrays, forged_headers
 from removal_histories import play
+from seeds import seeds
 from shape_cycles import check_cycles
 from test_world_snapshot_damage import FULL, check_forged
 

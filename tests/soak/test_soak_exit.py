@@ -1,9 +1,9 @@
 """The interpreter ends while a daemon thread is inside a call, many times for each call: no crash, no message."""
 
 import pytest
-from seeds import seeds
 
 import exiting
+from seeds import seeds
 from test_exit import end_inside
 
 pytestmark = pytest.mark.soak

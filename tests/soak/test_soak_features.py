@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from seeds import compared, seeds
 
 shapely = pytest.importorskip("shapely", reason="shapely is not installed")

@@ -4,11 +4,11 @@ import sys
 
 import numpy as np
 import pytest
-from seeds import compared, seeds
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, make_scene
 from cases import DIMENSIONS, DTYPES, lattice
+from seeds import compared, seeds
 
 pytest.importorskip("warp", reason="NVIDIA Warp is not installed")
 

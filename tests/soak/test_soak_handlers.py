@@ -1,10 +1,10 @@
 """Full numbers: ten thousand histories in which every beginning has its end, a million actors of one row."""
 
 import pytest
-from seeds import seeds
 
 import broadphase as bp
 from handler_histories import play
+from seeds import seeds
 
 pytestmark = pytest.mark.soak
 

@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+
 from seeds import seeds
 
 pytest.importorskip("viser")

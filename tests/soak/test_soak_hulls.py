@@ -1,8 +1,8 @@
 """Full numbers: hulls against their Minkowski differences, in round numbers and in any."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from test_hull_contacts import check_minkowski
 
 pytestmark = pytest.mark.soak

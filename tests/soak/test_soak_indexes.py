@@ -6,8 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from seeds import seeds
-from test_soak_runs import resident_bytes
 
 import broadphase as bp
 from broadphase.testing import moving
@@ -28,7 +26,9 @@ from index_cases import (
     scene,
 )
 from index_histories import History
+from seeds import seeds
 from test_index_degenerate import KINDS, STACK, degenerate
+from test_soak_runs import resident_bytes
 
 pytestmark = pytest.mark.soak
 each_class = pytest.mark.parametrize("name", CLASSES)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 import index_interrupts
 from failing_malloc import compiler, run_with_failing_malloc
 from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
+from seeds import seeds
 from test_index_interrupts import REFUSALS
 from test_out_of_memory import refusals
 from test_world_interrupts import OPTIONS

@@ -1,8 +1,8 @@
 """Full numbers: damaged files of every format."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from test_io_damage import check_damage
 
 pytestmark = pytest.mark.soak

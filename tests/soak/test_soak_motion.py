@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 import broadphase as bp
+from seeds import seeds
 from test_ccd import meetings_of_balls
 from test_periodic import most_pairs_of_lattice_scenes
 

@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+
 from seeds import seeds
 
 pytest.importorskip("shapely")

@@ -1,7 +1,6 @@
 """Full numbers for the narrow phase in space: a hundred thousand pairs and more of every two kinds, in hard forms."""
 
 import pytest
-from seeds import seeds
 
 from narrow_3d_cases import FORMS, KINDS, PAIRS_OF_KINDS, Coal, Fcl
 from narrow_3d_checks import (
@@ -13,6 +12,7 @@ from narrow_3d_checks import (
     check_rays,
     check_touching,
 )
+from seeds import seeds
 
 pytestmark = pytest.mark.soak
 every_pair = pytest.mark.parametrize("kinds", PAIRS_OF_KINDS, ids="-".join)

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 import broadphase as bp
+from seeds import seeds
 from test_neighbors import WANTED, random_cell, random_walk, require_as_ase, require_as_the_formula
 
 pytestmark = pytest.mark.soak

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from seeds import compared, seeds
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, checksum, make_scene, oracle, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES, METHOD_NAMES, lattice
+from seeds import compared, seeds
 
 pytestmark = pytest.mark.soak
 

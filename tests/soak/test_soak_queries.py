@@ -1,12 +1,12 @@
 """Full numbers: queries at every magnitude, oriented boxes, and periodic worlds, against whole numbers."""
 
 import pytest
-from seeds import seeds
 
 from broadphase.index.registry import METHODS
 from cases import DTYPES
 from far_cases import KINDS, check_far, check_pairs
 from index_cases import CLASSES
+from seeds import seeds
 from test_oriented_box_queries import CONVEX, check_obb
 from test_periodic_queries import WORLDS, check_periodic
 

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from seeds import seeds
 
 import broadphase as bp
 from broadphase.testing import SCENES, make_scene, moving, oracle, simd_level, simd_levels
 from cases import METHOD_NAMES, run_script
+from seeds import seeds
 from test_fork import in_child
 from test_interrupt import CALLS, seconds_to_stop
 

@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 from benchmarks import scale as bench
-from seeds import compared, seeds
 
 from broadphase.scale.planning import divide
 from cases import DIMENSIONS, DTYPES, lattice
+from seeds import compared, seeds
 from test_scale_tiles import columns_of, pairs_of_all_tiles, plain_pairs, plan_at, table_of
 
 pytestmark = pytest.mark.soak

@@ -1,9 +1,9 @@
 """Full numbers: all ordered pairs of types of shapes, in hard positions."""
 
 import pytest
-from seeds import seeds
 
 from overlap_forms import BEYOND, WITHIN, check_forms
+from seeds import seeds
 from shape_pairs import FORMS, ORDERED, check_pairs
 
 pytestmark = pytest.mark.soak

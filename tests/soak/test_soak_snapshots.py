@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from seeds import seeds
 
 import broadphase as bp
 from broadphase.world.snapshot_format import unpack
 from busy_worlds import go_on, make_world
+from seeds import seeds
 from test_snapshot_format import SMALL
 from test_world_snapshot_damage import FULL, lie_and_go_on
 

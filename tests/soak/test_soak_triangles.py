@@ -1,8 +1,8 @@
 """Full numbers: a million pairs of triangles that are hard to tell apart."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from test_triangle_pairs import check_against_oracle
 from triangle_scenes import KINDS
 

@@ -1,8 +1,8 @@
 """Full numbers: a million questions of each kind to worlds of all shapes, on lattices and off them."""
 
 import pytest
-from seeds import seeds
 
+from seeds import seeds
 from world_query_cases import check_everything, make_world
 
 pytestmark = pytest.mark.soak

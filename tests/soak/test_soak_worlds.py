@@ -4,11 +4,11 @@ import gc
 
 import numpy as np
 import pytest
-from seeds import seeds
-from test_soak_runs import resident_bytes
 
 import broadphase as bp
+from seeds import seeds
 from test_batch_worlds import meetings_of_scenes
+from test_soak_runs import resident_bytes
 from test_world_budgets import live_with_budgets
 from world_histories import METHODS, AnyShapes, History, RoundedBoxes, small_thresholds
 from world_seasons import Season, heaviest

@@ -4,8 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import program
 import pytest
+
+import program
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -16,7 +16,7 @@ from box_files import expected_pairs, scattered, table_of, write_files
 from broadphase import scale
 from broadphase.scale.planning import divide
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "scale_engines.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "scale_engines.py"
 BOXES = scattered(1500)
 BOXES[:20, 0], BOXES[:20, 1] = -1.0, 2.0  # these meet all tiles
 PLAN = divide(BOXES[:, 0], BOXES[:, 1], len(BOXES), 100)

@@ -391,8 +391,6 @@ def test_walks_that_are_left_to_others_find_the_same_rows(budget, pieces, room, 
 
 def test_walks_deeper_than_what_they_keep_find_the_same_rows():
     script = """
-import sys
-sys.path.insert(0, "tests")
 import numpy as np
 import broadphase as bp
 import broadphase.gpu.index_kernels as kernels

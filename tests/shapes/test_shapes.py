@@ -16,7 +16,7 @@ STILL = (1.0, 0.0, 0.0, 0.0)
 
 
 def test_kinds_have_the_numbers_that_the_core_gives_them():
-    header = Path(__file__).resolve().parents[1] / "core/shapes/shape.hpp"
+    header = Path(__file__).resolve().parents[2] / "core/shapes/shape.hpp"
     names = re.findall(r"^  k(\w+),\s+//", header.read_text("utf-8"), flags=re.MULTILINE)
     ours = [kind.name.title().replace("_", "") for kind in ShapeKind]
     assert ours == names

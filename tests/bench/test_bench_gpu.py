@@ -24,7 +24,7 @@ from benchmarks.gpu import compiling, devices, exactness, kernels, stages, times
 
 from broadphase import gpu  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CPU = Setting("cpu", quick=True)
 LOADING = sys.modules["broadphase.gpu.loading"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import broadphase as bp
 from broadphase.index.registry import METHODS
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "indexes.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "indexes.md"
 
 
 def table_of_capabilities():
