@@ -29,7 +29,7 @@ help: ## list the targets
 
 .PHONY: run
 run: $(DONE)/package ## find the pairs of real and of moving boxes, and print a table of the times
-	$(BIN)/python -m benchmarks.tour
+	@$(BIN)/python -m benchmarks.tour
 
 .PHONY: demo
 demo: $(DONE)/package $(DONE)/demo ## show the live demo in the browser (ARGS= goes to broadphase demo)
@@ -38,7 +38,8 @@ demo: $(DONE)/package $(DONE)/demo ## show the live demo in the browser (ARGS= g
 # Bytecode is kept even where the environment says otherwise: rewriting the asserts of all tests takes 9 s on each core.
 .PHONY: test
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@echo 'Running the tests on all cores: some 15,000, MINUTES on two. A test that fails is named at the end.'
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: soak
 soak: $(DONE)/package $(DONE)/test ## the long tests go on where they stopped, for two hours at most, and show what they reached
@@ -193,41 +194,44 @@ clean: ## remove all build output, and .venv
 $(DONE)/venv:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
 	    "broadphase needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another by PYTHON=")'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade 'pip>=25.1'
-	mkdir -p $(DONE) && touch $@
+	@echo 'Making a Python environment in $(VENV), and installing what the build needs: half a minute.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade 'pip>=25.1'
+	@mkdir -p $(DONE) && touch $@
 
 $(DONE)/build: $(DONE)/venv pyproject.toml
-	$(PIP) --group build
-	touch $@
+	@$(PIP) --group build
+	@touch $@
 
 # Without isolation, so that the build folder stays and only what has changed is compiled again.
 $(DONE)/package: $(DONE)/build $(CORE) $(PACKAGE) README.md LICENSE
-	@echo 'building broadphase'
-	$(PIP) --no-build-isolation .
-	touch $@
+	@echo 'Compiling the core: 2 to 6 minutes on two cores the first time, later only what has changed.'
+	@$(PIP) --no-build-isolation .
+	@touch $@
 
 # The package is installed already, so these install only the extras.
 $(DONE)/demo: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[demo]'
-	touch $@
+	@echo 'Installing the libraries of the demo: half a minute.'
+	@$(PIP) 'broadphase[demo]'
+	@touch $@
 
 $(DONE)/extras: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli,demo,io,plot]'
-	touch $@
+	@$(PIP) 'broadphase[cli,demo,io,plot]'
+	@touch $@
 
 $(DONE)/docs: pyproject.toml | $(DONE)/extras
-	$(PIP) --group docs
-	touch $@
+	@$(PIP) --group docs
+	@touch $@
 
 $(DONE)/bench: pyproject.toml | $(DONE)/package
-	$(PIP) 'broadphase[cli,plot]' --group bench
-	touch $@
+	@$(PIP) 'broadphase[cli,plot]' --group bench
+	@touch $@
 
 $(DONE)/test: pyproject.toml | $(DONE)/extras
-	$(PIP) --group test --group browser
-	touch $@
+	@echo 'Installing the libraries that tests compare with, some 3 GB in $(VENV): one to three minutes.'
+	@$(PIP) --group test --group browser
+	@touch $@
 
 $(DONE)/check: $(DONE)/venv pyproject.toml
-	$(PIP) --group check
-	touch $@
+	@$(PIP) --group check
+	@touch $@
