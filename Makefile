@@ -60,7 +60,7 @@ docs: site $(DONE)/test ## build the documentation site, run the code of README 
 
 .PHONY: site
 site: $(DONE)/package $(DONE)/docs ## build the documentation site in build/site, recipes included; a warning is an error
-	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees docs build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees docs build/site
 	@echo 'open build/site/index.html'
 
 # The core with one instruction set and without bindings.

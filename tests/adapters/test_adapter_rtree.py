@@ -549,7 +549,7 @@ def test_item_gives_its_object_as_in_rtree():
 def test_nearest_between_changes_finds_boxes_old_and_new(loaded, tail, dimension, monkeypatch):
     monkeypatch.setattr("broadphase.adapters.rtree._TAIL", tail)
     rng = np.random.default_rng(loaded)
-    lower = rng.random((loaded + 80, dimension)) * 30
+    lower = rng.random((loaded + 40, dimension)) * 30
     corners = np.concatenate((lower, lower + rng.random(lower.shape)), axis=1).tolist()
     theirs, ours = (
         kind(
@@ -558,7 +558,7 @@ def test_nearest_between_changes_finds_boxes_old_and_new(loaded, tail, dimension
         )
         for kind in (library.Index, Index)
     )
-    for id in range(loaded, loaded + 80):
+    for id in range(loaded, loaded + 40):
         query = (rng.random(dimension) * 30).tolist()
         for most in (1, 4, 1000):
             answers = [

@@ -138,11 +138,11 @@ def test_intersects_of_lattice_features_is_that_of_shapely(scale, side):
 def test_relations_of_features_are_those_of_shapely(side, predicate):
     # Valid and invalid ones on a lattice, and in general position, where most are decided here.
     random = np.random.default_rng(side)
-    many = [np.array([feature(random, side or 9, 1.0) for _ in range(150)]) for _ in range(2)]
+    many = [np.array([feature(random, side or 9, 1.0) for _ in range(100)]) for _ in range(2)]
     if side is None:
         angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-        rings = np.stack([np.cos(angles), np.sin(angles)], axis=1) * random.uniform(0.3, 2, (2, 150, 12, 1))
-        rings += random.uniform(0, 9, (2, 150, 1, 2))
+        rings = np.stack([np.cos(angles), np.sin(angles)], axis=1) * random.uniform(0.3, 2, (2, 100, 12, 1))
+        rings += random.uniform(0, 9, (2, 100, 1, 2))
         many = [np.concatenate((some[::3], shapely.polygons(r))) for some, r in zip(many, rings, strict=True)]
         lines = shapely.linestrings(np.cumsum(random.normal(0, 1, (80, 5, 2)), axis=1) + 4)
         many[1] = np.concatenate((many[1], lines))
@@ -155,16 +155,16 @@ def test_relations_of_features_are_those_of_shapely(side, predicate):
 def test_relations_of_one_kind_with_another_are_those_of_shapely(predicate):
     # Many are answered by the dimensions alone, also of what has no length or no area.
     random = np.random.default_rng(8)
-    spots = random.integers(0, 6, (200, 2))
+    spots = random.integers(0, 6, (70, 2))
     kinds = {
         "points": shapely.points(spots),
         "two points": shapely.multipoints(np.stack([spots, spots[::-1]], axis=1)),
-        "lines": shapely.linestrings(random.integers(0, 6, (200, 3, 2))),
+        "lines": shapely.linestrings(random.integers(0, 6, (70, 3, 2))),
         "lines without length": shapely.linestrings(np.repeat(spots[:, np.newaxis], 2, axis=1)),
         "two without length": shapely.multilinestrings(
             [[(tuple(one), tuple(one)), (tuple(two), tuple(two))] for one, two in zip(spots, spots[::-1], strict=True)]
         ),
-        "areas": shapely.polygons(random.integers(0, 6, (200, 4, 2))),
+        "areas": shapely.polygons(random.integers(0, 6, (70, 4, 2))),
         "areas without area": shapely.polygons(np.repeat(spots[:, np.newaxis], 4, axis=1)),
         "collections": np.array([shapely.GeometryCollection([shapely.Point(*one)]) for one in spots]),
     }
