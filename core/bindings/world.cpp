@@ -523,6 +523,7 @@ class Found {
 struct StepSearch {
   nb::object name;
   SearchOptions options;
+  std::vector<double> limits;
 };
 
 // A world of Python: columns that it borrows, and what steps remember.
@@ -554,7 +555,9 @@ class PyWorld {
     request.has_budget = drops.has_value();
     request.are_all_in_core = are_all_in_core;
     request.behind = behind ? behind->data() : nullptr;
-    request.search = nb::inst_ptr<StepSearch>(search)->options;
+    const StepSearch& how = *nb::inst_ptr<StepSearch>(search);
+    request.search = how.options;
+    request.search.limits = how.limits.empty() ? nullptr : how.limits.data();
     request.search.kernels = &chosen_kernels();
     return std::visit([&](auto& world) { return step_of(world, request, drops.value_or(false), behind, answers); },
                       world_);
@@ -724,11 +727,15 @@ void bind_world(nb::module_& module) {
   nb::class_<StepSearch>(module, "StepSearch", "How the steps of a world find pairs.")
       .def(
           "__init__",
-          [](StepSearch* self, nb::object name, MethodName method, bool keeps_nothing, unsigned workers) {
+          [](StepSearch* self, nb::object name, MethodName method, bool keeps_nothing, unsigned workers,
+             std::optional<Vector<double>> limits, bool refuses_outside) {
             const bool is_given = method != MethodName::automatic;
-            new (self) StepSearch{std::move(name), {method, is_given, keeps_nothing, workers, nullptr}};
+            new (self) StepSearch{
+                std::move(name), {method, is_given, keeps_nothing, workers, nullptr, nullptr, refuses_outside}, {}};
+            if (limits) self->limits.assign(limits->data(), limits->data() + limits->size());
           },
-          nb::arg("name"), nb::arg("method"), nb::arg("keeps_nothing"), nb::arg("workers"));
+          nb::arg("name"), nb::arg("method"), nb::arg("keeps_nothing"), nb::arg("workers"),
+          nb::arg("limits").none() = nb::none(), nb::arg("refuses_outside") = false);
   nb::class_<PyWorld>(module, "World", "The steps of a world, whose columns it borrows.")
       .def(nb::init<nb::handle, nb::handle, std::size_t, std::optional<Vector<double>>, int, bool>(),
            nb::arg("columns"), nb::arg("rows"), nb::arg("dimension"), nb::arg("bounds").none(), nb::arg("boundary"),

@@ -78,7 +78,7 @@ template <std::size_t D>
 class StepCallbacks {
  public:
   // What is wrong with a row.
-  enum class Refusal : std::uint8_t { motion, place, width };
+  enum class Refusal : std::uint8_t { motion, place, width, outside };
 
   virtual ~StepCallbacks() = default;
   // Throw what says that.

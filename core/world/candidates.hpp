@@ -45,6 +45,8 @@ struct SearchOptions {
   bool keeps_nothing;  // the margin is 0
   unsigned workers;
   const Kernels* kernels;
+  const double* limits = nullptr;  // lower and upper corner of what the method holds; null: everything
+  bool refuses_outside = false;    // a row whose box is not wholly within; else it has no pairs
 };
 
 // What a step has found when it searches.

@@ -13,6 +13,7 @@
 
 #include "base/team.hpp"
 #include "narrow/batch.hpp"
+#include "world/boundary.hpp"
 #include "world/callbacks.hpp"
 #include "world/candidates.hpp"
 #include "world/ccd.hpp"
@@ -125,13 +126,16 @@ class World {
     step.is_steady = may_be_steady && !moved.is_of_few && !request.is_held && moved.shifts_few && moved.turns_few;
     const std::size_t living = columns.living - moved.removed.size();
     const std::uint8_t *alive = columns.alive, *renewed = columns.renewed;
-    if (!moved.removed.empty()) {
+    const RowList outside = rows_outside_limits(columns, moved, request.search, callbacks);
+    const bool are_some_gone = !moved.removed.empty() || !outside.empty();
+    if (are_some_gone) {
       alive_.assign(columns.alive, columns.alive + slots);
       renewed_.assign(columns.renewed, columns.renewed + slots);
       for (const std::int32_t row : moved.removed) {
         alive_[static_cast<std::size_t>(row)] = 0;
         renewed_[static_cast<std::size_t>(row)] = 1;
       }
+      for (const std::int32_t row : outside) alive_[static_cast<std::size_t>(row)] = 0;
       alive = alive_.data();
       renewed = renewed_.data();
     }
@@ -151,7 +155,7 @@ class World {
                             &moved.trace.wrapped};
       candidates =
           search_.find(columns, kinds_, changes, request.search, memory.near, memory.quiet_steps, callbacks, interrupt);
-      leave_out(columns, moved, count, candidates);
+      leave_out(columns, are_some_gone ? alive : nullptr, count, candidates);
     }
     const Clock::time_point searched = Clock::now();
 
@@ -311,13 +315,28 @@ class World {
     return due_.data();
   }
 
-  // Leaves out pairs of two static rows, one of which has changed, and pairs of rows that are being removed.
-  void leave_out(const Columns<D>& columns, const Moved<D>& moved, std::size_t count, Candidates& candidates) {
+  // Rows that are not wholly within what the method holds. They are left out of this step like rows that are removed.
+  static RowList rows_outside_limits(const Columns<D>& columns, const Moved<D>& moved, const SearchOptions& search,
+                                     StepCallbacks<D>& callbacks) {
+    if (search.limits == nullptr) return {};
+    RowList rows = rows_sticking_out<D>(columns.spare.boxes, search.limits, columns.alive, columns.slots);
+    const auto is_removed = [&](std::int32_t row) {
+      return std::binary_search(moved.removed.begin(), moved.removed.end(), row);
+    };
+    if (search.refuses_outside)
+      for (const std::int32_t row : rows)
+        if (!is_removed(row)) callbacks.refuse(StepCallbacks<D>::Refusal::outside, static_cast<std::size_t>(row));
+    return rows;
+  }
+
+  // Leaves out pairs of two static rows, one of which has changed, and, unless `alive` is null, pairs of rows that are
+  // gone.
+  void leave_out(const Columns<D>& columns, const std::uint8_t* alive, std::size_t count, Candidates& candidates) {
     const RowFlags& is_static = kinds_.is_static;
     bool has_static = false;
     for (std::size_t row = 0; count != columns.living && row < is_static.size(); ++row)
       has_static |= (is_static[row] & columns.next_changed[row]) != 0;
-    if (!has_static && moved.removed.empty()) return;
+    if (!has_static && alive == nullptr) return;
     if (candidates.are_near) {
       const PairColumns near = candidates.pairs();
       candidates.found.block = allocate_pairs(near.count + 1);
@@ -327,8 +346,7 @@ class World {
       candidates.are_near = false;
     }
     keep_pairs(candidates.found, [&](std::size_t i, std::size_t j) {
-      const bool is_leaving =
-          !moved.removed.empty() && ((renewed_[i] > columns.renewed[i]) | (renewed_[j] > columns.renewed[j]));
+      const bool is_leaving = alive != nullptr && (alive[i] & alive[j]) == 0;
       return !is_leaving && !(has_static && (is_static[i] & is_static[j]) != 0);
     });
   }

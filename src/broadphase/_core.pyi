@@ -661,7 +661,7 @@ class StepFound:
 class StepSearch:
     """How the steps of a world find pairs."""
 
-    def __init__(self, name: object, method: Method, keeps_nothing: bool, workers: int) -> None: ...
+    def __init__(self, name: object, method: Method, keeps_nothing: bool, workers: int, limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, refuses_outside: bool = False) -> None: ...
 
 class World:
     """The steps of a world, whose columns it borrows."""

@@ -1,7 +1,7 @@
 """Spheres decide in an octree and a sweep: in pairs, balls, rays, views and records, compared with fractions."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -236,6 +236,162 @@ def test_records_of_rays_have_the_normals_of_spheres():
     assert nearest["row"].tolist() == [0]
 
 
+def reach_of(low, high, way, center):
+    """The least square of the distance of a moving box and a point, in fractions: at the ends, or where the slope of
+    the squares is zero, whichever sides of the box count along each axis."""
+    low, high, way, center = (exact(values) for values in (low, high, way, center))
+
+    def away(time):
+        gaps = [max(a + time * v - c, c - b - time * v, 0) for a, b, v, c in zip(low, high, way, center, strict=True)]
+        return sum(gap * gap for gap in gaps)
+
+    times = {Fraction(0), Fraction(1)}
+    for sides in product((0, 1, 2), repeat=len(low)):
+        count = [(side, v) for side, v in zip(sides, way, strict=True) if side < 2]
+        offsets = [(low, high)[side][k] - center[k] for k, side in enumerate(sides) if side < 2]
+        bend = sum(v * v for _, v in count)
+        if bend:
+            slope = sum(offset * v for offset, (_, v) in zip(offsets, count, strict=True))
+            times.add(min(max(-slope / bend, Fraction(0)), Fraction(1)))
+    return min(map(away, times))
+
+
+@pytest.mark.parametrize(("kind", "dimension"), CASES)
+def test_spheres_decide_shapecasts_exactly(kind, dimension):
+    centers, radii = scene(kind, 12, dimension, 5)
+    radii = np.where(np.isfinite(radii), radii, 0.0)
+    low, _ = scene(kind, 12, dimension, 6)
+    wide, _ = scene(kind, 12, dimension, 7)
+    lower, upper = np.minimum(low, low + (wide - low) / 8), np.maximum(low, low + (wide - low) / 8)
+    motions = centers[::-1] / 2 - lower / 2
+    motions[:3], motions[3:6, 0] = 0.0, 0.0
+    trees = [bp.Octree.from_spheres(centers[[row]], radii[[row]]) for row in range(12)]
+    found = np.stack([tree.shapecast((lower, upper), motions, bounds="sphere").times for tree in trees])
+    wanted = [
+        [reach_of(lower[k], upper[k], motions[k], centers[row]) <= Fraction(float(radii[row])) ** 2 for k in range(12)]
+        for row in range(12)
+    ]
+    assert np.isfinite(found).tolist() == wanted
+    assert (found[np.isfinite(found)] <= 1).all()
+    # The first of all, and the lowest row where several are first.
+    first = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, bounds="sphere")
+    np.testing.assert_array_equal(first.times, found.min(axis=0))
+    hit = np.isfinite(first.times)
+    np.testing.assert_array_equal(first.rows[hit], found.argmin(axis=0)[hit])
+    assert (first.rows[~hit] == -1).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_times_of_shapecasts_are_those_at_which_the_boxes_reach_the_spheres(dimension):
+    rng = np.random.default_rng(dimension)
+    centers, radii = rng.uniform(-4, 4, (300, dimension)), rng.uniform(0.1, 1, 300)
+    lower = rng.uniform(-9, 9, (200, dimension))
+    upper, motions = lower + rng.uniform(0, 1, (200, dimension)), -1.5 * lower
+    hits = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, bounds="sphere")
+
+    def gaps(times):
+        begin, end = (corner + times[:, np.newaxis] * motions for corner in (lower, upper))
+        ways = np.maximum(np.maximum(begin[:, np.newaxis] - centers, centers - end[:, np.newaxis]), 0)
+        return np.linalg.norm(ways, axis=2) - radii
+
+    touched = hits.rows >= 0
+    assert touched.sum() > 20
+    ends = np.where(touched, hits.times, 1.0)
+    np.testing.assert_allclose(
+        gaps(ends)[touched, hits.rows[touched]], np.minimum(gaps(0 * ends)[touched, hits.rows[touched]], 0), atol=1e-12
+    )
+    for share in np.linspace(0, 1 - 1e-9, 40):
+        assert (gaps(ends * share)[ends > 0] > 0).all(), "nothing was touched before"
+
+
+def test_shapecasts_of_rows_without_spheres_are_those_of_boxes_and_filters_count():
+    boxes = [[[-np.inf] * 2, [np.inf] * 2], [[6, 0], [7, 9]]]
+    tree = bp.Octree(boxes, spheres=([[4, 0], [0, 0]], [1, np.inf]), layer=[1, 2])
+    way = [[0, 0, 1, 0.5]], [[10, 0]]
+    np.testing.assert_allclose(tree.shapecast(*way, bounds="sphere").times, [0.2], rtol=1e-15)
+    assert tree.shapecast(*way, bounds="sphere", mask=2).rows.tolist() == [1]
+    assert tree.shapecast(*way, bounds="sphere", ignore=0).times.tolist() == [0.5]
+    assert tree.shapecast([[0, 0.5, 1, 1]], [[5, 5]], bounds="sphere").rows.tolist() == [1], "beside the sphere"
+    assert len(tree.shapecast(np.empty((0, 4)), np.empty((0, 2)), bounds="sphere").rows) == 0
+    keyed = bp.Octree.from_spheres([[4, 0], [6, 0]], 1, batch=[0, 1])
+    assert keyed.shapecast(*way, bounds="sphere", batch=1).rows.tolist() == [1]
+    with pytest.raises(ValueError, match="boxes: row 0 is not finite"):
+        tree.shapecast([[0, 0, 1, np.inf]], [[10, 0]], bounds="sphere")
+
+
+@pytest.mark.parametrize("make", [bp.Octree, bp.SweepAndPrune])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_spheres_decide_oriented_boxes(make, dimension):
+    rng = np.random.default_rng(dimension)
+    centers, radii = rng.uniform(-4, 4, (200, dimension)), rng.uniform(0, 1, 200)
+    index = make.from_spheres(centers, radii)
+    middles, half = rng.uniform(-4, 4, (40, dimension)), rng.uniform(0, 2, (40, dimension))
+    axes = np.linalg.qr(rng.normal(size=(40, dimension, dimension)))[0]
+    found = index.query_obb(middles, half, axes, bounds="sphere")
+    ways = np.abs(np.einsum("qka,qnk->qna", axes, centers - middles[:, np.newaxis])) - half[:, np.newaxis]
+    away = np.linalg.norm(np.maximum(ways, 0), axis=2) - radii
+    assert (np.abs(away) > 1e-9).all(), "no sphere is in doubt"
+    for number in range(40):
+        assert found[number].tolist() == np.flatnonzero(away[number] < 0).tolist()
+    assert len(found.rows) < len(index.query_obb(middles, half, axes).rows)
+
+
+@pytest.mark.parametrize("kind", ["tangent", "lattice", "huge", "far"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_spheres_and_boxes_after_a_quarter_turn_are_decided_exactly(kind, dimension):
+    centers, radii = scene(kind, 30, dimension, 8)
+    tree = tree_of(centers, radii)
+    boxes = tree.boxes_of()
+    middles, half = scene(kind, 10, dimension, 9)
+    half = np.where(np.isfinite(half), half, 0.0)[:, np.newaxis] * np.arange(1, dimension + 1)
+    turn = np.zeros((dimension, dimension))
+    turn[np.arange(dimension), np.roll(np.arange(dimension), 1)] = -1.0
+    found = tree.query_obb(middles, half, turn, bounds="sphere")
+    reach = np.abs(half @ turn.T)
+    for number in range(10):
+        low, high = middles[number] - reach[number], middles[number] + reach[number]
+        wanted = []
+        for row in range(30):
+            meets = (boxes[row, 0] <= high).all() and (boxes[row, 1] >= low).all()
+            if meets and np.isfinite(radii[row]):
+                meets = gap(low, high, centers[row]) <= Fraction(float(radii[row])) ** 2
+            wanted += [row] if meets else []
+        assert found[number].tolist() == wanted
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**600, 2.0**-600, 1e308])
+def test_spheres_that_touch_an_oriented_box_are_never_missed(scale):
+    rng = np.random.default_rng(8)
+    axes = np.linalg.qr(rng.normal(size=(50, 3, 3)))[0]
+    half = rng.uniform(0.1, 1, (50, 3))
+    # From a corner outwards, in the space between its three faces.
+    ways = rng.uniform(0.1, 1, (50, 3))
+    corners = np.einsum("qka,qa->qk", axes, half)
+    radii = rng.uniform(0.01, 0.5, 50)
+    centers = (
+        corners + np.einsum("qka,qa->qk", axes, ways / np.linalg.norm(ways, axis=1, keepdims=True)) * radii[:, None]
+    )
+    for larger, is_found in ((1e-15, True), (-1e-9, False)):
+        for k in range(50):
+            tree = bp.Octree.from_spheres(centers[[k]] * scale / 4, (radii[[k]] + larger) * scale / 4)
+            found = tree.query_obb([[0, 0, 0]], half[k] * scale / 4, axes[[k]], bounds="sphere")
+            assert len(found.rows) == is_found
+
+
+def test_pairs_of_spheres_come_in_chunks_and_by_rows():
+    centers, radii = scene("lattice", 60, 3, 1)
+    sweep = tree_of(centers, radii, bp.SweepAndPrune)
+    wanted = sweep.pairs(bounds="sphere", sort=True).tolist()
+    stream = sweep.iter_pairs(bounds="sphere", chunk=7)
+    sweep.update(None, spheres=(centers + 90, np.where(np.isfinite(radii), radii, 1.0)))
+    assert sorted(pair for chunk in stream for pair in chunk.tolist()) == wanted
+    sweep = tree_of(centers, radii, bp.SweepAndPrune)
+    for row, found in zip(range(60), sweep.query_rows(range(60), bounds="sphere"), strict=True):
+        assert found.tolist() == [a + b - row for a, b in sorted(wanted) if row in (a, b)]
+    with pytest.raises(ValueError, match='bounds="sphere" is for pairs within one index'):
+        sweep.iter_pairs(sweep, bounds="sphere")
+
+
 def test_wrong_bounds_are_refused_by_every_question():
     tree = bp.Octree.from_spheres([[0.0, 0]], 1)
     for ask in (
@@ -250,6 +406,10 @@ def test_wrong_bounds_are_refused_by_every_question():
         lambda **given: tree.raycast_all([[0, 0]], [[1, 0]], **given),
         lambda **given: tree.raycast_any([[0, 0]], [[1, 0]], **given),
         lambda **given: tree.frustum(planes=[[1, 0, 0]], **given),
+        lambda **given: tree.query_obb([[0, 0]], 1, 0.5, **given),
+        lambda **given: tree.shapecast([[0, 0, 1, 1]], [[1, 0]], **given),
+        lambda **given: bp.SweepAndPrune.from_spheres([[0.0, 0]], 1).query_rows([0], **given),
+        tree.iter_pairs,
     ):
         with pytest.raises(ValueError, match="unknown bounds 'ball'"):
             ask(bounds="ball")

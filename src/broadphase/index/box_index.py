@@ -23,7 +23,7 @@ from broadphase.index.pair_watch import PairWatch
 from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
 from broadphase.index.stats import IndexStats
-from broadphase.index.store import BoxStore, checked_corners, keys_by_shape
+from broadphase.index.store import BoxStore, keys_by_shape
 from broadphase.pairs import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.representations import html_facts
 from broadphase.workers import worker_count
@@ -209,6 +209,24 @@ class BoxIndex:
 
     # For subclasses: lets a change include that what they have made of the boxes is forgotten.
     def _forget(self, change: Change) -> None:
+        pass
+
+    # For subclasses with a setting `outside`, see `outside.py`: the corners of their world by the settings, or None.
+    @staticmethod
+    def _world_of(settings: Mapping[str, Any]) -> Floats | None:
+        return None
+
+    # Likewise: which of some boxes leave it, as flags or a slice of none; and that these are removed.
+    def _leaving(
+        self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
+    ) -> NDArray[np.bool_] | slice:
+        return slice(0, 0)
+
+    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
+        pass
+
+    # For subclasses with spheres: lets a change include those of rows, or that they have none.
+    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], spheres: Any) -> None:
         pass
 
     # For subclasses that build at the first query.
@@ -472,11 +490,14 @@ class BoxIndex:
     # marks the arrangement stale. Then the arrangement follows, and the mark is taken away. An exception before the
     # commit changes nothing; after it, all has changed, and the next query builds the arrangement again if need be.
 
-    def _insert(self, boxes: Boxes, layer: Any, mask: Any, batch: Any) -> NDArray[np.int32]:
-        began = perf_counter()
-        change = Change()
-        rows, _ = self._store.insert(change, self._store.checked(boxes, layer, mask, batch))
-        self._commit(change, began, "insert", rows)
+    def _insert(self, boxes: Boxes, layer: Any, mask: Any, batch: Any, spheres: Any = None) -> NDArray[np.int32]:
+        began, change = perf_counter(), Change()
+        new = self._store.checked(boxes, layer, mask, batch)
+        rows, dropped = self._store.insert(change, new, self._leaving(new.lower, new.upper))
+        self._keep_spheres(change, rows, spheres)
+        self._note_removal(change, dropped)
+        self._note_dropped(change, dropped)
+        self._commit(change, began, "insert", rows, dropped)
         return rows
 
     def _remove(self, rows: NDArray[np.int32]) -> None:
@@ -485,11 +506,24 @@ class BoxIndex:
         self._free(change, rows)
         self._commit(change, began, "remove", rows)
 
-    def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None) -> None:
-        began = perf_counter()
-        change = Change()
-        self._move(change, rows, self._store.checked(boxes))
-        self._commit(change, began, "update", self._store.numbers if rows is None else rows)
+    def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None, spheres: Any = None) -> None:
+        began, change = perf_counter(), Change()
+        new, numbers = self._store.checked(boxes), self._store.numbers if rows is None else rows
+        self._move(change, rows, new)
+        self._keep_spheres(change, numbers, spheres)
+        dropped = numbers[self._leaving(new.lower, new.upper, numbers)]
+        self._free(change, dropped)
+        self._note_dropped(change, dropped)
+        self._commit(change, began, "update", numbers, dropped)
+
+    def _remove_outside(self) -> None:
+        """Drop what is outside the world, or raise: for the end of a constructor."""
+        began, change = perf_counter(), Change()
+        rows = self._store.numbers
+        dropped = rows[self._leaving(*self._store.views)]
+        self._free(change, dropped)
+        self._note_dropped(change, dropped)
+        self._commit(change, began, "remove", dropped)
 
     def _free(self, change: Change, rows: NDArray[np.int32]) -> None:
         """Let a change include that the boxes of rows are removed."""
@@ -497,7 +531,7 @@ class BoxIndex:
         self._note_removal(change, rows)
 
     def _note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
-        if self._watch is not None:
+        if self._watch is not None and len(rows):
             self._watch.note_removal(change, rows)
 
     def _move(self, change: Change, rows: NDArray[np.int32] | None, new: NewBoxes) -> None:
@@ -524,11 +558,7 @@ class BoxIndex:
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
         if moves_all and count >= _MANY and not self._is_asked and self._finds_pairs_at_once:
             follows = False
-        change.set_slot(self, "_is_stale", True)
-        change.set_slot(self, "_few", None)
-        self._forget(change)
-        if self._forest is not None:
-            self._leave_trees_behind(change, rows, dropped)
+        self._fall_behind(change, rows, dropped)
         change.commit()
         if moves_all:
             self._is_asked = False
@@ -548,6 +578,14 @@ class BoxIndex:
         except MemoryError:
             pass  # the store is right; the next query builds again, or raises
         self._seconds["update"] = perf_counter() - began
+
+    def _fall_behind(self, change: Change, rows: NDArray[np.int32], dropped: NDArray[np.int32] | None = None) -> None:
+        """Let a change include that what has been made of the boxes has not followed the change of some rows."""
+        change.set_slot(self, "_is_stale", True)
+        change.set_slot(self, "_few", None)
+        self._forget(change)
+        if self._forest is not None:
+            self._leave_trees_behind(change, rows, dropped)
 
     def _arranged(self) -> Any:
         """Return the arrangement with every row in its place. For the inside of a query or a change."""
@@ -680,13 +718,7 @@ class BoxIndex:
         >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
         """
-        lower, upper = (
-            np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", self.dim)
-        )
-        endless = ~(np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
-        if endless.any():
-            raise ValueError(f"boxes: row {endless.argmax()} is not finite")
-        moved = queries.vectors(motions, "motions", len(lower), self.dim)
+        lower, upper, moved = queries.motions_of(boxes, motions, self.dim)
         threads, whole = worker_count(workers), np.ones(len(lower))
         searched, allowed = self if batch is None else self._in_batches(batch), QueryFilter(layer, mask, ignore)
         return SweepHits(*searched._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, allowed))

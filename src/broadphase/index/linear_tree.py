@@ -15,6 +15,7 @@ from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, tree_cells
 from broadphase.index.options import checked_options
+from broadphase.index.outside import as_policy, leaving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,12 +87,16 @@ class LinearTree(BoxIndex):
         For "origin": the greatest share of the deepest cells for one level less, and the smallest for one more.
     bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional
         Opposite corners of the world, in any order; infinite where the boxes decide. Default: the boxes decide
-        everywhere. Boxes outside are filed in the cells at the border. The bounds never change a result.
+        everywhere.
+    outside : {"grow", "drop", "raise"}
+        What to do with a box that is not wholly within `bounds`, as in `Octree`. "grow": cells at the border hold it,
+        and it is found like all others, see `outside_rows`. "drop": the box is removed, and its row is in `dropped`.
+        "raise": a ValueError names it, and nothing changes.
 
     Raises
     ------
     ValueError
-        An option out of range; bounds that are NaN.
+        An option out of range; bounds that are NaN; `outside` other than "grow" without bounds.
 
     Notes
     -----
@@ -114,7 +119,7 @@ class LinearTree(BoxIndex):
     Cells(level=array([2], dtype=int32), number=array([9], dtype=uint64))
     """
 
-    __slots__ = ("_deeper", "_edits_since_query", "_frames", "_settings", "_shallower", "_tuned_depth")
+    __slots__ = ("_deeper", "_dropped", "_edits_since_query", "_frames", "_settings", "_shallower", "_tuned_depth")
     method = "linear_tree"
     options = classmethod(checked_options)
 
@@ -135,6 +140,7 @@ class LinearTree(BoxIndex):
         tune_every: int = 60,
         tune_shares: tuple[float, float] = _SHARES,
         bounds: ArrayLike | None = None,
+        outside: Literal["grow", "drop", "raise"] = "grow",
     ) -> None:
         self._settings = self._checked(
             storage,
@@ -147,11 +153,14 @@ class LinearTree(BoxIndex):
             tune_every,
             tune_shares,
             bounds,
+            outside,
         )
+        self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         self._tuned_depth: int | None = None
         self._frames = self._deeper = self._shallower = 0
         self._edits_since_query = 0
         super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        self._remove_outside()
 
     @staticmethod
     def _checked(
@@ -165,6 +174,7 @@ class LinearTree(BoxIndex):
         tune_every: Any = _TUNING["tune_every"],
         tune_shares: Any = _TUNING["tune_shares"],
         bounds: Any = None,
+        outside: Any = "grow",
     ) -> dict[str, Any]:
         deepest = _MOST_DEPTH[1]
         if isinstance(depth, str):
@@ -183,7 +193,10 @@ class LinearTree(BoxIndex):
             "tune_every": as_whole(tune_every, "tune_every", 1),
             "tune_shares": _shares(tune_shares),
             "bounds": _corners(bounds),
+            "outside": as_policy(outside),
         }
+        if bounds is None and outside != "grow":
+            raise ValueError(f'outside="{outside}" needs bounds')
         for name, usual in _TUNING.items():
             if settings[name] != usual and tuning != "origin":
                 raise ValueError(f'{name} is for tuning="origin"')
@@ -211,6 +224,18 @@ class LinearTree(BoxIndex):
         if bounds is not None and len(bounds[0]) != dim:
             raise ValueError(f"bounds must be two corners of {dim} numbers, not of {len(bounds[0])}")
 
+    @staticmethod
+    def _world_of(settings: Mapping[str, Any]) -> NDArray[np.float64] | None:
+        return None if settings["bounds"] is None else np.sort(np.array(settings["bounds"]), axis=0)
+
+    def _leaving(
+        self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
+    ) -> NDArray[np.bool_] | slice:
+        return leaving(lower, upper, self._world_of(self._settings), self._settings["outside"], rows)
+
+    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
+        change.set_slot(self, "_dropped", rows)
+
     def _core_of(self, settings: Mapping[str, Any]) -> Arrangement:
         """Make an arrangement by settings."""
         self._require_fit(settings, self.dim)
@@ -222,9 +247,8 @@ class LinearTree(BoxIndex):
                 most = min(most, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dim)))
         depth = -1 if settings["depth"] == "auto" else settings["depth"]
         low, high = [-math.inf] * 4, [math.inf] * 4
-        if settings["bounds"] is not None:
-            corners, rest = settings["bounds"], [0.0] * (4 - self.dim)
-            low, high = [*map(min, *corners), *rest], [*map(max, *corners), *rest]
+        if (world := self._world_of(settings)) is not None:
+            low, high = ([*corner, *[0.0] * (4 - self.dim)] for corner in world.tolist())
         return _native.LinearTree(self.dim, flat, covered, depth, most, low, high)
 
     def _within_limits(self, depth: int) -> int:
@@ -316,7 +340,8 @@ class LinearTree(BoxIndex):
     def bounds(self) -> NDArray[np.float64]:
         """Lower and upper corner of the world that is halved, shape (2, d).
 
-        Set it like the parameter, at any time: all boxes are then filed again. None: the boxes decide.
+        Set it like the parameter, at any time: all boxes are then filed again, and those outside dropped or refused, as
+        `outside` says. None: the boxes decide.
         """
         with self._guard.reading:
             return np.array(self._arranged().bounds)
@@ -329,7 +354,7 @@ class LinearTree(BoxIndex):
     def outside_rows(self) -> NDArray[np.int32]:
         """Rows of boxes that are not wholly within `bounds`, ascending: cells at the border hold them.
 
-        They are found like all others. ``tree.remove(tree.outside_rows)`` leaves them out.
+        They are found like all others. With ``outside="drop"`` there are none.
 
         Examples
         --------
@@ -343,6 +368,11 @@ class LinearTree(BoxIndex):
             found: NDArray[np.int32] = rows[~((lower[rows] >= low) & (upper[rows] <= high)).all(axis=1)]
             return found
 
+    @property
+    def dropped(self) -> NDArray[np.int32]:
+        """The rows that the last `insert` or `update`, or the last `bounds`, removed because they were outside."""
+        return self._dropped
+
     def _set(self, **settings: Any) -> None:
         """Change settings; the next query files all boxes again."""
         wanted = self._checked(**(self._settings | settings))
@@ -351,7 +381,13 @@ class LinearTree(BoxIndex):
             change = Change()
             change.set_slot(self, "_settings", wanted)
             change.set_slot(self, "_arrangement", None)
-            change.set_slot(self, "_is_stale", True)
+            rows, (lower, upper) = self._store.numbers, self._store.views
+            lower, upper, world = lower[rows], upper[rows], self._world_of(wanted)
+            dropped = rows[leaving(lower, upper, world, wanted["outside"], rows)]
+            self._free(change, dropped)
+            self._fall_behind(change, dropped)
+            if "bounds" in settings:
+                self._note_dropped(change, dropped)
             if "depth" in settings:
                 change.set_slot(self, "_tuned_depth", None)
                 change.set_slot(self, "_frames", 0)

@@ -11,23 +11,22 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.forms import as_corners
-from broadphase.change import Change
-from broadphase.errors import quoted, unknown_name
+from broadphase.errors import quoted
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.sphere_index import SphereIndex, boxes_with_spheres
-from broadphase.index.store import keys_by_shape
+from broadphase.index.outside import as_policy, leaving
+from broadphase.index.sphere_index import SphereIndex
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
+    from broadphase.change import Change
     from broadphase.filters import ByRow
     from broadphase.index.protocol import Arrangement
 
 __all__ = ["Octree"]
 
-_POLICIES = ("grow", "drop", "raise")
 _Handler = Callable[[np.void], object]
 
 
@@ -108,7 +107,7 @@ class Octree(SphereIndex):
     (1, [[1, 2]], 0)
     """
 
-    __slots__ = ("_dropped", "_given_world", "_outside", "_settings")
+    __slots__ = ("_dropped", "_settings")
     method = "octree"
     options = classmethod(checked_options)
 
@@ -126,31 +125,20 @@ class Octree(SphereIndex):
         world: ArrayLike | None = None,
         outside: Literal["grow", "drop", "raise"] = "grow",
     ) -> None:
-        if not isinstance(outside, str) or outside not in _POLICIES:
-            raise ValueError(unknown_name("outside", outside, _POLICIES))
-        self._outside = outside
-        self._settings = self._checked(minimum, leaf_capacity, looseness, world)
+        self._settings = self._checked(minimum, leaf_capacity, looseness, world, outside)
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
-        boxes, batch = keys_by_shape(boxes, batch)
-        given = self._settings["world"]
-        self._given_world = None if given is None else np.array(given)
-        rows = np.arange(0 if boxes is None else len(as_corners(boxes)[0]), dtype=np.int32)
-        leaving = np.flatnonzero(self._leaves_given_world(boxes))
-        if outside == "raise" and len(leaving):
-            raise _left(leaving[0])
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=bounds)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
         self._require_fit(self._settings, self.dim)
-        began, change = perf_counter(), Change()
-        dropped = rows[leaving] if outside == "drop" else rows[:0]
-        self._free(change, dropped)
-        change.set_slot(self, "_dropped", dropped)
-        self._commit(change, began, "remove", dropped)
+        if world is not None:  # otherwise it is put around these boxes
+            self._remove_outside()
 
-    # `outside` is none of them: it decides which boxes there are.
     @staticmethod
     def _checked(
-        minimum: Any = "auto", leaf_capacity: Any = 32, looseness: Any = 2.0, world: Any = None
+        minimum: Any = "auto",
+        leaf_capacity: Any = 32,
+        looseness: Any = 2.0,
+        world: Any = None,
+        outside: Any = "grow",
     ) -> dict[str, Any]:
         if not (isinstance(minimum, str) and minimum == "auto"):
             minimum = as_real(minimum, "minimum")
@@ -164,6 +152,7 @@ class Octree(SphereIndex):
             "leaf_capacity": as_whole(leaf_capacity, "leaf_capacity", 1, 2**31 - 1),
             "looseness": factor,
             "world": _world(world),
+            "outside": as_policy(outside),
         }
 
     @staticmethod
@@ -426,8 +415,8 @@ class Octree(SphereIndex):
         return np.stack(self._arranged().world())
 
     def _make_core(self) -> Arrangement:
-        lower, upper = ([], []) if self._given_world is None else self._given_world.tolist()
         wanted = self._settings
+        lower, upper = map(list, wanted["world"] or ((), ()))
         minimum = 0.0 if wanted["minimum"] == "auto" else wanted["minimum"]
         return _native.Octree(self.dim, minimum, wanted["looseness"], wanted["leaf_capacity"], lower, upper)
 
@@ -459,35 +448,20 @@ class Octree(SphereIndex):
                     self._seconds[work] = perf_counter() - began
         return core
 
-    def _leaves_given_world(self, boxes: Any) -> NDArray[np.bool_]:
-        if self._given_world is None or boxes is None:
-            return np.zeros(0, np.bool_)
-        return _is_outside(boxes, self._given_world)
+    @staticmethod
+    def _world_of(settings: Mapping[str, Any]) -> NDArray[np.float64] | None:
+        return None if settings["world"] is None else np.array(settings["world"])
+
+    def _leaving(
+        self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
+    ) -> NDArray[np.bool_] | slice:
+        outside, world = self._settings["outside"], self._world_of(self._settings)
+        if world is None and outside != "grow" and len(self):
+            world = self._world()
+        return leaving(lower, upper, world, outside, rows)
 
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
         change.set_slot(self, "_dropped", rows)
-
-    def _leaving(self, boxes: Any, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_] | slice:
-        """Which boxes are outside the world; raises if none may be."""
-        if self._outside == "grow" or (self._given_world is None and not len(self)):
-            return slice(0, 0)
-        leaving = _is_outside(boxes, self._world() if self._given_world is None else self._given_world)
-        if self._outside == "raise" and leaving.any():
-            first = int(leaving.argmax())
-            raise _left(first if rows is None or len(rows) != len(leaving) else rows[first])
-        return leaving
-
-
-def _is_outside(boxes: Any, world: NDArray[np.float64]) -> NDArray[np.bool_]:
-    lower, upper = as_corners(boxes, empty_dim=world.shape[1])
-    if lower.shape[1] != world.shape[1]:
-        return np.zeros(len(lower), np.bool_)  # `BoxStore.checked` raises
-    is_outside: NDArray[np.bool_] = ~((lower >= world[0]) & (upper <= world[1])).all(axis=1)
-    return is_outside
-
-
-def _left(row: Any) -> ValueError:
-    return ValueError(f"row {int(row)} is not inside the world")
 
 
 def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:

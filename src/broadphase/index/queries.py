@@ -41,6 +41,7 @@ __all__ = [
     "camera_regions",
     "finite_points",
     "frustum",
+    "motions_of",
     "nearest",
     "nonnegative",
     "places_of",
@@ -708,6 +709,15 @@ def rays(dim: int, origins: ArrayLike, directions: ArrayLike, max_distance: Arra
     begin = finite_points(origins, "origins", dim)
     along = vectors(directions, "directions", len(begin), dim)
     return begin, along, nonnegative(max_distance, "max_distance", len(begin))
+
+
+def motions_of(boxes: Boxes, motions: ArrayLike, dim: int) -> tuple[Floats, Floats, Floats]:
+    """Return corners and motions of moving boxes, (q, dim) each, finite."""
+    lower, upper = (np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", dim))
+    endless = ~(np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
+    if endless.any():
+        raise ValueError(f"boxes: row {endless.argmax()} is not finite")
+    return lower, upper, vectors(motions, "motions", len(lower), dim)
 
 
 def radii_of(values: ArrayLike, name: str, count: int) -> Floats:

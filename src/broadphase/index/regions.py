@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["MOST_PLANES", "Regions", "planes_of_views", "regions_of_boxes", "regions_of_planes", "regions_of_views"]
+__all__ = [
+    "MOST_PLANES",
+    "Regions",
+    "planes_of_views",
+    "regions_of_boxes",
+    "regions_of_planes",
+    "regions_of_views",
+    "rotation_matrices",
+]
 
 MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
 
@@ -90,7 +98,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     if (half < 0).any():
         raise ValueError(f"half_sizes: {_first_row(half < 0)}{half[half < 0][0]} is negative")
     half = np.broadcast_to(half, middle.shape)
-    turn = _rotation_matrices(rotations, *middle.shape)
+    turn = rotation_matrices(rotations, *middle.shape)
     if middle.shape[1] == 2:
         axes = np.stack([-turn[:, 1], turn[:, 0]], axis=2)  # across each edge
     else:
@@ -130,8 +138,8 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     )
 
 
-def _rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
-    """Convert rotations of any form to (q, d, d)."""
+def rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
+    """Return the rotations of `regions_of_boxes` as matrices, (q, d, d)."""
     array = _checked("rotations", rotations)
     matrix, vector = (dim, dim), (4,) if dim == 3 else ()
     if array.shape in (matrix, (count, *matrix)):

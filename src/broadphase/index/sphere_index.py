@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -15,21 +14,31 @@ from broadphase.change import Change
 from broadphase.errors import unknown_name
 from broadphase.filters import QueryFilter
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.queries import finite_points, nonnegative, places_of, points_without_nan, radii_of, rays
-from broadphase.index.regions import planes_of_views
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll
+from broadphase.index.queries import (
+    finite_points,
+    motions_of,
+    nonnegative,
+    places_of,
+    points_without_nan,
+    radii_of,
+    rays,
+)
+from broadphase.index.regions import planes_of_views, rotation_matrices
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.spheres import Spheres, lengths_of
-from broadphase.index.store import checked_corners, keys_by_shape
+from broadphase.index.store import checked_corners
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow, Ignored
     from broadphase.index.queries import Searchable
 
-__all__ = ["SphereIndex", "boxes_with_spheres"]
+__all__ = ["SphereIndex", "kept"]
 
 
 class SphereIndex(BoxIndex):
@@ -58,7 +67,7 @@ class SphereIndex(BoxIndex):
         spheres: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> None:
         self._spheres: Spheres | None = None
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
         super().__init__(boxes, layer=layer, mask=mask, batch=batch)
         if bounds is not None:
             change = Change()
@@ -125,18 +134,9 @@ class SphereIndex(BoxIndex):
         ValueError, TypeError, RuntimeError
             As `BoxIndex.insert`; in an octree, a box that leaves the world, where `outside` is "raise".
         """
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
-        boxes, batch = keys_by_shape(boxes, batch)
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
-            began = perf_counter()
-            leaving = self._leaving(boxes)
-            change = Change()
-            rows, dropped = self._store.insert(change, self._store.checked(boxes, layer, mask, batch), leaving)
-            self._keep_spheres(change, rows, bounds)
-            self._note_removal(change, dropped)
-            self._note_dropped(change, dropped)
-            self._commit(change, began, "insert", rows, dropped)
-        return rows
+            return self._insert(boxes, layer, mask, batch, bounds)
 
     def update(
         self, boxes: Boxes | None, rows: ArrayLike | None = None, *, spheres: tuple[ArrayLike, ArrayLike] | None = None
@@ -156,21 +156,13 @@ class SphereIndex(BoxIndex):
             As `BoxIndex.update`; an object that has a sphere, and is given none; in an octree, a box that leaves the
             world, where `outside` is "raise".
         """
-        boxes, bounds = boxes_with_spheres(boxes, spheres)
+        boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
-            began = perf_counter()
             numbers = self.rows if rows is None else self._store.distinct(rows)
             if bounds is None and self._spheres is not None and (had := self._spheres.having(numbers)).any():
                 row = int(numbers[had.argmax()])
                 raise ValueError(f"row {row} has a sphere: give the new ones by spheres=, an infinite radius for none")
-            leaving = self._leaving(boxes, numbers)
-            change = Change()
-            self._move(change, None if rows is None else numbers, self._store.checked(boxes))
-            self._keep_spheres(change, numbers, bounds)
-            dropped = numbers[leaving]
-            self._free(change, dropped)
-            self._note_dropped(change, dropped)
-            self._commit(change, began, "update", numbers, dropped)
+            self._update(boxes, None if rows is None else numbers, bounds)
 
     def pairs(
         self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
@@ -194,9 +186,7 @@ class SphereIndex(BoxIndex):
         ValueError, TypeError, TooManyPairsError, RuntimeError
             As `BoxIndex.pairs`.
         """
-        spheres = self._deciding(bounds)
-        if bounds == "sphere" and other is not None:
-            raise ValueError('bounds="sphere" is for pairs within one index')
+        spheres = self._deciding(bounds, other)
         with self._guard.reading:
             found = super().pairs(other, **options)
             return found if spheres is None else found[spheres.touch(found, self._store.corners)]
@@ -221,14 +211,41 @@ class SphereIndex(BoxIndex):
         ValueError, TypeError, RuntimeError
             As `pairs`.
         """
-        spheres = self._deciding(bounds)
-        if bounds == "sphere" and other is not None:
-            raise ValueError('bounds="sphere" is for pairs within one index')
+        spheres = self._deciding(bounds, other)
         with self._guard.reading:
             if spheres is None:
                 return super().count_pairs(other, **options)
-            chunks = super().iter_pairs(**options)
-            return sum(int(spheres.touch(some, self._store.corners).sum()) for some in chunks)
+            return sum(map(len, self.iter_pairs(bounds=bounds, **options)))
+
+    def iter_pairs(
+        self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
+    ) -> Iterator[NDArray[np.int32]]:
+        """Find the pairs that `pairs` finds a chunk at a time, as `BoxIndex.iter_pairs`.
+
+        Parameters
+        ----------
+        other, **options
+            As in `BoxIndex.iter_pairs`.
+        bounds : {"box", "sphere"}
+            As in `pairs`. With "sphere", chunks may have fewer pairs, and none at all.
+
+        Yields
+        ------
+        ndarray, shape (k, 2), int32
+            The next pairs.
+
+        Raises
+        ------
+        ValueError, TypeError, RuntimeError
+            As `BoxIndex.iter_pairs`.
+        """
+        spheres = self._deciding(bounds, other)
+        with self._guard.reading:
+            chunks = super().iter_pairs(other, **options)
+            if spheres is None:
+                return chunks
+            own, corners = Spheres(*(array.copy() for array in spheres)), self._store.corners.copy()
+        return (some[own.touch(some, corners)] for some in chunks)
 
     def query(
         self,
@@ -268,7 +285,7 @@ class SphereIndex(BoxIndex):
             if spheres is None:
                 return found
             lower, upper = (corner.astype(np.float64)[found.query_rows] for corner in as_corners(boxes))
-            return _kept(found, spheres.meet(found.rows, lower, upper))
+            return kept(found, spheres.meet(found.rows, lower, upper))
 
     def query_points(
         self,
@@ -306,7 +323,7 @@ class SphereIndex(BoxIndex):
             if spheres is None:
                 return found
             at = points_without_nan(points, "points", self.dim).astype(np.float64)[found.query_rows]
-            return _kept(found, spheres.meet(found.rows, at, at))
+            return kept(found, spheres.meet(found.rows, at, at))
 
     def nearest(
         self,
@@ -429,7 +446,60 @@ class SphereIndex(BoxIndex):
             of = found.query_rows
             middles = finite_points(centers, "centers", self.dim)
             at = middles[of]
-            return _kept(found, spheres.meet(found.rows, at, at, radii_of(radii, "radii", len(middles))[of]))
+            return kept(found, spheres.meet(found.rows, at, at, radii_of(radii, "radii", len(middles))[of]))
+
+    def query_obb(
+        self,
+        centers: ArrayLike,
+        half_sizes: ArrayLike,
+        rotations: ArrayLike,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        ignore: Ignored = None,
+    ) -> QueryResult:
+        """Find the rows that overlap each of these oriented boxes, as `BoxIndex.query_obb`.
+
+        Parameters
+        ----------
+        centers, half_sizes, rotations, workers, layer, mask, batch, ignore
+            As in `BoxIndex.query_obb`.
+        bounds : {"box", "sphere"}
+            "sphere": the spheres of the rows must overlap the oriented box too. Those that touch it are never missed;
+            one that misses it by less than rounding may be found, or by a share of its distance of as much as a matrix
+            is no rotation. After a quarter turn, it is decided exactly.
+
+        Returns
+        -------
+        QueryResult
+            As `BoxIndex.query_obb`.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedQueryError, RuntimeError
+            As `BoxIndex.query_obb`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[0, 0]], 1)
+        >>> asked = [[1.5, 1.5]], [1, 0.5], 0.7854
+        >>> len(tree.query_obb(*asked).rows), len(tree.query_obb(*asked, bounds="sphere").rows)
+        (1, 0)
+        """
+        spheres = self._deciding(bounds)
+        with self._guard.reading:
+            given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
+            found = super().query_obb(centers, half_sizes, rotations, **given)
+            if spheres is None:
+                return found
+            of, middles = found.query_rows, finite_points(centers, "centers", self.dim)
+            half = np.broadcast_to(as_reals(half_sizes, "half_sizes").astype(np.float64), middles.shape)[of]
+            axes = rotation_matrices(rotations, *middles.shape)[of]
+            return kept(found, spheres.meet_turned(found.rows, middles[of], half, axes))
 
     def frustum(
         self,
@@ -474,7 +544,7 @@ class SphereIndex(BoxIndex):
             sides = as_reals(planes, "planes") if matrix is None else planes_of_views(matrix, depth)
             regions = sides if sides.ndim == 3 else sides[np.newaxis]
             meets = [spheres.inside(found[number], region) for number, region in enumerate(regions)]
-            return _kept(found, np.concatenate([np.empty(0, np.bool_), *meets]))
+            return kept(found, np.concatenate([np.empty(0, np.bool_), *meets]))
 
     def raycast(
         self,
@@ -620,32 +690,87 @@ class SphereIndex(BoxIndex):
             return super().raycast_any(origins, directions, max_distance, **given)
         return self.raycast(origins, directions, max_distance, bounds=bounds, **given).rows >= 0
 
-    def _deciding(self, bounds: str) -> Spheres | None:
+    def shapecast(
+        self,
+        boxes: Boxes,
+        motions: ArrayLike,
+        *,
+        bounds: Literal["box", "sphere"] = "box",
+        workers: int = 1,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        ignore: Ignored = None,
+    ) -> SweepHits:
+        """Find the first row that each moving box touches, as `BoxIndex.shapecast`.
+
+        Parameters
+        ----------
+        boxes, motions, workers, layer, mask, batch, ignore
+            As in `BoxIndex.shapecast`.
+        bounds : {"box", "sphere"}
+            "sphere": the boxes must touch the sphere of a row too, which decides the time. Whether they touch is
+            decided exactly. This looks at all boxes on each way.
+
+        Returns
+        -------
+        SweepHits
+            As `BoxIndex.shapecast`.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedQueryError, RuntimeError
+            As `BoxIndex.shapecast`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[5, 2], [9, 0]], 1)
+        >>> tree.shapecast([[0, 0, 1, 1]], [[10, 0]], bounds="sphere")
+        SweepHits(rows=array([0], dtype=int32), times=array([0.4]))
+        >>> tree.shapecast([[0, 0, 1, 0.5]], [[10, 0]], bounds="sphere").times.round(3)
+        array([0.7])
+        """
+        spheres = self._deciding(bounds)
+        if spheres is None:
+            return super().shapecast(
+                boxes, motions, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
+            )
+        allowed, searched = QueryFilter(layer, mask, ignore), self if batch is None else self._in_batches(batch)
+        lower, upper, moved = motions_of(boxes, motions, self.dim)
+        # Times of boxes are rounded: a little later, so that no sphere at the end of a way is missed.
+        later = np.full(len(lower), 1 + 2.0**-40)
+        with self._guard.reading:
+            found: Any = searched._sweep(
+                _native.sweep_all, lower, upper, moved, later, False, worker_count(workers), allowed
+            )
+            hits = RayHitsAll(*found)
+            of, times = hits.query_rows, np.where(hits.distances <= 1, hits.distances, np.inf)
+            times = spheres.touched(hits.rows, lower[of], upper[of], moved[of], times)
+        least: Any = _native.least_of_each(hits.rows, of.astype(np.int32), times, np.ones(len(lower)), 1)
+        return SweepHits(least[0][:, 0], least[1][:, 0])
+
+    def _deciding(self, bounds: str, other: Any = None) -> Spheres | None:
         """Return the spheres if they decide; None where the boxes do."""
         if bounds not in ("box", "sphere"):
             raise ValueError(unknown_name("bounds", bounds, ("box", "sphere")))
+        if bounds == "sphere" and other is not None:
+            raise ValueError('bounds="sphere" is for pairs within one index')
         return self._spheres if bounds == "sphere" else None
 
-    # For subclasses with a world of their own: which boxes leave it, as flags or none; and that they were dropped.
-    def _leaving(self, boxes: Any, rows: NDArray[np.int32] | None = None) -> NDArray[np.bool_] | slice:
-        return slice(0, 0)
-
-    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
-        pass
-
-    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], bounds: Any) -> None:
-        """Let a change include that rows have these spheres, or none."""
-        if bounds is not None or self._spheres is not None:
+    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], spheres: Any) -> None:
+        if spheres is not None or self._spheres is not None:
             known = Spheres(np.zeros((0, self.dim)), np.zeros(0)) if self._spheres is None else self._spheres
-            change.set_slot(self, "_spheres", known.with_rows(change, len(self._store.corners), rows, bounds))
+            change.set_slot(self, "_spheres", known.with_rows(change, len(self._store.corners), rows, spheres))
 
 
-def _kept(found: QueryResult, is_kept: NDArray[np.bool_]) -> QueryResult:
+def kept(found: QueryResult, is_kept: NDArray[np.bool_]) -> QueryResult:
+    """Keep some of the rows that queries found."""
     counts = np.bincount(found.query_rows[is_kept], minlength=len(found))
     return QueryResult(found.rows[is_kept], np.concatenate([[0], np.cumsum(counts)]))
 
 
-def boxes_with_spheres(
+def _boxes_with_spheres(
     boxes: Any, spheres: tuple[ArrayLike, ArrayLike] | None
 ) -> tuple[Any, tuple[NDArray[Any], NDArray[Any]] | None]:
     """Return the box of every object, from its sphere where it has only that, and the checked spheres."""

@@ -1,12 +1,14 @@
 """Spheres around the objects of an index, by row: what touches them, what hits them, what they share with regions.
 
 Each question is answered in doubles first, with a bound of what rounding can have done; where that leaves a doubt, by
-whole numbers, which know no rounding. Only regions of planes are decided within rounding, as they are for boxes.
+whole numbers or fractions, which know no rounding. Only regions of planes and oriented boxes are decided within
+rounding, as they are for boxes.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,10 +22,11 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]
 
-__all__ = ["Spheres", "ball_meets_box", "entry_of_ray", "lengths_of"]
+__all__ = ["Spheres", "ball_meets_box", "entry_of_box", "entry_of_ray", "lengths_of"]
 
 # Above the relative error of the few operations of each test: numbers that are farther apart are in their true order.
 _DOUBT = 2.0**-44
+_ROUGH = 2.0**-40  # likewise, for numbers within 1 that several operations have rounded
 _LARGE = 1020  # a binary exponent
 _LARGEST = float(np.finfo(np.float64).max)
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
@@ -104,6 +107,37 @@ class Spheres(NamedTuple):
         of = rows[some]
         found[some] = entry_of_ray(origins[some], directions[some], limits[some], self.centers[of], self.radii[of])
         return found
+
+    def touched(self, rows: Rows, lower: Floats, upper: Floats, motions: Floats, times: Floats) -> Floats:
+        """Return when each moving box touches the sphere of a row; infinity for never, as given without a sphere."""
+        found = times.copy()
+        some = np.flatnonzero(self.having(rows))
+        of = rows[some]
+        found[some] = entry_of_box(lower[some], upper[some], motions[some], self.centers[of], self.radii[of])
+        return found
+
+    def meet_turned(self, rows: Rows, middles: Floats, half_sizes: Floats, axes: Floats) -> Flags:
+        """Return whether the sphere of each row meets an oriented box; True for rows without a sphere.
+
+        The columns of `axes`, (k, d, d), are those of the box. Spheres that touch it are never missed; one that misses
+        it by less than rounding may be found, and none where the axes are those of the coordinates, in any order.
+        """
+        meet = ~self.having(rows)
+        some = np.flatnonzero(~meet)
+        center, radius = self.centers[rows[some]], self.radii[rows[some]]
+        middle, half, turn = middles[some], half_sizes[some], axes[some]
+        reach = (np.abs(turn) @ half[:, :, np.newaxis])[:, :, 0]
+        with np.errstate(over="ignore"):
+            meet[some] = ball_meets_box(center, radius, middle - reach, middle + reach)
+        turned = np.flatnonzero(np.abs(turn).sum(axis=(1, 2)) != turn.shape[1])
+        axes = turn[turned]
+        center, middle, half, radius = _scaled(center[turned], middle[turned], half[turned], radius[turned])
+        own = np.linalg.solve(axes, (center - middle)[:, :, np.newaxis])[:, :, 0]
+        gaps = np.maximum(np.abs(own) - half, 0.0)
+        # Distances along axes that are not quite perpendicular are too long by so much at most.
+        skew = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(axes.shape[1])).sum(axis=(1, 2))
+        meet[some[turned]] = np.sqrt((gaps * gaps).sum(axis=1)) * (1 - skew) <= radius + _DOUBT
+        return meet
 
     def inside(self, rows: Rows, planes: Floats) -> Flags:
         """Return whether the sphere of each row meets the region between planes; True for rows without a sphere."""
@@ -243,6 +277,76 @@ def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Float
     found = np.where(hits, np.minimum(np.minimum(distance, limit), _LARGEST), np.inf)
     found[starts_inside] = 0.0
     return found
+
+
+def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, radius: Floats) -> Floats:
+    """Return the times at which moving closed boxes touch closed balls, row by row; infinity for never.
+
+    Whether a box touches is decided exactly, also at the end of its motion; the time is rounded, from 0 to 1.
+
+    Parameters
+    ----------
+    lower, upper, motion, center : ndarray, shape (k, d)
+        Corners at time 0, and how far they are moved at time 1; finite.
+    radius : ndarray, shape (k,)
+        Finite.
+    """
+    touches_at_once = ball_meets_box(center, radius, lower, upper)
+    with np.errstate(all="ignore"):
+        down = np.where(_exponent(lower, upper, motion, center) > _LARGE, -4, 0)  # sums that may overflow
+        at, low, high, way = (np.ldexp(part, down[:, np.newaxis]) for part in (center, lower, upper, motion))
+        low, high, way, reach = _scaled(low - at, high - at, way, np.ldexp(radius, down))
+        # Along each axis, the gap is linear but where a side of the box passes the center, and the sum of squares is
+        # a parabola on each piece of time in between.
+        passing = np.concatenate([-low / way, -high / way], axis=1)
+        ends = np.sort(np.clip(np.nan_to_num(passing, nan=0.0), 0.0, 1.0), axis=1)
+        ends = np.concatenate([np.zeros((len(ends), 1)), ends, np.ones((len(ends), 1))], axis=1)
+        begin, end = ends[:, :-1], ends[:, 1:]
+        middle = (begin + end)[:, :, np.newaxis] / 2
+        to_low, to_high = (side[:, np.newaxis] + middle * way[:, np.newaxis] for side in (low, high))
+        is_after, is_before = to_low > 0, to_high < 0
+        gap = np.where(is_after, low[:, np.newaxis], np.where(is_before, high[:, np.newaxis], 0.0))
+        speed = np.where(is_after | is_before, way[:, np.newaxis], 0.0)
+        a, b, limit = (speed * speed).sum(axis=2), (gap * speed).sum(axis=2), (reach * reach)[:, np.newaxis]
+        lowest = np.clip(np.nan_to_num(-b / a, nan=0.0), begin, end)
+        away = ((gap + lowest[:, :, np.newaxis] * speed) ** 2).sum(axis=2)
+        doubt = away.min(axis=1) - limit[:, 0]
+        touches = doubt <= 0
+        # Back from the lowest point of the piece to where the limit is reached, or to where the piece begins.
+        room, slope = limit - away, np.maximum(-(b + a * lowest), 0.0)
+        back = np.nan_to_num(room / (slope + np.sqrt(slope * slope + a * room)), nan=np.inf)
+        entry = np.clip(lowest - back, begin, end)
+        entry = np.where(away <= limit, entry, np.inf).min(axis=1)
+    unsure = np.flatnonzero((np.abs(doubt) <= _ROUGH) & ~touches_at_once)
+    for row in unsure.tolist():
+        touches[row] = _touches_exactly(lower[row], upper[row], motion[row], center[row], float(radius[row]))
+    first = np.take_along_axis(lowest, away.argmin(axis=1)[:, np.newaxis], axis=1)[:, 0]
+    found = np.where(touches, np.where(np.isfinite(entry), entry, first), np.inf)
+    found[touches_at_once] = 0.0
+    return found
+
+
+def _touches_exactly(lower: Floats, upper: Floats, motion: Floats, center: Floats, radius: float) -> bool:
+    """Return whether a moving box touches a ball, in fractions."""
+    low, high, way = (list(map(Fraction, part.tolist())) for part in (lower, upper, motion))
+    at, limit = list(map(Fraction, center.tolist())), Fraction(radius) ** 2
+
+    def gaps(time: Fraction) -> list[Fraction]:
+        return [
+            max(a + time * v - c, c - b - time * v, Fraction(0)) for a, b, v, c in zip(low, high, way, at, strict=True)
+        ]
+
+    passing = [(c - side) / v for a, b, v, c in zip(low, high, way, at, strict=True) if v for side in (a, b)]
+    ends = sorted({Fraction(0), Fraction(1), *(time for time in passing if 0 < time < 1)})
+    times = [*ends]
+    for begin, end in pairwise(ends):
+        # The sum of the squares of gaps that are linear in between is least where its slope is zero.
+        first, last = gaps(begin), gaps(end)
+        steps = [(b - a) / (end - begin) for a, b in zip(first, last, strict=True)]
+        if bend := sum(step * step for step in steps):
+            lowest = begin - sum(a * step for a, step in zip(first, steps, strict=True)) / bend
+            times += [lowest] if begin < lowest < end else []
+    return any(sum(gap * gap for gap in gaps(time)) <= limit for time in times)
 
 
 def _hits(offset: Floats, along: Floats, radius: Floats, length: Floats) -> tuple[Flags, Flags]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from broadphase.errors import quoted
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
 from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
-from broadphase.index.sphere_index import SphereIndex
+from broadphase.index.sphere_index import SphereIndex, kept
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -209,13 +209,15 @@ class SweepAndPrune(SphereIndex):
         order = np.lexsort((owners, is_end, values))
         return Delimiters(values[order], owners[order], ~is_end[order])
 
-    def query_rows(self, rows: ArrayLike, *, workers: int = 1) -> QueryResult:
+    def query_rows(self, rows: ArrayLike, *, bounds: Literal["box", "sphere"] = "box", workers: int = 1) -> QueryResult:
         """Find the boxes that overlap each of some boxes of the index.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), or int
             The boxes.
+        bounds : {"box", "sphere"}
+            As in `pairs`.
         workers : int
             As in `pairs`.
 
@@ -235,10 +237,15 @@ class SweepAndPrune(SphereIndex):
         -----
         O(log n + tests) each. Releases the GIL; any number of threads may query at once.
         """
+        spheres = self._deciding(bounds)
         with self._guard.reading:
             numbers = self._store.known(rows)
-            found: Any = self._arranged().query_rows(*self._store.views, numbers, worker_count(workers))
-        return QueryResult(*found)
+            core = self._arranged()
+            found = QueryResult(*core.query_rows(*self._store.views, numbers, worker_count(workers)))
+            if spheres is None:
+                return found
+            pairs = np.stack([numbers[found.query_rows], found.rows], axis=1)
+            return kept(found, spheres.touch(pairs, self._store.corners))
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
         corners = boxes_as_seen_by(self.dtype, lower, upper)

@@ -70,13 +70,21 @@ class BroadPhase:
     ) -> None:
         if not isinstance(method, str | IndexOptions):
             raise ValueError(unknown_name("method", method, INDEX_CLASSES))
-        self._options = IndexOptions.of(method)
-        self._options.require_fit(columns.dim)
+        options = IndexOptions.of(method)
+        options.require_fit(columns.dim)
+        settings = options.index_class._checked(**dict(options.settings))
+        # The index holds all bodies; steps and queries leave out, or refuse, those outside its world.
+        self.outside: str = settings.pop("outside", "grow")
+        self.world = options.index_class._world_of(settings)
+        if self.outside != "grow" and (self.world is None or columns.period_bounds is not None):
+            wrong = "needs the world= of the octree" if self.world is None else 'is not for boundary="wrap"'
+            raise ValueError(f'outside="{self.outside}" {wrong}')
+        self._options = IndexOptions(options.index_class, tuple(one for one in options.settings if one[0] != "outside"))
         if margin is not None:
             margin = as_real(margin, "margin")
             if not 0 <= margin <= _LARGEST_FLOAT:
                 raise ValueError(f"margin must be finite and not negative, not {margin}")
-        self.given, self.method, self.margin, self.workers = method, self._options.method, margin, workers
+        self.given, self.method, self.margin, self.workers = method, options.method, margin, workers
         self.threads = worker_count(workers)
         self._columns, self._core = columns, core
         self._share = 1.0  # of the margins that is used
@@ -86,7 +94,18 @@ class BroadPhase:
         self._pending: _Pending | None = None
         self._pending_count = 0
         native = getattr(_native.Method, self.method, _native.Method.auto)
-        self.search = _native.StepSearch(self.method, native, margin == 0.0, self.threads)
+        limits = None if self.outside == "grow" or self.world is None else self.world.ravel()
+        self.search = _native.StepSearch(
+            self.method, native, margin == 0.0, self.threads, limits, self.outside == "raise"
+        )
+
+    def is_dropped(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Say which rows are left out because they are outside the world of the method."""
+        if self.outside != "drop" or self.world is None:
+            return np.zeros(len(rows), np.bool_)
+        boxes = self._columns.seen.boxes[rows]
+        dropped: NDArray[np.bool_] = ((boxes[:, 0] < self.world[0]) | (boxes[:, 1] > self.world[1])).any(axis=1)
+        return dropped
 
     @property
     def nbytes(self) -> int:

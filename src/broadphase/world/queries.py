@@ -710,6 +710,8 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked)
         if bits is not None:
             layers, masks = layers & bits[1][queries], masks & bits[0][queries]
         allowed &= (layers != 0) & (masks != 0)
+    if kept.living and scene.broad.outside == "drop":
+        allowed &= ~scene.broad.is_dropped(rows)
     return allowed
 
 

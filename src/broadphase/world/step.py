@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Answers"]
 
 # Why a row is refused, as the core numbers it.
-_MOTION, _PLACE, _WIDTH = range(3)
+_MOTION, _PLACE, _WIDTH, _OUTSIDE = range(4)
 
 
 class Answers:
@@ -66,6 +66,10 @@ class Answers:
             bounds, box = columns.bounds, spare.boxes[row]
             widths, size = box[1] - box[0], None if bounds is None else bounds[1] - bounds[0]
             raise ValueError(f"row {row} is wider than the periodic world: {widths} of {size}")
+        if why == _OUTSIDE:
+            box, broad = spare.boxes[row].tolist(), self._scene.broad
+            world = np.asarray(broad.world).tolist()
+            raise ValueError(f"row {row} is not inside the world of the {broad.method}, {world}: its box is {box}")
         if why == _PLACE:
             columns.refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
         values = f"position {columns.positions[row].tolist()}, velocity {columns.velocities[row].tolist()}"

@@ -34,7 +34,7 @@ def faults(columns: Columns, core: _native.World, broad: BroadPhase) -> Iterator
     settled = columns.rows.numbers[columns.stale[columns.rows.numbers] == 0]
     yield from _placement_faults(columns, columns.spare, settled)
     yield from _index_faults(columns, broad)
-    yield from _memory_faults(columns, core)
+    yield from _memory_faults(columns, core, broad)
 
 
 def _column_faults(columns: Columns) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _index_faults(columns: Columns, broad: BroadPhase) -> Iterator[str]:
         yield f"row {rows[np.argmax(out)]} is outside its box in the index"
 
 
-def _memory_faults(columns: Columns, core: _native.World) -> Iterator[str]:
+def _memory_faults(columns: Columns, core: _native.World, broad: BroadPhase) -> Iterator[str]:
     slots = columns.slots
     for name, known in (("touching", core.touching), ("waiting", core.waiting[0])):
         if not _is_ordered(known, slots):
@@ -120,7 +120,7 @@ def _memory_faults(columns: Columns, core: _native.World) -> Iterator[str]:
     if columns.period_bounds is not None or columns.rare("ccd").any():
         return  # they may touch across the boundary, or have touched on their way
     known = touching[_is_settled(columns, core, touching)]
-    found = _found_now(columns)
+    found = _found_now(columns, broad)
     found = found[_is_settled(columns, core, found)]
     wrong = np.setxor1d(keys_of(known), keys_of(found))
     if len(wrong):
@@ -135,9 +135,10 @@ def _is_settled(columns: Columns, core: _native.World, some: Pairs) -> NDArray[n
     return settled
 
 
-def _found_now(columns: Columns) -> Pairs:
+def _found_now(columns: Columns, broad: BroadPhase) -> Pairs:
     """Find all pairs that touch and may, in lexicographic order, without what the world remembers."""
     rows = columns.rows.numbers
+    rows = rows[~broad.is_dropped(rows)]
     static = columns.body_types[: columns.slots] == STATIC
     wanted = replace(columns.filters(), static=static).of_rows([rows], [columns.slots])
     found = rows[pairs(columns.seen.boxes[rows], touching=columns.closed, sort=True, **wanted.given())]

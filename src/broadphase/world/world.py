@@ -99,7 +99,9 @@ class World:
         2 or 3.
     method : str or IndexOptions
         How pairs are found: "auto", a name from the registry of methods (`broadphase.METHODS`), or an index class with
-        settings, such as ``bp.Octree.options(leaf_capacity=1)``. The events never depend on it.
+        settings, such as ``bp.Octree.options(leaf_capacity=1)``. The events depend on none of them but `outside`, of
+        which "drop" leaves bodies that are not wholly in the world of the tree out of steps and queries until they come
+        back (`outside_rows`), and "raise" lets `step` refuse them.
     bounds : array_like, shape (2, dim), optional
         Lower and upper corner of the world, for `boundary`.
     boundary : {"none", "bounce", "wrap", "remove"}
@@ -123,7 +125,8 @@ class World:
     ------
     ValueError
         An unknown method or boundary, settings that do not fit `dim`, bounds that are not finite or have
-        lower >= upper, a boundary without bounds.
+        lower >= upper, a boundary without bounds; "drop" or "raise" for an octree without `world`, or in a periodic
+        world.
 
     Notes
     -----
@@ -216,15 +219,18 @@ class World:
     def method(self) -> str | IndexOptions:
         """How pairs are found: a name or options, as given.
 
-        Set it to another method at any time: events do not depend on it.
+        Set it to another method at any time: events do not depend on it, but for its setting `outside`.
         """
         return self._scene.broad.given
 
     @method.setter
     def method(self, method: MethodName | IndexOptions) -> None:
         with self._guard.changing:
-            broad = self._scene.broad
-            self._scene.broad = BroadPhase(self._columns, self._core, method, broad.margin, broad.workers)
+            columns, broad = self._columns, self._scene.broad
+            other = BroadPhase(columns, self._core, method, broad.margin, broad.workers)
+            if "drop" in (broad.outside, other.outside):  # other bodies may take part
+                columns.changed[columns.rows.numbers] = 1
+            self._scene.broad = other
 
     @property
     def time(self) -> float:
@@ -336,6 +342,31 @@ class World:
     def rows(self) -> NDArray[np.int32]:
         """The rows that are in use, ascending. Read-only."""
         return self._columns.rows.numbers
+
+    @property
+    def outside_rows(self) -> NDArray[np.int32]:
+        """Rows whose boxes were last seen not wholly in the world of the method, ascending, shape (k,).
+
+        That is `world` of an octree and `bounds` of a linear tree. Without it, and with other methods, there are none.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2, method=bp.Octree.options(world=[0, 0, 8, 8], outside="drop"))
+        >>> rows = world.add_many(bp.Circle(1), [[6.5, 4], [5, 4]], velocities=[[2, 0], [0, 0]])
+        >>> world.step().enter.tolist(), world.outside_rows.tolist()
+        ([[0, 1]], [])
+        >>> world.step(0.5).exit.tolist(), world.outside_rows.tolist(), world.query_point((8, 4))
+        ([[0, 1]], [0], [])
+        """
+        with self._guard.reading:
+            scene, limits = self._scene, self._scene.broad.world
+            scene.place()
+            if limits is None:
+                return np.empty(0, np.int32)
+            columns = self._columns
+            alive = columns.rows.alive[: columns.slots].view(np.uint8)
+            return cast("NDArray[np.int32]", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
     @property
     def positions(self) -> NDArray[np.float64]:

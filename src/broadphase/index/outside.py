@@ -1,0 +1,62 @@
+"""What an index with a world of its own does with boxes that are not wholly in it: the setting `outside`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from broadphase.errors import unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["as_policy", "leaving"]
+
+_POLICIES = ("grow", "drop", "raise")
+
+
+def as_policy(outside: Any) -> str:
+    """Check a value of `outside`.
+
+    Raises
+    ------
+    ValueError
+        There is no such policy.
+    """
+    if not isinstance(outside, str) or outside not in _POLICIES:
+        raise ValueError(unknown_name("outside", outside, _POLICIES))
+    return outside
+
+
+def leaving(
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    world: NDArray[np.float64] | None,
+    outside: str,
+    rows: NDArray[np.int32] | None = None,
+) -> NDArray[np.bool_] | slice:
+    """Say which boxes are not wholly in a world and are dropped: flags of boxes, or a slice of none.
+
+    Parameters
+    ----------
+    lower, upper : ndarray, shape (k, d)
+        Valid boxes.
+    world : ndarray, shape (2, d), or None
+        Its corners; None: no box is outside.
+    outside : {"grow", "drop", "raise"}
+    rows : ndarray, shape (k,), int32, optional
+        The names of the boxes in an error. Default: their places.
+
+    Raises
+    ------
+    ValueError
+        A box is outside, and `outside` is "raise".
+    """
+    if world is None or outside == "grow":
+        return slice(0, 0)
+    is_outside: NDArray[np.bool_] = ~((lower >= world[0]) & (upper <= world[1])).all(axis=1)
+    if outside == "raise" and is_outside.any():
+        first = int(is_outside.argmax())
+        raise ValueError(f"row {first if rows is None else rows[first]} is not inside the world")
+    return is_outside
