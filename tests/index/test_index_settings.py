@@ -74,8 +74,6 @@ def test_options_make_an_index_like_the_class_itself(name):
 def test_options_of_a_class_say_what_is_wrong():
     with pytest.raises(TypeError, match=r"Octree\.options: unknown setting 'loosenes' \(did you mean 'looseness'\?\)"):
         bp.Octree.options(loosenes=1)
-    with pytest.raises(TypeError, match="unknown setting 'outside'"):
-        bp.Octree.options(outside="drop")  # decides which boxes there are
     with pytest.raises(ValueError, match="looseness must be 1 or more"):
         bp.Octree.options(looseness=0.5)
     with pytest.raises(ValueError, match="unknown quality"):
