@@ -21,7 +21,9 @@ _MOST_BITS = 63
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeCells:
-    """The cells of an octree or a linear tree, by level and then in Z order.
+    """The cells of an octree or a linear tree, by level and then in Z order: new arrays.
+
+    ``tree.cells()`` makes them, in O(n log n); it raises RuntimeError if another thread modifies the index.
 
     Attributes
     ----------

@@ -425,21 +425,7 @@ class LinearTree(BoxIndex):
             return Cells(*self._arranged().cells_of(lower, upper))
 
     def cells(self) -> TreeCells:
-        """Return the cells that hold boxes, and those around them, as the tree numbers them.
-
-        Returns
-        -------
-        TreeCells
-            Levels, numbers, masks of children, and the rows of each cell; new arrays.
-
-        Raises
-        ------
-        RuntimeError
-            Another thread modifies the index.
-
-        Notes
-        -----
-        O(n log n).
+        """Return the cells that hold boxes, and those around them: see `TreeCells`.
 
         Examples
         --------

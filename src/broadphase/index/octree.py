@@ -77,7 +77,7 @@ class Octree(SphereIndex):
     outside : {"grow", "drop", "raise"}
         What to do with a box that is not wholly in the world, which is `world`, or else the cube of the root. "grow":
         the root grows. "drop": the box is removed, and its row is in `dropped`. "raise": a ValueError names it, and
-        nothing changes.
+        nothing changes. In a world of bodies, see `World`.
 
     Raises
     ------
@@ -336,23 +336,12 @@ class Octree(SphereIndex):
         return named.astype(np.int32)
 
     def cells(self) -> TreeCells:
-        """Return the cells that there are, also empty ones that live on, numbered in Z order.
-
-        Returns
-        -------
-        TreeCells
-            Levels, numbers, masks of children, and the rows of each cell; new arrays.
+        """Return the cells that there are, also empty ones that live on: see `TreeCells`.
 
         Raises
         ------
         UnsupportedQueryError
             Cells so deep that their numbers have more than 63 bits: from level 22 on in three dimensions.
-        RuntimeError
-            Another thread modifies the index.
-
-        Notes
-        -----
-        O(n log n).
 
         Examples
         --------

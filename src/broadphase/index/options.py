@@ -162,7 +162,8 @@ def checked_options(cls: type[BoxIndex], /, **settings: Any) -> IndexOptions:
     Parameters
     ----------
     **settings
-        Parameters of the class that say how it arranges boxes. They change what it costs, never what it answers.
+        Parameters of the class that say how it arranges boxes. They change what it costs, and only `outside` what it
+        answers.
 
     Returns
     -------

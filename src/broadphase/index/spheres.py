@@ -29,6 +29,7 @@ _DOUBT = 2.0**-44
 _ROUGH = 2.0**-40  # likewise, for numbers within 1 that several operations have rounded
 _LARGE = 1020  # a binary exponent
 _LARGEST = float(np.finfo(np.float64).max)
+_TOGETHER = 1 << 16  # moving boxes, of which each takes a kilobyte
 _SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
 
 
@@ -112,8 +113,10 @@ class Spheres(NamedTuple):
         """Return when each moving box touches the sphere of a row; infinity for never, as given without a sphere."""
         found = times.copy()
         some = np.flatnonzero(self.having(rows))
-        of = rows[some]
-        found[some] = entry_of_box(lower[some], upper[some], motions[some], self.centers[of], self.radii[of])
+        for begin in range(0, len(some), _TOGETHER):
+            part = some[begin : begin + _TOGETHER]
+            center, radius = self.centers[rows[part]], self.radii[rows[part]]
+            found[part] = entry_of_box(lower[part], upper[part], motions[part], center, radius)
         return found
 
     def meet_turned(self, rows: Rows, middles: Floats, half_sizes: Floats, axes: Floats) -> Flags:
@@ -302,14 +305,17 @@ def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, r
         ends = np.sort(np.clip(np.nan_to_num(passing, nan=0.0), 0.0, 1.0), axis=1)
         ends = np.concatenate([np.zeros((len(ends), 1)), ends, np.ones((len(ends), 1))], axis=1)
         begin, end = ends[:, :-1], ends[:, 1:]
-        middle = (begin + end)[:, :, np.newaxis] / 2
-        to_low, to_high = (side[:, np.newaxis] + middle * way[:, np.newaxis] for side in (low, high))
-        is_after, is_before = to_low > 0, to_high < 0
-        gap = np.where(is_after, low[:, np.newaxis], np.where(is_before, high[:, np.newaxis], 0.0))
-        speed = np.where(is_after | is_before, way[:, np.newaxis], 0.0)
-        a, b, limit = (speed * speed).sum(axis=2), (gap * speed).sum(axis=2), (reach * reach)[:, np.newaxis]
+        middle, moves = (begin + end) / 2, []
+        for to_low, to_high, speed in zip(
+            low.T[:, :, np.newaxis], high.T[:, :, np.newaxis], way.T[:, :, np.newaxis], strict=True
+        ):
+            is_after, is_before = to_low + middle * speed > 0, to_high + middle * speed < 0
+            gap = np.where(is_after, to_low, np.where(is_before, to_high, 0.0))
+            moves.append((gap, np.where(is_after | is_before, speed, 0.0)))
+        a, b = sum(speed * speed for _, speed in moves), sum(gap * speed for gap, speed in moves)
+        limit = (reach * reach)[:, np.newaxis]
         lowest = np.clip(np.nan_to_num(-b / a, nan=0.0), begin, end)
-        away = ((gap + lowest[:, :, np.newaxis] * speed) ** 2).sum(axis=2)
+        away: Floats = np.add.reduce([(gap + lowest * speed) ** 2 for gap, speed in moves])
         doubt = away.min(axis=1) - limit[:, 0]
         touches = doubt <= 0
         # Back from the lowest point of the piece to where the limit is reached, or to where the piece begins.
