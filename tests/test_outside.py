@@ -324,6 +324,16 @@ def test_worlds_need_to_know_where_the_octree_ends():
     assert world.method == "auto"
 
 
+def test_scene_files_say_where_a_policy_does_not_fit(tmp_path):
+    path = tmp_path / "scene.toml"
+    scene = '[world]\ndim = 2\nmethod = { name = "octree", outside = "drop"%s }\n'
+    path.write_text(scene % "")
+    with pytest.raises(ValueError, match=r"scene\.toml.*method.*needs the world= of the octree"):
+        bp.scenes.load(path)
+    path.write_text(scene % ", world = [0, 0, 9, 9]")
+    assert bp.scenes.load(path).method == bp.Octree.options(world=[0, 0, 9, 9], outside="drop")
+
+
 def test_policies_are_read_from_descriptions():
     options = method("LinearTree", "drop")
     assert bp.IndexOptions.of(options.describe()) == options

@@ -105,7 +105,7 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
     boundary = world.string("boundary", "none", choices=_BOUNDARIES)
     if boundary != "none" and bounds is None:
         raise world.wrong("boundary", f"{quoted(boundary)} needs bounds")
-    method = _read_method(world, dim)
+    method = _read_method(world, dim, bounds, boundary)
     dt, steps = world.number("dt", 1.0), world.integer("steps", 600)
     seed = world.integer("seed", 7, most=2**63 - 1)
     budget = _read_budget(world)
@@ -129,7 +129,7 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
     return Scene(name, title, dim, bounds, boundary, method, dt, steps, seed, budget, layers, groups, rules)
 
 
-def _read_method(world: Table, dim: int) -> str | bp.IndexOptions:
+def _read_method(world: Table, dim: int, bounds: Any, boundary: Any) -> str | bp.IndexOptions:
     """Read the name of a method, or a table of its name and its settings."""
     names = ("auto", *(method.name for method in bp.METHODS))
     value = world.take("method", "auto")
@@ -138,7 +138,7 @@ def _read_method(world: Table, dim: int) -> str | bp.IndexOptions:
     Table(value, world.source, f"{world.name}, method").string("name", choices=names)
     try:
         options = bp.IndexOptions.of(value)
-        options.require_fit(dim)
+        bp.World(dim, method=options, bounds=bounds, boundary=boundary)  # raises where they do not fit
     except (ValueError, TypeError) as error:
         raise world.wrong("method", str(error)) from None
     return options
