@@ -1,8 +1,10 @@
 """The live page of the demo, used in a browser."""
 
+import base64
+import io
 import re
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -11,7 +13,10 @@ from watching import APART, QUERIED, SELECTED, TOUCHING, WAIT, Watched, is_near,
 
 pytest.importorskip("viser", reason="the demo needs viser")
 
-from broadphase.demo import DemoPage, start_demo
+from PIL import Image
+
+from broadphase.demo import SCENES, DemoPage, start_demo
+from broadphase.demo.simulation import METHODS
 
 COUNT = 1000
 
@@ -42,6 +47,7 @@ def tab(demo, opened):
     demo.controls.query_size.value = 2.5
     demo.controls.pause_camera.value = demo.controls.contacts.value = False
     demo.controls.method.value = "auto"
+    demo.controls.cells.value = False
     demo.controls.scene.value = "1000 rectangles"
     opened.wait_for("bp-title", "1000 rectangles")
 
@@ -359,6 +365,106 @@ def test_last_seconds_are_saved_as_a_page(demo, tab):
     assert download.value.suggested_filename == "1000 rectangles.html"
     page = download.value.path().read_text("utf-8")
     assert int(re.search(r'"frames":(\d+)', page)[1]) > 1
+
+
+PLAY = """async text => {
+    const video = document.createElement("video"), pen = document.createElement("canvas").getContext("2d");
+    video.muted = true;
+    video.src = URL.createObjectURL(new Blob([Uint8Array.from(atob(text), one => one.charCodeAt(0))]));
+    await new Promise((done, fail) => { video.oncanplay = done; video.onerror = () => fail(video.error.message); });
+    const seek = time => new Promise(done => { video.onseeked = done; video.currentTime = time; });
+    await seek(1e6);  // only then it knows how long it is
+    const seconds = video.duration;
+    await seek(0.9 * seconds);
+    [pen.canvas.width, pen.canvas.height] = [video.videoWidth, video.videoHeight];
+    pen.drawImage(video, 0, 0);
+    return [seconds, pen.canvas.width / pen.canvas.height, pen.canvas.toDataURL().split(",")[1]];
+}"""
+
+
+def test_last_seconds_are_saved_as_a_film(demo, tab):
+    before = tab.pixels()
+    tab.pixels_when(lambda now: (now != before).any(axis=-1).mean() > 0.02, "a move")
+    tab.page.wait_for_timeout(2000)
+    with tab.page.expect_download(timeout=WAIT) as download:
+        tab.page.get_by_role("button", name="Save a film").click()
+    assert download.value.suggested_filename == "1000 rectangles.webm"
+    film = download.value.path().read_bytes()
+    assert film[:4] == bytes([0x1A, 0x45, 0xDF, 0xA3])  # EBML
+    seconds, shape, png = tab.page.evaluate(PLAY, base64.b64encode(film).decode())
+    assert seconds > 0.5
+    assert shape == pytest.approx(before.shape[1] / before.shape[0], rel=0.03)
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB"))
+    assert share_near(picture, TOUCHING, 60) > 0.02
+    assert share_near(picture, APART, 60) > 0.005
+    assert tab.errors == []
+
+
+def test_link_opens_scene_and_settings_and_the_address_follows_them(demo, tab, watch, keep):
+    link = "scene=spheres&method=octree&count=120&settings=leaf_capacity%3D2"
+    second = watch(f"{demo.url}/?{link}")
+    for one in (second, tab):  # they share one simulation
+        one.wait_for("bp-title", "^300 spheres")
+        one.wait_for("bp-method", "^octree$")
+        one.wait_for("bp-count", "^120$")
+        one.wait_for("bp-pages", "opens by a link")
+    assert second.page.get_by_label("Settings", exact=True).input_value() == "leaf_capacity=2"
+    second.choose("Method", "grid")
+    second.wait_until("location.search.includes('method=grid')")
+    second.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    second.page.get_by_role("button", name="Copy link").click()
+    second.wait_for("bp-answer", "clipboard")
+    second.wait_until("navigator.clipboard.readText().then(text => text.includes('method=grid'))")
+    copied = urlsplit(second.page.evaluate("navigator.clipboard.readText()"))
+    assert copied.geturl() == second.page.url == demo.link
+    assert dict(parse_qsl(copied.query)) == {"scene": "spheres", "method": "grid", "count": "120"}
+    keep(second.page)
+    assert second.page.goto(f"{demo.url}/?scene=nowhere").status == 400
+    assert "unknown scene 'nowhere'" in second.page.inner_text("body")
+    second.page.close()
+    demo.controls.settings.value = ""
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_method_that_is_chosen_shows_its_structure_and_leaves_the_bodies_visible(demo, tab, keep, method):
+    pause(demo, tab)
+    demo.controls.cells.value = False
+    bare = tab.still_pixels()
+    tab.choose("Method", method)
+    tab.wait_for("bp-method", f"^{method}$")
+    assert re.fullmatch(r"Drawn: [^.]+\.", tab.wait_for("bp-drawn", "Drawn"))
+    tab.pixels_when(lambda now: (now != bare).any(axis=-1).mean() > 0.003, "the structure of the method")
+    now = tab.still_pixels()
+    keep(tab.page)
+    assert (np.abs(now.astype(int) - bare).max(axis=-1) > 60).mean() < 0.2
+    assert share_near(now, TOUCHING) > 0.6 * share_near(bare, TOUCHING)
+
+
+SIZES = {1920: 1080, 1280: 760, 420: 850}
+CUT_OFF = """() => [...document.querySelectorAll(".bp p, .bp td, .bp h1, #bp-keys, #bp-answer, button")]
+    .filter(one => one.offsetParent !== null && one.clientWidth && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_every_scene_is_bright_and_no_text_is_cut_off(watch, keep, width):
+    page = start_demo()
+    try:
+        tab = watch(page.link, viewport={"width": width, "height": SIZES[width]})
+        tab.wait_for("bp-keys", "drag")
+        for scene in SCENES:
+            page.controls.scene.value = scene.title
+            tab.wait_until(f"location.search.includes('scene={scene.name}&')")
+            tab.pixels_when(lambda now: (now.max(axis=-1) > 120).mean() > 0.02, "bright bodies")
+            assert tab.page.evaluate(CUT_OFF) == []
+            keys = tab.page.locator("#bp-keys").bounding_box()
+            assert 0 <= keys["x"] <= keys["x"] + keys["width"] <= width
+            assert keys["y"] + keys["height"] <= SIZES[width]
+            keep(tab.page, f"_{scene.name}")
+        assert tab.errors == []
+        tab.page.close()
+    finally:
+        page.stop()
 
 
 def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):

@@ -437,7 +437,7 @@ def test_body_that_is_selected_in_2d_covers_those_drawn_at_its_height():
     sent = {}
     tiles = SimpleNamespace()
     scene = SimpleNamespace(
-        add_batched_meshes_simple=lambda *parts, **_: sent.update(positions=parts[4].copy()) or tiles
+        add_batched_meshes_simple=lambda *_, **some: sent.update(positions=some["batched_positions"].copy()) or tiles
     )
     bodies = Bodies(scene, simulation.stage)
     rows, colours = simulation.rows, np.zeros((400, 3), np.uint8)
@@ -605,7 +605,7 @@ def test_examination_of_a_mostly_static_world_describes_the_tree():
     for _ in range(5):
         simulation.tick()
     looked = examine(simulation.stage.world, simulation.frame, outline=True)
-    assert looked.method == "bvh"
+    assert looked.used == "bvh"
     assert 8 * 20 <= looked.tests < 20 * len(simulation.rows)
     assert looked.tests >= simulation.frame.stats["candidates"]
     assert "20 of" in looked.why

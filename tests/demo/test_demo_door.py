@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import random
+import re
 import socket
 import struct
 import threading
@@ -13,7 +14,7 @@ from collections import deque
 from contextlib import ExitStack, suppress
 from itertools import islice
 from types import SimpleNamespace
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -26,10 +27,13 @@ import websockets.asyncio.server
 from viser import _messages
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+import broadphase as bp
+from broadphase.demo import SCENES, Simulation, mesh_files, messages, start_demo
 from broadphase.demo import door as doors
-from broadphase.demo import mesh_files, messages, start_demo
+from broadphase.demo.link import Link, read_link, write_link
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.meshes import ball
+from broadphase.demo.simulation import METHODS
 from broadphase.errors import FileFormatError
 from demo_clients import (
     CAMERA,
@@ -127,6 +131,77 @@ def test_address_with_options_of_viser_is_refused(page):
     assert "Referrer-Policy: no-referrer" in head
 
 
+def test_link_opens_scene_method_and_settings_for_all(page):
+    host = f"Host: localhost:{port_of(page)}"
+    wanted = "scene=clusters&method=octree&count=150&size=2&speed=0.5&settings=leaf_capacity%3D2+looseness%3D1.5"
+    assert ask(page, [host, "Sec-Fetch-Dest: image"], path=f"/?{wanted}")[0] == 200  # a picture in another page
+    assert ask(page, [host, "Sec-Fetch-Dest: document"], path="/?method=grid")[0] == 200
+    until(lambda: page.simulation.method == "grid")
+    assert page.simulation.scene.name == "rectangles"
+    assert ask(page, [host, "Sec-Fetch-Dest: document"], path=f"/?{wanted}")[0] == 200
+    until(lambda: page.simulation.scene.name == "clusters" and page.simulation.speed == 0.5)
+    simulation = page.simulation
+    assert (simulation.count, simulation.size) == (150, 2.0)
+    assert simulation.method == bp.Octree.options(leaf_capacity=2, looseness=1.5)
+    assert dict(parse_qsl(urlsplit(page.link).query)) == dict(parse_qsl(wanted))
+    until(lambda: page.controls.method.value == "octree" and page.controls.cells.value)
+    assert page.controls.settings.value == "leaf_capacity=2 looseness=1.5"
+    stage = simulation.stage
+    assert ask(page, [host], path=f"/?{urlsplit(page.link).query}")[0] == 200
+    assert ask(page, [host], path="/?speed=1")[0] == 200
+    until(lambda: simulation.speed == 1.0)
+    assert simulation.stage is stage  # what is shown already does not begin again
+    assert ask(page, [host], path="/?scene=rectangles&method=auto&count=100&size=1")[0] == 200
+    until(lambda: simulation.scene.name == "rectangles" and simulation.method == "auto")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("scene=sphere", "did you mean 'spheres'"),
+        ("scene=/etc/passwd", "unknown scene"),
+        ("scene=scene.toml", "unknown scene"),
+        ("scene=", "unknown scene"),
+        ("method=octre", "did you mean 'octree'"),
+        ("method=<script>", "unknown method"),
+        ("method=octree&settings=workers%3D64", "unknown setting .workers"),
+        ("method=octree&settings=__class__%3D1", "__class__"),
+        ("method=linear_tree&settings=storage%3Dflat+depth%3D12", "at most 7 levels"),
+        ("method=auto&settings=depth%3D3", "unknown setting 'depth'"),
+        ("scene=spheres&count=20001", "count must be a number from 2 to 20,000"),
+        *(
+            (f"count={text}", "count must be")
+            for text in ("", "0", "-5", "1e3", "0x10", "5.0", "9" * 5000, "%D9%A3%D9%A3")
+        ),
+        *((f"size={text}", "size must be") for text in ("", "0", "9", "nan", "inf", "1e0", "%2B1", "%201")),
+        *((f"speed={text}", "speed must be") for text in ("-1", "4.1", "NaN", "Infinity")),
+        ("count=5&count=6", "malformed"),
+        ("scene", "malformed"),
+        ("scene=spheres&playbackPath=a", "it knows scene, method"),
+    ],
+)
+def test_link_with_anything_else_is_refused_and_changes_nothing(page, query, reason):
+    before = page.link, page.simulation.stage
+    status, _, body = ask(page, [f"Host: localhost:{port_of(page)}"], path=f"/?{query}")
+    assert status == 400
+    assert re.search(reason, body.decode())
+    assert len(body) < 400
+    assert_runs(page)
+    assert (page.link, page.simulation.stage) == before
+
+
+def test_link_is_read_back_for_every_scene_and_method():
+    for scene in SCENES:
+        for method in (*METHODS, bp.LinearTree.options(tuning="origin"), bp.SweepAndPrune.options(axis=(1, 0, 1))):
+            there = Simulation("rectangles", count=10)
+            here = SimpleNamespace(scene=scene, method=method, count=scene.counts[0] + 1, size=0.3, speed=2.0)
+            link = read_link(dict(parse_qsl(write_link(here), strict_parsing=True)), there)
+            assert link == Link(scene, method, here.count, 0.3, 2.0)
+    there.scene = dataclasses.replace(there.scene, name="hall.toml")
+    assert "hall" not in write_link(there)
+    assert read_link({}, there) == Link(there.scene, "auto", 10, 1.0, 1.0)
+
+
 def test_only_files_of_the_page_are_served(page):
     host = f"Host: localhost:{port_of(page)}"
     assert ask(page, [host], path="/index.html")[0] == 200
@@ -178,7 +253,7 @@ def test_page_for_other_machines_requires_its_token(open_page):
 )
 def test_only_addresses_of_this_machine_go_without_a_token(host, expected):
     assert doors.is_local(host) == expected
-    assert (doors.Door(host, print).token is None) == expected
+    assert (doors.Door(host, print, print).token is None) == expected
 
 
 def test_share_request_opens_no_tunnel(page, monkeypatch):
@@ -207,7 +282,7 @@ def test_messages_have_the_fields_of_viser():
 
 def test_viser_that_serves_in_another_way_is_not_used(monkeypatch):
     serve = websockets.asyncio.server.serve
-    with pytest.raises(RuntimeError, match="cannot check who connects"), doors.Door("127.0.0.1", print).open():
+    with pytest.raises(RuntimeError, match="cannot check who connects"), doors.Door("127.0.0.1", print, print).open():
         assert websockets.asyncio.server.serve is not serve
     assert websockets.asyncio.server.serve is serve
     stopped = []

@@ -24,6 +24,7 @@ from broadphase.demo.colours import (
     linear,
 )
 from broadphase.demo.drawing import cells_to_draw, edges_of, sweep_lines
+from broadphase.demo.examination import DRAWN
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS
@@ -53,7 +54,7 @@ def test_html_shows_every_figure(method):
     assert ("no test saved</p>" in text) == (method == "brute_force")
     assert "fewer tests" in text or method == "brute_force"
     assert ">paused<" in text
-    assert "drawn" not in text
+    assert 'id="bp-details"' not in text
 
 
 def test_table_says_why_more_pairs_touch_than_were_tested():
@@ -76,6 +77,11 @@ def test_page_says_how_many_pages_share_it_and_how_the_method_works():
         figures = simulation.figures()
         assert re.fullmatch(r"[A-Z][^.]+ (compared|them|again)( with every other one)?\.", figures.why), figures.why
         assert "pages show" not in summary_html("", "", figures, pages=1)
+        assert "Drawn" not in summary_html("", "", figures)
+        drawn = summary_html("", "", figures, drawn=True, link="a=1&b=2")
+        assert DRAWN[method] in drawn
+        assert re.fullmatch(r"Drawn: [^.]+\.", DRAWN[method])
+        assert '<i hidden id="bp-link">a=1&amp;b=2</i>' in drawn
         assert "3 pages show this simulation" in summary_html("", "", figures, pages=3)
 
 
@@ -183,7 +189,7 @@ def test_colours_of_neighbouring_cells_differ():
     assert linear(np.array([0, 255, 128], np.uint8)).tolist() == [0, 255, 55]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "machine_gun"])
+@pytest.mark.parametrize("name", [scene.name for scene in SCENES if scene.camera in ("still", "orbit")])
 @pytest.mark.parametrize("aspect", [0.5, 2.0])
 def test_viewpoint_sees_the_whole_world(name, aspect):
     scene, stage = scene_named(name), small(name).stage
@@ -195,6 +201,27 @@ def test_viewpoint_sees_the_whole_world(name, aspect):
         seen = np.c_[corners, np.ones(8)] @ matrix_of(looking).T
         assert (np.abs(seen[:, :2] / seen[:, 3:]) <= 1.1).all()
         assert (seen[:, 3] > 0).all()
+
+
+def test_near_camera_orbits_on_the_same_path_within_reach_of_the_swarms():
+    stage, looking = small("clusters").stage, SimpleNamespace(fov=1.3, aspect=1.5)
+    for angle in np.linspace(0, 7, 5):
+        near, far = (viewpoint(path, stage, angle, looking)[0] for path in ("near", "orbit"))
+        np.testing.assert_allclose(np.cross(near, far), 0.0, atol=1e-9)
+        assert 0.5 < np.linalg.norm(near) / np.linalg.norm(far) < 0.9
+
+
+def test_flying_camera_begins_behind_the_gun_and_looks_back_at_it_from_the_far_end():
+    stage = Simulation("machine_gun").stage
+    muzzle = stage.to_view([100.0, 150.0, 6.0]).astype(float)
+    ahead = np.array([0.0, 0.0, 1.0])
+    for angle, way in ((0.0, 1), (np.pi, -1)):
+        place, target = viewpoint("fly", stage, angle, None)
+        looking = (target - place) / np.linalg.norm(target - place)
+        assert looking @ ahead * way > 0.9
+        to_muzzle = (muzzle - place) / np.linalg.norm(muzzle - place)
+        assert way == 1 or looking @ to_muzzle > 0.95
+    assert abs(viewpoint("fly", stage, 0.0, None)[0] - muzzle).max() < 0.5
 
 
 def test_flying_camera_stays_within_and_turns_smoothly():

@@ -296,9 +296,11 @@ def test_command_with_unknown_scene_or_file_fails(capsys):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process")
 def test_command_stops_cleanly_on_ctrl_c():
     command = [sys.executable, "-u", "-m", "broadphase.cli", "demo", "--no-browser", "--count", "50"]
+    command += ["--set", "leaf_capacity=2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         line = process.stdout.readline()
-        url = re.search(r"http://localhost:\d+", line)[0]
+        url = re.search(r"http://localhost:\d+\S+", line)[0]
+        assert url.endswith("/?scene=clusters&method=octree&count=50&settings=leaf_capacity%3D2")
         with urllib.request.urlopen(url, timeout=PATIENCE) as reply:
             assert reply.status == 200
         process.send_signal(signal.SIGINT)
@@ -318,6 +320,7 @@ def test_mesh_given_to_the_page_is_shown():
 
 def test_race_draws_both_sides_and_grows_until_brute_force_is_too_slow(page, monkeypatch):
     monkeypatch.setattr(races, "_SECONDS", 0.2)
+    monkeypatch.setattr(races, "_SLOW", 1e9)
     controls, simulation = page.controls, page.simulation
     controls.race.value = True
     until(lambda: page._race is not None and page._race.rival.frame is not None)

@@ -13,7 +13,7 @@ import typer
 
 import broadphase as bp
 from broadphase import io, scenes
-from broadphase.cli.boxes import JsonOption, MethodOption, ProgressOption, SceneMethodOption, SettingsOption
+from broadphase.cli.boxes import JsonOption, ProgressOption, SceneMethodOption, SettingsOption
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar, stop_requested
 from broadphase.errors import unknown_name
 from broadphase.recording import Replay
@@ -251,8 +251,8 @@ _POLL = 0.2  # seconds between two checks for Ctrl-C
 
 
 def demo(
-    scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene of --list, or a scene file.")] = "rectangles",
-    method: MethodOption = "auto",
+    scene: Annotated[str, typer.Argument(metavar="SCENE", help="A scene of --list, or a scene file.")] = "clusters",
+    method: SceneMethodOption = None,
     settings: SettingsOption = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Number of bodies.")] = None,
     mesh: Annotated[Path | None, typer.Option("--mesh", help="Show the triangles of a mesh file.")] = None,
@@ -265,7 +265,8 @@ def demo(
 ) -> None:
     """Show a live page in the browser: a moving world, and what each step costs. Needs the extra demo.
 
-    Scenes, methods and queries are chosen on the page. Ctrl-C stops it.
+    Scenes, methods and queries are chosen on the page. The address that is printed opens this scene with this method,
+    count and settings, until Ctrl-C stops the demo.
 
     For example:
 
@@ -281,7 +282,7 @@ def demo(
     """
     from broadphase.demo import start_demo
     from broadphase.demo.mesh_files import read_mesh_file
-    from broadphase.demo.scenes import SCENES
+    from broadphase.demo.scenes import SCENES, scene_named
 
     if list_all:
         print_facts("Scenes", [(one.name, f"{one.title}. {one.text}") for one in SCENES])
@@ -294,13 +295,12 @@ def demo(
     triangles = None if mesh is None else read_mesh_file(mesh.name, mesh.read_bytes())
     name = scene if triangles is None else "mesh"
     with stop_requested() as is_requested:
-        page = start_demo(
-            name, method=_with_settings(method, settings), count=count, host=host, port=port, mesh=triangles
-        )
+        chosen = _with_settings(method or scene_named(name).method, settings)
+        page = start_demo(name, method=chosen, count=count, host=host, port=port, mesh=triangles)
         try:
-            typer.echo(f"The demo is at {page.url} . Press Ctrl-C to stop.")
+            typer.echo(f"The demo is at {page.link} . Press Ctrl-C to stop.")
             if not no_browser:
-                webbrowser.open(page.url)
+                webbrowser.open(page.link)
             while not is_requested() and not page.wait(_POLL):
                 pass
         finally:

@@ -28,6 +28,7 @@ _RESIZED = 0.02  # smallest change of the aspect ratio, as a share, after which 
 _ROOM = 1.06  # size of the picture relative to the world in it
 _UP = (0.0, 1.0, 0.0)
 _USUAL = SimpleNamespace(fov=np.deg2rad(75.0), aspect=1.0)  # until the browser reports its own
+_NEARER = 0.72  # of the distance from which the whole world is seen
 _CUBE = 0.93  # share of its bounding ball that a cube fills in the picture
 _ASIDE = 1e-6  # what viser tells apart; see `Cameras._place`
 
@@ -68,7 +69,7 @@ class Cameras:
         turn = 2 * np.pi * seconds / _ROUND
         self._angle += turn
         for number, client in self._server.get_clients().items():
-            if number in self._taken and self._path == "orbit":
+            if number in self._taken and self._path != "fly":
                 self._turn(client, turn)
             else:
                 self._place(client)
@@ -121,7 +122,7 @@ class Cameras:
 
 
 def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 0.0) -> tuple[Floats, Floats]:
-    """Return the position of a camera and the point it looks at. Unless it flies through, it sees the whole world.
+    """Return the position of a camera and the point it looks at. Only a near or flying one does not see all the world.
 
     Parameters
     ----------
@@ -138,10 +139,12 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 
     half = 0.5 * stage.extent * stage.scale
     middle = np.array([-twin / 2, 0.0, 0.0])
     if path == "fly":
-        # To and fro along the third axis, looking ahead; it turns around at the ends.
+        # To and fro along the third axis, looking ahead. It waits at the ends, where the gun is, and turns around.
         rounds, share = np.divmod(angle / np.pi, 1.0)
-        yaw = np.pi * (rounds + np.clip(5.0 * share - 4.0, 0.0, 1.0))
-        place = half * np.array([0.12 * np.sin(2 * angle), 0.1, -0.95 * np.cos(angle)])
+        gone, turned = (t * t * (3 - 2 * t) for t in np.clip([1.6 * share - 0.3, 5.0 * share - 4.0], 0.0, 1.0))
+        yaw = np.pi * (rounds + turned)
+        way = 1.85 * (1 - gone if rounds % 2 else gone) - 0.98
+        place = half * np.array([0.08 * np.cos(yaw), 0.05 + 0.1 * np.sin(np.pi * gone), way])
         return place, place + np.array([np.sin(yaw), -0.05, np.cos(yaw)])
     high = np.tan(camera.fov / 2)
     wide = high * camera.aspect
@@ -150,11 +153,12 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 
         away = _ROOM * max(half[1] / high, half[0] / wide) + (half[2] if twin else 0.0)
         return middle + np.array([0.0, 0.0, away]), middle
     away = _ROOM * _CUBE * float(np.linalg.norm(half)) / np.sin(np.arctan(min(high, wide)))
+    away *= _NEARER if path == "near" else 1.0
     direction = np.array([np.sin(angle + 0.6), 0.4 + 0.2 * np.sin(2 * angle), np.cos(angle + 0.6)])
     return away * direction / np.linalg.norm(direction), middle
 
 
-def matrix_of(camera: Any) -> Floats:
-    """Return the matrix of a camera of the page: projection times view."""
+def matrix_of(camera: Any, near: float = _NEAR) -> Floats:
+    """Return the matrix of a camera of the page, projection times view, without what is nearer than a distance."""
     view = bp.look_at(camera.position, camera.look_at, camera.up_direction)
-    return bp.perspective(camera.fov, camera.aspect, _NEAR, _FAR) @ view
+    return bp.perspective(camera.fov, camera.aspect, near, _FAR) @ view

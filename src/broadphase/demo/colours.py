@@ -21,6 +21,7 @@ __all__ = [
     "STATIC",
     "TOUCHING",
     "TOUCHING_STATIC",
+    "TRACER",
     "WRONG",
     "colours_of_cells",
     "css",
@@ -35,6 +36,8 @@ TOUCHING: Colour = (0xD5, 0x5E, 0x00)
 TOUCHING_STATIC: Colour = (0x9A, 0x48, 0x0C)
 CCD: Colour = (0xFF, 0xFF, 0xFF)
 """For bodies with continuous collision detection, such as bullets."""
+TRACER: Colour = (0xFF, 0xE0, 0x9A)
+"""For the way of a bullet in the last step."""
 APART: Colour = (0x8A, 0x9B, 0xB0)
 STATIC: Colour = (0x4A, 0x55, 0x63)
 QUERIED: Colour = (0x56, 0xB4, 0xE9)
@@ -84,6 +87,6 @@ _LINEAR = np.round(
 
 
 def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Convert colours from sRGB to linear light, which viser expects for instanced meshes."""
+    """Convert colours from sRGB to linear light, which viser expects for instanced meshes and for lines."""
     light: NDArray[np.uint8] = _LINEAR[colours]
     return light

@@ -69,6 +69,9 @@ class Door:
         The address that the server listens at.
     say : callable
         Called with a text if a file is refused.
+    read : callable
+        Called with the options of an address; returns what to do when a browser has opened it. Raises ValueError if
+        the options are not allowed.
 
     Attributes
     ----------
@@ -80,9 +83,11 @@ class Door:
         Number of files that are being sent.
     """
 
-    def __init__(self, host: str, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, host: str, say: Callable[[str], None], read: Callable[[dict[str, str]], Callable[[], None]]
+    ) -> None:
         self.token = None if is_local(host) else secrets.token_urlsafe(24)
-        self.say = say
+        self.say, self._read = say, read
         self.connections: set[Any] = set()
         self.pages: set[Any] = set()  # those of the connections that are past the handshake
         self.uploads = 0
@@ -133,17 +138,20 @@ class Door:
             host, origin = _single(headers, "Host"), _single(headers, "Origin")
             upgrade, site = _single(headers, "Upgrade"), _single(headers, "Sec-Fetch-Site")
             address = urlsplit(path)
-            query = dict(parse_qsl(address.query, keep_blank_values=True, strict_parsing=bool(address.query)))
+            query = _query_of(path)
         except ValueError:
             return http.HTTPStatus.BAD_REQUEST, "a header or the address is malformed"
         if host is None or (self.token is None and _name_of(host) not in self._names):
             return http.HTTPStatus.MISDIRECTED_REQUEST, "the demo has another name"
         if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
             return http.HTTPStatus.FORBIDDEN, "pages of other origins may not use the demo"
-        if query.keys() - {"token"}:  # viser's page would load scenes from the addresses in them
-            return http.HTTPStatus.BAD_REQUEST, "the address has options that the demo does not know"
-        if self.token is not None and not self._is_known(query.get("token"), headers):
+        token = query.pop("token", None)
+        if self.token is not None and not self._is_known(token, headers):
             return http.HTTPStatus.FORBIDDEN, "the address lacks the token that the demo has printed"
+        try:
+            self._read(query)  # viser's page would load scenes from the addresses in options of its own
+        except ValueError as error:
+            return http.HTTPStatus.BAD_REQUEST, clipped(str(error))
         if upgrade is not None:
             if origin is None or upgrade.lower() != "websocket" or address.path != "/":
                 return http.HTTPStatus.FORBIDDEN, "only the page of the demo may connect"
@@ -163,6 +171,19 @@ class Door:
             response = connection.respond(refusal[0], f"{refusal[1]}\n") if refusal else process(connection, request)
             if response is None and connection in self.connections:  # not lost meanwhile
                 self.pages.add(connection)
+            if (
+                response is not None
+                and refusal is None
+                and request.headers.get_all("Sec-Fetch-Dest")
+                in (
+                    [],
+                    ["document"],
+                )
+            ):
+                query = _query_of(request.path)  # of an address that was opened, not of a picture in another page
+                query.pop("token", None)
+                if query:
+                    self._read(query)()
             if response is not None:
                 for name, value in _HEADERS.items():
                     response.headers[name] = value
@@ -319,6 +340,15 @@ def _single(headers: Any, name: str) -> str | None:
 def _protocols(headers: Any) -> set[str]:
     lines = headers.get_all("Sec-WebSocket-Protocol")
     return {one.strip() for line in lines for one in line.split(",")}
+
+
+def _query_of(path: str) -> dict[str, str]:
+    """Return the options of an address. Raises ValueError if one is malformed or given twice."""
+    query = urlsplit(path).query
+    pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("an option is given twice")
+    return dict(pairs)
 
 
 def _name_of(host: str) -> str:

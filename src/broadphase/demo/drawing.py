@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.demo import meshes
-from broadphase.demo.colours import APART, CONTACT, LEVELS, QUERIED, SELECTED, STATIC, faded, linear
+from broadphase.demo.colours import (
+    APART,
+    BACKGROUND,
+    CONTACT,
+    LEVELS,
+    QUERIED,
+    SELECTED,
+    STATIC,
+    TRACER,
+    faded,
+    linear,
+)
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ MOST_CELLS = 800
 MOST_MARKS = 4000
 """Of where boxes begin on the line of a sweep."""
 MOST_CONTACTS = 4000
+_STRIDE = 379  # a prime: the bodies of a fan that follow each other are far apart
 _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
 
@@ -65,7 +77,7 @@ class Bodies:
         self._scene, self._stage, self._root, self._on_drag = scene, stage, root, on_drag
         self._handles: dict[str, Any] = {}
         self._rows = np.empty(0, np.int32)
-        self._groups: dict[str, Any] = {}  # which of the rows each handle draws
+        self._groups: dict[str, Any] = {}  # by name of a handle: what makes its mesh, and which of the rows it draws
         self._heights: NDArray[np.float32] | None = None
         self._rotates = False
         self._renewals = -1
@@ -94,18 +106,42 @@ class Bodies:
             self._draw_points(rows, positions, colours)
             return
         light = linear(colours)
-        is_known = self._renewals == self._stage.renewals and np.array_equal(rows, self._rows)
-        if levels is not None or not is_known:
-            self._draw_instances(rows, positions, light, levels, raised)
-            return
+        is_known = levels is None and self._renewals == self._stage.renewals and np.array_equal(rows, self._rows)
+        if not is_known:
+            self._group(rows, levels)
         self._lift(positions, raised)
-        rotations = self._stage.rotations(rows) if self._rotates else None
-        for name, chosen in self._groups.items():
-            handle = self._handles[name]
-            handle.batched_positions = positions[chosen]
-            handle.batched_colors = light[chosen]
-            if rotations is not None:
-                handle.batched_wxyzs = rotations[chosen]
+        changes: dict[str, NDArray[Any]] = {"batched_positions": positions, "batched_colors": light}
+        if self._rotates or not is_known:
+            changes["batched_wxyzs"] = self._stage.rotations(rows)
+        if not is_known:
+            changes["batched_scales"] = sizes = self._stage.sizes(rows)
+            if self._stage.dim == 2:
+                sizes[:, 2] = FLAT_DEPTH
+        for name, (make, chosen) in self._groups.items():
+            handle, values = self._handles.get(name), {key: value[chosen] for key, value in changes.items()}
+            if handle is None:
+                handle = self._handles[name] = self._scene.add_batched_meshes_simple(
+                    f"{self._root}/bodies/{name}", *make(), **values, lod="off"
+                )
+                if self._on_drag is not None:
+                    handle.on_drag("left")(self._dragged_of(name, self._on_drag))
+                continue
+            handle.visible = True
+            for key, value in values.items():
+                setattr(handle, key, value)
+
+    def _group(self, rows: Rows, levels: NDArray[np.int32] | None) -> None:
+        """Choose the meshes of rows whose forms or levels of detail may differ from the last drawing."""
+        stage = self._stage
+        forms = stage.forms(rows)
+        self._heights = stage.heights(rows) if stage.dim == 2 else None
+        self._rotates = bool(stage.world.angular_velocities.any())
+        self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
+        for name, make, chosen in _grouped_by_mesh(stage.dim, forms, levels):
+            if chosen.any():
+                self._groups[name] = make, slice(None) if chosen.all() else np.flatnonzero(chosen)
+            elif name in self._handles:
+                self._handles[name].visible = False
 
     def _lift(self, positions: NDArray[np.float32], raised: Rows | None) -> None:
         if self._heights is None:
@@ -124,8 +160,8 @@ class Bodies:
 
     def _dragged_of(self, name: str, do: Callable[..., None]) -> Any:
         async def dragged(event: Any) -> None:  # viser calls functions that are not async in any order
-            group, number = self._groups.get(name), event.instance_index
-            rows = self._rows if group is None else self._rows[group]
+            number = event.instance_index
+            rows = self._rows[self._groups[name][1]] if name in self._groups else self._rows[:0]
             if event.phase == "end" or number is None or number >= len(rows):
                 do(None, None)
             else:
@@ -147,52 +183,6 @@ class Bodies:
             )
             return
         handle.points, handle.colors = positions, colours
-
-    def _draw_instances(
-        self,
-        rows: Rows,
-        positions: NDArray[np.float32],
-        colours: NDArray[np.uint8],
-        levels: NDArray[np.int32] | None,
-        raised: Rows | None,
-    ) -> None:
-        """Draw rows whose forms or levels of detail may differ from the last drawing."""
-        stage = self._stage
-        sizes, forms, rotations = stage.sizes(rows), stage.forms(rows), stage.rotations(rows)
-        if stage.dim == 2:
-            sizes[:, 2] = FLAT_DEPTH
-            self._heights = stage.heights(rows)
-        self._rotates = bool(stage.world.angular_velocities.any())
-        self._rows, self._groups, self._renewals = rows.copy(), {}, stage.renewals
-        self._lift(positions, raised)
-        for name, make, chosen in _grouped_by_mesh(stage.dim, forms, levels):
-            handle = self._handles.get(name)
-            if not chosen.any():
-                if handle is not None:
-                    handle.visible = False
-                continue
-            group: Any = slice(None) if chosen.all() else np.flatnonzero(chosen)
-            self._groups[name] = group
-            if handle is None:
-                self._handles[name] = self._scene.add_batched_meshes_simple(
-                    f"{self._root}/bodies/{name}",
-                    *make(),
-                    rotations[group],
-                    positions[group],
-                    batched_scales=sizes[group],
-                    batched_colors=colours[group],
-                    lod="off",
-                    cast_shadow=False,
-                    receive_shadow=False,
-                )
-                if self._on_drag is not None:
-                    self._handles[name].on_drag("left")(self._dragged_of(name, self._on_drag))
-                continue
-            handle.visible = True
-            handle.batched_positions = positions[group]
-            handle.batched_wxyzs = rotations[group]
-            handle.batched_scales = sizes[group]
-            handle.batched_colors = colours[group]
 
 
 def _grouped_by_mesh(
@@ -281,7 +271,7 @@ def cells_to_draw(
     kept = np.lexsort((levels, ~occupied))
     kept = kept[(boxes[kept, 1] > boxes[kept, 0]).all(axis=1)][:MOST_CELLS][::-1]
     depth = (1 + levels[kept]) / (1 + max(int(levels.max(initial=0)), 1))
-    return kept, np.where(occupied[kept], 0.3 + 0.7 * depth, 0.2)
+    return kept, np.where(occupied[kept], 0.15 + 0.4 * depth, 0.1) * min(1.0, 18 / max(1, len(kept)) ** 0.5)
 
 
 class Overlays:
@@ -309,11 +299,12 @@ class Overlays:
             handle.remove()
         self._handles.clear()
 
-    def hide(self, name: str) -> None:
-        """Remove one overlay from the page, if it is there."""
-        handle = self._handles.pop(name, None)
-        if handle is not None:
-            handle.remove()
+    def hide(self, *names: str) -> None:
+        """Remove overlays from the page, if they are there."""
+        for name in names:
+            handle = self._handles.pop(name, None)
+            if handle is not None:
+                handle.remove()
 
     def draw_cells(self, outline: bp.Outline, cells: NDArray[np.int64]) -> None:
         """Draw cells where they are in the world, coloured by level: the deeper, the brighter, and empty ones faint.
@@ -339,13 +330,31 @@ class Overlays:
         lines, colours = sweep_lines(self._stage, sweep)
         self._lines("sweep", self._stage.to_view(lines), np.repeat(colours[:, None], 2, axis=1), 1.5)
 
+    def draw_fan(self, rows: Rows, turn: int) -> None:
+        """Draw lines from one body, another one each turn, to those that brute force compares it with."""
+        places = self._stage.positions(rows)
+        ends = places[:: max(1, len(rows) // MOST_CELLS)]
+        lines = np.stack([np.broadcast_to(places[turn * _STRIDE % len(rows)], ends.shape), ends], axis=1)
+        colours = faded(np.full((2 * len(ends), 3), QUERIED, np.uint8), np.tile([0.5, 0.15], len(ends)))
+        self._lines("fan", lines, colours.reshape(-1, 2, 3), 1.0)
+
+    def draw_tracers(self) -> None:
+        """Draw how far the bodies with continuous collision detection, such as bullets, came in the last step."""
+        stage, world = self._stage, self._stage.world
+        rows = np.flatnonzero(world.ccd & world.alive).astype(np.int32)
+        if not len(rows):
+            return self.hide("tracers")
+        ends = stage.positions(rows)
+        ways = np.zeros_like(ends)
+        ways[:, : stage.dim] = world.velocities[rows] * (stage.dt * stage.scale)
+        colours = np.broadcast_to(np.array([TRACER, BACKGROUND], np.uint8), (len(rows), 2, 3)).copy()
+        self._lines("tracers", np.stack([ends, ends - ways], axis=1), colours, 2.5)
+
     def draw_contacts(self, contacts: bp.Contacts) -> None:
         """Draw contact points, and the normal at the first point of each pair."""
         count, stage = min(len(contacts.depths), MOST_CONTACTS), self._stage
         if not count:
-            self.hide("contact points")
-            self.hide("normals")
-            return
+            return self.hide("contact points", "normals")
         points = contacts.points[:count]
         present = ~np.isnan(points[:, :, 0])
         places = stage.to_view(points[present])
@@ -379,15 +388,8 @@ class Overlays:
                 color=QUERIED,
                 opacity=0.3,
                 side="double",
-                cast_shadow=False,
-                receive_shadow=False,
             )
         handle.position = tuple(float(one) for one in place)
-
-    def hide_probe(self) -> None:
-        """Remove the ball or box of the dragged query."""
-        self.hide("query ball")
-        self.hide("query box")
 
     def draw_label(self, text: str, place: Any, name: str = "label") -> None:
         """Write a text above a point; see `Stage.label_place`."""
@@ -412,8 +414,6 @@ class Overlays:
             color=SELECTED,
             wxyz=camera.wxyz,
             position=camera.position,
-            cast_shadow=False,
-            receive_shadow=False,
         )
 
     def _draw_bounds(self) -> None:
@@ -432,8 +432,6 @@ class Overlays:
                 opacity=0.55,
                 side="double",
                 flat_shading=True,
-                cast_shadow=False,
-                receive_shadow=False,
             )
 
     def draw_triangles(self, name: str, rows: NDArray[np.int32], colour: tuple[int, int, int]) -> None:
@@ -456,12 +454,10 @@ class Overlays:
             color=colour,
             side="double",
             flat_shading=True,
-            cast_shadow=False,
-            receive_shadow=False,
         )
 
     def _lines(self, name: str, lines: NDArray[np.float32], colours: NDArray[np.uint8], thickness: float) -> None:
-        handle = self._handles.get(name)
+        handle, colours = self._handles.get(name), linear(colours)
         if handle is None:
             self._handles[name] = self._scene.add_line_segments(
                 f"{self._root}/{name}", lines, colours, thickness=thickness, thickness_units="screen"

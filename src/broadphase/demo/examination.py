@@ -13,7 +13,7 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
+__all__ = ["DRAWN", "Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
 
 _STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
@@ -30,6 +30,15 @@ _WHY = {
     " those that leave their cell are filed again.",
 }
 """How each method saves tests, in one sentence."""
+DRAWN = {
+    "brute_force": "Drawn: one body after another, and all that it is compared with.",
+    "sweep_and_prune": "Drawn: the axis, a mark where each body begins, and yellow ones at gaps, where a search stops.",
+    "grid": "Drawn: the columns that bodies are in.",
+    "linear_tree": "Drawn: the cells that bodies are in, in a colour for each level.",
+    "bvh": "Drawn: the boxes around neighbours, in a colour for each level of the tree.",
+    "octree": "Drawn: the cells, in a colour for each level; those without bodies are faint.",
+}
+"""What `Controls.cells` shows of each method, in one sentence."""
 
 
 class Sweep(NamedTuple):
@@ -56,7 +65,7 @@ class Examination:
 
     Attributes
     ----------
-    method : str
+    used : str
         The method that does the work: its name in the registry.
     why : str
         Why this method, in one sentence.
@@ -80,7 +89,7 @@ class Examination:
         Where sweep and prune sorts the boxes; None for other methods, or if no cells were requested.
     """
 
-    method: str
+    used: str
     why: str
     tests: int
     depth: int
@@ -142,7 +151,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     parts_name = "cells" if "cells" in stats else "nodes"
     shape = source.outline() if outline and method != "brute_force" else None
     return Examination(
-        method=method,
+        used=method,
         why=why,
         tests=int(tests),
         depth=int(stats["depth"]),

@@ -52,14 +52,82 @@ if (!window.bpDemo) {
   let pictures = 0, lastTime = 0;
   paper.clear = function (...bits) {
     const time = document.timeline.currentTime;
-    pictures += time !== lastTime;
+    if (time !== lastTime) {
+      pictures += 1;
+      queueMicrotask(() => shoot(this.canvas));
+    }
     lastTime = time;
     return clear.apply(this, bits);
   };
   setInterval(() => {
     root.style.setProperty("--bp-pictures", `"${pictures}"`);
     pictures = 0;
+    follow();
   }, 1000);
+
+  // The address carries the scene and its settings, and the token if it had one.
+  const follow = () => {
+    const link = document.getElementById("bp-link");
+    if (!link) return;
+    const token = new URLSearchParams(location.search).get("token");
+    const search = "?" + link.textContent + (token ? "&token=" + token : "");
+    if (search !== location.search) history.replaceState(null, "", search);
+  };
+  const copy = async () => {
+    follow();
+    try {
+      await navigator.clipboard.writeText(location.href);
+    } catch {  // without https, other machines have no clipboard
+      const text = document.body.appendChild(document.createElement("textarea"));
+      text.value = location.href;
+      text.select();
+      document.execCommand("copy");
+      text.remove();
+    }
+  };
+
+  // A film of the last ten to twenty seconds: recordings begin every ten seconds, and the two latest are kept.
+  const screen = document.createElement("canvas"), pen = screen.getContext("2d");
+  const kind = ["video/webm", "video/mp4"].find(one => window.MediaRecorder?.isTypeSupported(one));
+  let reels = [], shotAt = 0, beganAt = -1e9;
+  const shoot = picture => {  // at the end of a frame, when it is complete and still there
+    const now = performance.now();
+    if (!kind || now - shotAt < 66) return;
+    const shape = picture.width / picture.height;
+    if (Math.abs(shape / screen.width * screen.height - 1) > 0.02) {
+      for (const reel of reels.splice(0)) reel.stop();
+      screen.width = Math.min(960, 2 * Math.floor(picture.width / 2));
+      screen.height = 2 * Math.round(screen.width / shape / 2);
+      beganAt = -1e9;
+    }
+    shotAt = now;
+    pen.drawImage(picture, 0, 0, screen.width, screen.height);  // first: a film does not begin black
+    if (now - beganAt > 10000) {
+      const reel = new MediaRecorder(screen.captureStream(15), {mimeType: kind, videoBitsPerSecond: 4e6});
+      reel.parts = [];
+      reel.ondataavailable = event => reel.parts.push(event.data);
+      reel.start();
+      reels.push(reel);
+      if (reels.length > 2) reels.shift().stop();
+      beganAt = now;
+    }
+  };
+  const save = () => {
+    const reel = reels.shift();
+    if (!reel) return;
+    reel.onstop = () => {
+      const link = document.createElement("a");
+      link.download = document.getElementById("bp-title").textContent + "." + kind.slice(6);
+      link.href = window.URL.createObjectURL(new Blob(reel.parts, {type: kind}));
+      link.click();
+      window.URL.revokeObjectURL(link.href);
+    };
+    reel.stop();
+    if (!reels.length) beganAt = -1e9;
+  };
+  window.addEventListener("click", event => {
+    ({"Copy link": copy, "Save a film": save})[event.target.closest?.("button")?.textContent.trim()]?.();
+  });
 
   // viser draws the rectangle of a selection black, without its border, and is the only one that has a blue pen.
   const flat = CanvasRenderingContext2D.prototype, fillRect = flat.fillRect;
@@ -91,6 +159,8 @@ if (!window.bpDemo) {
   // On a phone the sheet of controls begins closed, so that the picture is seen.
   const sheet = document.querySelector("[style*='max-height: 60%']");
   if (sheet) {
+    const wide = document.head.appendChild(document.createElement("style")), sheets = "[style*='max-height: 60%']";
+    wide.textContent = `${sheets}, ${sheets} [style*='width: 20em'] { width: 100vw !important }`;
     sheet.querySelector("[style*='cursor: pointer']").click();
     keys.innerHTML = "<b>tap</b> a body · <b>drag</b>, <b>pinch</b> the view · controls and cost: the bar below";
     keys.style.bottom = "60px";

@@ -29,6 +29,7 @@ from broadphase.demo.colours import (
     faded,
 )
 from broadphase.demo.drawing import Bodies, Overlays
+from broadphase.demo.link import Link, read_link, write_link
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.panel import BY_CELL, Chart, Controls, figures_html, summary_html
 from broadphase.demo.pointing import Pointing
@@ -52,15 +53,17 @@ FPS = 60.0
 _FIGURES_EVERY = 0.2  # seconds
 _CHART_EVERY = 0.25
 _CELLS_EVERY = 0.1
+_FAN_EVERY = 20  # steps, then another body is compared with all
 _LANE_EVERY = 0.5  # browsers take some time to set a text
+_CLEARANCE = 0.5  # in units of the picture
 _ASIDE = 10.8  # of the rival of a race, in units of the picture: the longest side of a world is 10
 _POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are sent
 
 
 def start_demo(
-    scene: str = "rectangles",
+    scene: str = "clusters",
     *,
-    method: str | bp.IndexOptions = "auto",
+    method: str | bp.IndexOptions | None = None,
     count: int | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -73,7 +76,7 @@ def start_demo(
     scene : str
         A name of `SCENES`, or a scene file.
     method, count
-        See `Simulation`.
+        See `Simulation`. Default: those of the scene.
     host : str
         The address to listen at. Default: only this machine can reach it. With any other, requests need the token that
         is in ``url``; what they send is not encrypted.
@@ -85,7 +88,7 @@ def start_demo(
     Returns
     -------
     DemoPage
-        Provides ``url`` and ``stop()``. Only the page at ``url`` can connect; see SECURITY.md.
+        Provides ``url``, ``link`` and ``stop()``. Only the page at ``url`` can connect; see SECURITY.md.
 
     Raises
     ------
@@ -98,7 +101,8 @@ def start_demo(
     RuntimeError
         The demo cannot check who connects to this version of viser.
     """
-    return DemoPage(Simulation(scene, method=method, count=count, mesh=mesh), host, port)
+    chosen = scene_named(scene)
+    return DemoPage(Simulation(chosen, method=method or chosen.method, count=count, mesh=mesh), host, port)
 
 
 class DemoPage:
@@ -118,7 +122,7 @@ class DemoPage:
         self._requests: dict[str, Callable[[], None]] = {}
         self._requests_lock = threading.Lock()
         self._reading = threading.Lock()
-        self._server, self._door = _serve(host, port, self._refuse)
+        self._server, self._door = _serve(host, port, self._refuse, self._reading_of)
         self.url = _url(host, self._server.get_port(), self._door.token)
         self._stopping = threading.Event()
         self._error: BaseException | None = None
@@ -133,6 +137,11 @@ class DemoPage:
         self._set_stage()
         self._thread = threading.Thread(target=self._run, name="broadphase-demo", daemon=True)
         self._thread.start()
+
+    @property
+    def link(self) -> str:
+        """An address that opens the page with the scene and the settings that it has now."""
+        return f"{self.url}{'&' if self._door.token else '/?'}{write_link(self.simulation)}"
 
     def stop(self) -> None:
         """Stop the thread and the server."""
@@ -166,8 +175,14 @@ class DemoPage:
         server, gui = self._server, self._server.gui
         gui.configure_theme(dark_mode=True, show_logo=False, show_share_button=False, brand_color=QUERIED)
         gui.set_panel_label("broadphase")
-        server.scene.set_up_direction("+y")
-        server.scene.set_background_image(np.full((1, 1, 3), BACKGROUND, np.uint8), format="png")
+        scene = server.scene
+        scene.set_up_direction("+y")
+        scene.configure_environment_map(None)  # the page is dark until its picture has come and is decoded
+        scene.configure_default_lights(enabled=False)  # from above only: what a camera sees from the side is black
+        scene.add_light_hemisphere("/lights/sky", ground_color=(110, 120, 160), intensity=1.6, position=(0.0, 1.0, 0.0))
+        for name, place, intensity in (("key", (0.5, 0.9, 1.2), 2.6), ("back", (-1.0, 0.4, -1.0), 1.3)):
+            scene.add_light_directional(f"/lights/{name}", position=place, intensity=intensity)
+        scene.set_background_image(np.full((1, 1, 3), BACKGROUND, np.uint8), format="png")
         self.controls = Controls(gui, self.simulation)
         panel = gui.add_panel()
         with panel.add_tab("Cost"):
@@ -188,6 +203,7 @@ class DemoPage:
         def connect(element: Any, name: str, do: Callable[[], None]) -> None:
             element.on_update(lambda _: self.request(name, do))
 
+        controls.copy.on_click(lambda _: self.request("copy", lambda: controls.say("The link is in the clipboard.")))
         connect(controls.scene, "scene", lambda: self._begin(controls.scenes[controls.scene.value]))
         connect(controls.method, "method", self._choose)
         connect(controls.settings, "settings", self._set)
@@ -250,9 +266,7 @@ class DemoPage:
         if controls.race.value and simulation.method == "brute_force":
             controls.method.value = "auto"
             self._choose()
-        count = max(FIRST, simulation.scene.counts[0]) if controls.race.value else simulation.count
-        self._replace(lambda: simulation.start(count=count))
-        controls.set_scene(simulation)
+        self._start(count=max(FIRST, simulation.scene.counts[0]) if controls.race.value else simulation.count)
 
     def _run_race(self, now: float) -> None:
         """Draw the rival if it has done a step, let it go on, and begin again with more bodies when it is time."""
@@ -272,8 +286,7 @@ class DemoPage:
                         over.draw_label(lane(one), (0.0, top, 0.0), "lane")
         count = race.next_count()
         if count is not None:
-            self._replace(lambda: simulation.start(count=count))
-            self.controls.set_scene(simulation)
+            self._start(count=count)
             return
         if race.verdict and was_open:
             self.controls.say(f"<b>{escape(race.verdict)}</b>")
@@ -292,7 +305,7 @@ class DemoPage:
 
     def _choose(self) -> None:
         controls = self.controls
-        controls.cells.value = controls.method.value not in ("auto", "brute_force")  # each method is seen at work
+        controls.cells.value = controls.method.value != "auto"  # each method is seen at work
         controls.recall_settings()
         self._set()
 
@@ -310,16 +323,37 @@ class DemoPage:
 
     def _begin(self, scene: DemoScene) -> None:
         if scene.name != self.simulation.scene.name:
-            self._replace(lambda: self.simulation.start(scene))
-            self.controls.set_scene(self.simulation)
+            self._start(scene)
+
+    def _reading_of(self, options: dict[str, str]) -> Callable[[], None]:
+        """Return what opens the options of an address; raises ValueError as `read_link` does."""
+        link = read_link(options, self.simulation)
+        return lambda: self.request("open", lambda: self._open(link))
+
+    def _open(self, link: Link) -> None:
+        """Show what a link names, unless it is shown already."""
+        controls, simulation = self.controls, self.simulation
+        if link == Link(simulation.scene, simulation.method, simulation.count, simulation.size, simulation.speed):
+            return
+        if (link.scene, link.count, link.size) != (simulation.scene, simulation.count, simulation.size):
+            self._start(link.scene, count=link.count, size=link.size)
+            controls.scene.value, controls.size.value = link.scene.title, link.size
+        controls.speed.value = link.speed
+        controls.show_method(link.method)
+        self._set()
+        controls.say("This scene and its settings come from a link that was opened.")
 
     def _rebuild(self) -> None:
         count, size = int(self.controls.count.value), float(self.controls.size.value)
         if (count, size) != (self.simulation.count, self.simulation.size):
-            self._replace(lambda: self.simulation.start(count=count, size=size))
+            self._start(count=count, size=size)
 
-    def _replace(self, start: Callable[[], None]) -> None:
-        start()
+    def _start(self, scene: DemoScene | None = None, **options: Any) -> None:
+        """Begin a scene, or the same one again; the options are those of `Simulation.start`."""
+        self.simulation.start(scene, **options)
+        self.controls.set_scene(self.simulation)
+        if scene is not None:
+            self.controls.cull.value = scene.culled
         with self._server.atomic():
             self._bodies.remove()
             self._overlays.remove()
@@ -371,8 +405,7 @@ class DemoPage:
             return self.simulation.tick()
         except MemoryError:
             fewest = self.simulation.scene.counts[0]
-            self._replace(lambda: self.simulation.start(count=fewest, size=1.0))
-            self.controls.set_scene(self.simulation)
+            self._start(count=fewest, size=1.0)
             self.controls.size.value = 1.0
             self.controls.say("Out of memory: the scene was started again with fewer bodies.")
             return None
@@ -393,7 +426,14 @@ class DemoPage:
                 self._figures_at = now
                 scene, figures = simulation.scene, simulation.figures()
                 pages = len(self._server.get_clients())
-                self._summary.content = summary_html(scene.title, scene.text, figures, pages)
+                self._summary.content = summary_html(
+                    scene.title,
+                    scene.text,
+                    figures,
+                    pages=pages,
+                    link=write_link(simulation),
+                    drawn=self.controls.cells.value,
+                )
                 self._figures.content = figures_html(figures, simulation.paused)
             if now - self._chart_at >= _CHART_EVERY and not simulation.paused:
                 self._chart_at = now
@@ -407,29 +447,34 @@ class DemoPage:
             seen = simulation.look(matrix)
             rows, levels = seen.rows, seen.levels
         self._bodies.draw(rows, self._colours(rows), levels, self._pointing.selected_rows())
-        if controls.cells.value:
-            if now - self._cells_at >= _CELLS_EVERY:
-                self._cells_at = now
-                looked = simulation.examination(outline=True)
-                if looked.outline is not None and len(looked.outline.level):
-                    is_held = self._pointing.held_row() is not None
-                    cells = self._pointing.search[0] if is_held else simulation.cells()
-                    self._overlays.draw_cells(looked.outline, cells)
-                else:
-                    self._overlays.hide("cells")
-                if looked.sweep is not None:
-                    self._overlays.draw_sweep(looked.sweep)
-                else:
-                    self._overlays.hide("sweep")
-        else:
-            self._overlays.hide("cells")
-            self._overlays.hide("sweep")
+        self._overlays.draw_tracers()
+        if not controls.cells.value:
+            self._overlays.hide("cells", "sweep", "fan")
+        elif now - self._cells_at >= _CELLS_EVERY:
+            self._cells_at = now
+            self._draw_structure()
         if controls.contacts.value and simulation.frame is not None:
             self._overlays.draw_contacts(simulation.frame.contacts)
         else:
-            self._overlays.hide("normals")
-            self._overlays.hide("contact points")
+            self._overlays.hide("normals", "contact points")
         self._pointing.draw()
+
+    def _draw_structure(self) -> None:
+        """Draw what the method finds pairs with: its cells, the line of a sweep, or one body compared with all."""
+        simulation, overlays = self.simulation, self._overlays
+        looked, absent = simulation.examination(outline=True), {"cells", "sweep", "fan"}
+        if looked.outline is not None and len(looked.outline.level):
+            is_held = self._pointing.held_row() is not None
+            overlays.draw_cells(looked.outline, self._pointing.search[0] if is_held else simulation.cells())
+            absent.remove("cells")
+        if looked.sweep is not None:
+            overlays.draw_sweep(looked.sweep)
+            absent.remove("sweep")
+        if looked.used == "brute_force" and len(simulation.rows):
+            turn = 0 if simulation.frame is None else simulation.frame.number // _FAN_EVERY
+            overlays.draw_fan(simulation.rows, turn)
+            absent.remove("fan")
+        overlays.hide(*absent)
 
     def _colours(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
         simulation, controls = self.simulation, self.controls
@@ -466,7 +511,8 @@ class DemoPage:
         camera = self._cameras.last()
         if camera is None:
             return None
-        matrix = matrix_of(camera)
+        # A body just before a camera that flies through the crowd would cover everything.
+        matrix = matrix_of(camera, _CLEARANCE) if self.simulation.scene.camera == "fly" else matrix_of(camera)
         if is_frozen:
             self._frozen = matrix
             self._overlays.draw_camera(camera)
@@ -486,9 +532,8 @@ class DemoPage:
             self._reading.release()
 
         def begin() -> None:
-            self._replace(lambda: self.simulation.start(scene_named("mesh"), mesh=mesh))
+            self._start(scene_named("mesh"), mesh=mesh)
             self.controls.scene.value = self.simulation.scene.title
-            self.controls.set_scene(self.simulation)
             self.controls.say(f"{escape(clipped(file.name))}: {len(mesh.faces):,} triangles.")
 
         self.request("mesh", begin)
@@ -513,8 +558,8 @@ def _toggle(box: Any) -> None:
     box.value = not box.value
 
 
-def _serve(host: str, port: int, say: Callable[[str], None]) -> tuple[Any, Any]:
-    """Start a server of viser behind a door; return both."""
+def _serve(host: str, port: int, *door_calls: Callable[..., Any]) -> tuple[Any, Any]:
+    """Start a server of viser behind a door, which is given functions to call; return both."""
     viser = import_extra("viser", purpose="the demo", extra="demo")
     from broadphase.demo.door import Door
 
@@ -532,7 +577,7 @@ def _serve(host: str, port: int, say: Callable[[str], None]) -> tuple[Any, Any]:
         except OSError as error:
             raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}") from error
         free = probe.getsockname()[1]
-    door, server = Door(host, say), None
+    door, server = Door(host, *door_calls), None
     try:
         with redirect_stdout(StringIO()), door.open():  # viser prints a table
             server = Server(host=host, port=free, label="broadphase", verbose=False)

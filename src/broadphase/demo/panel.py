@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,8 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.demo.colours import QUERIED, TOUCHING, WRONG, css
+from broadphase.demo.examination import DRAWN
+from broadphase.demo.link import SIZES, SPEEDS, method_of, texts_of
 from broadphase.demo.scenes import SCENES
 from broadphase.demo.simulation import METHODS
 from broadphase.errors import clipped
@@ -38,8 +38,6 @@ __all__ = [
 BY_STATE, BY_CELL = "state", "cell"
 NO_QUERY, QUERY_BOX, QUERY_BALL = "none", "box", "ball"
 BRUTE_FORCE = "brute_force"
-_DEPTHS = ("depth", "most_depth", "first_depth")  # settings of the linear tree
-_DEEPEST_TABLE = 7  # levels of a table of all cells: 8 MB in space
 # viser runs no scripts in HTML; but an image that cannot be loaded says so.
 SCRIPT = f'<img src="data:," alt="" hidden onerror="{escape(Path(__file__).with_name("page.js").read_text("utf-8"))}">'
 _PEAK = 2.0  # the chart ends at so many times the 95th percentile
@@ -87,8 +85,8 @@ class Controls:
             " one of them falls below 60 steps a second.",
         )
         self.count = gui.add_slider("Count", 1, 2, 1, 1)
-        self.size = gui.add_slider("Size", 0.1, 4.0, 0.1, simulation.size, hint="A factor on the size of all bodies.")
-        self.speed = gui.add_slider("Speed", 0.0, 4.0, 0.1, simulation.speed)
+        self.size = gui.add_slider("Size", *SIZES, 0.1, simulation.size, hint="A factor on the size of all bodies.")
+        self.speed = gui.add_slider("Speed", *SPEEDS, 0.1, simulation.speed)
         self.pause = gui.add_checkbox("Pause bodies", simulation.paused, hint="Space, or a click in the picture.")
         self.pause_camera = gui.add_checkbox("Pause camera", False, hint="C, or a right click in the picture.")
         self.pause_key = gui.add_command("Pause bodies, or go on", hotkey="space")
@@ -97,7 +95,9 @@ class Controls:
         self.switch_key = gui.add_command("Switch between the method and brute force", hotkey="enter")
         gui.add_html(SCRIPT)
         with gui.add_folder("Show"):
-            self.cells = gui.add_checkbox("Cells", False, hint="The cells or nodes of the method.")
+            self.cells = gui.add_checkbox(
+                "Cells", self.method.value != "auto", hint="The cells or nodes of the method, or what it has instead."
+            )
             self.contacts = gui.add_checkbox("Contacts", False, hint="Contact points and normals.")
             self.colour = gui.add_dropdown(
                 "Colour by",
@@ -107,7 +107,7 @@ class Controls:
             )
             self.cull = gui.add_checkbox(
                 "Frustum culling",
-                False,
+                here.culled,
                 hint="Draw only the bodies that the camera sees, found by a frustum query in each frame.",
             )
             self.freeze = gui.add_checkbox(
@@ -125,6 +125,9 @@ class Controls:
             self.query_size = gui.add_slider("Query size", 0.2, 8.0, 0.1, 2.5)
             self.answer = gui.add_html("")
             self.welcome()
+        # Under these two names, `page.js` looks for a click: only the browser has its address and its picture.
+        self.copy = gui.add_button("Copy link", hint="It opens this scene with its method, count and settings.")
+        gui.add_button("Save a film", hint="The last ten to twenty seconds of the picture, as a video.")
         self.save = gui.add_button("Save a replay", hint="The last ten to twenty seconds, as a page for any browser.")
         self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
 
@@ -132,7 +135,6 @@ class Controls:
         """Show the controls that apply to the scene, within its limits."""
         scene, stage, count = simulation.scene, simulation.stage, simulation.count
         self.cull.visible = self.freeze.visible = stage.dim == 3
-        self.cull.value = scene.culled
         self.pause_camera.visible = scene.camera != "still"
         most = min(scene.counts[1], 5 * scene.count)
         step = max(1, most // 200)
@@ -141,38 +143,13 @@ class Controls:
 
     def show_method(self, method: str | bp.IndexOptions) -> None:
         """Show a method and its settings."""
-        if isinstance(method, bp.IndexOptions):
-            settings = method.describe()
-            settings.pop("name")
-            words = (f"{key}={one if isinstance(one, str) else json.dumps(one)}" for key, one in settings.items())
-            self._texts[method.method] = self.settings.value = " ".join(words)
-            method = method.method
-        self.method.value = method
+        name, settings = texts_of(method)
+        self._texts[name] = self.settings.value = settings
+        self.method.value = name
 
     def chosen_method(self) -> str | bp.IndexOptions:
-        """Return the method that is chosen, with its settings.
-
-        Raises
-        ------
-        ValueError
-            It has no such settings, or the demo does not offer them.
-        """
-        name = self.method.value
-        texts = [text for text in re.split(r"\s+(?=\w+=)", self.settings.value.strip()) if text]
-        if not texts:
-            return str(name)
-        try:
-            options = bp.IndexOptions.of(name).with_texts(texts)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
-        settings = dict(options.settings)
-        if "workers" in settings or options.method != name:
-            raise ValueError("the demo does not offer this setting")
-        if settings.get("storage") == "flat":
-            deepest = max((one for key, one in settings.items() if key in _DEPTHS and isinstance(one, int)), default=0)
-            if deepest > _DEEPEST_TABLE:
-                raise ValueError(f"the demo keeps tables of at most {_DEEPEST_TABLE} levels")
-        return options
+        """Return the method that is chosen, with its settings; raises what `method_of` raises."""
+        return method_of(self.method.value, self.settings.value)
 
     def show_fault(self, text: str) -> None:
         """Show below the settings what is wrong with them; empty: nothing."""
@@ -281,20 +258,23 @@ def chosen_of(figures: Figures) -> str:
     return figures.used if figures.method != "auto" else f"auto → {figures.used}"
 
 
-def summary_html(title: str, text: str, figures: Figures, pages: int) -> str:
+def summary_html(
+    title: str, text: str, figures: Figures, *, pages: int = 1, link: str = "", drawn: bool = False
+) -> str:
     """Make what is above the chart: the scene, how many tests the method saves, and how it works.
 
-    The element of each value has the id ``bp-<name>``.
+    The element of each value has the id ``bp-<name>``. The browser copies the link into its address.
     """
     factor, line = headline(figures)
-    shared = f"{pages} pages show this simulation: what one of them changes, changes for all." if pages > 1 else ""
+    shared = f"{pages} pages show this simulation: what one changes, or opens by a link, changes for all."
     return (
         f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
         f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
         f'<table><tr><td>method</td><td id="bp-method">{escape(chosen_of(figures))}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(figures.why)}</p>'
+        f'<p class="why" id="bp-drawn">{DRAWN[figures.used] if drawn else ""}</p>'
         f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
-        f'<p class="why" id="bp-pages">{shared}</p></div>'
+        f'<p class="why" id="bp-pages">{shared if pages > 1 else ""}</p><i hidden id="bp-link">{escape(link)}</i></div>'
     )
 
 

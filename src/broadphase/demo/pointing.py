@@ -147,7 +147,7 @@ class Pointing:
         if shape == NO_QUERY:
             self._controls.welcome()
             self._remove_probe()
-            self._overlays.hide_probe()
+            self._overlays.hide("query ball", "query box")
             return
         self._controls.say(f"Drag the {shape} by its arrows: bodies that meet it turn blue.")
         if self._probe is None:

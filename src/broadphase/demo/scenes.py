@@ -46,7 +46,9 @@ class DemoScene:
     counts : tuple of two int
         Smallest and greatest count that make sense.
     camera : str
-        How the camera moves: ``"still"``, ``"orbit"`` or ``"fly"``.
+        How the camera moves: ``"still"``, ``"orbit"``, ``"near"`` (an orbit within the world) or ``"fly"``.
+    method : str
+        The method that the demo opens it with.
     culled : bool
         Whether frustum culling and levels of detail are on at first.
     lights_static : bool
@@ -60,6 +62,7 @@ class DemoScene:
     count: int
     counts: tuple[int, int] = (2, MOST)
     camera: str = "still"
+    method: str = "auto"
     culled: bool = False
     lights_static: bool = False
 
@@ -203,8 +206,8 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "machine_gun",
         "Crowd and machine gun",
-        "Bullets fly through a crowd. A frustum query in each frame finds the bodies to draw, and their levels of"
-        " detail.",
+        "Bullets fly through a crowd, and the camera along with them. A frustum query in each frame finds the bodies to"
+        " draw, and their levels of detail.",
         _of_file("machine_gun"),
         600,
         (10, 10_000),
@@ -234,7 +237,8 @@ SCENES: tuple[DemoScene, ...] = (
         _clusters,
         4000,
         (10, 50_000),
-        camera="orbit",
+        camera="near",
+        method="octree",
     ),
     DemoScene(
         "us_counties",

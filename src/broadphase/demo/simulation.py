@@ -57,27 +57,19 @@ class Picked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Figures:
-    """The figures that the page shows.
+class Figures(Examination):
+    """The figures that the page shows, beside those of the `Examination`.
 
     Attributes
     ----------
     method : str
         The chosen method: "auto" or a name from the registry.
-    used : str
-        The method that does the work.
-    why : str
-        Why this method.
     count : int
         Number of bodies.
-    depth, parts, parts_name
-        See `Examination`.
     broad_ms, narrow_ms : float
         Medians of the last second, in milliseconds. By brute force, 0 and the time of the tests of all pairs.
     update_ms : float
         The whole update: rules of the scene, hooks, and the step with both phases. Median of the last second.
-    tests : int
-        Box tests.
     exact_tests : int
         Tests of shapes in the last step. By brute force, of all pairs, up to 2000 bodies.
     brute_force_tests : int
@@ -96,10 +88,6 @@ class Figures:
         Bodies inside and outside the camera's frustum; 0 and 0 without frustum culling.
     details : tuple of int
         Number of bodies drawn in full, medium and low detail.
-    cells_idle, cells_freed : int
-        Empty cells that an octree keeps, and those that it has freed so far; 0 and 0 for other methods.
-    tuning : str
-        How the method tunes its depth; empty if it does not.
     rival : str
         Another method that was timed with the same bodies: brute force, or a grid where brute force is used; empty if
         there are too many bodies.
@@ -109,16 +97,10 @@ class Figures:
     """
 
     method: str
-    used: str
-    why: str
     count: int
-    depth: int
-    parts: int
-    parts_name: str
     broad_ms: float
     narrow_ms: float
     update_ms: float
-    tests: int
     exact_tests: int
     brute_force_tests: int
     pairs: int
@@ -130,9 +112,6 @@ class Figures:
     drawn: int
     culled: int
     details: tuple[int, ...]
-    cells_idle: int
-    cells_freed: int
-    tuning: str
     rival: str
     own_ms: float
     rival_ms: float
@@ -331,10 +310,10 @@ class Simulation:
         last, now = self._examination, self._clock()
         due = last is None or now - self._examined_at > self._examining / _SHARE_OF_EXAMINING
         had_cells = last is not None and last.outline is not None
-        lacks_cells = outline and not had_cells and (last is None or last.method != "brute_force")
+        lacks_cells = outline and not had_cells and (last is None or last.used != "brute_force")
         if last is None or fresh or lacks_cells or (due and not self.paused):
             last = self._examination = examine(self.stage.world, self.frame, outline=outline or had_cells)
-            self._time_rival(last.method)
+            self._time_rival(last.used)
             self._examined_at = self._clock()
             self._examining = self._examined_at - now
         return last
@@ -358,17 +337,12 @@ class Simulation:
         whole = count * (count - 1) // 2
         broad, narrow, update = np.median(recent, axis=0)[1:].tolist() if recent else (0.0, 0.0, 0.0)
         return Figures(
+            **vars(looked),
             method=str(self.stage.world.stats()["method"]),
-            used=looked.method,
-            why=looked.why,
             count=count,
-            depth=looked.depth,
-            parts=looked.parts,
-            parts_name=looked.parts_name,
             broad_ms=broad,
             narrow_ms=narrow,
             update_ms=update,
-            tests=looked.tests,
             exact_tests=self._exact_tests,
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
@@ -380,9 +354,6 @@ class Simulation:
             drawn=0 if self.seen is None else self.seen.drawn,
             culled=0 if self.seen is None else self.seen.culled,
             details=() if self.seen is None else tuple(len(self.seen.of_level(level)) for level in range(3)),
-            cells_idle=looked.cells_idle,
-            cells_freed=looked.cells_freed,
-            tuning=looked.tuning,
             rival=self._rival[0],
             own_ms=self._rival[1],
             rival_ms=self._rival[2],
@@ -464,7 +435,12 @@ class Simulation:
         """
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         part = bp.selection_matrix(whole, rectangle, viewport)
-        return self._within(part)
+        if self.stage.dim == 3:
+            return self.stage.world.frustum(part).rows
+        # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
+        # row of the matrix and the last row is zero.
+        sides = np.concatenate([part[3] + part[:2], part[3] - part[:2]])[:, [0, 1, 3]]
+        return self.stage.world.frustum(planes=sides).rows
 
     def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.Visible:
         """Find the bodies that a camera sees, and their levels of detail; `seen` keeps the result.
@@ -533,14 +509,6 @@ class Simulation:
         if ball:
             return world.query_ball([middle], half).rows
         return world.query([[middle - half, middle + half]]).rows
-
-    def _within(self, matrix: NDArray[np.float64]) -> Rows:
-        if self.stage.dim == 3:
-            return self.stage.world.frustum(matrix).rows
-        # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
-        # row of the matrix and the last row is zero.
-        sides = np.concatenate([matrix[3] + matrix[:2], matrix[3] - matrix[:2]])[:, [0, 1, 3]]
-        return self.stage.world.frustum(planes=sides).rows
 
 
 def _known(method: str | bp.IndexOptions) -> Any:
