@@ -35,7 +35,7 @@ def grouped(count: int | None) -> str:
 
 def factor(ratio: float) -> str:
     """Write how many times slower something is, with two digits: ``"0.75"``, ``"4.3"``, ``"86"``, ``"513"``."""
-    return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}"
+    return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:,.0f}"
 
 
 def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, left: int = 1) -> str:
