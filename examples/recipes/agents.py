@@ -2,9 +2,9 @@
 Agents: a flock on a torus
 ==========================
 
-2000 birds fly by three rules: keep apart from those that are very near, fly in the
-direction of the others around, and stay together. The plane repeats along both axes.
-All neighbors of all birds are one call for each step.
+2,000 birds follow three rules: keep apart from birds that are very near, fly in the
+direction of the neighbors, and stay together. The plane is periodic along both axes.
+One call per step finds all neighbors of all birds.
 """
 
 import matplotlib.pyplot as plt
@@ -45,7 +45,7 @@ print(f"{len(nb.pairs):,} directed pairs in the last step")
 print(f"order {order[0]:.2f} at the beginning, {order[-1]:.2f} at the end")
 
 # %%
-# The flock, coloured by direction, and how it found its order.
+# The flock, coloured by direction, and the order of its directions over time.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(9.5, 4.6), width_ratios=(1.25, 1), layout="constrained"

@@ -2,10 +2,10 @@
 A clash check: pipes, beams and a duct
 ======================================
 
-Building services run through the same space as the structure. ``bp.clashes`` finds what
-is in each other, what touches and what is nearer than a clearance, with names for the
-report. Meshes from files go the same way: ``broadphase clash building.glb --clearance
-0.05 -o clashes.html``, see :doc:`/clashes`.
+Building services run through the same space as the structure. ``bp.clashes`` finds
+parts that penetrate each other, that touch and that are nearer than a clearance. Meshes
+from files work the same way: ``broadphase clash building.glb --clearance 0.05 -o
+clashes.html``, see :doc:`/clashes`.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ for k in range(5):  # the structure: beams, and columns below them
 # The duct just fits under the beams: its upper side is at 2.45 of 2.5.
 part("duct", bp.Box(10.5, 0.8, 0.4), [5.0, 3.0, 2.25])
 pipe = bp.Capsule((-5.5, 0, 0), (5.5, 0, 0), 0.06)
-for k in range(12):  # pipes along the hall, at heights that nobody has coordinated
+for k in range(12):  # pipes along the hall, at uncoordinated heights
     part(f"pipe {k}", pipe, [5.0, 0.6 + 0.6 * k, random.uniform(1.9, 3.0)])
 part("sprinkler", bp.Sphere(0.09), [6.2, 3.1, 2.30])
 

@@ -3,8 +3,8 @@ Detection: the best box of each object
 ======================================
 
 A detector proposes many boxes for each object, with a score for each. ``bp.nms`` keeps
-the best of those that overlap, for all classes and images of a batch in one call, in
-time in proportion to the boxes. See :doc:`/detections`.
+the best of overlapping boxes, for all classes and images of a batch in one call. See
+:doc:`/detections`.
 """
 
 import matplotlib.pyplot as plt
@@ -85,7 +85,7 @@ plt.show()
 # Boxes with an angle
 # -------------------
 #
-# Ships at a quay, seen from above: boxes with an angle overlap less than upright boxes
+# Ships at a quay, seen from above: rotated boxes overlap less than axis-aligned boxes
 # around them.
 
 along = np.arange(8.0)

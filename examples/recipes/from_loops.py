@@ -2,9 +2,9 @@
 From NumPy loops to broadphase
 ==============================
 
-Which of these discs touch? The program that everybody writes first, and what becomes
-of it: two loops, one loop, no loop, and a search that does not look at most pairs. All
-find the same pairs; the picture shows what each costs as the number of discs grows.
+Which of these discs touch? Five versions of one program: two loops, one loop, no loop,
+a broad phase that skips most pairs, and one call. All find the same pairs; the picture
+shows their times against the number of discs.
 """
 
 from time import perf_counter
@@ -24,8 +24,8 @@ def discs(count):
 
 
 # %%
-# **Two loops.** Right, clear, and of the order of n²: 1000 discs are 499,500 tests, and
-# each takes Python a microsecond or two.
+# **Two loops.** Clear, but O(n²): 1,000 discs are 499,500 tests, and each takes Python
+# a microsecond or two.
 
 
 def two_loops(centers):
@@ -55,8 +55,8 @@ def one_loop(centers):
 
 
 # %%
-# **No loop.** All distances at once. Shorter, seldom faster, and of the order of n² in
-# memory too: 20,000 discs need 6.4 GB.
+# **No loop.** All distances at once. Shorter, rarely faster, and O(n²) in memory too:
+# 20,000 discs need 6.4 GB.
 
 
 def no_loop(centers):
@@ -67,8 +67,9 @@ def no_loop(centers):
 
 
 # %%
-# **A broad phase.** Discs whose boxes do not overlap cannot touch, and overlapping
-# boxes are found without a look at most others. What is left is tested as before.
+# **A broad phase.** Discs whose boxes do not overlap cannot touch. ``bp.pairs`` finds
+# overlapping boxes without testing most pairs. The remaining pairs are tested as
+# before.
 
 
 def boxes_first(centers):
@@ -79,9 +80,8 @@ def boxes_first(centers):
 
 
 # %%
-# **Let it do all of that.** ``bp.overlaps`` knows discs, and decides exactly; for
-# points within a distance there is ``bp.neighbors``; and for discs that move, a world,
-# which also says what is new: :doc:`/start`.
+# **One call.** ``bp.overlaps`` tests discs. ``bp.neighbors`` finds points within a
+# distance. A world moves discs and reports which pairs are new: :doc:`/start`.
 
 
 def shapes(centers):
@@ -102,7 +102,7 @@ for name, (function, _) in ways_to_do_it.items():
     assert {tuple(sorted(pair)) for pair in function(some)} == wanted, name
 
 # %%
-# The price of each.
+# The time of each.
 
 figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for name, (function, most) in ways_to_do_it.items():

@@ -2,10 +2,10 @@
 A game: tiles, coins, a guard that sees you
 ===========================================
 
-A platform game in a page: a level of tiles drawn as text, coins to pick up, platforms
+A platform game in one file: a level of tiles drawn as text, coins to pick up, platforms
 to jump through from below, walls to slide along, a guard with a line of sight, and
-saving. Where there is a display, it opens a window of ``pygame-ce``, and the arrow keys
-play; then a bot plays it, and the last cells draw what happened. See :doc:`/games`.
+saving. If there is a display, it opens a window of ``pygame-ce`` that the arrow keys
+control. Then a bot plays, and the last cells draw what happened. See :doc:`/games`.
 """
 
 import os
@@ -87,8 +87,8 @@ def make_world():
 
 
 # %%
-# Handlers are code, so a saved world does not hold them: they are attached to a world
-# that was made or loaded.
+# Handlers are code, so a saved world does not contain them: register them with each new
+# or loaded world.
 
 
 class Game:
@@ -166,7 +166,7 @@ def rows_of(world, layer):
 
 
 # %%
-# A window, where there is a display.
+# A window, if there is a display.
 
 
 def play_in_window(game):
@@ -208,8 +208,8 @@ if has_display and "sphinx" not in sys.modules:
 game = Game(make_world())
 
 # %%
-# The bot plays. After three seconds the game is saved, and at the end it is loaded and
-# goes on from there, with the same outcome.
+# The bot plays. After three seconds the game is saved. At the end the saved game is
+# loaded and continued, with the same outcome.
 
 
 def play(game, frames, save_at=None):
@@ -236,7 +236,7 @@ print(f"seen by the guard in {len(lines)} frames")
 print(f"loaded, the same end: {np.array_equal(path[-1], path_again[-1])}")
 
 # %%
-# The level at the end, the way of the player, and when the guard saw it.
+# The level at the end, the path of the player, and when the guard saw it.
 
 figure, axes = plt.subplots(figsize=(12, 2.9), layout="constrained")
 bp.plot(game.world, ax=axes, pairs=False)

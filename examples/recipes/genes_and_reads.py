@@ -2,10 +2,9 @@
 Genes and reads: tables whose rows overlap
 ==========================================
 
-``bp.join`` puts the rows of two tables side by side whose intervals overlap: here,
-sequencing reads and the genes that they lie in. Tables are those of pandas, polars,
-PyArrow or DuckDB, and so is the result. See :doc:`/joins`. Needs pandas,
-``pip install pandas``.
+``bp.join`` joins the rows of two tables whose intervals overlap: here, sequencing reads
+and genes. Tables are of pandas, polars, PyArrow or DuckDB, and so is the result. See
+:doc:`/joins`. Needs pandas, ``pip install pandas``.
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +31,8 @@ genes["gene"] = [f"gene {k}" for k in range(len(genes))]
 reads = table(200_000, 50, 300)
 
 # %%
-# Intervals of genomes are half-open: ``touching=False``. Reads and genes are compared
-# only on the same chromosome.
+# Genome intervals are half-open: ``touching=False``. Reads and genes are only compared
+# on the same chromosome.
 
 where = {"lower": "start", "upper": "end", "by": "chrom"}
 hits = bp.join(
@@ -42,13 +41,13 @@ hits = bp.join(
 print(hits.head())
 
 # %%
-# How many reads each gene has, in a column of the genes:
+# The number of reads of each gene, as a column of the genes:
 
 genes = bp.join(genes, reads, **where, touching=False, count="reads")
 print(genes.nlargest(3, "reads"))
 
 # %%
-# Reads outside of all genes, and how far they are from the nearest:
+# Reads outside all genes, and their distance from the nearest gene:
 
 nearest = bp.join(
     reads, genes, **where, how="nearest", distance="away", keep=([], ["gene"])

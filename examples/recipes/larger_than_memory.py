@@ -3,10 +3,10 @@ Files larger than memory: pairs from Parquet to Parquet
 =======================================================
 
 Building footprints, triangles or detections often come as folders of Parquet files that
-no memory holds. ``broadphase.scale.pairs`` reads them, cuts space into tiles, finds
-every overlapping pair exactly once, and writes the pairs to files; ``memory=`` is what
-it may use. Here it is a small folder, so that the recipe takes seconds. It needs ``pip
-install 'broadphase[scale,plot]'``. See :doc:`/scale`.
+do not fit into memory. ``broadphase.scale.pairs`` reads them, cuts space into tiles,
+finds every overlapping pair exactly once, and writes the pairs to files; ``memory=``
+limits its memory. The folder of this recipe is small, so that it takes seconds. It
+needs ``pip install 'broadphase[scale,plot]'``. See :doc:`/scale`.
 """
 
 import tempfile
@@ -39,8 +39,7 @@ for number in range(8):  # footprints crowd in towns
     pq.write_table(pa.table(columns), folder / f"footprints-{number}.parquet")
 
 # %%
-# From files to files. A run that is interrupted goes on where it stopped when it is
-# called again.
+# From files to files. To resume an interrupted run, call it again.
 
 corners = {"lower": ("xmin", "ymin"), "upper": ("xmax", "ymax")}
 report = scale.pairs(
@@ -50,7 +49,8 @@ print(report)
 print(pq.read_table(folder / "pairs").slice(0, 3).to_pylist())
 
 # %%
-# The tiles of a plan with small tiles, over the footprints: each holds about as many.
+# The tiles of a plan with small tiles, over the footprints: each tile holds about the
+# same number.
 
 plan = scale.plan(str(folder / "*.parquet"), tile_memory="20MB", **corners)
 figure, axes = plt.subplots(figsize=(6.5, 6.5), layout="constrained")

@@ -2,11 +2,10 @@
 Learning: observations of one shape
 ===================================
 
-Twelve discs cross a room to the other side, and learn not to touch each other. 64 rooms
-are one world, and each tries a policy of its own: the best quarter has children (the
-cross-entropy method). What a disc sees is its four nearest neighbors, an array of one
-shape in every step, as networks, JAX and ``torch.compile`` need it. See
-:doc:`/learners`.
+Twelve discs cross a room, and learn not to touch each other. 64 rooms are one world,
+and each tries its own policy; the best quarter gives the next generation (the
+cross-entropy method). A disc sees its four nearest neighbors: an array of fixed shape,
+as networks, JAX and ``torch.compile`` need it. See :doc:`/learners`.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +24,8 @@ rows = world.add_many(
 )
 
 # %%
-# Neighbors come by one call for all discs of all rooms: ``rows=`` asks about the bodies
-# themselves, each without itself, and ``batch=`` keeps rooms apart.
+# One call finds the neighbors of all discs in all rooms: ``rows=`` are the bodies, each
+# without itself, and ``batch=`` keeps rooms apart.
 
 
 def observe(goals):

@@ -3,10 +3,10 @@ Many environments on the GPU
 ============================
 
 Robot learning steps thousands of environments at once, and everything stays on the
-device. Here 256 rooms of 24 discs each: a kernel of NVIDIA Warp moves the discs,
-``gpu.pairs`` finds which touch, and another kernel turns those around. On a CUDA device
-the whole step is recorded once as a CUDA graph, and replayed; without one, the same
-program runs on the CPU. See :doc:`/gpu`.
+device. Here, 256 rooms have 24 discs each: a kernel of NVIDIA Warp moves the discs,
+``gpu.pairs`` finds touching pairs, and another kernel turns these around. On a CUDA
+device, the whole step is recorded once as a CUDA graph, and replayed. Without a CUDA
+device, the same program runs on the CPU. See :doc:`/gpu`.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ positions = random.uniform(radius, edge - radius, (rooms, discs, 2))
 velocities = random.normal(size=(rooms, discs, 2))
 
 # %%
-# What the step needs is on the device: two kernels, and arrays that keep their places.
+# The step uses two kernels, and arrays that stay at their addresses on the device.
 
 
 @wp.kernel
@@ -87,8 +87,8 @@ total = wp.zeros(rooms, dtype=wp.int32, device=device)
 capacity = 4 * rooms * discs
 
 # %%
-# The step. ``capacity`` makes the result of one size, so that nothing waits for the
-# device; ``found.count`` tells whether there was room for all pairs.
+# The step. ``capacity`` gives the result a fixed size, so the program does not wait for
+# the device; ``found.count`` shows whether there was room for all pairs.
 
 
 def step():
@@ -124,8 +124,8 @@ print(f"{rooms} rooms of {discs} discs on {device}, at most {most:,} pairs of bo
 print(f"{total.numpy().sum():,} collisions in ten seconds")
 
 # %%
-# Six of the rooms at the end; what has just touched is red. The collisions of all rooms
-# are alike, as they should be.
+# Six of the rooms at the end; discs that have just touched are red. All rooms have
+# similar numbers of collisions, as expected.
 
 figure = plt.figure(figsize=(9, 5.4), layout="constrained")
 panels = figure.add_gridspec(2, 4, width_ratios=(1, 1, 1, 1.4))

@@ -2,9 +2,9 @@
 A map: which counties are next to each other
 ============================================
 
-3510 bounding boxes of all US counties, in the public domain and bundled with the
-package. For geometries of your own: ``bp.boxes.from_geometries(frame.geometry)`` takes
-a GeoSeries or a list of shapely geometries.
+The 3,510 bounding boxes of all US counties, in the public domain, are bundled with the
+package. For your own geometries: ``bp.boxes.from_geometries(frame.geometry)`` takes a
+GeoSeries or a list of shapely geometries.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,7 @@ degree = np.bincount(pairs.ravel(), minlength=len(boxes))
 print(f"{len(boxes):,} boxes, {len(pairs):,} pairs; at most {degree.max()} of one box")
 
 # %%
-# Queries: which boxes a window of the map shows, which are near a place, and which is
-# nearest to it.
+# Queries: the boxes in a window of the map, those near a place, and the nearest one.
 
 index = bp.Index(boxes)
 window = np.array([[-125.0, 31.0], [-113.0, 43.0]])

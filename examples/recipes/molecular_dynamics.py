@@ -3,8 +3,8 @@ Molecular dynamics: argon in a periodic box
 ===========================================
 
 216 Lennard-Jones atoms in reduced units. ``bp.NeighborList`` searches with a skin, and
-looks at the same pairs again until an atom has moved by half of it; its results are
-exact at every step. See :doc:`/neighbors`.
+tests the same pairs again until an atom has moved by half of it. Its results are exact
+at every step. See :doc:`/neighbors`.
 """
 
 import matplotlib.pyplot as plt
@@ -48,8 +48,8 @@ drift = abs(energies[-1, 2] - energies[0, 2])
 print(f"{near.updates} updates, {near.rebuilds} searches; energy drifts by {drift:.1e}")
 
 # %%
-# How often atoms are at which distance from each other: the radial distribution
-# function, from one more call.
+# One more call gives the radial distribution function: the density of atoms by their
+# distance.
 
 nb = bp.neighbors(positions, 5.0, cell=[edge] * 3, distances=True)
 counts, bins = np.histogram(nb.distances, bins=100, range=(0, 5))

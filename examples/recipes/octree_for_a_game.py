@@ -2,11 +2,11 @@
 An octree for a game: a forest, a flock and a camera
 ====================================================
 
-What games want of an octree: most things rest, some move, a few come and go, and every
-frame asks what the camera sees, what is ahead, what is near and what touches.
-``bp.Octree`` keeps boxes by row, files again only what has moved, and answers many
-questions in one call. See :doc:`/methods/octree` for how it works, and :doc:`/world`
-for bodies with shapes and events.
+In a game, most bodies rest, some move, and a few are added and removed. Every frame
+asks what the camera sees, what is ahead, what is near and what touches. ``bp.Octree``
+keeps boxes by row, updates only those that moved, and answers many queries in one call.
+See :doc:`/methods/octree` for how it works, and :doc:`/world` for bodies with shapes
+and events.
 """
 
 from time import perf_counter
@@ -26,8 +26,8 @@ def boxes_around(places, sizes):
 
 
 # %%
-# A forest in clumps, and a flock above it. ``layer=`` says what is what, in bits, so
-# that a query can ask for one kind.
+# A forest in clumps, and a flock above it. ``layer=`` marks trees and birds by bits, so
+# that a query can find only one of them.
 
 TREE, BIRD = 1, 2
 clumps = random.uniform(0, edge, (60, 2))
@@ -47,8 +47,8 @@ octree = bp.Octree(
 flock = octree.rows[trees:]
 
 # %%
-# A frame: the birds move, and only their rows are filed again. Then all questions of
-# the frame, each one call. Trees are static: two of them are never a pair.
+# A frame: the birds move, and only their rows are updated. Then each query of the frame
+# is one call. Trees are static: two of them are never a pair.
 
 projection = bp.perspective(np.radians(60), 16 / 9, 1, 450)
 seconds = {"move": 0.0, "see": 0.0, "touch": 0.0, "near": 0.0, "ahead": 0.0}
@@ -82,8 +82,7 @@ for name, value in seconds.items():
     print(f"{name:5} {1e3 * value / frames:6.3f} ms a frame")
 
 # %%
-# From above: what the camera sees, and the cells of the tree. Where nothing is, there
-# are none.
+# From above: what the camera sees, and the cells of the tree. Empty space has no cells.
 
 lower, upper, level = octree.outline()
 middle = octree.boxes_of(octree.rows).reshape(-1, 2, 3).mean(axis=1)

@@ -2,10 +2,9 @@
 A robot's arm: which of 10,000 configurations are free
 ======================================================
 
-A planner asks one thing again and again: does the arm, in this configuration, touch an
-obstacle or itself? ``bp.Articulated`` answers for thousands of configurations in one
-call, and says where on the way between two of them something is touched first; see
-:doc:`/robots`.
+A planner asks many times: does the arm, in this configuration, touch an obstacle or
+itself? ``bp.Articulated`` answers for thousands of configurations in one call, and
+finds the first contact on a path between two of them; see :doc:`/robots`.
 """
 
 import matplotlib.pyplot as plt
@@ -43,8 +42,7 @@ centers = np.vstack([places, [(0.75, 0, 0.6), (0.75, 0, 1.0)]])
 obstacles = bp.Obstacles(bp.Shapes(shapes, centers))
 
 # %%
-# One call for all configurations, and one for how far those that are free are from
-# touching anything.
+# One call for all configurations, and one for the clearance of the free ones.
 
 low, high = arm.limits.T
 q = random.uniform(low, high, (10_000, 6))
@@ -53,8 +51,8 @@ room = arm.clearance(q[~hit], obstacles, within=0.2)
 print(f"{hit.mean():.0%} collide; {np.mean(room > 0.05):.0%} of the others have 5 cm")
 
 # %%
-# A planner joins free configurations by straight ways in joint space. Where does each
-# of them first touch something? No obstacle is passed, however thin it is.
+# A planner connects free configurations by straight paths in joint space. Where does
+# each path first touch something? No obstacle is missed, however thin it is.
 
 free = q[~hit]
 ways = free[:-1], free[1:]
@@ -62,8 +60,8 @@ share = arm.first_contact(*ways, obstacles)
 print(f"{np.isinf(share).mean():.0%} of {len(share)} ways are free")
 
 # %%
-# The picture: thirty of the configurations, red if they collide; and one way, up to
-# where it first touches something.
+# The picture: thirty of the configurations, red if they collide; and one path, up to
+# its first contact.
 
 
 def draw_scene(axes):

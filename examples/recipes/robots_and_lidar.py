@@ -2,10 +2,10 @@
 Robots: 256 rooms, one lidar for each
 =====================================
 
-Robot learning steps thousands of separate environments. Here all of them are one world:
-``batch=`` keeps bodies and rays of different rooms apart, so one step and one call of
-``raycast`` serve them all, and ``ignore=`` lets the beams out of the robot that sends
-them. See :doc:`/batches`.
+Robot learning steps thousands of separate environments. Here, all of them are one
+world: ``batch=`` keeps bodies and rays of different rooms apart, so one step and one
+call of ``raycast`` serve all rooms. ``ignore=`` leaves out the robot that sends a beam.
+See :doc:`/batches`.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ robots = world.add_many(
 angles = np.linspace(0, 2 * np.pi, beams, endpoint=False)
 
 # %%
-# Each robot turns to where its lidar sees farthest, and drives there; collisions are
-# counted by room.
+# Each robot turns to the direction in which its lidar sees farthest, and drives there.
+# Collisions are counted by room.
 
 
 def look():
@@ -62,8 +62,7 @@ print(f"{len(world):,} bodies in {rooms} rooms, {rooms * beams:,} rays a look")
 print(f"{collisions.sum()} collisions")
 
 # %%
-# The room with the most collisions, what its robot sees at the end, and the way that it
-# came.
+# The room with the most collisions, what its robot sees at the end, and its path.
 
 room = int(collisions.argmax())
 seen, place = look()[room], world.positions[robots[room]]
