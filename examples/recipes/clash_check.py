@@ -18,7 +18,7 @@ names, shapes, positions = [], [], []
 
 
 def part(name, shape, position):
-    """Add one part, in meters."""
+    """Add one part, in metres."""
     names.append(name)
     shapes.append(shape)
     positions.append(position)
@@ -35,7 +35,7 @@ for k in range(12):  # pipes along the hall, at uncoordinated heights
 part("sprinkler", bp.Sphere(0.09), [6.2, 3.1, 2.30])
 
 # %%
-# All clashes in one call: 5 cm of clearance, and a millimeter of tolerance.
+# All clashes in one call: 5 cm of clearance, and a millimetre of tolerance.
 
 parts = bp.Shapes(shapes, positions)
 found = bp.clashes(parts, clearance=0.05, tolerance=0.001)
