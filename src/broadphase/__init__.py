@@ -240,7 +240,7 @@ __all__ = [
     "triangle_pairs",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _SUBMODULES = frozenset(
     {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
