@@ -187,7 +187,7 @@ stub: $(DONE)/package ## copy the type stub of the core from the build
 
 .PHONY: clean
 clean: ## remove all build output, and .venv
-	rm -rf docs/recipes docs/api/generated
+	rm -rf docs/recipes docs/api/generated docs/api/signatures.rst
 	rm -rf $(VENV) build dist wheelhouse .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

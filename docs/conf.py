@@ -6,6 +6,7 @@ the site is built; the reference is made from the docstrings. A warning is an er
 
 import re
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from broadphase.recording import save_replay
 
 matplotlib.use("Agg")
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+from signatures import write_page  # noqa: E402
 
 project = "broadphase"
 author = project_copyright = "The broadphase developers"
@@ -102,4 +105,5 @@ def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("config-inited", lambda app, _config: make_replays(app))
     app.connect("config-inited", lambda app, _config: take_playground(app))
+    app.connect("config-inited", lambda _app, _config: write_page(HERE / "api/signatures.rst"))
     app.connect("source-read", redirect_links)

@@ -26,9 +26,8 @@ MODULES = (
 )
 #: Options that several functions share, in the order in which each of them takes these.
 ORDER = (
-    "boxes", "other", "origins", "directions", "points", "centers", "half_sizes", "radii", "positions", "motions",
-    "rotations", "k", "max_distance", "within",
-    "pairs", "rows", "bounds", "exclude_self",
+    "boxes", "other", "origins", "directions", "points", "centers", "half_sizes", "radii", "positions", "rotations",
+    "k", "max_distance", "pairs", "within", "exclude_self",
     "method", "device", "workers", "sort", "touching", "margin",
     "layer", "mask", "group", "static", "ignore_pairs", "ignore_shared",
     "batch", "ignore", "period", "max_pairs", "capacity", "invalid", "progress",

@@ -243,7 +243,7 @@ SCENES: tuple[DemoScene, ...] = (
     DemoScene(
         "us_counties",
         "US counties",
-        "Storms drift over the boxes of 3000 counties. Counties are static: only the storms are tested in each step.",
+        "Storms drift over the boxes of 3,232 counties. Counties are static: only the storms are tested in each step.",
         _counties,
         120,
         (1, 5000),

@@ -25,14 +25,14 @@ class BVH(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask
+    boxes, layer, mask, batch
         As in `BoxIndex`, which documents all queries.
+    workers : int
+        Threads to build it and to move many boxes; -1 for one per core.
     quality : {"balanced", "fast", "sah"}
         How it is built: "balanced" packs the boxes by medians, along the axis of largest extent; "fast" packs them
         along a Hilbert curve, in half the time, but queries then visit twice as many nodes; "sah" splits them by the
         surface-area heuristic, which takes longest and pays off for boxes of very different sizes.
-    workers : int
-        Threads to build it and to move many boxes; -1 for one per core.
 
     Raises
     ------
@@ -72,11 +72,11 @@ class BVH(BoxIndex):
         self,
         boxes: Boxes,
         *,
+        workers: int = 1,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
         quality: Literal["balanced", "fast", "sah"] = "balanced",
-        workers: int = 1,
     ) -> None:
         self._settings = self._checked(quality, workers)
         self._core_options = {"workers": worker_count(workers)}

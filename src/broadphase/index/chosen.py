@@ -55,12 +55,12 @@ class Index(BoxIndex):
     ----------
     boxes, layer, mask, batch
         As in `BoxIndex`, which documents all queries.
+    workers : int
+        Threads to build the tree with, and to move many boxes; -1 for one per core.
     period : float, or sequence of float, shape (d,), optional
         Edge lengths of a periodic cell, as of `broadphase.pairs`: pairs, and rows of which any image is what a query
         looks for. `query` and `query_points` are exact; distances of `query_ball` and `nearest` are rounded, and so are
         their points in the cell. Other queries raise UnsupportedQueryError. Default: open space.
-    workers : int
-        Threads to build the tree with, and to move many boxes; -1 for one per core.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class Index(BoxIndex):
         self,
         boxes: Any,
         *,
+        workers: int = 1,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
         period: Period = None,
-        workers: int = 1,
     ) -> None:
         self._settings = self._checked(workers)
         self._core_options = {"workers": worker_count(workers)}

@@ -1,0 +1,57 @@
+"""Functions that are alike take what they have in common in one order, with one default."""
+
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
+
+from signatures import ORDER, parameters_of, public_functions, write_page  # noqa: E402
+
+FUNCTIONS = dict(public_functions())
+# What has another default for a reason: options of what is added to a world, and what runs on all cores because it takes
+# minutes.
+OTHER_DEFAULTS = {
+    ("broadphase.World", "margin"),  # chosen by how far bodies move
+    ("broadphase.World.add", "batch"),
+    ("broadphase.World.add", "group"),
+    ("broadphase.World.add_many", "batch"),
+    ("broadphase.World.add_many", "group"),
+    ("broadphase.clearances", "within"),
+    ("broadphase.scale.pairs", "workers"),
+    ("broadphase.scenes.Scene.changed", "method"),
+    ("broadphase.triangle_pairs", "ignore_shared"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_options_that_functions_share_stand_in_one_order(name):
+    for names in parameters_of(FUNCTIONS[name]):
+        shared = [one for one in names if one in ORDER]
+        assert shared == sorted(shared, key=ORDER.index)
+
+
+def test_options_that_functions_share_have_one_default():
+    defaults = {}
+    for name, signature in FUNCTIONS.items():
+        for one in signature.parameters.values():
+            is_shared = one.name in ORDER[ORDER.index("method") :] or one.name in ("max_distance", "within")
+            if is_shared and one.default is not inspect.Parameter.empty and (name, one.name) not in OTHER_DEFAULTS:
+                defaults.setdefault(one.name, {}).setdefault(repr(one.default), []).append(name)
+    assert {option: values for option, values in defaults.items() if len(values) > 1} == {}
+
+
+def test_options_are_keywords_wherever_they_are_shared():
+    options = {"workers", "sort", "touching", "ignore", "period", "max_pairs", "capacity", "invalid", "progress"}
+    of_values = {"broadphase.scale.BoxColumns"}  # columns by name
+    assert not [name for name, s in FUNCTIONS.items() if name not in of_values and set(parameters_of(s)[0]) & options]
+
+
+def test_page_of_signatures_has_a_row_for_each_function(tmp_path):
+    write_page(tmp_path / "signatures.rst")
+    text = (tmp_path / "signatures.rst").read_text("utf-8")
+    assert text.count("   * - ``") == len(FUNCTIONS) > 250
+    assert "   * - ``pairs``\n     - ``boxes`` ``other``\n     - ``method`` ``workers`` ``sort``" in text
