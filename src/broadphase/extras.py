@@ -23,16 +23,10 @@ def import_extra(module: str, *, purpose: str, extra: str = "io", install: str |
     install : str, optional
         What ``pip install`` takes instead of the extra.
 
-    Returns
-    -------
-    module
-        The imported module.
-
     Raises
     ------
     MissingExtraError
-        It is not installed; the message names the ``pip install``. An error inside an installed library, such as
-        one of its own libraries that is missing, passes as it is.
+        It is not installed; the message names the ``pip install``. An error inside an installed library passes as it is.
 
     Examples
     --------
@@ -51,16 +45,7 @@ def import_extra(module: str, *, purpose: str, extra: str = "io", install: str |
 
 
 def has_library(module: str) -> bool:
-    """Return True if a library is installed, without importing it.
-
-    Parameters
-    ----------
-    module : str
-        Name of a top-level module.
-
-    Returns
-    -------
-    bool
+    """Return True if a top-level module is installed, without importing it.
 
     Examples
     --------

@@ -22,12 +22,7 @@ _NAMELESS = (errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", er
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:
-    """Convert the argument `path`.
-
-    Raises
-    ------
-    TypeError
-        It is neither text nor a path.
+    """Convert the argument `path`, or raise TypeError if it is neither text nor a path.
 
     Examples
     --------
@@ -41,19 +36,9 @@ def path_of(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iterator[None]:
-    """Let errors of the block name a file that it writes, where the system does not: a full disk has no name.
+    """Let an OSError of the block name the file that it writes: on a full disk, the system names none.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    unfinished : Path, optional
-        The name that it has until it is complete, which says nothing to the user.
-
-    Raises
-    ------
-    OSError
-        That of the block, with the name.
+    `unfinished` is the name of the file until it is complete, which means nothing to the user.
 
     Examples
     --------
@@ -73,27 +58,19 @@ def naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iter
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give the name of a file to write; it replaces `path` if the block succeeds, and is deleted if it fails.
+    """Yield the name of a file to write; it replaces `path` if the block succeeds, and is deleted if it fails.
 
     After a crash or a power failure, `path` holds either its old content or all of the new: the new content is on the
     disk (fsync) before it gets its name. If the process is killed, an unfinished file ``.<name>.<numbers>.part`` may
     stay beside it; the command deletes it on SIGTERM, SIGHUP and Ctrl-C.
 
-    Parameters
-    ----------
-    path : path-like
-        The file to create or replace. If it is a symbolic link, the file behind it is replaced. Permissions of an older
-        file are kept. What is not a file, such as ``/dev/stdout`` or a named pipe, is written as it is.
-
-    Yields
-    ------
-    Path
-        In the same folder, under a name that no other process or thread uses; `path` itself if it is not a file.
+    A symbolic link stays, and the file that it points to is replaced, with its permissions. What is not a file, such as
+    ``/dev/stdout`` or a named pipe, is written as it is: then `path` itself is yielded.
 
     Raises
     ------
     OSError
-        The file cannot be written; the error names it. An older one is as it was.
+        The file cannot be written; the error names it. An older file is unchanged.
 
     Examples
     --------

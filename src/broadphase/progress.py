@@ -1,4 +1,4 @@
-"""Progress of long calls: what ``progress=`` takes, lines on stderr, and what the core tells while it searches."""
+"""Progress of long calls: what ``progress=`` takes, lines on stderr, and what the core reports while it searches."""
 
 from __future__ import annotations
 
@@ -23,12 +23,7 @@ _BETWEEN_UPDATES = 0.1, 10.0  # seconds, on a terminal, and where each is a line
 
 @contextmanager
 def reporting(progress: Progress) -> Iterator[Told]:
-    """Yield what a call tells its progress: the function that is given, or one that prints.
-
-    Raises
-    ------
-    TypeError
-        It is neither True, False, None nor callable.
+    """Yield the function that a call reports its progress to: the one that was given, or one that prints.
 
     Examples
     --------
@@ -54,18 +49,9 @@ def reporting(progress: Progress) -> Iterator[Told]:
 
 @contextmanager
 def searching(told: Told, stage: str, count: int, first: str = "") -> Iterator[None]:
-    """Report how far the core has come in a `with` block, as a share of so many boxes, pairs ...
+    """Report how far the core has come in a `with` block, as a share of `count` boxes, pairs ...
 
-    Parameters
-    ----------
-    told : callable
-        As `reporting` yields it.
-    stage : str
-        Name of what takes tasks that can be counted.
-    count : int
-        All there is to do.
-    first : str
-        Name of what comes before it, which cannot be counted. Default: nothing does.
+    `stage` is the name of the tasks, which can be counted; `first` that of what comes before them, which cannot.
     """
     told(first or stage, 0, count)
     before_tasks = bool(first)

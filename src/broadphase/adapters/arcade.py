@@ -1,9 +1,10 @@
-"""Collisions of sprites as in arcade: same arguments, same results, for long sprite lists.
+"""Collisions of sprites as in arcade: same arguments, results and errors, for long sprite lists.
 
 A sprite list keeps the positions and sizes of its sprites as arrays, for the graphics card. The functions
 `check_for_collision_with_list` and `check_for_collision_with_lists` read these to find the sprites that are near, and
 compare only their hit boxes; `get_closest_sprite` and `get_sprites_at_exact_point` read positions there.
-`get_sprites_at_point` and `get_sprites_in_rect` compare all hit boxes, as arrays. They need no window.
+`get_sprites_at_point` and `get_sprites_in_rect` compare all hit boxes, as arrays. They need no window. Results are in
+the order of the list, unless it has a spatial hash, which has no order.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from importlib import import_module
 from itertools import chain
 from math import hypot, isfinite, trunc
 from struct import pack
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +36,8 @@ __all__ = [
     "get_sprites_in_rect",
 ]
 
-theirs: Any = import_library("arcade", install="arcade")
-_SpatialHash: Any = import_library("arcade.sprite_list.spatial_hash", install="arcade").SpatialHash
+theirs: Any = import_extra("arcade", purpose=__name__, install="arcade")
+_SpatialHash: Any = import_module("arcade.sprite_list.spatial_hash").SpatialHash
 
 #: ``arcade.check_for_collision`` itself: for two sprites, there is nothing to leave out.
 check_for_collision: Any = theirs.check_for_collision
@@ -60,31 +62,12 @@ _CLOSEST = theirs.get_closest_sprite
 _AT_POINT = theirs.get_sprites_at_point
 _AT_EXACT_POINT = theirs.get_sprites_at_exact_point
 _IN_RECT = theirs.get_sprites_in_rect
-_is_point_in_polygon: Any = import_library("arcade.geometry", install="arcade").is_point_in_polygon
-_are_polygons_intersecting: Any = import_library("arcade.geometry", install="arcade").are_polygons_intersecting
+_is_point_in_polygon: Any = import_module("arcade.geometry").is_point_in_polygon
+_are_polygons_intersecting: Any = import_module("arcade.geometry").are_polygons_intersecting
 
 
 def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0) -> list[Any]:
     """Find the sprites of a list that collide with one sprite, as ``arcade.check_for_collision_with_list`` does.
-
-    Parameters
-    ----------
-    sprite : arcade.BasicSprite
-        It does not find itself.
-    sprite_list : arcade.SpriteList
-        The sprites to compare with; turned and scaled ones by their hit boxes.
-    method : int
-        0 and 1: by the spatial hash of the list, if it has one. 3: without it. 2: on the graphics card, as in arcade.
-
-    Returns
-    -------
-    list of sprites
-        In the order of the list, unless it has a spatial hash, which has no order.
-
-    Raises
-    ------
-    TypeError
-        As in arcade.
 
     Notes
     -----
@@ -105,22 +88,7 @@ def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0
 
 
 def check_for_collision_with_lists(sprite: Any, sprite_lists: Iterable[Any], method: int = 0) -> list[Any]:
-    """Find the sprites of several lists that collide with one sprite: those of the first list first.
-
-    Parameters
-    ----------
-    sprite : arcade.BasicSprite
-        It does not find itself.
-    sprite_lists : iterable of arcade.SpriteList
-        The lists.
-    method : int
-        As in `check_for_collision_with_list`.
-
-    Returns
-    -------
-    list of sprites
-        A sprite that is in two lists is found twice, as in arcade.
-    """
+    """Find the sprites of several lists that collide with one sprite: those of the first list first."""
     lists = list(sprite_lists)
     if method != 1 and _are_arcades(lists):
         found: list[Any] = _WITH_LISTS(sprite, lists, method)
@@ -140,21 +108,9 @@ def _are_arcades(lists: list[Any]) -> bool:
 def get_closest_sprite(sprite: Any, sprite_list: Any) -> tuple[Any, float] | None:
     """Find the sprite of a list whose position is the nearest to that of a sprite, as ``arcade.get_closest_sprite``.
 
-    Parameters
-    ----------
-    sprite : arcade.BasicSprite
-        It finds itself if it is in the list, as in arcade.
-    sprite_list : arcade.SpriteList
-        The sprites to look at.
-
-    Returns
-    -------
-    (sprite, distance) or None
-        The first one of several that are equally near; None of an empty list.
-
     Notes
     -----
-    Time O(n), but for most sprites only a few nanoseconds.
+    The first of several that are equally near. Time O(n), but for most sprites only a few nanoseconds.
     """
     if not isinstance(sprite_list, theirs.SpriteList):
         closest: tuple[Any, float] | None = _CLOSEST(sprite, sprite_list)
@@ -172,23 +128,6 @@ def get_closest_sprite(sprite: Any, sprite_list: Any) -> tuple[Any, float] | Non
 
 def get_sprites_at_point(point: Any, sprite_list: Any) -> list[Any]:
     """Find the sprites of a list whose hit boxes contain a point, as ``arcade.get_sprites_at_point`` does.
-
-    Parameters
-    ----------
-    point : (x, y)
-        Where to look.
-    sprite_list : arcade.SpriteList
-        The sprites to compare with; by its spatial hash, if it has one.
-
-    Returns
-    -------
-    list of sprites
-        In the order of the list, unless it has a spatial hash, which has no order.
-
-    Raises
-    ------
-    TypeError
-        As in arcade.
 
     Notes
     -----
@@ -209,25 +148,7 @@ def get_sprites_at_point(point: Any, sprite_list: Any) -> list[Any]:
 
 
 def get_sprites_at_exact_point(point: Any, sprite_list: Any) -> list[Any]:
-    """Find the sprites of a list whose position is a point, as ``arcade.get_sprites_at_exact_point`` does.
-
-    Parameters
-    ----------
-    point : (x, y)
-        A tuple, as positions are.
-    sprite_list : arcade.SpriteList
-        The sprites to compare with; by its spatial hash, if it has one.
-
-    Returns
-    -------
-    list of sprites
-        In the order of the list, unless it has a spatial hash, which has no order.
-
-    Raises
-    ------
-    TypeError
-        As in arcade.
-    """
+    """Find the sprites of a list whose position is a point, as ``arcade.get_sprites_at_exact_point`` does."""
     if not isinstance(sprite_list, theirs.SpriteList):
         return list(_AT_EXACT_POINT(point, sprite_list))
     if sprite_list.spatial_hash is not None:
@@ -241,26 +162,7 @@ def get_sprites_at_exact_point(point: Any, sprite_list: Any) -> list[Any]:
 def get_sprites_in_rect(rect: Any, sprite_list: Any) -> list[Any]:
     """Find the sprites of a list whose hit boxes overlap a rectangle, as ``arcade.get_sprites_in_rect`` does.
 
-    Parameters
-    ----------
-    rect : arcade.types.rect.Rect
-        Hit boxes that only share an edge with it do not overlap it.
-    sprite_list : arcade.SpriteList
-        The sprites to compare with; by its spatial hash, if it has one.
-
-    Returns
-    -------
-    list of sprites
-        In the order of the list, unless it has a spatial hash, which has no order.
-
-    Raises
-    ------
-    TypeError
-        As in arcade.
-
-    Notes
-    -----
-    Time O(n); hit boxes are computed again only for sprites that have changed.
+    Hit boxes that only share an edge with it do not overlap it. Time as for `get_sprites_at_point`.
     """
     if not isinstance(sprite_list, theirs.SpriteList):
         return list(_IN_RECT(rect, sprite_list))
@@ -280,11 +182,6 @@ class SpatialHash(_SpatialHash):  # type: ignore[misc]
 
     A sprite that moves within its cells costs one look at its hit box; in arcade, it is taken out of all its cells and
     put into them again. The sets of sprites are the same. `of` gives one to a sprite list.
-
-    Parameters
-    ----------
-    cell_size : int
-        Width and height of a cell in pixels.
     """
 
     def __init__(self, cell_size: int) -> None:
@@ -293,19 +190,7 @@ class SpatialHash(_SpatialHash):  # type: ignore[misc]
 
     @classmethod
     def of(cls, sprite_list: Any, cell_size: int = 128) -> SpatialHash:
-        """Make the spatial hash of a sprite list, and give it to the list, which keeps it up to date.
-
-        Parameters
-        ----------
-        sprite_list : arcade.SpriteList
-            Its ``spatial_hash`` is replaced.
-        cell_size : int
-            Width and height of a cell in pixels.
-
-        Returns
-        -------
-        SpatialHash
-        """
+        """Make the spatial hash of a sprite list, and give it to the list, which keeps it up to date."""
         made = cls(cell_size)
         for sprite in sprite_list:
             made.add(sprite)
@@ -335,16 +220,16 @@ class SpatialHash(_SpatialHash):  # type: ignore[misc]
         del self._cells[sprite]
 
     def get_sprites_near_sprite(self, sprite: Any) -> set[Any]:
-        """Give the sprites in the cells of a sprite, which may be in the hash or not."""
+        """Return the sprites in the cells of a sprite, which may be in the hash or not."""
         return self._within(*self._cells_of(sprite))
 
     def get_sprites_near_point(self, point: Any) -> set[Any]:
-        """Give the sprites in the cell of a point."""
+        """Return the sprites in the cell of a point."""
         size = self.cell_size
         return set(self.contents.get((trunc(point[0]) // size, trunc(point[1]) // size), ()))
 
     def get_sprites_near_rect(self, rect: Any) -> set[Any]:
-        """Give the sprites in the cells of an ``arcade.types.rect.Rect``."""
+        """Return the sprites in the cells of an ``arcade.types.rect.Rect``."""
         left, right, bottom, top = rect.lrbt
         size = self.cell_size
         return self._within(trunc(left) // size, trunc(bottom) // size, trunc(right) // size, trunc(top) // size)
@@ -470,18 +355,10 @@ def _chosen(
     test: Callable[[Any], bool],
     test_all: Callable[[NDArray[Any]], NDArray[np.bool_]],
 ) -> list[Any]:
-    """Give the sprites whose outlines pass a test, in their order.
+    """Return the sprites whose outlines pass a test, in their order.
 
-    Parameters
-    ----------
-    others
-        The sprites.
-    lower, upper
-        Corners of a box that outlines reach, if only to touch it, that pass.
-    test
-        Decides for one outline, as arcade does.
-    test_all
-        Decides for outlines that have equally many corners; axes: x and y, the corners, the outlines.
+    `lower` and `upper` are corners of a box that every such outline reaches. `test` decides for one outline, as arcade
+    does; `test_all` for outlines with equally many corners, by axes: x and y, the corners, the outlines.
     """
     outlines = [other.hit_box.get_adjusted_points() for other in others]
     lengths = list(map(len, outlines))

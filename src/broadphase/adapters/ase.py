@@ -1,30 +1,30 @@
 """Neighbor lists of atoms as in ``ase.neighborlist``: same arguments, same neighbors.
 
-`neighbor_list`, `primitive_neighbor_list`, `NeighborList` and `PrimitiveNeighborList` stand in for those of ASE. As
-there, an atom at exactly the cutoff is no neighbor.
+Docstrings say what differs from ASE. As there, an atom at exactly the cutoff is no neighbor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.adapters.library import import_library
 from broadphase.errors import quoted
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["NeighborList", "PrimitiveNeighborList", "neighbor_list", "primitive_neighbor_list"]
 
-theirs: Any = import_library("ase.neighborlist", install="ase")
-_geometry: Any = import_library("ase.geometry", install="ase")
-_Cell: Any = import_library("ase.cell", install="ase").Cell
-_NUMBERS: Mapping[str, int] = import_library("ase.data", install="ase").atomic_numbers
+theirs: Any = import_extra("ase.neighborlist", purpose=__name__, install="ase")
+_geometry: Any = import_module("ase.geometry")
+_Cell: Any = import_module("ase.cell").Cell
+_NUMBERS: Mapping[str, int] = import_module("ase.data").atomic_numbers
 
 #: One cutoff; one for pairs of elements; or a radius for each atom.
 Cutoff: TypeAlias = "float | Mapping[tuple[int | str, int | str], float] | Sequence[float] | NDArray[Any]"
@@ -37,22 +37,10 @@ def neighbor_list(
 
     Parameters
     ----------
-    quantities : str
-        What to return, a letter each: i and j, the atoms of each pair; d, distance; D, vector; S, shift of the cell.
-    a : ase.Atoms
-        The atoms.
-    cutoff : float, dict of float or sequence of float
-        A number for all; a dict by pairs of elements, as numbers or symbols; or a radius for each atom. Pairs with a
-        distance less than it, or than the sum of both radii, are neighbors.
-    self_interaction : bool
-        Each atom is its own neighbor, too.
-    max_nbins : float
-        Of no effect: the memory does not depend on the size of the cell.
-
-    Returns
-    -------
-    ndarray or tuple of ndarray
-        An array for each letter. Pairs are in both directions, in the order of i.
+    quantities, a, cutoff, self_interaction
+        As in ASE.
+    max_nbins
+        Has no effect: the memory does not depend on the size of the cell.
 
     Notes
     -----
@@ -82,31 +70,7 @@ def primitive_neighbor_list(
     use_scaled_positions: bool = False,
     max_nbins: float = 1e6,
 ) -> Any:
-    """Find the neighbors of all points, as ``ase.neighborlist.primitive_neighbor_list`` does.
-
-    Parameters
-    ----------
-    quantities : str
-        As for `neighbor_list`.
-    pbc : array_like of bool, shape (3,)
-        Along which vectors the cell repeats.
-    cell : array_like or ase.cell.Cell, shape (3, 3)
-        Its vectors, as rows. Those that do not repeat may be zero.
-    positions : array_like, shape (n, 3)
-        The points; in units of the cell if `use_scaled_positions`.
-    cutoff : float, dict of float or sequence of float
-        As for `neighbor_list`.
-    numbers : array_like of int, shape (n,), optional
-        The elements, for a `cutoff` by elements.
-    self_interaction, max_nbins
-        As for `neighbor_list`.
-    use_scaled_positions : bool
-        See `positions`.
-
-    Returns
-    -------
-    ndarray or tuple of ndarray
-        As for `neighbor_list`.
+    """Find the neighbors of all points, as ``ase.neighborlist.primitive_neighbor_list`` does; see `neighbor_list`.
 
     Raises
     ------
@@ -230,16 +194,9 @@ def _wrapping(
 class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[misc]  # ASE has no types
     """Neighbors of points that move little, as ``ase.neighborlist.PrimitiveNeighborList``.
 
-    Takes the same arguments, and those of ``NewPrimitiveNeighborList``. Give it to ASE where that takes a class,
-    ``primitive=PrimitiveNeighborList``. With ``bothways=False`` each pair is found from the same one of its atoms as by
+    Takes the arguments of that class, and those of ``NewPrimitiveNeighborList``. ASE uses it where it is given as
+    ``primitive=PrimitiveNeighborList``. With ``bothways=False`` each pair is listed at the same one of its atoms as by
     ``ase.neighborlist.PrimitiveNeighborList``.
-
-    Attributes
-    ----------
-    nupdates : int
-        How often neighbors have been searched.
-    neighbors, displacements : list of ndarray
-        The neighbors of each atom, and their shifts.
 
     Examples
     --------
@@ -254,17 +211,7 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
     """
 
     def update(self, pbc: Any, cell: Any, positions: Any = None, numbers: Any = None, coordinates: Any = None) -> bool:
-        """Search if something has changed by more than the skin; return whether it was so.
-
-        Parameters
-        ----------
-        pbc, cell, positions
-            As for `primitive_neighbor_list`.
-        numbers
-            Of no effect.
-        coordinates
-            Another name of `positions`.
-        """
+        """Search if something has changed by more than the skin; return whether it has. `numbers` has no effect."""
         return super().update(pbc, cell, _either(positions, coordinates))  # type: ignore[no-any-return]
 
     def build(self, pbc: Any, cell: Any, positions: Any = None, numbers: Any = None, coordinates: Any = None) -> None:
@@ -315,13 +262,7 @@ class PrimitiveNeighborList(theirs.NewPrimitiveNeighborList):  # type: ignore[mi
             self.offset_vec[rows] = shifts[order]
 
     def get_neighbors(self, a: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the neighbors of an atom, and their shifts: views of the arrays of all atoms.
-
-        Parameters
-        ----------
-        a : int
-            Counted from the end if it is negative.
-        """
+        """Return the neighbors of an atom, and their shifts: views of the arrays of all atoms."""
         found = self._views[a]
         if type(found) is tuple:
             return found

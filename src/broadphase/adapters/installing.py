@@ -1,4 +1,4 @@
-"""Putting drop-ins in place of what they stand in for, in all modules, for callers that cannot be changed."""
+"""Put drop-ins in place of what they stand in for, in all modules, for callers that cannot be changed."""
 
 from __future__ import annotations
 
@@ -60,13 +60,7 @@ _installed: dict[str, list[Place]] = {}
 
 
 class Installation:
-    """A drop-in that is in place; as a context manager, until the end of the block.
-
-    Attributes
-    ----------
-    adapter : str
-        Its name.
-    """
+    """A drop-in that is in place; as a context manager, until the end of the block. `adapter` is its name."""
 
     def __init__(self, adapter: str) -> None:
         self.adapter = adapter
@@ -133,13 +127,7 @@ def install(adapter: str) -> Installation:
 
 
 def uninstall(adapter: str) -> None:
-    """Take back what `install` did. Modules that were loaded in between may still have the drop-in.
-
-    Parameters
-    ----------
-    adapter : str
-        As `install` takes it. Nothing happens if it is not in place.
-    """
+    """Take back what `install` did, if it did. Modules that were loaded in between may still have the drop-in."""
     for module, attribute, original in _installed.pop(adapter, ()):
         setattr(module, attribute, original)
 

@@ -2,25 +2,27 @@
 
 `ContinuousSpace` and `ContinuousSpaceAgent` stand in for those of ``mesa.experimental.continuous_space``, and
 `LegacyContinuousSpace` for ``mesa.space.ContinuousSpace``. Agents are kept in the cells of a grid, which follows when
-their positions are written. Distances are mesa's, to the bit. What the core cannot take is left to mesa.
+their positions are written. Distances are mesa's, to the bit; docstrings say what differs. What the core does not take
+is left to mesa.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase._native import MovingPoints, places_of
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["ContinuousSpace", "ContinuousSpaceAgent", "LegacyContinuousSpace"]
 
-theirs: Any = import_library("mesa.experimental.continuous_space", install="mesa")
-_legacy: Any = import_library("mesa.space", install="mesa")
+theirs: Any = import_extra("mesa.experimental.continuous_space", purpose=__name__, install="mesa")
+_legacy: Any = import_module("mesa.space")
 
 _MOST_AXES = 8
 # The squares of differences of integers up to this are doubles without rounding.
@@ -91,19 +93,7 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
         self.agent_positions = self._agent_positions[:count]
 
     def calculate_difference_vector(self, point: ArrayLike, agents: Any = None) -> NDArray[np.float64]:
-        """Give the way from a point to each agent, the shorter one in a torus, as mesa does.
-
-        Parameters
-        ----------
-        point : array_like, shape (d,)
-            The point.
-        agents : iterable of agents, optional
-            Default: all.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, d)
-        """
+        """Return the vector from a point to each agent, the shorter one in a torus."""
         if agents is None:
             positions = self._positions if self._places_as_mesa else self.agent_positions
         else:
@@ -120,21 +110,7 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
         return super().calculate_difference_vector(point, agents)  # type: ignore[no-any-return]
 
     def get_agents_in_radius(self, point: ArrayLike, radius: float = 1) -> tuple[list[Any], NDArray[np.float64]]:
-        """Find the agents within a radius of a point, as mesa does.
-
-        Parameters
-        ----------
-        point : array_like, shape (d,)
-            The point.
-        radius : float
-            Agents at exactly this distance count.
-
-        Returns
-        -------
-        agents : list of agents
-            In the order in which they were added.
-        distances : ndarray of float64
-            Their distances.
+        """Find the agents within a radius of a point, in the order in which they were added, and their distances.
 
         Notes
         -----
@@ -149,25 +125,9 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
         return super().get_agents_in_radius(point, radius)  # type: ignore[no-any-return]
 
     def get_k_nearest_agents(self, point: ArrayLike, k: int = 1) -> tuple[list[Any], NDArray[np.float64]]:
-        """Find the nearest agents, as mesa does.
+        """Find the nearest agents, the nearest first, and their distances.
 
-        Parameters
-        ----------
-        point : array_like, shape (d,)
-            The point.
-        k : int
-            How many; fewer than there are.
-
-        Returns
-        -------
-        agents : list of agents
-            The nearest first; of equally near ones, those that were added earlier. In mesa, the order is that in which
-            ``numpy.argpartition`` leaves them, which is another one for each processor.
-        distances : ndarray of float64
-            Their distances.
-
-        Notes
-        -----
+        Of equally near agents, those that were added earlier come first; in mesa, their order depends on the processor.
         Time as for `get_agents_in_radius`.
         """
         points = self._points
@@ -229,18 +189,7 @@ class ContinuousSpaceAgent(theirs.ContinuousSpaceAgent):  # type: ignore[misc]  
             theirs.ContinuousSpaceAgent.position.fset(self, value)
 
     def get_neighbors_in_radius(self, radius: float = 1) -> tuple[list[Any], NDArray[np.float64]]:
-        """Find the other agents within a radius, as mesa does.
-
-        Parameters
-        ----------
-        radius : float
-            Agents at exactly this distance count.
-
-        Returns
-        -------
-        agents, distances
-            As from `ContinuousSpace.get_agents_in_radius`.
-        """
+        """Find the other agents within a radius; see `ContinuousSpace.get_agents_in_radius`."""
         points = self._searched()
         if points is not None:
             space = self.space
@@ -251,18 +200,7 @@ class ContinuousSpaceAgent(theirs.ContinuousSpaceAgent):  # type: ignore[misc]  
         return super().get_neighbors_in_radius(radius)  # type: ignore[no-any-return]
 
     def get_nearest_neighbors(self, k: int = 1) -> tuple[list[Any], NDArray[np.float64]]:
-        """Find the nearest other agents, as mesa does.
-
-        Parameters
-        ----------
-        k : int
-            How many.
-
-        Returns
-        -------
-        agents, distances
-            As from `ContinuousSpace.get_k_nearest_agents`.
-        """
+        """Find the nearest other agents; see `ContinuousSpace.get_k_nearest_agents`."""
         points = self._searched()
         if points is not None and type(k) is int and k >= 0:
             space = self.space
@@ -316,15 +254,7 @@ class LegacyContinuousSpace(_legacy.ContinuousSpace):  # type: ignore[misc]  # m
             self._points = points
 
     def move_agent(self, agent: Any, pos: Any) -> None:
-        """Move an agent, as mesa does.
-
-        Parameters
-        ----------
-        agent : mesa.Agent
-            An agent in the space.
-        pos : sequence of float, shape (2,)
-            Where to.
-        """
+        """Move an agent."""
         super().move_agent(agent, pos)
         if self._points is not None and self._agent_points is not None:
             row = self._agent_to_index[agent]
@@ -333,21 +263,7 @@ class LegacyContinuousSpace(_legacy.ContinuousSpace):  # type: ignore[misc]  # m
             self._points.note(row)
 
     def get_neighbors(self, pos: Any, radius: float, include_center: bool = True) -> list[Any]:
-        """Find all agents within a radius of a point, as ``mesa.space.ContinuousSpace.get_neighbors`` does.
-
-        Parameters
-        ----------
-        pos : sequence of float, shape (2,)
-            The point.
-        radius : float
-            Agents at exactly this distance count.
-        include_center : bool
-            Whether agents at exactly the point count.
-
-        Returns
-        -------
-        list of agents
-            In the order in which they were placed.
+        """Find all agents within a radius of a point, in the order in which they were placed.
 
         Notes
         -----

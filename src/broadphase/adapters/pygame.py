@@ -2,7 +2,7 @@
 
 `groupcollide`, `spritecollide` and `spritecollideany` stand in for the functions of these names. Rects are compared as
 arrays, or by ``Rect.collidelistall`` where there are few. What neither can take, such as rects of a class of your own,
-is given to pygame itself.
+is left to pygame itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 import broadphase as bp
-from broadphase.adapters.library import import_library
 from broadphase.errors import MissingExtraError, quoted
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Group", "groupcollide", "spritecollide", "spritecollideany"]
 
-theirs: Any = import_library("pygame.sprite", install="pygame-ce")
+theirs: Any = import_extra("pygame.sprite", purpose=__name__, install="pygame-ce")
 if not hasattr(theirs.pygame, "FRect"):
     raise MissingExtraError("broadphase.adapters.pygame needs pygame-ce, not pygame: pip install pygame-ce")
 Rect, FRect = theirs.pygame.Rect, theirs.pygame.FRect
@@ -76,23 +76,15 @@ def groupcollide(
 
     Parameters
     ----------
-    groupa, groupb : pygame.sprite.AbstractGroup or list of sprites
-        The sprites; each has a ``rect``.
-    dokilla, dokillb : bool
-        Kill the sprites that collide. A sprite of `groupb` that is killed is not met by the next one of `groupa`.
+    groupa, groupb, dokilla, dokillb
+        As in pygame.
     collided : callable, optional
-        Default: the rects overlap; rects that share only an edge do not. ``collide_rect``, ``collide_rect_ratio(r)``,
-        ``collide_circle``, ``collide_circle_ratio(r)`` and ``collide_mask`` of ``pygame.sprite`` are recognised, and
-        called only for sprites that are near each other. A function of your own is called for all sprites, as in
-        pygame, unless `reach` is given.
+        ``collide_rect``, ``collide_rect_ratio(r)``, ``collide_circle``, ``collide_circle_ratio(r)`` and
+        ``collide_mask`` of ``pygame.sprite`` are recognised, and called only for sprites that are near each other. A
+        function of your own is called for all sprites, as in pygame, unless `reach` is given.
     reach : float, optional
         For a `collided` of your own: how far apart along an axis, in pixels, the rects of two sprites can be for which
         it is true. It is then called for these only, on the rects as they are when the call begins.
-
-    Returns
-    -------
-    dict of sprite to list of sprites
-        In the order of `groupa`, each list in that of `groupb`.
 
     Raises
     ------
@@ -127,15 +119,10 @@ def spritecollide(
 
     Parameters
     ----------
-    sprite : pygame.sprite.Sprite
-        It finds itself if it is in the group, as in pygame.
-    group, dokill, collided, reach
-        As `groupb`, `dokillb`, `collided` and `reach` of `groupcollide`.
-
-    Returns
-    -------
-    list of sprites
-        In the order of `group`.
+    sprite, group, dokill
+        As in pygame.
+    collided, reach
+        As in `groupcollide`.
 
     Notes
     -----
@@ -168,18 +155,7 @@ def spritecollide(
 def spritecollideany(
     sprite: Any, group: Iterable[Any], collided: Collided | None = None, *, reach: float | None = None
 ) -> Any:
-    """Find the first sprite of a group that collides with one sprite, as ``pygame.sprite.spritecollideany`` does.
-
-    Parameters
-    ----------
-    sprite, group, collided, reach
-        As in `spritecollide`.
-
-    Returns
-    -------
-    sprite or None
-        The first one in the order of `group`.
-    """
+    """Find the first sprite of a group that collides with one sprite, as ``pygame.sprite.spritecollideany`` does."""
     if (kept := _kept_by(group)) is not None and (collided is None or collided is _COLLIDE_RECT):
         return next(iter(kept.touched_by(sprite.rect)), None)
     if collided is None or collided is theirs.collide_circle or type(collided) is theirs.collide_circle_ratio:
@@ -192,13 +168,11 @@ def spritecollideany(
 
 
 class Group(theirs.Group):  # type: ignore[misc]
-    """A ``pygame.sprite.Group`` that gives its rects as an array, and can keep them while they do not change.
+    """A ``pygame.sprite.Group`` that returns its rects as an array, and can keep them while they do not change.
 
-    A Rect takes no group: ``Rect.collidelist`` and its like need a list. The methods of the same names take the rect.
-
-    Examples
-    --------
-    See ``docs/adapters/pygame.md``.
+    ``Rect.collidelist`` and its like take a list, not a group. The methods of these names take the rect, and return
+    what the rect returns for the list of the sprites, or of their rects; errors are the same. See
+    ``docs/adapters/pygame.md``.
     """
 
     _kept: _Members | None = None
@@ -226,29 +200,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         return np.delete(boxes, list(members.gone), axis=0) if members.gone else boxes
 
     def collidelist(self, rect: Any) -> int:
-        """Find the first sprite whose rect overlaps one, as ``rect.collidelist`` does in a list of the rects.
-
-        Parameters
-        ----------
-        rect : pygame.Rect or pygame.FRect
-            Rects that share only an edge do not overlap.
-
-        Returns
-        -------
-        int
-            The place of the sprite in the order of sprites, or -1.
-
-        Raises
-        ------
-        AttributeError
-            `rect` is neither.
-        TypeError
-            A sprite has no rect.
-
-        Notes
-        -----
-        No rect is read far behind the first hit. In `still`, they are read once.
-        """
+        """Return the place of the first sprite whose rect overlaps one, or -1."""
         if self._kept is not None:
             place: int = rect.collidelist(self._kept.living_rects())
             return place
@@ -259,18 +211,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         return _first_of(rect, sprites, 0, _FEW_READS)
 
     def collidelistall(self, rect: Any) -> list[int]:
-        """Find the sprites whose rects overlap one, as ``rect.collidelistall`` does in a list of the rects.
-
-        Parameters
-        ----------
-        rect : pygame.Rect or pygame.FRect
-            As in `collidelist`, with its errors.
-
-        Returns
-        -------
-        list of int
-            Their places in the order of sprites, ascending.
-        """
+        """Return the places of the sprites whose rects overlap one, ascending."""
         if self._kept is not None:
             rects = self._kept.living_rects()
         else:
@@ -280,20 +221,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         return places
 
     def collideobjects(self, rect: Any, key: Callable[[Any], Any] | None = None) -> Any:
-        """Find the first sprite whose rect overlaps one, as ``rect.collideobjects`` does in a list of the sprites.
-
-        Parameters
-        ----------
-        rect : pygame.Rect or pygame.FRect
-            As in `collidelist`, with its errors.
-        key : callable, optional
-            Gives a rect for a sprite. Default: its ``rect``.
-
-        Returns
-        -------
-        sprite or None
-            The first one in the order of sprites.
-        """
+        """Find the first sprite whose rect overlaps one, or what `key` returns for it; None if there is none."""
         kept = self._kept
         sprites = _listed(self) if kept is None else kept.living()
         if key is not None:
@@ -311,18 +239,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         return rect.collideobjects(sprites)
 
     def collideobjectsall(self, rect: Any, key: Callable[[Any], Any] | None = None) -> list[Any]:
-        """Find the sprites whose rects overlap one, as ``rect.collideobjectsall`` does in a list of the sprites.
-
-        Parameters
-        ----------
-        rect, key
-            As in `collideobjects`.
-
-        Returns
-        -------
-        list of sprites
-            In the order of sprites.
-        """
+        """Find the sprites whose rects overlap one, or what `key` returns for them."""
         kept = self._kept
         sprites = _listed(self) if kept is None else kept.living()
         found: list[Any]
@@ -336,15 +253,7 @@ class Group(theirs.Group):  # type: ignore[misc]
 
     @contextmanager
     def still(self) -> Iterator[Group]:
-        """Keep the rects until the end of a ``with`` block, in which you do not change them.
-
-        Sprites can be added, removed and killed in the block.
-
-        Yields
-        ------
-        Group
-            This group.
-        """
+        """Keep the rects during a ``with`` block, which may add, remove and kill sprites, but not move them."""
         if self._kept is not None:
             yield self
             return
@@ -386,8 +295,8 @@ _KNOWN = frozenset(
 def _rects_of(sprites: list[Any]) -> list[Any]:
     """Read the rects of sprites.
 
-    ``Sprite.rect`` is a property of pygame-ce that returns an attribute. To read that instead takes a fourth of the
-    time; it is done for sprites whose class has no ``rect`` of its own.
+    ``Sprite.rect`` is a property of pygame-ce that returns an attribute. Reading that takes a fourth of the time; it
+    is done for sprites whose class has no ``rect`` of its own.
     """
     if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW_READS:
         return [one.rect for one in sprites]
@@ -443,17 +352,17 @@ class _Members:
         return _kept_by(group) or _Members(list(group))
 
     def living(self) -> list[Any]:
-        """Give those that are still in the group."""
+        """Return those that are still in the group."""
         gone = self.gone
         return [one for row, one in enumerate(self.sprites) if row not in gone] if gone else self.sprites
 
     def living_rects(self) -> list[Any]:
-        """Give the rects of those that are still in the group."""
+        """Return the rects of those that are still in the group."""
         rects, gone = self.rects(), self.gone
         return [one for row, one in enumerate(rects) if row not in gone] if gone else rects
 
     def touched_by(self, rect: Any) -> list[Any]:
-        """Give those whose rects overlap a rect."""
+        """Return those whose rects overlap a rect."""
         if type(rect) not in _CODES:
             return [one for one in self.living() if rect.colliderect(one.rect)]
         return [self.sprites[row] for row in rect.collidelistall(self.rects()) if row not in self.gone]
@@ -494,7 +403,7 @@ class _Members:
         return self._numbers
 
     def selected(self, sprites: list[Any]) -> _Members:
-        """Give those of some sprites, as they were when they were read here."""
+        """Return those of some sprites, as they were when they were read here."""
         if len(sprites) == len(self.sprites) and not self.gone:
             return self
         if self._rows is None:
@@ -655,7 +564,7 @@ def _meetings(
 ) -> Iterator[tuple[int, list[Any]]] | None:
     """Find for each sprite, in order, the others that it can collide with; None: ask pygame for all.
 
-    They are given by their rows, or as what stands in `named` in place of these.
+    The others are rows, or what `named` has in their place.
     """
     comparisons = len(members.sprites) * len(others.sprites)
     if rule.bounds is not None:

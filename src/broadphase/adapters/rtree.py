@@ -1,6 +1,7 @@
 """``rtree.index.Index`` over `broadphase.Index`: same methods, same results, also for many boxes at a time.
 
-What only files and moving boxes need (``filename``, custom storage, TPR-trees) is left to rtree.
+Docstrings say what differs from rtree. What only files and moving boxes need (``filename``, custom storage, TPR-trees)
+is left to rtree.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ctypes
 import pickle
 import warnings
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from itertools import chain
 from math import inf, isfinite, nextafter
 from operator import eq
@@ -19,16 +21,16 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.adapters.library import import_library
 from broadphase.errors import quoted
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Index", "Item", "Rtree"]
 
-theirs: Any = import_library("rtree.index", install="rtree")
-RTreeError: Any = import_library("rtree.exceptions", install="rtree").RTreeError
+theirs: Any = import_extra("rtree.index", purpose=__name__, install="rtree")
+RTreeError: Any = import_module("rtree.exceptions").RTreeError
 
 _MOST_DIMENSIONS = 4
 _FEW = 128  # boxes that are all looked at for the nearest ones: the walk of a tree takes as long
@@ -47,16 +49,7 @@ _EMPTY = [bp.Index(np.empty((0, 2, dimension))) for dimension in range(1, _MOST_
 
 
 class Item:
-    """One entry of an index, as ``objects=True`` gives it.
-
-    Attributes
-    ----------
-    id : int
-    object : object
-        What was stored with it: a copy, made by pickle.
-    bounds : list of float
-        Lower and upper corner, axis by axis: xmin, xmax, ymin, ymax ...
-    """
+    """One entry of an index, as ``objects=True`` returns it; `object` is a copy, made by pickle."""
 
     __slots__ = ("bounds", "id", "object")
 
@@ -84,14 +77,12 @@ class Index:
 
     Parameters
     ----------
-    *args : iterable of (id, coordinates, object), or tuple of three arrays
-        Boxes to begin with: a stream, or ids of shape (n,) with lower and upper corners of shape (n, d).
-    interleaved : bool
-        True: coordinates are xmin, ymin ... xmax, ymax ...; False: xmin, xmax, ymin, ymax ...
+    *args, interleaved
+        As in rtree.
     properties : rtree.index.Property, optional
         Its ``dimension`` is used, 1 to 4. What describes pages and files has no effect.
     pagesize, overwrite
-        Taken, and without effect.
+        Have no effect.
 
     Raises
     ------
@@ -145,16 +136,7 @@ class Index:
     # Changes
 
     def insert(self, id: int, coordinates: Any, obj: Any = None) -> None:
-        """Add a box, or a point; an id that is there already is there twice then.
-
-        Parameters
-        ----------
-        id : int
-        coordinates : sequence of float
-            2 d numbers of a box or d of a point.
-        obj : object, optional
-            Kept as a copy by ``dumps``, and given back by ``loads``.
-        """
+        """Add a box, or a point, with a copy of an object made by ``dumps``. An id that exists is there twice then."""
         corners = self._corners(coordinates)
         self._new.append((self._id(id), corners, self._stored(obj)))
         if self._tree is not None:
@@ -167,14 +149,7 @@ class Index:
     add = insert
 
     def delete(self, id: int, coordinates: Any) -> None:
-        """Remove one box with this id and exactly these coordinates; nothing happens if there is none.
-
-        Parameters
-        ----------
-        id : int
-        coordinates : sequence of float
-            As they were when it was inserted.
-        """
+        """Remove one box with this id and exactly these coordinates; nothing happens if there is none."""
         corners, id = self._corners(coordinates), self._id(id)
         if self._tree is not None:
             self._tree.delete(id, corners)
@@ -205,19 +180,7 @@ class Index:
     # Queries
 
     def intersection(self, coordinates: Any, objects: Any = False) -> Iterator[Any]:
-        """Find the boxes that overlap a box, or only touch it.
-
-        Parameters
-        ----------
-        coordinates : sequence of float
-            2 d numbers of a box or d of a point.
-        objects : bool or "raw"
-            False: ids. True: items with id, object and bounds. "raw": objects.
-
-        Returns
-        -------
-        iterator
-        """
+        """Find the boxes that overlap a box, or only touch it: ids, items if `objects` is true, or "raw" objects."""
         corners = self._corners(coordinates)
         rows, tail = self._overlapping(corners), self._in_tail(corners)
         if self._most > 0:
@@ -226,17 +189,7 @@ class Index:
         return chain(given, self._given_of_tail(tail, objects)) if tail else given
 
     def contains(self, coordinates: Any, objects: Any = False) -> Iterator[Any]:
-        """Find the boxes that lie within a box, its border included.
-
-        Parameters
-        ----------
-        coordinates, objects
-            As in `intersection`.
-
-        Returns
-        -------
-        iterator
-        """
+        """Find the boxes that lie within a box, its border included."""
         numbers = self._corners(coordinates)
         rows, tail = self._overlapping(numbers), self._in_tail(numbers, within=True)
         corners = np.array(numbers).reshape(2, self._dimension)
@@ -248,34 +201,12 @@ class Index:
         return chain(self._given(rows, objects), self._given_of_tail(tail, objects))
 
     def count(self, coordinates: Any) -> int:
-        """Count the boxes that overlap a box, or only touch it.
-
-        Parameters
-        ----------
-        coordinates : sequence of float
-            As in `intersection`.
-
-        Returns
-        -------
-        int
-        """
+        """Count the boxes that overlap a box, or only touch it."""
         corners = self._corners(coordinates)
         return len(self._overlapping(corners)) + len(self._in_tail(corners))
 
     def nearest(self, coordinates: Any, num_results: int = 1, objects: Any = False) -> Iterator[Any]:
-        """Find the boxes nearest to a box or a point, the nearest first.
-
-        Parameters
-        ----------
-        coordinates, objects
-            As in `intersection`.
-        num_results : int
-            How many; all that are as far as the last one are given too.
-
-        Returns
-        -------
-        iterator
-        """
+        """Find the boxes nearest to a box or a point, the nearest first; all that are as far as the last one, too."""
         corners = self._corners(coordinates)
         if self._deleted or len(self._new) > _TAIL:
             self._make_changes()
@@ -300,19 +231,7 @@ class Index:
         return (next(new if is_new else given) for is_new in are_new.tolist())
 
     def intersection_v(self, mins: Any, maxs: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Find the boxes that overlap each of many boxes.
-
-        Parameters
-        ----------
-        mins, maxs : array_like, shape (n, d)
-
-        Returns
-        -------
-        ids : ndarray of int64
-            Those of the first box, of the second, and so on.
-        counts : ndarray of uint64, shape (n,)
-            How many each has.
-        """
+        """Find the boxes that overlap each of many boxes: their ids, box by box, and how many each has."""
         lower, upper = self._many(mins, maxs)
         self._check(lower, upper)
         self._make_changes()
@@ -329,27 +248,7 @@ class Index:
         strict: bool = False,
         return_max_dists: bool = False,
     ) -> tuple[NDArray[Any], ...]:
-        """Find the boxes nearest to each of many boxes.
-
-        Parameters
-        ----------
-        mins, maxs : array_like, shape (n, d)
-        num_results : int
-            How many for each.
-        max_dists : array_like, shape (n,), optional
-            No box farther away is found.
-        strict : bool
-            False: all that are as far as the last one are found too.
-        return_max_dists : bool
-            Give the distances too.
-
-        Returns
-        -------
-        ids : ndarray of int64
-        counts : ndarray of uint64, shape (n,)
-        max_dists : ndarray of float64, shape (n,)
-            Only with `return_max_dists`: the distance to the farthest one found, 0 if there is none.
-        """
+        """Find the boxes nearest to each of many boxes: ids, box by box, how many each has, and the distances."""
         lower, upper = self._many(mins, maxs)
         limits = None
         if max_dists is not None:
@@ -370,17 +269,7 @@ class Index:
         return self.get_bounds()
 
     def get_bounds(self, coordinate_interleaved: bool | None = None) -> list[float]:
-        """Return the box around all boxes.
-
-        Parameters
-        ----------
-        coordinate_interleaved : bool, optional
-            Default: `interleaved`.
-
-        Returns
-        -------
-        list of float
-        """
+        """Return the box around all boxes; `coordinate_interleaved` None: in the order of `interleaved`."""
         if self._bounds is None:
             self._make_changes()
             largest = float(np.finfo(np.float64).max)
@@ -435,13 +324,6 @@ class Index:
     def leaves(self) -> list[tuple[int, list[int], list[float]]]:
         """Return the leaves of the tree that rtree makes of the same boxes.
 
-        Returns
-        -------
-        list of (id, ids, bounds)
-            The number of the leaf, the ids of its boxes, and the box around them: lower corner, then upper corner.
-
-        Notes
-        -----
         The first call makes rtree's own tree, which takes as long as rtree takes to build it, and changes are made to
         both from then on. Leaves are those of rtree, unless a box was deleted before the first call: then they are
         those of the boxes that are left, loaded at once.
@@ -612,7 +494,7 @@ class Index:
         self._load(ids, numbers.reshape(len(kept), 2, self._dimension), kept)
 
     def _other_item(self, item: Any, number: int) -> tuple[int, list[float], Any]:
-        """Take an item of a stream that is not simply an int, floats and an object, or say what is wrong with it."""
+        """Read an item of a stream that is not simply an int, floats and an object, or say what is wrong with it."""
         id, coordinates, obj = item if len(item) == 3 else (*item, None)
         try:
             corners = self._corners(coordinates)

@@ -1,26 +1,27 @@
 """``scipy.spatial.cKDTree`` and ``KDTree`` for points in the plane and in space: same methods, same results, faster.
 
-Distances other than Euclidean, other dimensions, ``eps`` and the nearest points in a periodic box are answered by SciPy
-itself; its tree is built when the first such question is asked.
+Arguments and results are SciPy's; docstrings say what differs. SciPy itself answers other distances than Euclidean,
+other dimensions, ``eps``, and the nearest points in a periodic box; its tree is built for the first such query.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["KDTree", "cKDTree"]
 
-theirs: Any = import_library("scipy.spatial", install="scipy")
-_sparse: Any = import_library("scipy.sparse", install="scipy")
+theirs: Any = import_extra("scipy.spatial", purpose=__name__, install="scipy")
+_sparse: Any = import_module("scipy.sparse")
 
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
@@ -42,17 +43,12 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     data : array_like, shape (n, m)
         The points. Those in 2 and 3 dimensions are searched by broadphase, others by SciPy.
     *arguments, **options
-        As in SciPy: leafsize, compact_nodes, copy_data, balanced_tree, boxsize. For the tree of SciPy.
-
-    Raises
-    ------
-    ValueError
-        As in SciPy: NaN or infinity.
+        As in SciPy: leafsize, compact_nodes, copy_data, balanced_tree, boxsize.
 
     Notes
     -----
-    Indices of equally near points, and the order of pairs and of unsorted lists, are not specified in SciPy; here they
-    ascend. Whatever is not described here is that of the tree of SciPy: `mins`, `tree`, ...
+    SciPy does not specify the order of equally near points, of pairs and of unsorted lists; here row numbers ascend.
+    Whatever is not described here is that of the tree of SciPy: `mins`, `tree`, ...
     """
 
     data: NDArray[np.float64]
@@ -119,26 +115,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         distance_upper_bound: float = np.inf,
         workers: int = 1,
     ) -> Any:
-        """Find the nearest points.
-
-        Parameters
-        ----------
-        x : array_like, shape (..., m)
-            Where to look.
-        k : int or sequence of int
-            How many, or which: ``[1, 3]`` are the nearest and the third.
-        eps, p : float
-            As in SciPy. Other values than these are answered by SciPy.
-        distance_upper_bound : float
-            Only points that are nearer than this.
-        workers : int
-            Threads to use; -1 for one per core.
-
-        Returns
-        -------
-        distances, indices : float and int, or arrays of shape (...,) or (..., k)
-            As in SciPy: infinity and n where there are not so many.
-        """
+        """Find the nearest points."""
         tree = self._tree
         if tree is not None and type(x) is np.ndarray and x.ndim > 1 and len(x) < _PLACES[-1][1]:  # soonest
             return tree.query(x, k, eps, p, distance_upper_bound, workers)
@@ -187,28 +164,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return_sorted: bool | None = None,
         return_length: bool = False,
     ) -> Any:
-        """Find all points within a distance.
-
-        Parameters
-        ----------
-        x : array_like, shape (..., m)
-            Where to look.
-        r : float or array_like
-            The largest distance, of all or of each.
-        p, eps : float
-            Other values than these are answered by SciPy.
-        workers : int
-            Threads to use; -1 for one per core.
-        return_sorted : bool, optional
-            Lists of many places ascend in any case.
-        return_length : bool
-            Count the points only.
-
-        Returns
-        -------
-        list of int, or array of lists
-            With `return_length`: int, or array of int.
-        """
+        """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
         tree = self._tree
         if tree is not None and type(x) is np.ndarray and x.shape and len(x) < _PLACES[-1][1]:  # soonest
             return tree.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
@@ -232,21 +188,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return lists.reshape(shape)
 
     def query_ball_tree(self, other: Any, r: float, p: float = 2.0, eps: float = 0) -> Any:
-        """Find for each point all points of another tree within a distance.
-
-        Parameters
-        ----------
-        other : cKDTree
-            Ours or SciPy's.
-        r : float
-            The largest distance.
-        p, eps : float
-            Other values than these are answered by SciPy.
-
-        Returns
-        -------
-        list of lists of int
-        """
+        """Find for each point all points of another tree, ours or SciPy's, within a distance."""
         if self._few is not None or self._leaves_all():
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
         if not (self._takes(r, p, eps) and self._is_alike(other)):
@@ -256,22 +198,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return _native.lists_of(rows, counts, other.n)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
-        """Find all pairs of points within a distance.
-
-        Parameters
-        ----------
-        r : float
-            The largest distance.
-        p, eps : float
-            Other values than these are answered by SciPy.
-        output_type : {"set", "ndarray"}
-            A set of tuples, or an array, which takes a small part of the time.
-
-        Returns
-        -------
-        set of tuple, or ndarray of int64, shape (m, 2)
-            Pairs (i, j), i < j.
-        """
+        """Find all pairs of points within a distance. An ``output_type="ndarray"`` takes a small part of the time."""
         if self._few is not None:
             return self._few.query_pairs(r, p, eps, output_type)
         if self._leaves_all() or not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
@@ -284,23 +211,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     def sparse_distance_matrix(
         self, other: Any, max_distance: float, p: float = 2.0, output_type: str = "dok_matrix"
     ) -> Any:
-        """Make a sparse matrix of the distances to the points of another tree, up to a largest one.
-
-        Parameters
-        ----------
-        other : cKDTree
-            Ours or SciPy's.
-        max_distance : float
-            Larger ones are left out.
-        p : float
-            Other values than 2 are answered by SciPy.
-        output_type : {"dok_matrix", "coo_matrix", "dict", "ndarray"}
-            As in SciPy.
-
-        Returns
-        -------
-        dok_matrix, coo_matrix, dict, or ndarray of records i, j, v
-        """
+        """Make a sparse matrix of the distances to the points of another tree, ours or SciPy's."""
         if self._few is not None or self._leaves_all():
             return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
         known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
@@ -323,25 +234,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return matrix if output_type == "coo_matrix" else matrix.todok()
 
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
-        """Count the pairs of a point and a point of another tree within a distance, or within each of many.
-
-        Parameters
-        ----------
-        other : cKDTree
-            Ours or SciPy's.
-        r : float or array_like
-            The largest distance, or some.
-        p : float
-            Other values than 2 are answered by SciPy.
-        weights : optional
-            As in SciPy, which answers then.
-        cumulative : bool
-            False: count the pairs that are farther apart than the radius before, and within this one.
-
-        Returns
-        -------
-        int, or ndarray of int
-        """
+        """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
         if self._few is not None:
             return self._few.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         radii = np.asarray(r)

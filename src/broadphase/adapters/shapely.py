@@ -26,14 +26,14 @@ from broadphase._native import (
     places_in_areas,
     str_order,
 )
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["STRtree", "sjoin", "sjoin_nearest"]
 
-theirs: Any = import_library("shapely", install="shapely")
+theirs: Any = import_extra("shapely", purpose=__name__, install="shapely")
 
 _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
@@ -120,20 +120,7 @@ _CROSSING, _UNRELATED = 3, 5
 
 
 class STRtree:
-    """Geometries to search, as ``shapely.STRtree``.
-
-    Parameters
-    ----------
-    geoms : sequence of Geometry
-        None and empty ones are never found.
-    node_capacity : int
-        Of shapely's own tree; it decides on the order of results.
-
-    Attributes
-    ----------
-    geometries : ndarray of Geometry
-        A copy of the array that was given.
-    """
+    """Geometries to search, as ``shapely.STRtree``; it keeps a copy of the array, as `geometries`."""
 
     def __init__(self, geoms: Any, node_capacity: int = 10) -> None:
         geometries: NDArray[np.object_] = np.array(geoms, dtype=np.object_, copy=True)
@@ -162,21 +149,7 @@ class STRtree:
     def query(self, geometry: Any, predicate: str | None = None, distance: Any = None) -> NDArray[np.int64]:
         """Find the geometries whose box overlaps that of each input, or only touches it, and that meet a predicate.
 
-        Parameters
-        ----------
-        geometry : Geometry or array_like
-            One input, or many; None and empty ones find nothing.
-        predicate : str, optional
-            intersects, within, contains, overlaps, crosses, touches, covers, covered_by, contains_properly or dwithin:
-            ``predicate(input, geometry)``.
-        distance : float or array_like, optional
-            For dwithin: one, or one for each input.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,) or (2, n)
-            Numbers of geometries; for an array, numbers of inputs, ascending, above them. The geometries of one input
-            are in the order of shapely's tree.
+        The results of one input are in the order of shapely's tree.
         """
         if isinstance(geometry, _GEOMETRY):
             return self._ask_one(geometry, predicate, distance)
@@ -234,18 +207,7 @@ class STRtree:
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
-        """Find one geometry nearest to each input, as shapely does, by shapely's tree.
-
-        Parameters
-        ----------
-        geometry : Geometry or array_like
-            None and empty ones raise.
-
-        Returns
-        -------
-        int or ndarray of int64, or None
-            None if the tree is empty.
-        """
+        """Find one geometry nearest to each input, by shapely's tree."""
         return self._tree.nearest(geometry)
 
     def query_nearest(
@@ -256,26 +218,7 @@ class STRtree:
         exclusive: bool = False,
         all_matches: bool = True,
     ) -> Any:
-        """Find all geometries nearest to each input: points among points here, all else by shapely's tree.
-
-        Parameters
-        ----------
-        geometry : Geometry or array_like
-            None and empty ones find nothing.
-        max_distance : float, optional
-            No geometry farther away is found.
-        return_distance : bool
-            Give the distances too.
-        exclusive : bool
-            Leave out geometries equal to the input.
-        all_matches : bool
-            False: one of those that are equally near.
-
-        Returns
-        -------
-        ndarray of int64, or tuple of that and an ndarray of float64
-            As `query`, with the distances.
-        """
+        """Find all geometries nearest to each input: points among points here, all else by shapely's tree."""
         inputs = np.asarray(geometry)
         found = None
         if not exclusive and inputs.ndim == 1 and len(inputs) >= _FEW_INPUTS:
@@ -654,20 +597,8 @@ class STRtree:
 def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
     """Join two GeoDataFrames by where their geometries are, as ``geopandas.sjoin``.
 
-    Parameters
-    ----------
-    left_df, right_df : GeoDataFrame
-    *args, **options
-        As geopandas takes them: ``how``, ``predicate``, ``lsuffix``, ``rsuffix``, ``distance``, ``on_attribute``.
-
-    Returns
-    -------
-    GeoDataFrame
-        Equal to that of geopandas: values, index, columns and order.
-
-    Notes
-    -----
-    The ``sindex`` of one frame is made over `STRtree`, and kept by the frame as that of geopandas is.
+    Values, index, columns and order are those of geopandas. The ``sindex`` of one frame is made over `STRtree`, and
+    kept by the frame as that of geopandas is.
     """
     predicate = options.get("predicate", args[1] if len(args) > 1 else "intersects")
     theirs_own = own("sjoin")
@@ -680,23 +611,7 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
 
 
 def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
-    """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``.
-
-    Parameters
-    ----------
-    left_df, right_df : GeoDataFrame
-    *args, **options
-        As geopandas takes them: ``how``, ``max_distance``, ``lsuffix``, ``rsuffix``, ``distance_col``, ``exclusive``.
-
-    Returns
-    -------
-    GeoDataFrame
-        Equal to that of geopandas: values, index, columns and order.
-
-    Notes
-    -----
-    As `sjoin`.
-    """
+    """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``; see `sjoin`."""
     how = options.get("how", args[0] if args else "inner")
     theirs_own = own("sjoin_nearest")
     _index_over_ours(left_df if how == "right" else right_df)
@@ -704,29 +619,14 @@ def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, **options: Any) -> An
 
 
 def own(name: str) -> Any:
-    """Return a function of geopandas, also where that of here has taken its place.
-
-    Parameters
-    ----------
-    name : str
-        sjoin or sjoin_nearest.
-
-    Returns
-    -------
-    function
-        That of geopandas.
+    """Return `sjoin` or `sjoin_nearest` of geopandas, also where that of here has taken its place.
 
     Raises
     ------
     MissingExtraError
         geopandas is not installed.
-
-    Examples
-    --------
-    >>> own("sjoin").__module__
-    'geopandas.tools.sjoin'
     """
-    import_library("geopandas", install="geopandas", purpose=name)
+    import_extra("geopandas", purpose=name, install="geopandas")
     return _own(name)
 
 

@@ -1,19 +1,21 @@
 """``trimesh.collision.CollisionManager`` without python-fcl: same methods, same results, faster.
 
-Convex meshes are solids, others are the surfaces of their triangles, as in trimesh. What is known of a mesh is kept
-with it, objects that have not moved are not tested again, and distances are exact.
+Arguments and results are those of trimesh; docstrings say what differs. Convex meshes are solids, others are the
+surfaces of their triangles, as in trimesh. What is known of a mesh is kept with it, objects that have not moved are not
+tested again, and distances are exact.
 """
 
 from __future__ import annotations
 
 import weakref
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.adapters.library import import_library
+from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CollisionManager", "scene_to_collision"]
 
-theirs: Any = import_library("trimesh.collision", install="trimesh")
-_trimesh: Any = import_library("trimesh", install="trimesh")
+theirs: Any = import_extra("trimesh.collision", purpose=__name__, install="trimesh")
+_trimesh: Any = import_module("trimesh")
 ContactData, DistanceData = theirs.ContactData, theirs.DistanceData
 
 _EXTERNAL = "__external"  # the name of what is in no manager, in trimesh
@@ -63,21 +65,7 @@ class CollisionManager:
     # Objects
 
     def add_object(self, name: Hashable, mesh: Any, transform: Any = None) -> _Object:
-        """Add an object, or replace the one of that name.
-
-        Parameters
-        ----------
-        name : hashable
-            Its name.
-        mesh : trimesh.Trimesh
-            Its geometry, as it is now.
-        transform : array_like, shape (4, 4), optional
-            Where it is. Default: None, where its vertices say.
-
-        Returns
-        -------
-        object
-            What stands for it; in trimesh, an object of python-fcl.
+        """Add an object, or replace the one of that name; return what stands for it, in trimesh an FCL object.
 
         Raises
         ------
@@ -94,38 +82,14 @@ class CollisionManager:
         return one
 
     def remove_object(self, name: Hashable) -> None:
-        """Remove an object.
-
-        Parameters
-        ----------
-        name : hashable
-            Its name.
-
-        Raises
-        ------
-        ValueError
-            There is none of that name.
-        """
+        """Remove an object; raises ValueError if there is none of that name."""
         slot = self._named(name).slot
         self._placed.scene.remove(slot)
         del self._objs[name]
         self._free.append(slot)
 
     def set_transform(self, name: Hashable, transform: Any) -> None:
-        """Put an object elsewhere.
-
-        Parameters
-        ----------
-        name : hashable
-            Its name.
-        transform : array_like, shape (4, 4)
-            Where it is from now on.
-
-        Raises
-        ------
-        ValueError
-            As `add_object`; there is none of that name.
-        """
+        """Move an object; raises ValueError as `add_object`, or if there is none of that name."""
         one = self._objs.get(name) or self._named(name)
         geometry, placed = one.geometry, self._placed
         # Called for each of many: the plain case without another call.
@@ -139,31 +103,7 @@ class CollisionManager:
     def in_collision_single(
         self, mesh: Any, transform: Any = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Find whether a mesh collides with any object, and with which.
-
-        Parameters
-        ----------
-        mesh : trimesh.Trimesh
-            Its geometry.
-        transform : array_like, shape (4, 4), optional
-            Where it is. Default: None, where its vertices say.
-        return_names, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        bool
-            Whether it collides.
-        set of names
-            With `return_names`: those of the objects that it collides with.
-        list of ContactData
-            With `return_data`: its contacts.
-
-        Raises
-        ------
-        ValueError
-            As `add_object`.
-        """
+        """Return whether a mesh collides with any object, and with which."""
         mine, asked = self._placed, self._ask(mesh, transform)
         found = mine.scene.hits_with(asked.scene, return_names or return_data)
         names = {mine.names[slot] for slot, _ in found} if return_names else set()
@@ -171,22 +111,7 @@ class CollisionManager:
         return _answer(len(found) > 0, return_names, names, return_data, contacts)
 
     def in_collision_internal(self, return_names: bool = False, return_data: bool = False) -> Any:
-        """Find whether any two objects collide, and which.
-
-        Parameters
-        ----------
-        return_names, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        bool
-            Whether two collide.
-        set of tuple
-            With `return_names`: the names of those that do, each pair in alphabetical order.
-        list of ContactData
-            With `return_data`: their contacts.
-        """
+        """Return whether any two objects collide, and which: each pair of names in alphabetical order."""
         mine = self._placed
         if not (return_names or return_data):
             return mine.scene.any_hit()
@@ -205,24 +130,7 @@ class CollisionManager:
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Find whether any object collides with one of another manager, and which.
-
-        Parameters
-        ----------
-        other_manager : CollisionManager
-            The other, one of ours.
-        return_names, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        bool
-            Whether two collide.
-        set of tuple
-            With `return_names`: the names of those that do, in this manager and in the other.
-        list of ContactData
-            With `return_data`: their contacts.
-        """
+        """Return whether any object collides with one of another manager, which is one of ours, and which."""
         mine, other = self._placed, other_manager._placed
         found = mine.scene.hits_with(other.scene, return_names or return_data)
         names = {(mine.names[first], other.names[second]) for first, second in found} if return_names else set()
@@ -236,24 +144,8 @@ class CollisionManager:
     ) -> Any:
         """Measure the distance of a mesh to the nearest object.
 
-        Parameters
-        ----------
-        mesh : trimesh.Trimesh
-            Its geometry.
-        transform : array_like, shape (4, 4), optional
-            Where it is. Default: None, where its vertices say.
-        return_name, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        float
-            The distance. If it overlaps an object and one of the two is convex, minus the depth in one that it
-            overlaps; 0 if two surfaces meet; the largest float without objects.
-        name
-            With `return_name`: that of the nearest object, or None.
-        DistanceData
-            With `return_data`: where they are nearest.
+        If it overlaps an object and one of the two is convex, minus the depth in one that it overlaps; 0 if two
+        surfaces meet; the largest float without objects.
         """
         mine, asked = self._placed, self._ask(mesh, transform)
         nearest = _nearest_to(mine, asked, return_data)
@@ -264,29 +156,7 @@ class CollisionManager:
     def min_distance_internal(
         self, name: Hashable | None = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Measure the distance of the two objects that are nearest to each other.
-
-        Parameters
-        ----------
-        name : hashable, optional
-            Of one that must be one of the two. Default: None, any.
-        return_names, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        float
-            As in `min_distance_single`; the largest float with fewer than two objects.
-        tuple of names
-            With `return_names`: theirs, in alphabetical order.
-        DistanceData
-            With `return_data`: where they are nearest.
-
-        Raises
-        ------
-        ValueError
-            There is no object of that name.
-        """
+        """Measure the distance of the two objects that are nearest to each other; see `min_distance_single`."""
         mine = self._placed
         nearest = None
         if name is None and mine.are_surfaces:
@@ -304,24 +174,7 @@ class CollisionManager:
     def min_distance_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Measure the distance of the nearest two objects of two managers.
-
-        Parameters
-        ----------
-        other_manager : CollisionManager
-            The other, one of ours.
-        return_names, return_data : bool
-            What else to return.
-
-        Returns
-        -------
-        float
-            As in `min_distance_single`; the largest float if one is empty.
-        tuple of names
-            With `return_names`: that in this manager and that in the other.
-        DistanceData
-            With `return_data`: where they are nearest.
-        """
+        """Measure the distance of the nearest two objects of two managers; see `min_distance_single`."""
         mine, other = self._placed, other_manager._placed
         nearest = _nearest_to(mine, other, return_data)
         names: tuple[Any, Any] = (None, None)
@@ -346,20 +199,7 @@ class CollisionManager:
 
 
 def scene_to_collision(scene: Any) -> tuple[CollisionManager, dict[Any, Any]]:
-    """Make a manager of the objects of a scene.
-
-    Parameters
-    ----------
-    scene : trimesh.Scene
-        Its nodes with geometry are added, by name.
-
-    Returns
-    -------
-    manager : CollisionManager
-        The manager.
-    objects : dict
-        What `CollisionManager.add_object` returned for each node.
-    """
+    """Make a manager of the nodes with geometry of a ``trimesh.Scene``, by name, and what stands for each."""
     manager, objects = CollisionManager(), {}
     for node in scene.graph.nodes_geometry:
         transform, geometry = scene.graph[node]
@@ -411,7 +251,7 @@ class _Geometry:
         return self._corners
 
     def mapped(self, linear: Floats) -> _Geometry:
-        """Give the same for a mesh that is scaled, sheared or mirrored."""
+        """Return the same for a mesh that is scaled, sheared or mirrored."""
         key = linear.tobytes()
         known = self._mapped.get(key)
         if known is None:
@@ -475,13 +315,7 @@ class _Placed:
         self.witness: tuple[Any, Any] = (None, None)  # of two of its slots as they were placed, and where and how
 
     def put(self, slot: int, geometry: _Geometry, transform: Any, name: Any) -> None:
-        """Put a mesh into a slot, the next one or one that there is, or move what is there.
-
-        Raises
-        ------
-        ValueError
-            A matrix of another shape, or with numbers that are not finite. Nothing has changed then.
-        """
+        """Put a mesh into a slot, the next one or one that there is, or move it; a ValueError leaves all as it was."""
         if not self.scene.put(slot, geometry.shape, transform):
             matrix, shift = np.asarray(transform, np.float64), np.eye(4)
             shift[:3, 3] = matrix[:3, 3]
@@ -509,10 +343,9 @@ class _Nearest(NamedTuple):
 
 
 def _meeting(placed: _Placed, is_named: bool, has_faces: bool) -> _Nearest | None:
-    """Find two surfaces that meet, if that is sooner known than how far others are apart.
+    """Find two surfaces that meet, if that is known sooner than how far others are apart.
 
-    If the first pairs that are tested meet, so do most, and `nearest` begins with one of them; to list all would take
-    longer.
+    If the first pairs that are tested meet, most do, and `nearest` begins with one of them; listing all takes longer.
     """
     scene = placed.scene
     tested = scene.tested

@@ -140,23 +140,8 @@ ProgressOption = Annotated[
 def open_source(file: str, *, parts: bool = False, names: str | None = None) -> io.BoxFile:
     """Read a file of boxes or, if there is no such file, the bundled data set of this name.
 
-    Parameters
-    ----------
-    file : str
-        Value of the FILE argument; with ``#`` and the name of a layer behind that of a file that has several.
-    parts, names
-        As `parts` and `name_column` of `broadphase.io.read_boxes`.
-
-    Returns
-    -------
-    BoxFile
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file and no such data set.
-    typer.BadParameter
-        Parts or names of a data set.
+    A ``#`` and the name of a layer may follow the name of a file. `parts` and `names` are `parts` and `name_column` of
+    `broadphase.io.read_boxes`.
     """
     if Path(file).exists():
         return io.read_boxes(file, parts=parts, name_column=names)
@@ -253,15 +238,7 @@ _MOST_PAIRS = 5  # boxes listed
 
 
 class Tally:
-    """Counts all pairs, and the pairs of each box, a portion at a time.
-
-    Parameters
-    ----------
-    box_count : int
-        Size of the first set.
-    other_count : int, optional
-        Size of the second set. Default: None, pairs are within the first.
-    """
+    """Counts all pairs, and the pairs of each box, a portion at a time; `other_count` None: pairs are within one set."""
 
     def __init__(self, box_count: int, other_count: int | None) -> None:
         self.pair_count = 0

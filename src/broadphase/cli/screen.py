@@ -91,13 +91,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def progress_bar(wanted: bool | None) -> Iterator[Step]:
-    """Show progress on stderr; yields ``step(text, done, total)``.
-
-    Parameters
-    ----------
-    wanted : bool, optional
-        Default: if stderr is a terminal.
-    """
+    """Show progress on stderr, by default if that is a terminal; yields ``step(text, done, total)``."""
     console = Console(stderr=True)
     if wanted is None:
         wanted = console.is_terminal
@@ -153,15 +147,7 @@ class _RateColumn(ProgressColumn):
 
 @contextmanager
 def stage_bars(wanted: bool | None) -> Iterator[Step]:
-    """Show the progress of one stage after the other on stderr, each in a line that stays.
-
-    Yields ``step(stage, done, total)``.
-
-    Parameters
-    ----------
-    wanted : bool, optional
-        Default: if stderr is a terminal.
-    """
+    """Show one stage after the other on stderr, each in a line that stays; yields ``step(stage, done, total)``."""
     console = Console(stderr=True)
     if not (console.is_terminal if wanted is None else wanted):
         yield lambda stage, done, total: None
@@ -189,8 +175,7 @@ def stage_bars(wanted: bool | None) -> Iterator[Step]:
 def stop_requested() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C set a flag, so that a loop can end in order; yields a function that returns the flag.
 
-    A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, where Python has no
-    signals.
+    A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, which alone has signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

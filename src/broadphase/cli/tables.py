@@ -59,24 +59,8 @@ def find_pairs_in_files(
 ) -> None:
     """Run `broadphase.scale.pairs`, and print its report.
 
-    Parameters
-    ----------
-    files : list of str
-        FILE, and FILE2 if it is given.
-    output : str, optional
-        Value of --output.
-    lower, upper, id_column, keep : str, optional
-        Names of columns, separated by commas. Default: those that the first file has.
-    memory : str
-        As in `broadphase.scale.pairs`.
-    plan : Path, optional
-        A file of `Plan.to_json`.
-    resume : bool
-        As in `broadphase.scale.pairs`.
-    as_json, progress
-        As in the other commands.
-    **options
-        Of `broadphase.scale.pairs`.
+    `lower`, `upper`, `id_column` and `keep` are names of columns, separated by commas, by default those that the first
+    file has; `plan` is a file of `Plan.to_json`; `options` are those of `broadphase.scale.pairs`.
     """
     if output is None:
         raise typer.BadParameter("name a folder for the pairs, such as --output pairs/", param_hint="--output")

@@ -26,7 +26,7 @@ def to_arrow(result: Any) -> Any:
         Pairs as a batch with the columns ``first`` and ``second``; a named tuple as a batch with a column for each
         field, pairs as before; a `QueryResult` as lists of rows, one for each query; other arrays of shape (n,) as
         numbers, (n, k) as lists of k numbers, (n, k, l) as lists of these. Memory is shared, but for text, for True and
-        False, and for arrays whose numbers do not follow each other.
+        False, and for arrays that are not contiguous.
 
     Raises
     ------

@@ -46,17 +46,7 @@ class BoxFile:
         return f"<{len(self.boxes)} boxes of {quoted(self.source)}: {self.row_type}s, {self.boxes.shape[2]} axes>"
 
     def describe(self, row: int) -> str:
-        """Describe the place of a row, for messages.
-
-        Parameters
-        ----------
-        row : int
-            Number of the box.
-
-        Returns
-        -------
-        str
-            The file, the row and its name.
+        """Return the file, the number and the name of a row, for messages.
 
         Examples
         --------

@@ -36,22 +36,7 @@ _WANTED = frozenset({"boxes", *(key for pair in _CORNER_KEYS for key in pair)})
 
 
 def read_npy(path: Path) -> BoxFile:
-    """Read an .npy file that holds an array of boxes.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    BoxFile
-
-    Raises
-    ------
-    FileFormatError
-        Not an .npy file, or a pickled one, or an array of the wrong shape or dtype.
-    """
+    """Read an .npy file that holds an array of boxes."""
     with path.open("rb") as stream:
         if stream.read(6) != b"\x93NUMPY":
             raise FileFormatError(f"{path}: not a .npy file")
@@ -68,23 +53,7 @@ def read_npy(path: Path) -> BoxFile:
 
 
 def read_npz(path: Path) -> BoxFile:
-    """Read an .npz file: the array ``boxes``, or ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    BoxFile
-
-    Raises
-    ------
-    FileFormatError
-        Not an .npz file, or it lacks these arrays or has more of them than one form needs, or they have the wrong
-        shape or dtype.
-    """
+    """Read an .npz file: the array ``boxes``, or ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``."""
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:

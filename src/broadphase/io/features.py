@@ -31,25 +31,8 @@ def read_features(
 ) -> BoxFile:
     """Read the box of each feature of a layer, in the coordinates of the file, as `geojson.read_geojson` does.
 
-    Parameters
-    ----------
-    path : Path
-        .gpkg, .shp, .fgb, or whatever else GDAL reads.
-    parts, name_column
-        As there.
-    layer : str, optional
-        Default: the only layer with geometries.
-
-    Returns
-    -------
-    BoxFile
-
-    Raises
-    ------
-    FileFormatError
-        GDAL cannot read the file, or it has several layers; names them.
-    MissingExtraError
-        pyogrio or pyarrow is not installed; or shapely, which takes geometries apart.
+    The file is whatever GDAL reads. `layer` None: the only layer with geometries. pyogrio gives columns by pyarrow;
+    shapely takes geometries apart.
     """
     pyogrio = import_extra("pyogrio", purpose=f"reading {path.suffix} files", extra="gis")
     import_extra("pyarrow", purpose=f"reading {path.suffix} files", extra="gis")  # by which pyogrio gives columns
@@ -77,12 +60,7 @@ def read_features(
 
 
 def crs_name(given: Any) -> str | None:
-    """Return the authority and the code of a coordinate system; None if it has none.
-
-    Parameters
-    ----------
-    given
-        A name, a URN, or a dict of PROJJSON.
+    """Return the authority and the code of a coordinate system, from a name, a URN, or a dict of PROJJSON; or None.
 
     Examples
     --------
@@ -149,13 +127,7 @@ def _parts_of(column: Any, path: Path, names: NDArray[np.object_] | None) -> Box
 
 
 def geometry_column(schema: Any) -> tuple[str, str | None] | None:
-    """Return the name of the main geometry column of a GeoParquet file, and that of its `crs`; None if it is none.
-
-    Raises
-    ------
-    ValueError
-        The metadata are damaged, or the geometries are not WKB.
-    """
+    """Return the main geometry column of a GeoParquet file and its `crs`, or None; ValueError if it is damaged or not WKB."""
     text = (schema.metadata or {}).get(b"geo")
     if text is None:
         return None

@@ -29,25 +29,7 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
 
     Altitudes and `bbox` members are ignored. A feature that crosses the 180th meridian in one piece has a box that
     goes around the world; RFC 7946 asks for such features to be cut in two, and with `parts` each half has its own box.
-
-    Parameters
-    ----------
-    path : Path
-        A FeatureCollection, a Feature or a geometry.
-    parts : bool
-        One box for each member of a Multi... geometry or collection.
-    name_property : str, optional
-        The property that names the features.
-
-    Returns
-    -------
-    BoxFile
-        float64, d = 2. A feature without coordinates is a row of NaN.
-
-    Raises
-    ------
-    FileFormatError
-        Not JSON, not GeoJSON, nested too deeply, or coordinates that are not finite numbers; names line or row.
+    A feature without coordinates is a row of NaN. Errors name the line or the row.
     """
     try:
         with path.open(encoding="utf-8-sig") as stream:
@@ -68,13 +50,7 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
 
 
 def read_geojson_lines(path: Path, *, parts: bool = False, name_property: str | None = None) -> BoxFile:
-    """Read a sequence of features, one on each line (RFC 8142, with record separators or without); see `read_geojson`.
-
-    Raises
-    ------
-    FileFormatError
-        As `read_geojson`; names the line.
-    """
+    """Read features, one on each line (RFC 8142, with record separators or without); see `read_geojson`."""
     features = []
     number = 0
     try:

@@ -27,25 +27,8 @@ _NOT_SOLID = ("IfcOpeningElement", "IfcSpace")  # what IfcConvert leaves out as 
 def read_products(path: Path, told: Told) -> PartFile:
     """Read the products that have a body, in metres; openings are cut out of them, and spaces are left out.
 
-    Parameters
-    ----------
-    path : Path
-        .ifc.
-    told : callable
-        Called with "read", the products that are done, and all of them.
-
-    Returns
-    -------
-    PartFile
-        A part is named as its product, or by type and GlobalId if that has no name; its parent is the assembly that it
-        is a part of.
-
-    Raises
-    ------
-    FileFormatError
-        Not an IFC file, or no product has a body.
-    MissingExtraError
-        ifcopenshell is not installed.
+    A part is named as its product, or by type and GlobalId if that has no name; its parent is the assembly that it is a
+    part of.
     """
     model, shapes = _shapes_of(path, told)
     known: dict[str, Any] = {}

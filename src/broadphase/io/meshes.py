@@ -33,25 +33,8 @@ T = TypeVar("T")
 def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     """Read the boxes of a mesh file's triangles, or of its parts, where the scene places them.
 
-    Parameters
-    ----------
-    path : Path
-        .obj, .stl, .ply, .glb or whatever else trimesh reads.
-    parts : bool
-        One box for each mesh of the scene; if there is only one, for each connected piece of it (vertices at the same
-        position are the same vertex).
-
-    Returns
-    -------
-    BoxFile
-        float64, d = 3; `owners` is the number of the mesh of each box. Empty meshes are skipped.
-
-    Raises
-    ------
-    FileFormatError
-        Not a mesh file, or it has no triangles, or NaN in a vertex.
-    MissingExtraError
-        trimesh is not installed; or SciPy, which finds the connected pieces.
+    With `parts`, one box for each mesh of the scene; if there is only one, for each connected piece of it (vertices at
+    the same position are the same vertex). `owners` is the number of the mesh of each box. Empty meshes are skipped.
     """
     meshes = _read_scene(path)
     names = np.array([name for name, _, _ in meshes], dtype=object)
@@ -239,10 +222,7 @@ def _name_of(node: Any, scene: Any, source: str | Path) -> str:
 
 
 def _label_pieces(vertices: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the corners of all triangles, and for each the number of the connected piece it belongs to.
-
-    Pieces are numbered in the order of their first triangle.
-    """
+    """Return the corners of all triangles, and for each the number of its piece, in the order of first triangles."""
     sparse = import_extra("scipy.sparse", purpose="finding the connected pieces of a mesh")
     csgraph = import_extra("scipy.sparse.csgraph", purpose="finding the connected pieces of a mesh")
     _, same = np.unique(vertices, axis=0, return_inverse=True)

@@ -200,9 +200,7 @@ _ROWS = 100_000  # rows written together: enough for a row group of a .parquet f
 
 
 def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]]) -> int:
-    """Write events to a file.
-
-    The file is replaced only when the new one is complete: an error leaves an older file as it was.
+    """Write events to a file, which is replaced only when the new one is complete.
 
     Parameters
     ----------
@@ -220,10 +218,8 @@ def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]
     ------
     ValueError
         The file name ending is unknown, or a portion has other columns.
-    OSError
-        The file cannot be written.
-    MissingExtraError
-        .parquet without pyarrow.
+    OSError, MissingExtraError
+        As `write_pairs`.
 
     Examples
     --------

@@ -44,28 +44,9 @@ class _Layout(NamedTuple):
 def read_csv(path: Path, *, name_column: str | None = None) -> BoxFile:
     """Read a table of boxes, with a header that names its columns or without one.
 
-    Separated by commas, semicolons or tabs, in UTF-8. Without a header, a row is 2*d numbers, lower corner first.
+    Separated by commas, semicolons or tabs, in UTF-8. Without a header, a row is 2*d numbers, lower corner first. Empty
+    cells are NaN; errors name row (counted from 0, as in the result), line and column.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name_column : str, optional
-        The column that names the boxes.
-
-    Returns
-    -------
-    BoxFile
-        float64. Empty cells are NaN.
-
-    Raises
-    ------
-    FileFormatError
-        There are no such columns, or a cell is not a number: names its row (counted from 0, as in the result), line and
-        column.
-
-    Notes
-    -----
     pyarrow reads the file, in parallel. Where it is not installed, or fails, the csv module reads it: about ten times
     slower, but its errors name the row and the column.
     """
@@ -187,28 +168,8 @@ def _is_number(cell: str) -> bool:
 def read_parquet(path: Path, *, parts: bool = False, name_column: str | None = None) -> BoxFile:
     """Read a table of boxes: one column for each corner coordinate, or a struct column of them such as ``bbox``.
 
-    Of a GeoParquet file without such columns, and with `parts`, the geometries are read.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    parts : bool
-        GeoParquet: one box for each member of a Multi... geometry or collection.
-    name_column : str, optional
-        The column that names the boxes.
-
-    Returns
-    -------
-    BoxFile
-        float32 if all the columns are, otherwise float64. Null is NaN.
-
-    Raises
-    ------
-    FileFormatError
-        Not a Parquet file, or it lacks such columns, or they do not hold numbers.
-    MissingExtraError
-        pyarrow is not installed; or shapely, which reads geometries.
+    Of a GeoParquet file without such columns, and with `parts`, the geometries are read. float32 if all the columns
+    are, otherwise float64. Null is NaN.
     """
     pyarrow = import_extra("pyarrow", purpose="reading .parquet files")
     parquet = import_extra("pyarrow.parquet", purpose="reading .parquet files")
@@ -266,21 +227,10 @@ def _find(pyarrow: Any, schema: Any, *, needed: bool) -> tuple[str | None, list[
 
 
 def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:
-    """Write a .csv file: a header, then a line for each row; texts are quoted.
+    """Write a .csv file: a header, then a line for each row; texts are quoted. Return the number of rows.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    portions : iterable of dict of str to ndarray
-        Columns of equal length, in the order of `types`.
-    types : dict of str to str
-        Name of each column, and the name of its type in pyarrow: ``int32``, ``float64``, ``string``.
-
-    Returns
-    -------
-    int
-        Number of rows.
+    `portions` are columns of equal length, in the order of `types`, which has the type of each column in pyarrow:
+    ``int32``, ``float64``, ``string``.
     """
     count = 0
     write = _csv_with_pyarrow if has_library("pyarrow") else _csv_plainly

@@ -28,7 +28,7 @@ class Axis:
     Attributes
     ----------
     values : list of ndarray
-        Lower and upper corner in the left table, then in the right one; of one dtype: float32, float64, int32 or int64.
+        Lower and upper corner in the left table, then in the right one; all float32, float64, int32 or int64.
     missing : list of ndarray of bool or None
         For each table, the rows without one of them.
     family, unit : str
@@ -44,12 +44,7 @@ class Axis:
 def axis_of(columns: Sequence[Column | None], titles: Sequence[str]) -> Axis:
     """Make an axis of the columns with the lower and the upper corner in each table.
 
-    Raises
-    ------
-    TypeError
-        A column holds neither numbers nor times; names it. Columns of different kinds.
-    ValueError
-        Time zones differ; a number that the common dtype cannot hold; names the row.
+    TypeError and ValueError name the column that has another kind or time zone, or the row that the dtype cannot hold.
     """
     for column, title in zip(columns, titles, strict=True):
         if column is None or (column.family == "number" and column.values.dtype.kind == "b"):

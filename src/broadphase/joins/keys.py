@@ -25,21 +25,9 @@ Keys = tuple["list[NDArray[np.uint32]]", int]
 
 
 def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Sequence[str]) -> Keys:
-    """Give the keys of two tables numbers.
+    """Give the keys of two tables numbers; each of `names` is the column of a key in the left and in the right table.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-        The left and the right table.
-    names : sequence of (str, str)
-        For each key, its column in the left and in the right table; at least one.
-    titles : sequence of str
-        What the tables are called in messages.
-
-    Raises
-    ------
-    TypeError
-        Columns of different kinds, such as text and numbers, or of neither; names them.
+    TypeError names columns of different kinds, such as text and numbers, or of neither.
     """
     keys, count = _numbers(tables, names[0], titles)
     for more in names[1:]:

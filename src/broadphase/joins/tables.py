@@ -82,15 +82,7 @@ class Table(Protocol):
 
 
 def opened(values: Any, name: str) -> Table:
-    """Return a table of pandas, polars, PyArrow or DuckDB, or Arrow data of any other library.
-
-    Raises
-    ------
-    TypeError
-        Anything else.
-    ValueError
-        Two columns have one name.
-    """
+    """Return a table of pandas, polars, PyArrow or DuckDB, or Arrow data of any other library, or raise TypeError."""
     library = type(values).__module__.partition(".")[0].lstrip("_")
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     table: Table
