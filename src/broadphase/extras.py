@@ -26,7 +26,7 @@ def import_extra(module: str, *, purpose: str, extra: str = "io", install: str |
     Raises
     ------
     MissingExtraError
-        It is not installed; the message names the ``pip install``. An error inside an installed library passes as it is.
+        It is not installed; the message names the ``pip install``. An error inside an installed library passes.
 
     Examples
     --------

@@ -238,7 +238,7 @@ _MOST_PAIRS = 5  # boxes listed
 
 
 class Tally:
-    """Counts all pairs, and the pairs of each box, a portion at a time; `other_count` None: pairs are within one set."""
+    """Counts all pairs, and the pairs of each box, portion by portion; `other_count` None: pairs are within one set."""
 
     def __init__(self, box_count: int, other_count: int | None) -> None:
         self.pair_count = 0

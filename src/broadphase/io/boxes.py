@@ -53,7 +53,7 @@ def read_npy(path: Path) -> BoxFile:
 
 
 def read_npz(path: Path) -> BoxFile:
-    """Read an .npz file: the array ``boxes``, or ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``."""
+    """Read an .npz file: the array ``boxes``, ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``."""
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:

@@ -127,7 +127,10 @@ def _parts_of(column: Any, path: Path, names: NDArray[np.object_] | None) -> Box
 
 
 def geometry_column(schema: Any) -> tuple[str, str | None] | None:
-    """Return the main geometry column of a GeoParquet file and its `crs`, or None; ValueError if it is damaged or not WKB."""
+    """Return the name of the main geometry column of a GeoParquet file, and that of its `crs`; None if it is none.
+
+    ValueError if the metadata are damaged, or the geometries are not WKB.
+    """
     text = (schema.metadata or {}).get(b"geo")
     if text is None:
         return None

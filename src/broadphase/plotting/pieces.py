@@ -1,4 +1,4 @@
-"""Shapes taken apart into simple pieces for drawing: each is a form (ball, box, line, …), scaled, rotated and moved."""
+"""Shapes taken apart into pieces for drawing: each is a form (ball, box, line ...), scaled, rotated and moved."""
 
 from __future__ import annotations
 
@@ -37,14 +37,9 @@ CORNERS_OF_CYLINDER = 20
 class Form(NamedTuple):
     """The geometry of a piece before it is scaled, rotated and moved.
 
-    Attributes
-    ----------
-    name : str
-        "dot", "line", "disc", "box", "ball", "cylinder", or "" for the geometry of a single shape.
-    vertices : ndarray, shape (v, d), float64
-        In the plane, in order around the outline.
-    faces : ndarray, shape (f, 3), int32
-        Triangles, counter-clockwise seen from outside; empty in the plane, and for dots and lines.
+    `name` is "dot", "line", "disc", "box", "ball", "cylinder", or "" for the geometry of a single shape. `vertices` has
+    shape (v, d), in the plane in order around the outline; `faces` the shape (f, 3): triangles, counter-clockwise seen
+    from outside, none in the plane and for dots and lines.
     """
 
     name: str
@@ -56,19 +51,8 @@ class Pieces(NamedTuple):
     """The pieces that shapes consist of.
 
     A vertex v of a piece's form is drawn at ``position + R @ (anchor + matrix @ v)``, where R is the rotation of its
-    row; for an axis-aligned piece, at ``position + R @ anchor + matrix @ v``.
-
-    Attributes
-    ----------
-    forms : list of Form
-    form : ndarray, shape (p,), int32
-        The form of each piece, as an index into `forms`.
-    rows : ndarray, shape (p,), int32
-        The row of the shape that each piece belongs to.
-    anchors : ndarray, shape (p, d), float64
-    matrices : ndarray, shape (p, d, d), float64
-    aligned : ndarray, shape (p,), bool
-        Whether the piece keeps its orientation when its row rotates.
+    row; for an `aligned` piece at ``position + R @ anchor + matrix @ v``. `form` is the place of each piece's form in
+    `forms`, `rows` the row of its shape; `anchors` have shape (p, d), `matrices` (p, d, d).
     """
 
     forms: list[Form]
@@ -79,15 +63,7 @@ class Pieces(NamedTuple):
     aligned: NDArray[np.bool_]
 
     def placed(self, positions: Floats, rotations: Floats | None) -> Pieces:
-        """Transform the pieces from the frames of their rows to world coordinates.
-
-        Parameters
-        ----------
-        positions : ndarray, shape (n, d)
-            Of all rows.
-        rotations : ndarray, shape (n,) or (n, 4), or None
-            As in `broadphase.Shapes`.
-        """
+        """Transform the pieces to world coordinates; positions and rotations are those of `broadphase.Shapes`."""
         anchors, matrices = self.anchors, self.matrices
         if rotations is not None:
             turns = rotation_matrices(rotations[self.rows])
@@ -143,17 +119,7 @@ def quaternions_of(turns: Floats) -> Floats:
 
 
 def pieces_of(shapes: bp.Shapes) -> Pieces:
-    """Take the shapes of all living rows apart.
-
-    Parameters
-    ----------
-    shapes : Shapes
-        In 2D or 3D.
-
-    Returns
-    -------
-    Pieces
-        In the frames of their rows: see `Pieces.placed`.
+    """Take the shapes of all living rows apart, in the frames of their rows: see `Pieces.placed`.
 
     Examples
     --------
@@ -184,13 +150,7 @@ def pieces_of_boxes(boxes: Floats) -> Pieces:
 
 
 class PieceCollection:
-    """Collects the pieces of shapes that are added one batch after the other.
-
-    Parameters
-    ----------
-    dim : int
-        2 or 3.
-    """
+    """Collects the pieces of shapes that are added one batch after the other."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
@@ -308,16 +268,7 @@ _NO_FACES = np.empty((0, 3), np.int32)
 def unit_form(name: str, dim: int) -> Form:
     """Make a form of radius, half size or length 1: boxes and balls around the origin, lines and cylinders from it on.
 
-    Parameters
-    ----------
-    name : str
-        "dot", "line" (along the first axis), "disc", "box", "ball", "cylinder" (along the third axis, without ends).
-    dim : int
-        2 or 3.
-
-    Returns
-    -------
-    Form
+    Lines go along the first axis, cylinders along the third, without ends.
 
     Examples
     --------
@@ -343,22 +294,7 @@ def _capsule_outline(along: Floats, radius: float) -> Form:
 
 
 def hull_faces(points: Floats) -> Faces:
-    """Triangulate the surface of the convex hull of points, by SciPy.
-
-    Parameters
-    ----------
-    points : ndarray, shape (k, 3), float64
-        Not all in one plane.
-
-    Returns
-    -------
-    ndarray, shape (f, 3), int32
-        Indices into `points`, counter-clockwise seen from outside.
-
-    Raises
-    ------
-    MissingExtraError
-        SciPy is not installed.
+    """Triangulate the convex hull of points (k, 3) that are not all in one plane, counter-clockwise seen from outside.
 
     Examples
     --------

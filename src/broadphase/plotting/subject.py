@@ -34,15 +34,8 @@ class Rays:
 class Axis:
     """The line along which a sweep in the plane has sorted boxes, below the picture or at its left.
 
-    Attributes
-    ----------
-    ends : ndarray, shape (2, 2)
-    begins, closes : ndarray, shape (n, 2)
-        Where boxes begin and end along it.
-    voids : ndarray, shape (k, 2, 2)
-        The gaps that no box covers.
-    across : ndarray, shape (2,)
-        From the line to the picture; as long as a mark.
+    `begins` and `closes`, (n, 2), are where boxes begin and end along it; `voids`, (k, 2, 2), the gaps that no box
+    covers; `ends`, (2, 2), its own; and `across`, (2,), points from it to the picture, as long as a mark.
     """
 
     def __init__(self, sweep: bp.SweepAndPrune, extent: Floats) -> None:
@@ -68,19 +61,8 @@ class Axis:
 class Subject:
     """What is plotted.
 
-    Parameters
-    ----------
-    what : array_like, BoxIndex, Shapes or World
-
-    Attributes
-    ----------
-    dim : int
-    rows : ndarray, shape (n,), int32
-        The rows that are plotted.
-    boxes : ndarray, shape (slots, 2, d), float64
-        By row.
-    is_static : ndarray, shape (slots,), bool
-        By row; static bodies of a world.
+    `rows` are those that are plotted. `boxes`, (slots, 2, d), and `is_static` are by row; the latter marks static
+    bodies of a world.
     """
 
     def __init__(self, what: Any) -> None:

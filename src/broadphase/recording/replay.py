@@ -55,7 +55,7 @@ def save_replay(
     what : World, Scene or str
         A world, which is stepped; or a scene, or the name of one, which is run with its rules.
     path : path-like
-        An .html file, of some hundred kilobytes. To play it takes neither Python nor a network.
+        An .html file, of some hundred kilobytes. It is played without Python and without a network.
     steps : int, optional
         Number of steps. Default: 300, or those of the scene.
     dt : float
@@ -98,14 +98,7 @@ def save_replay(
 
 
 class Replay:
-    """Collects the frames of a run, and writes them as a page.
-
-    Parameters
-    ----------
-    world : World
-        In 2D or 3D.
-    title : str
-        Title of the page.
+    """Collects the frames of a run of a world in 2D or 3D, and writes them as a page.
 
     Examples
     --------
@@ -130,25 +123,13 @@ class Replay:
         return len(self._stats)
 
     def add(self, frame: bp.Frame) -> None:
-        """Add the frame of a step: the poses of all bodies, and which of them touch.
-
-        Raises
-        ------
-        ValueError
-            The page would not fit into the memory of a browser.
-        """
+        """Add the frame of a step: the poses of all bodies, and which touch; ValueError if they are too many."""
         self._tracks.add(frame)
         events = [len(frame.touching), len(frame.enter), len(frame.exit)]
         self._stats.append([*events, *(float(frame.stats[name]) for name in STATS), frame.time])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page.
-
-        Parameters
-        ----------
-        path : path-like
-            An .html file. It is replaced when the whole page is on the disk.
-        """
+        """Write the page, an .html file, which is replaced when the whole page is on the disk."""
         text = (FOLDER / "page.html").read_text("utf-8")
         scripts = "\n".join((FOLDER / name).read_text("utf-8") for name in SCRIPTS)
         data = json.dumps(self._data(), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -182,20 +163,11 @@ class Replay:
 class Poses(NamedTuple):
     """The poses of all tracks in all frames.
 
-    A track is a body while it keeps its shape: a body that gets another shape starts another track.
-
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (d,)
-        The positions that 0 and 65535 stand for.
-    rotation_size : int
-        Numbers per rotation: 0; 1 for an angle, where 65536 is a full turn; or 4 for a quaternion, from -1 to 1.
-    lifetimes : ndarray, shape (t, 2), int64
-        The first frame of each track, and the one after its last.
-    is_static : ndarray, shape (t,), bool
-    numbers : ndarray, shape (frames, t, d + rotation_size), uint16
-        The pose in the first frame, then second differences between frames. All modulo 65536.
-    touching : ndarray, shape (frames, t), bool
+    A track is a body while it keeps its shape: a body that gets another shape starts another track. Positions 0 and
+    65535 stand for `lower` and `upper`. A rotation is `rotation_size` numbers: 0; 1 for an angle, where 65536 is a full
+    turn; or 4 for a quaternion, from -1 to 1. `lifetimes`, (tracks, 2), are the first frame of each track, and the one
+    after its last. `numbers`, (frames, tracks, d + rotation_size), have the pose in the first frame, then second
+    differences between frames, all modulo 65536.
     """
 
     lower: Floats
@@ -208,12 +180,7 @@ class Poses(NamedTuple):
 
 
 class Tracks:
-    """The poses of all bodies of a world, collected step by step.
-
-    Parameters
-    ----------
-    world : World
-    """
+    """The poses of all bodies of a world, collected step by step."""
 
     def __init__(self, world: bp.World) -> None:
         self._world = world

@@ -75,15 +75,10 @@ def record(world: bp.World, path: str | os.PathLike[str]) -> Recording:
 
 
 class Recording:
-    """A recording in progress, made by `record`.
+    """A recording in progress, made by `record`, to the file `path`.
 
     Writes shapes, contacts, events and figures of every step, on the timelines "frame" and "time", until `close` or the
     end of a ``with`` block. The file gets its name then; at the end of the program at the latest.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
     """
 
     def __init__(self, world: bp.World, path: str | os.PathLike[str]) -> None:

@@ -30,14 +30,7 @@ def is_address(name: str) -> bool:
 
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
-    """Hide what stands before the host and behind the question mark of addresses: keys and passwords.
-
-    Parameters
-    ----------
-    text : str
-        A message, an address.
-    secrets : sequence of str
-        What is hidden wherever it stands, the longest first.
+    """Hide what stands before the host and behind the question mark of addresses, keys and passwords; and `secrets`.
 
     Examples
     --------
@@ -53,7 +46,7 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def secrets_of(address: str) -> list[str]:
-    """Return what of an address is not to be shown, as it stands there and decoded, the longest first.
+    """Return what of an address must not be shown, as it stands there and decoded, the longest first.
 
     Examples
     --------
@@ -68,13 +61,7 @@ def secrets_of(address: str) -> list[str]:
 
 
 def file_system(address: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path there.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file system; names the address without its secrets.
-    """
+    """Return the file system of an address, and the path there; errors name the address without its secrets."""
     fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
     try:
         system, path = fs.FileSystem.from_uri(address)

@@ -114,13 +114,7 @@ class BoxColumns:
         return {option: name for option, name in columns.items() if name is not None}
 
     def check(self, schema: Any, source: str) -> None:
-        """Check that a table has the columns, of types that they can have.
-
-        Raises
-        ------
-        FileFormatError
-            It has not; names the source and the column.
-        """
+        """Raise FileFormatError if a table lacks a column, or has one of the wrong type; names source and column."""
         pa = arrow()
         for name in self.names:
             found = schema.get_all_field_indices(name)
@@ -180,21 +174,8 @@ class BoxSet:
     def of(cls, table: Any, columns: BoxColumns, *, dtype: Any = None, first_row: int = 0) -> BoxSet:
         """Take a table apart; empty cells of corners become NaN.
 
-        Parameters
-        ----------
-        table : pyarrow.Table
-            With the columns.
-        columns : BoxColumns
-            Their names.
-        dtype : dtype, optional
-            Of the corners. Default: float32 if all corners are, otherwise float64.
-        first_row : int
-            The row of the first box, where rows are the ids.
-
-        Raises
-        ------
-        BadRowError
-            An id or a filter is missing; names the row.
+        `dtype` None: float32 if all corners are, otherwise float64. Where rows are the ids, they count from
+        `first_row`. BadRowError names a row without an id or a filter.
         """
         arrays = [_as_corner(table.column(name), name) for name in (*columns.lower, *columns.upper)]
         corners = np.empty((table.num_rows, 2, columns.dim), dtype or np.result_type(*arrays))

@@ -69,23 +69,10 @@ def keys_of(ids: Any) -> NDArray[np.uint64]:
 
 
 def check_ids(ids: Callable[[], Iterable[Any]], count: int, most: int, source: Source) -> None:
-    """Check that no id occurs twice.
+    """Raise FileFormatError, which names files and rows, if an id occurs twice.
 
-    Parameters
-    ----------
-    ids : callable
-        Called for each pass: yields the ids of all boxes, in arrays.
-    count : int
-        How many there are.
-    most : int
-        So many fit into memory; with more, several passes each look at a part of them.
-    source : Source
-        Where they come from.
-
-    Raises
-    ------
-    FileFormatError
-        One occurs twice; names both files and rows.
+    `ids` is called for each pass, and yields the ids of all `count` boxes in arrays. Up to `most` fit into memory; of
+    more, each pass looks at a part.
     """
     passes = max(1, -(-count // most))
     for part in range(passes):

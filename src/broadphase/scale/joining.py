@@ -42,10 +42,8 @@ class TileJoin:
     ----------
     spills : list of Spill
         The boxes by tile, of one set or of two.
-    tile_rows : int
-        Boxes that can be joined at a time.
-    chunk_pairs : int
-        Pairs that are yielded at a time.
+    tile_rows, chunk_pairs : int
+        Boxes that can be joined at a time, and pairs that are yielded at a time.
     scratch : Path
         A folder for the boxes of tiles that are divided again.
     stopped : threading.Event

@@ -47,16 +47,8 @@ _HEADROOM = 1.25  # samples and tiles are never quite even
 class Sizes:
     """How much of the input is held at a time.
 
-    Attributes
-    ----------
-    piece_rows : int
-        Boxes that are read and divided at a time by each worker, at most.
-    tile_rows : int
-        Boxes of a tile that one worker can join.
-    chunk_pairs : int
-        Pairs that are written at a time.
-    in_memory : bool
-        Whether all boxes by tile stay in memory.
+    `piece_rows` boxes are read and divided at a time by each worker; `tile_rows` boxes of a tile can be joined by one;
+    `chunk_pairs` pairs are written at a time. `in_memory`: whether all boxes by tile stay in memory.
     """
 
     piece_rows: int
@@ -83,26 +75,9 @@ def find_pairs(
     plan: Plan | None,
     progress: Told,
 ) -> Report:
-    """Find the pairs of one set of boxes or of two.
+    """Find the pairs of one set of boxes or of two, on so many threads, in so many bytes of memory.
 
-    Parameters
-    ----------
-    sources : list of Source
-        One set or two.
-    output : Output
-        Where the pairs go.
-    memory : int
-        Bytes.
-    workers : int
-        Threads.
-    plan : Plan, optional
-        The tiles. Default: made from a sample.
-    progress : callable
-        Called with a stage, the rows of the input that are done in it, and how many there are.
-
-    Returns
-    -------
-    Report
+    `plan` None: made from a sample. `progress` is called with a stage, the rows that are done in it, and all rows.
     """
     before = output.stored_report()
     if before is not None:

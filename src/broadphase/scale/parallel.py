@@ -20,32 +20,14 @@ Item = TypeVar("Item")
 def in_parallel(
     work: Callable[[Task], Result], tasks: Sequence[Task], workers: int, stopped: threading.Event
 ) -> Iterator[Result]:
-    """Yield the result of each task, as they end; stop all at the first error, or at Ctrl-C.
+    """Yield what `work` returns for each task, as they end; stop all at the first error, or at Ctrl-C.
+
+    `stopped` is set when no more work is wanted; a `work` that takes long looks at it, and raises. What `work` raises
+    comes out once no thread works any more.
 
     The thread that waits does so without a lock of `threading`. A signal between two steps of one would leave it to
     nobody, so that RuntimeError takes the place of KeyboardInterrupt, or to this thread, so that the others wait for
     ever.
-
-    Parameters
-    ----------
-    work : callable
-        Called with each task, on any of the threads.
-    tasks : sequence
-        In the order in which they are begun.
-    workers : int
-        Threads, at most.
-    stopped : Event
-        Is set when no more work is wanted; a `work` that takes long asks it, and raises.
-
-    Yields
-    ------
-    object
-        What `work` has returned.
-
-    Raises
-    ------
-    BaseException
-        What `work` has raised, once no thread works any more.
     """
     waiting: SimpleQueue[Task] = SimpleQueue()
     ended: SimpleQueue[tuple[Result] | BaseException] = SimpleQueue()

@@ -23,13 +23,7 @@ _BETWEEN = 5.0  # seconds between two versions of a growing file, which is writt
 
 
 class LocalPlace:
-    """A folder on this machine.
-
-    Parameters
-    ----------
-    folder : path-like
-        The folder, which need not exist.
-    """
+    """A folder on this machine, which need not exist."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -102,19 +96,10 @@ class LocalPlace:
 
 
 class RemotePlace:
-    """A folder on a file system of pyarrow.
+    """A folder on a file system of pyarrow; `address` has its keys and passwords.
 
     Files are written under another name, that readers of tables pass over, and moved when they are complete: streams of
     object stores may leave what was written up to an error.
-
-    Parameters
-    ----------
-    system : pyarrow.fs.FileSystem
-        The file system.
-    folder : str
-        The path there.
-    address : str
-        Both, with keys and passwords.
     """
 
     def __init__(self, system: Any, folder: str, address: str) -> None:

@@ -111,13 +111,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            It is no such plan.
-        """
+        """Read what `to_json` wrote, or raise ValueError."""
         try:
             facts = json.loads(text)
             if facts["kind"] != _KIND:
@@ -132,23 +126,8 @@ class Plan:
 
 
 def divide(lower: NDArray[Any], upper: NDArray[Any], box_count: int, rows_per_tile: float) -> Plan:
-    """Divide space so that no tile holds many more boxes than asked for, judged by a sample.
+    """Divide space so that few tiles meet more than `rows_per_tile` of `box_count` boxes, judged by a sample (s, d).
 
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (s, d)
-        The corners of a sample.
-    box_count : int
-        Of how many boxes.
-    rows_per_tile : float
-        About as many boxes a tile may meet.
-
-    Returns
-    -------
-    Plan
-
-    Notes
-    -----
     Each plane goes through the median of the lower corners, along the axis where it cuts the fewest boxes. Boxes that
     cover a whole region are left out of the count, since no plane would help them. O(s * log(tiles)) time.
     """

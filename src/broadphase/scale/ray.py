@@ -61,18 +61,8 @@ _QUIET = {"include_dashboard": False, "log_to_driver": False, "logging_level": "
 class Cluster:
     """A connection to Ray.
 
-    Attributes
-    ----------
-    ray : module
-        Ray.
-    workers : int
-        Tasks that run at a time.
-    limit : int, optional
-        Tasks that may run or wait at a time. Default: a few for each processor.
-    workers_of_machine : int
-        Tasks that one machine runs at a time.
-    seconds : float
-        How long it took to start or to connect.
+    `workers` tasks run at a time, `workers_of_machine` on one machine. `limit` tasks may run or wait at a time; None: a
+    few for each processor. It took `seconds` to start or to connect.
     """
 
     ray: Any
@@ -85,11 +75,6 @@ class Cluster:
         """Run a function on each of the arguments; yield the number of a task and what it has returned, as they end.
 
         Of several returns, the first is fetched; the others stay in the object store, and are yielded as references.
-
-        Raises
-        ------
-        Exception
-            What the function has raised.
         """
         remote = _remote(_run).options(num_returns=returns, name=work.__name__)
         running: dict[Any, tuple[int, list[Any]]] = {}
@@ -202,18 +187,9 @@ def find_pairs(
     plan: Plan | None,
     progress: Told,
 ) -> Report:
-    """Find the pairs of one set of boxes or of two on a cluster, by arguments as those of `local.find_pairs`.
+    """Find the pairs of one set of boxes or of two on a cluster; see `local.find_pairs`.
 
-    Parameters
-    ----------
-    sources, plan, progress
-        The same.
-    output : Output, optional
-        A folder that all machines share. Default: a data set of Ray.
-    cluster : Cluster
-        Where to run.
-    memory : int
-        Bytes of each machine.
+    `output` is a folder that all machines share, or None for a data set of Ray; `memory` is that of each machine.
     """
     before = output.stored_report() if output else None
     if before is not None:
@@ -376,16 +352,10 @@ class _Run:
 
 @dataclass(eq=False)
 class _Divided:
-    """The boxes of one set by tile: how many meet each, and references to their chunks.
+    """The boxes of one set by tile.
 
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (tiles + 1,)
-        The last is that of wide boxes.
-    wide : list of references
-        To chunks of wide boxes.
-    chunks : list of lists of references
-        For each stretch, to its chunks for each group of tiles.
+    `counts`, (tiles + 1,), are how many meet each, wide ones last. `wide` are references to chunks of wide boxes, and
+    `chunks`, for each stretch, to those of each group of tiles.
     """
 
     counts: NDArray[np.int64]

@@ -51,19 +51,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Rows that are read together, from one file or from several.
-
-    Attributes
-    ----------
-    number : int
-        Its place among the stretches.
-    first_row : int
-        The number of its first row, counted over all files.
-    rows : int
-        How many.
-    parts : tuple of Part
-        Where they are.
-    """
+    """Rows that are read together, from one file or from several; `first_row` is counted over all files."""
 
     number: int
     first_row: int
@@ -89,20 +77,10 @@ class Piece:
 
 
 class Source:
-    """The files of one set of boxes.
+    """The files of one set of boxes: all their parts, in order.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        All rows, in order.
-    columns : BoxColumns
-        What the columns mean.
-    schema : pyarrow.Schema
-        Of the columns.
-    dtype : dtype
-        Of the corners.
-    digest : str
-        A fingerprint of the files: names, sizes and times.
+    `schema` is that of the columns, `dtype` that of the corners. `digest` is a fingerprint of the files: names, sizes
+    and times.
     """
 
     def __init__(self, parts: Sequence[Part], columns: BoxColumns, schema: Any, dtype: Any, digest: str) -> None:
@@ -141,13 +119,7 @@ class Source:
         return found
 
     def read(self, stretch: Stretch, rows: int) -> Iterator[Piece]:
-        """Read a stretch, in pieces of about so many rows.
-
-        Raises
-        ------
-        FileFormatError
-            A file cannot be read, or a row of it cannot be used: names the file and the row.
-        """
+        """Read a stretch, in pieces of about so many rows; FileFormatError names the file and the row."""
         pa = arrow()
         first = stretch.first_row
         waiting: list[Any] = []
@@ -290,22 +262,9 @@ def _place(places: list[tuple[str, int, int]], row: int) -> str:
 
 
 def open_source(files: Any, columns: BoxColumns) -> Source:
-    """Find the files of a set of boxes, and what is in them, without reading the boxes.
+    """Find the files of a set of boxes, and what is in them, without reading the boxes; `files` as of `engine.pairs`.
 
-    Parameters
-    ----------
-    files : str, path-like or sequence of them
-        Files, folders (all files below, but for names that begin with a dot or an underscore) or patterns with ``*``;
-        with ``scheme://`` in front, on any file system of pyarrow. Parquet, Arrow IPC and .npy.
-    columns : BoxColumns
-        What the columns mean. Of .npy files, all numbers of a row are corners, and the ids are rows.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    FileFormatError
-        A file cannot be read, is of another kind, or lacks a column.
+    Of .npy files, all numbers of a row are corners, and the ids are rows. Errors name the file.
     """
     names = [files] if isinstance(files, str | os.PathLike) else files
     if not isinstance(names, Sequence) or not all(isinstance(name, str | os.PathLike) for name in names):

@@ -29,23 +29,9 @@ class Spill:
 
     A **chunk** has the boxes of one stretch of the input: for each tile that they meet a run of boxes, those first
     whose lower corners lie in the tile. In a folder, a chunk is a file with a record batch of Arrow for each run, and
-    an index that is written last: a chunk without one is not there.
+    an index that is written last: a chunk without one is not there. No folder: chunks stay in memory.
 
-    Parameters
-    ----------
-    plan : Plan
-        The tiles.
-    columns : BoxColumns
-        What the columns mean.
-    folder : Path, optional
-        Where the files go. Default: memory.
-    clock : Clock, optional
-        Counts the time of ``assign`` and ``spill``.
-
-    Attributes
-    ----------
-    ids : IdRanges
-        Of the chunks that are there.
+    `ids` are the ranges of the chunks that are there; `clock` counts the time of ``assign`` and ``spill``.
     """
 
     def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None, clock: Clock | None = None) -> None:

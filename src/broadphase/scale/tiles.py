@@ -68,7 +68,7 @@ def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
 def assigned(
     boxes: BoxSet, plan: Plan, margin: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Find the tiles of boxes.
+    """Find the tiles of boxes: InvalidBoxError names the first bad row.
 
     Returns
     -------
@@ -80,11 +80,6 @@ def assigned(
         The rows of all tiles.
     wide : ndarray of int32
         Those that meet more than ``plan.most_copies`` tiles, and are in none.
-
-    Raises
-    ------
-    InvalidBoxError
-        Names the first bad row.
     """
     if boxes.corners.shape[2] != plan.dim:
         raise ValueError(f"the plan is for {plan.dim} axes, and the boxes have {boxes.corners.shape[2]}")
@@ -180,20 +175,10 @@ def portions(
     one_set: bool,
     chunk: int = _PORTION,
 ) -> Iterator[Any]:
-    """Yield the pairs of one part of space, as `join`, a portion at a time.
+    """Yield the pairs of one part of space, as `join`, `chunk` pairs at a time.
 
-    Parameters
-    ----------
-    first, second : BoxSet
-        The boxes. No second: pairs within the first.
-    region : ndarray, shape (2, d), optional
-        Lower corner, which belongs to it, and upper corner, which does not. Default: all of space.
-    columns : BoxColumns
-        What is a pair, and which columns come along.
-    one_set : bool
-        Whether all are boxes of one set, so that the smaller id comes first.
-    chunk : int
-        Pairs of a portion.
+    No `second`: pairs within the first. A `region`, (2, d), has a lower corner, which belongs to it, and an upper one,
+    which does not; None: all of space. `one_set`: all are boxes of one set, so that the smaller id comes first.
     """
     if second is not None and first.corners.dtype != second.corners.dtype:
         raise ValueError(f"the corners of the two sets are {first.corners.dtype} and {second.corners.dtype}")
