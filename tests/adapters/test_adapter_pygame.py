@@ -512,7 +512,7 @@ def test_first_rect_of_a_group_is_found_without_reading_all():
     assert group.collideobjects(pygame.Rect(3, 0, 2, 2)).number == 0
     assert len(reads) == 129
     assert group.collideobjects(pygame.Rect(30, 0, 2, 2)).number == 26
-    assert len(reads) == 129 + 16 + 16
+    assert len(reads) == 129 + 27
 
 
 def test_rects_of_a_group_are_not_compared_with_what_is_none():

@@ -57,7 +57,6 @@ _PLAIN_NUMBERS = frozenset((float, int, np.float64))  # others compute otherwise
 
 # As they are when this is imported: a game may put ours in their place.
 _WITH_LIST = theirs.check_for_collision_with_list
-_WITH_LISTS = theirs.check_for_collision_with_lists
 _CLOSEST = theirs.get_closest_sprite
 _AT_POINT = theirs.get_sprites_at_point
 _AT_EXACT_POINT = theirs.get_sprites_at_exact_point
@@ -89,20 +88,7 @@ def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0
 
 def check_for_collision_with_lists(sprite: Any, sprite_lists: Iterable[Any], method: int = 0) -> list[Any]:
     """Find the sprites of several lists that collide with one sprite: those of the first list first."""
-    lists = list(sprite_lists)
-    if method != 1 and _are_arcades(lists):
-        found: list[Any] = _WITH_LISTS(sprite, lists, method)
-        return found
-    return [other for one in lists for other in check_for_collision_with_list(sprite, one, method)]
-
-
-def _are_arcades(lists: list[Any]) -> bool:
-    """Whether all lists are short, or have a spatial hash, and are compared by arcade itself."""
-    kind = theirs.SpriteList
-    for one in lists:
-        if not isinstance(one, kind) or (one.spatial_hash is None and len(one.sprite_list) >= _FEW_SPRITES):
-            return False
-    return True
+    return [other for one in sprite_lists for other in check_for_collision_with_list(sprite, one, method)]
 
 
 def get_closest_sprite(sprite: Any, sprite_list: Any) -> tuple[Any, float] | None:

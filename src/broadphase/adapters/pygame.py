@@ -42,9 +42,7 @@ _FEW_COMPARISONS = 20_000
 _FEW_CALLS = 256
 _FEW_RECTS = 24
 _FEW_READS = 128  # of properties, beside a look at the classes
-_FEW_KINDS = 4, 32  # places up to which classes are looked at first
 _FIRST_PORTION = 64
-_FIRST_SPRITES = 16  # that are given to Rect.collideobjects, which reads no more than it has to
 # So many sprites are compared with all others to see whether all are in one crowd, where it is worth that. Measured.
 _SAMPLE = 16
 _WORTH_A_SAMPLE = 10_000
@@ -59,6 +57,7 @@ _GROUPCOLLIDE = theirs.groupcollide
 _SPRITECOLLIDE = theirs.spritecollide
 _SPRITECOLLIDEANY = theirs.spritecollideany
 
+_ITER = theirs.AbstractGroup.__iter__
 _RECT_PROPERTY = theirs.Sprite.rect if isinstance(vars(theirs.Sprite).get("rect"), property) else None
 _HAS_RECT_PROPERTY = _RECT_PROPERTY is not None and _RECT_PROPERTY.fget.__code__.co_names == ("_Sprite__rect",)
 
@@ -134,8 +133,8 @@ def spritecollide(
         if kept is not None:
             hits = kept.touched_by(rect)
         else:
-            sprites = group.sprites() if type(group) in _PLAIN_GROUPS else list(group)
-            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES or not _has_plain_rect(type(sprites[0])):
+            sprites = _listed(group)
+            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES:
                 collides = rect.colliderect
                 hits = [one for one in sprites if collides(one.rect)]
             else:
@@ -201,49 +200,41 @@ class Group(theirs.Group):  # type: ignore[misc]
 
     def collidelist(self, rect: Any) -> int:
         """Return the place of the first sprite whose rect overlaps one, or -1."""
+        first_of = rect.collidelist
         if self._kept is not None:
-            place: int = rect.collidelist(self._kept.living_rects())
+            place: int = first_of(self._kept.living_rects())
             return place
-        sprites = _listed(self)
-        if len(sprites) <= 2 * _FEW_READS:
-            place = rect.collidelist([one.rect for one in sprites])
-            return place
-        return _first_of(rect, sprites, 0, _FEW_READS)
+        sprites, start, count = _listed(self), 0, _FEW_READS
+        while start < len(sprites):  # in portions that grow, so that few rects are read after the first hit
+            place = first_of(_rects_of(sprites[start : start + count]))
+            if place >= 0:
+                return start + place
+            start, count = start + count, 2 * count
+        return -1
 
     def collidelistall(self, rect: Any) -> list[int]:
         """Return the places of the sprites whose rects overlap one, ascending."""
-        if self._kept is not None:
-            rects = self._kept.living_rects()
-        else:
-            sprites = _listed(self)
-            rects = _rects_of(sprites)
+        rects = _rects_of(_listed(self)) if self._kept is None else self._kept.living_rects()
         places: list[int] = rect.collidelistall(rects)
         return places
 
     def collideobjects(self, rect: Any, key: Callable[[Any], Any] | None = None) -> Any:
         """Find the first sprite whose rect overlaps one, or what `key` returns for it; None if there is none."""
         kept = self._kept
-        sprites = _listed(self) if kept is None else kept.living()
-        if key is not None:
-            return rect.collideobjects(sprites, key=key)
         if kept is None:
-            found = rect.collideobjects(sprites if len(sprites) < _FEW_RECTS else sprites[:_FIRST_SPRITES])
-            if found is not None or len(sprites) < _FEW_RECTS:
-                return found
-        with suppress(TypeError):  # a ``rect`` that is a method, which pygame calls, or an error of pygame's
-            if kept is None:
-                place = _first_of(rect, sprites, _FIRST_SPRITES, _FIRST_SPRITES)
-            else:
+            return rect.collideobjects(_listed(self), key=key)
+        if key is None:
+            with suppress(TypeError):  # a ``rect`` that is a method, which pygame calls, or an error of pygame's
                 place = rect.collidelist(kept.living_rects())
-            return None if place < 0 else sprites[place]
-        return rect.collideobjects(sprites)
+                return None if place < 0 else kept.living()[place]
+        return rect.collideobjects(kept.living(), key=key)
 
     def collideobjectsall(self, rect: Any, key: Callable[[Any], Any] | None = None) -> list[Any]:
         """Find the sprites whose rects overlap one, or what `key` returns for them."""
         kept = self._kept
         sprites = _listed(self) if kept is None else kept.living()
         found: list[Any]
-        if key is None and (kept is not None or len(sprites) >= _FEW_RECTS):
+        if key is None:
             with suppress(TypeError):  # as in `collideobjects`
                 rects = _rects_of(sprites) if kept is None else kept.living_rects()
                 found = [sprites[place] for place in rect.collidelistall(rects)]
@@ -277,9 +268,7 @@ class Group(theirs.Group):  # type: ignore[misc]
             del this._kept, this.add_internal, this.remove_internal
 
 
-# What iteration over these goes over is what their `sprites` returns, a new list.
-_PLAIN_GROUPS = frozenset((theirs.AbstractGroup, theirs.Group, Group))
-_SIZED = _PLAIN_GROUPS | {list, tuple}
+_SIZED = frozenset((theirs.AbstractGroup, theirs.Group, Group, list, tuple))
 # Groups whose members are the same from one iteration to the next unless they are changed.
 _GROUPS = (theirs.AbstractGroup, list, tuple)
 # What these do when a sprite is killed is known: it leaves the group.
@@ -298,35 +287,19 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. Reading that takes a fourth of the time; it
     is done for sprites whose class has no ``rect`` of its own.
     """
-    if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW_READS:
+    are_many = _HAS_RECT_PROPERTY and len(sprites) > _FEW_READS
+    if not are_many or not all(map(_has_plain_rect, set(map(type, sprites)))):
         return [one.rect for one in sprites]
-    # Where there are classes with a ``rect`` of their own, a few sprites mostly show it.
-    start = 0
-    for end in (*_FEW_KINDS, len(sprites)):
-        for kind in set(map(type, sprites[start:end])):
-            if not _has_plain_rect(kind):
-                return [one.rect for one in sprites]
-        start = end
     return [one._Sprite__rect for one in sprites]
 
 
 def _listed(group: Any) -> list[Any]:
     """List the sprites of a group in one copy; `list` would make others, for its length and its iterator."""
     kind: Any = type(group)
-    if kind.__iter__ is theirs.AbstractGroup.__iter__ and kind.sprites is theirs.AbstractGroup.sprites:
+    if getattr(kind, "__iter__", None) is _ITER and kind.sprites is theirs.AbstractGroup.sprites:
         sprites: list[Any] = group.sprites()
         return sprites
     return list(group)
-
-
-def _first_of(rect: Any, sprites: list[Any], start: int, count: int) -> int:
-    """Find the first sprite, from one on, whose rect overlaps another rect, in portions that grow; -1: none."""
-    while start < len(sprites):
-        place: int = rect.collidelist(_rects_of(sprites[start : start + count]))
-        if place >= 0:
-            return start + place
-        start, count = start + count, 2 * count
-    return -1
 
 
 def _has_plain_rect(kind: Any) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import chain
 from math import inf, isfinite, nextafter
-from operator import eq
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +39,6 @@ _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
 # New boxes that queries compare one by one before they are put into the index, which takes as long as some hundred.
 _TAIL = 256
 _PLACES = np.arange(_TAIL, dtype=np.int32)
-# Queries that compare all boxes before a tree is built: a tree takes as long as some 20 of them.
-_SCANS = 4
-_FEWEST_SCANNED = 64  # boxes for each of these
 _FEWEST_INDEXED = 64  # fewer boxes that are loaded are compared one by one, as new ones
 # Indexes begin with these, which are read only: the first boxes make one of their own.
 _EMPTY = [bp.Index(np.empty((0, 2, dimension))) for dimension in range(1, _MOST_DIMENSIONS + 1)]
@@ -99,7 +95,6 @@ class Index:
 
     _rows_of: dict[int, list[int]] | None  # by id; made by the first deletion
     _bounds: list[float] | None  # of all boxes, once asked for
-    _scanned: NDArray[np.float64] | None  # the boxes, while a few queries more compare all of them
     _skipped = _most = 0  # `result_limit` and `result_offset`, in this order
     _tree: Any = None  # rtree's own index of the same boxes, without objects; made by `leaves`
     _bulk_count = 0  # boxes that it has begun with
@@ -141,10 +136,7 @@ class Index:
         self._new.append((self._id(id), corners, self._stored(obj)))
         if self._tree is not None:
             self._tree.insert(self._new[-1][0], corners)
-        if self._bounds is not None:
-            half = self._dimension
-            lower, upper = map(min, self._bounds[:half], corners), map(max, self._bounds[half:], corners[half:])
-            self._bounds = [*lower, *upper]
+        self._bounds = None
 
     add = insert
 
@@ -158,7 +150,7 @@ class Index:
                 del self._new[place]
                 self._tail_count = min(self._tail_count, place)
                 self._has_deleted = True
-                self._shrink(corners)
+                self._bounds = None
                 return
         if not len(self._index):
             return
@@ -175,7 +167,7 @@ class Index:
             return
         self._deleted.append(rows.pop(boxes.index(corners)))
         self._has_deleted = True
-        self._shrink(corners)
+        self._bounds = None
 
     # Queries
 
@@ -301,7 +293,8 @@ class Index:
         rows = self._index.pairs(other._index, sort=True)
         own, its = self._index.boxes_of(rows[:, 0]), other._index.boxes_of(rows[:, 1])
         boxes = np.stack((np.maximum(own[:, 0], its[:, 0]), np.minimum(own[:, 1], its[:, 1])), axis=1)
-        both = [self._stored((self._loaded(one), other._loaded(two))) for one, two in rows.tolist()]
+        mine, theirs_own = self._objects, other._objects
+        both = [self._stored((self._loaded(mine[a]), other._loaded(theirs_own[b]))) for a, b in rows.tolist()]
         result._begin_with(np.arange(len(rows)), boxes, both)
         return result
 
@@ -405,13 +398,7 @@ class Index:
         self._tail = np.empty((_TAIL, 2, self._dimension))  # the boxes of the first `_tail_count` of these
         self._tail_count = 0
         self._deleted: list[int] = []
-        self._bounds = self._scanned = None
-        self._scans = 0
-
-    def _shrink(self, corners: list[float]) -> None:
-        """Forget the box around all boxes if one that is removed may reach to its border."""
-        if self._bounds is not None and any(map(eq, self._bounds, corners)):
-            self._bounds = None
+        self._bounds = None
 
     def _corners(self, coordinates: Any) -> list[float]:
         """Lower corner, then upper corner."""
@@ -468,10 +455,7 @@ class Index:
             return obj
         return bytes(self.dumps(obj))
 
-    def _loaded(self, row: int) -> Any:
-        return self._loaded_from(self._objects[row])
-
-    def _loaded_from(self, stored: Any) -> Any:
+    def _loaded(self, stored: Any) -> Any:
         kind = type(stored)
         if kind is bytes:
             return self.loads(stored)
@@ -512,11 +496,8 @@ class Index:
     def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
         self._bounds = None
-        self._scanned, self._scans = boxes, min(_SCANS, len(boxes) // _FEWEST_SCANNED)
 
     def _make_changes(self) -> None:
-        if self._deleted or self._new:
-            self._scanned, self._scans = None, 0
         if self._deleted:
             deleted, self._deleted = self._deleted, []
             self._index.remove(deleted)
@@ -546,8 +527,6 @@ class Index:
         """Find the rows of boxes that overlap one; `_in_tail` finds those that have no row yet."""
         if self._deleted or len(self._new) > _TAIL:
             self._make_changes()
-        if self._scans:
-            return self._scan(corners)
         if not len(self._index):
             return np.empty(0, np.int32)
         return self._index.query(np.array(corners).reshape(1, 2, self._dimension))[0]
@@ -581,29 +560,19 @@ class Index:
         if not objects:
             return iter([id for id, _, _ in entries])
         if objects == "raw":
-            return (self._loaded_from(stored) for _, _, stored in entries)
-        return (Item(id, self._loaded_from(stored), self.deinterleave(corners)) for id, corners, stored in entries)
-
-    def _scan(self, corners: list[float]) -> NDArray[Any]:
-        """Compare a box with all boxes."""
-        boxes: Any = self._scanned
-        overlap = True
-        for axis in range(self._dimension):
-            overlap &= boxes[:, 0, axis] <= corners[axis + self._dimension]
-            overlap &= boxes[:, 1, axis] >= corners[axis]
-        self._scans -= 1
-        if not self._scans:
-            self._scanned = None
-        return np.flatnonzero(overlap)
+            return (self._loaded(stored) for _, _, stored in entries)
+        return (Item(id, self._loaded(stored), self.deinterleave(corners)) for id, corners, stored in entries)
 
     def _given(self, rows: NDArray[Any], objects: Any) -> Iterator[Any]:
         if not objects:
             return iter(self._ids[rows].tolist())
         if objects == "raw":
-            return map(self._loaded, rows.tolist())
+            return (self._loaded(self._objects[row]) for row in rows.tolist())
         bounds = self._index.boxes_of(rows).transpose(0, 2, 1).reshape(len(rows), 2 * self._dimension).tolist()
         numbers, ids = rows.tolist(), self._ids[rows].tolist()
-        return (Item(id, self._loaded(row), one) for id, row, one in zip(ids, numbers, bounds, strict=True))
+        return (
+            Item(id, self._loaded(self._objects[row]), one) for id, row, one in zip(ids, numbers, bounds, strict=True)
+        )
 
     def _nearest_to_one(self, corners: list[float], most: int) -> NDArray[np.int32] | None:
         """Do what `_nearest` does for one box; None where it has to. New boxes are rows from ``len(objects)`` on."""

@@ -26,9 +26,8 @@ _sparse: Any = import_module("scipy.sparse")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# Trees of fewer than _SMALL points are SciPy's. Once SciPy's tree exists, which is built after _CALLS calls, it answers
-# searches of all points among fewer than _MANY, and queries of few places: by the number of points, fewer than these.
-_SMALL, _MANY, _CALLS = 400, 700, 4
+# SciPy's are trees of fewer than _SMALL points, and queries of fewer places than these, by the number of points.
+_SMALL = 400
 _PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
 _SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
 _LOOK = 8  # places, and points, that are compared first to see whether all are near one another
@@ -55,12 +54,10 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     n: int
     m: int
     _kind: Any = theirs.cKDTree
-    _number: Any = int  # the type of a single index
 
     # Of all trees until something else is set: less to do for a small one.
     _index: Any = None
     _few: Any = None  # the tree of SciPy, if that answers
-    _calls = 0  # of what could be left to SciPy, before there was its tree
     _box: NDArray[np.float64] | None = None  # the lengths of a periodic one; 0 along an axis that is not
 
     def __init__(self, data: Any, *arguments: Any, **options: Any) -> None:
@@ -116,11 +113,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         workers: int = 1,
     ) -> Any:
         """Find the nearest points."""
-        tree = self._tree
-        if tree is not None and type(x) is np.ndarray and x.ndim > 1 and len(x) < _PLACES[-1][1]:  # soonest
-            return tree.query(x, k, eps, p, distance_upper_bound, workers)
-        if self._leaves_one() if _is_one(x) else self._leaves(x):
-            return (tree or self.scipy).query(x, k, eps, p, distance_upper_bound, workers)
+        if _is_one(x) or self._leaves(x):
+            return self.scipy.query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
         bound = distance_upper_bound
         if (
@@ -150,8 +144,6 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             return distances.reshape(*shape, len(ranks)), rows.reshape(*shape, len(ranks))
         if k > 1:
             return distances.reshape(*shape, k), rows.reshape(*shape, k)
-        if not shape:
-            return float(distances[0, 0]), self._number(rows[0, 0])
         return distances.reshape(shape), rows.reshape(shape)
 
     def query_ball_point(
@@ -165,11 +157,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return_length: bool = False,
     ) -> Any:
         """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
-        tree = self._tree
-        if tree is not None and type(x) is np.ndarray and x.shape and len(x) < _PLACES[-1][1]:  # soonest
-            return tree.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         if _is_one(x) or self._leaves(x):
-            return (tree or self.scipy).query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
+            return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
         if points is not None:
             radii = _radii(r, np.shape(x)[:-1])
@@ -189,9 +178,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def query_ball_tree(self, other: Any, r: float, p: float = 2.0, eps: float = 0) -> Any:
         """Find for each point all points of another tree, ours or SciPy's, within a distance."""
-        if self._few is not None or self._leaves_all():
-            return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
-        if not (self._takes(r, p, eps) and self._is_alike(other)):
+        if self._few is not None or not (self._takes(r, p, eps) and self._is_alike(other)):
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
         balls = other._balls if self._box is None else other._balls_in_box
         rows, counts = balls(self.data, np.full(self.n, float(r)), 1)
@@ -199,9 +186,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
         """Find all pairs of points within a distance. An ``output_type="ndarray"`` takes a small part of the time."""
-        if self._few is not None:
-            return self._few.query_pairs(r, p, eps, output_type)
-        if self._leaves_all() or not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
+        if self._few is not None or not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
             return self.scipy.query_pairs(r, p, eps, output_type)
         pairs, _ = self._neighbors(float(r))
         if output_type == "ndarray":
@@ -212,10 +197,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         self, other: Any, max_distance: float, p: float = 2.0, output_type: str = "dok_matrix"
     ) -> Any:
         """Make a sparse matrix of the distances to the points of another tree, ours or SciPy's."""
-        if self._few is not None or self._leaves_all():
-            return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
         known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
-        if not (known and self._takes(max_distance, p, 0) and self._is_alike(other)):
+        if self._few is not None or not (known and self._takes(max_distance, p, 0) and self._is_alike(other)):
             return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
         pairs, distances = self._neighbors(float(max_distance), other)
         if output_type == "dict":
@@ -235,11 +218,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
         """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
-        if self._few is not None:
-            return self._few.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         radii = np.asarray(r)
-        known = weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
-        most = _radii(radii, radii.shape) if known and not self._leaves_all() else None
+        known = self._few is None and weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
+        most = _radii(radii, radii.shape) if known else None
         if most is None or not self._may_count(most, other, p) or not (cumulative or (np.diff(most) >= 0).all()):
             return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         bounds = np.sort(most)
@@ -266,32 +247,11 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             self._index = bp.Index((self.data, self.data))
         return self._index
 
-    def _leaves_one(self) -> bool:
-        """Whether SciPy's tree answers a query of one place."""
-        if self._index is not None or self._calls >= _CALLS or (self._few is None and self.n >= _MANY):
-            return False
-        self._calls += 1
-        return True
-
     def _leaves(self, x: Any) -> bool:
         """Whether SciPy's tree answers a query of these places."""
         places = x.size // max(x.shape[-1], 1) if type(x) is np.ndarray else len(x)
-        if places >= _PLACES[-1][1]:
-            n = self.n if self._few is None else self._few.n
-            few = next(most for points, most in _PLACES if n < points) if self._box is None else _PLACES_IN_BOX
-            if places >= few:
-                return False
-        if self._tree is not None or self._index is None:
-            return True
-        self._calls += 1
-        return self._calls > _CALLS
-
-    def _leaves_all(self) -> bool:
-        """Whether SciPy's tree answers a search of all points."""
-        if self.n >= _MANY:
-            return False
-        self._calls += 1
-        return self._tree is not None or self._calls > _CALLS
+        few = next(most for points, most in _PLACES if self.n < points) if self._box is None else _PLACES_IN_BOX
+        return bool(places < few)
 
     def _takes(self, r: Any, p: float, eps: float) -> bool:
         """Whether a search by one radius is ours; others are SciPy's."""
@@ -384,7 +344,6 @@ class KDTree(cKDTree):
     """Points that are queried for neighbors, as ``scipy.spatial.KDTree``: see `cKDTree`."""
 
     _kind: Any = theirs.KDTree
-    _number: Any = np.intp
     node, innernode, leafnode = theirs.KDTree.node, theirs.KDTree.innernode, theirs.KDTree.leafnode
 
 

@@ -37,19 +37,17 @@ theirs: Any = import_extra("shapely", purpose=__name__, install="shapely")
 
 _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
-_COMPILED = theirs.lib.STRtree  # what it is made of; its checks of arguments take as long as a small query
 _FEW = 128  # pairs, and points; arrays do not pay for fewer
 # Inputs that are left to shapely's tree: fewer than these in a call, where there are points or not, and before there is
-# an index, so many in all, or this share of the geometries, unless more pairs are expected than there are geometries,
-# by so many inputs and geometries. Measured.
-_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE, _GUESSED = 2000, 700, 1000, 0.1, 256
-_INPUTS_SHARE = 0.5  # that are searched themselves
+# an index, so many in all, or this share of the geometries. Measured.
+_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 2000, 700, 1000, 0.1
 _NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
 # Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
 # yet, up to so many inputs.
 _SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
 # Of so many pairs, some are looked at first, by whether most can be decided here.
 _SAMPLED, _SAMPLE = 1024, 64
+_LOOK = 256  # inputs whose nearest points are found first, to see whether most are sure
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -87,12 +85,10 @@ if theirs.geos_version < (3, 13):
 # Those of which other predicates than intersects can be decided here.
 _DECIDABLE = _table((0, 2), (2, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
-_NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
-_LARGE = 256  # coordinates
 _SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
-_POINT, _POLYGON = 0, 3
+_POINT = 0
 # Of a point and an area, by where the point is: outside, inside, on the boundary; in doubt, which shapely decides.
 _INTERIOR, _CLOSED, _BOUNDARY, _NEVER = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 0, 1, 2), (0, 0, 0, 2))
 _POINT_IN_AREA = {
@@ -127,14 +123,10 @@ class STRtree:
         self.geometries = geometries
         self._node_capacity = node_capacity
         self._asked = 0  # inputs of calls by many, before there was an index
-        self._searched_inputs = False
-        if geometries.size < _SMALL:
-            self._compiled_tree = _COMPILED(geometries, node_capacity)
-            return
-        is_wrong = geometries.ndim != 1 or as_index(node_capacity) < 2
-        if is_wrong or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
-            _ = self._compiled_tree  # which says what is wrong
-        if _GEOS is None:
+        is_plain = geometries.ndim == 1 and as_index(node_capacity) > 1
+        if geometries.size < _SMALL or not is_plain or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
+            _ = self._tree  # which says what is wrong
+        elif _GEOS is None:
             _ = self._read
 
     def __len__(self) -> int:
@@ -152,39 +144,39 @@ class STRtree:
         The results of one input are in the order of shapely's tree.
         """
         if isinstance(geometry, _GEOMETRY):
-            return self._ask_one(geometry, predicate, distance)
+            return self._in_tree(geometry, predicate, distance)
         inputs = np.asarray(geometry)
         if inputs.ndim != 1 or len(inputs) < _FEW:
-            return self._ask(inputs, predicate, distance)
+            return self._in_tree(inputs, predicate, distance)
         is_itself = (
             predicate != "dwithin"
             and len(inputs) == len(self.geometries)
             and np.array_equal(_addresses(inputs), _addresses(self.geometries))
         )
         if not (is_itself or self._are_many(inputs, predicate)) or not self._is_finite:
-            return self._ask(inputs, predicate, distance)
+            return self._in_tree(inputs, predicate, distance)
         reach = None
         if predicate == "dwithin":
             try:
                 reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
             except (TypeError, ValueError):
-                return self._ask(inputs, predicate, distance)
+                return self._in_tree(inputs, predicate, distance)
             if not (np.isfinite(reach) & (reach >= 0)).all():
-                return self._ask(inputs, predicate, distance)
+                return self._in_tree(inputs, predicate, distance)
         elif predicate is not None and predicate not in _PREDICATES:
-            return self._ask(inputs, predicate, distance)
+            return self._in_tree(inputs, predicate, distance)
         types: Any = None if predicate is None else theirs.get_type_id(inputs)
         if predicate not in (None, "intersects", "dwithin"):
             both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
             if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
                 return np.empty((2, 0), np.int64)
             if not _DECIDABLE[both].any():
-                return self._ask(inputs, predicate, distance)
+                return self._in_tree(inputs, predicate, distance)
         if is_itself:
             return self._join_itself(predicate, types)
         bounds, asking, is_finite = _bounded(inputs)
         if not is_finite:
-            return self._ask(inputs, predicate, distance)
+            return self._in_tree(inputs, predicate, distance)
         if not len(asking) or not len(self):
             return np.empty((2, 0), np.int64)
         lower, upper = bounds[asking, :2], bounds[asking, 2:]
@@ -192,18 +184,13 @@ class STRtree:
             margin = reach[asking, None]
             with np.errstate(over="ignore"):
                 lower, upper = lower - margin, upper + margin
-        if self._searches_inputs(len(asking)):
-            found = bp.Index((lower, upper)).query(self._bounds[self._present].reshape(-1, 2, 2))
-            pairs = np.stack((asking[found.rows], np.repeat(self._present, np.diff(found.offsets))))
-            pairs = pairs if _IN_ANY_ORDER.get() else self._in_order(pairs)
-        else:
-            found = self._index.query((lower, upper))
-            pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
+        found = self._index.query((lower, upper))
+        pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
         if predicate is None:
             return pairs
         decided = self._decide(inputs, types, bounds, pairs, predicate, reach)
         if decided is None:
-            return self._ask(inputs, predicate, distance)
+            return self._in_tree(inputs, predicate, distance)
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
 
     def nearest(self, geometry: Any) -> Any:
@@ -248,7 +235,7 @@ class STRtree:
         are_points = _are_points(theirs.get_type_id(inputs), bounds)
         if not is_finite or not are_points[asking].all() or not self._points[self._present].all():
             return None
-        for some in (asking[:: 1 + len(asking) // _GUESSED], asking):
+        for some in (asking[:: 1 + len(asking) // _LOOK], asking):
             found = self._index.nearest(bounds[some, :2], 2)
             first, second = found.distances[:, 0], found.distances[:, -1]
             if found.distances.shape[1] == 1:
@@ -259,13 +246,6 @@ class STRtree:
                 return None
         is_found = is_sure & (first < most)
         return some[is_found], self._visited[found.rows[is_found, 0]], some[~is_sure]
-
-    def _searches_inputs(self, count: int) -> bool:
-        """Whether so many inputs are searched for what they find, the first time, not the other way around."""
-        if "_index" in self.__dict__ or count >= _INPUTS_SHARE * len(self) or self._searched_inputs:
-            return False
-        self._searched_inputs = not _IN_ANY_ORDER.get()
-        return True
 
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
@@ -279,38 +259,10 @@ class STRtree:
         self._asked += count
         if self._asked < _FIRST_INPUTS:
             return False
-        is_dear = predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
-        return is_dear or (predicate is not None and self._expected(inputs) >= size)
+        return predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
 
-    def _expected(self, inputs: NDArray[np.object_]) -> float:
-        """Guess from some of both how many boxes of inputs and geometries overlap."""
-        boxes = []
-        for geometries in (inputs, self.geometries):
-            bounds, present, is_finite = _bounded(geometries[:: 1 + len(geometries) // _GUESSED])
-            if not is_finite or not len(present):
-                return 0.0
-            boxes.append(bounds[present])
-        one, other = boxes
-        return bp.count_pairs(one, other) / (len(one) * len(other)) * len(inputs) * len(self.geometries)
-
-    def _ask_one(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        found: NDArray[np.int64]
-        if predicate in _NUMBERS:
-            asked = np.empty(1, np.object_)
-            asked[0] = geometry
-            found = self._ask(asked, predicate, distance)[1]
-        else:
-            found = self._tree.query(geometry, predicate, distance)
-        return found
-
-    def _ask(self, inputs: NDArray[np.object_], predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        """Query shapely's tree, if possible without the checks of arguments that its method begins with."""
-        number = _NUMBERS.get(predicate)
-        found: NDArray[np.int64]
-        if number is None or inputs.ndim != 1:
-            found = self._tree.query(inputs, predicate, distance)
-        else:
-            found = self._compiled_tree.query(inputs, number)
+    def _in_tree(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = self._tree.query(geometry, predicate, distance)
         return found
 
     def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64]:
@@ -326,7 +278,7 @@ class STRtree:
             pairs = self._in_order(pairs, both_ways=True)
         decided = self._decide(geometries, types, self._bounds, pairs, predicate, None)
         if decided is None:
-            return self._ask(geometries, predicate, None)
+            return self._in_tree(geometries, predicate, None)
         if not is_symmetric:
             return np.compress(self._or_by_geos(decided, geometries, pairs, predicate), pairs, axis=1)
         meeting = self._in_order(np.compress(decided == 1, pairs, axis=1), both_ways=True)
@@ -374,9 +326,6 @@ class STRtree:
                 decided[impossible[dimensions[pairs[0]], self._dimensions[pairs[1]]]] = 0
         left = np.flatnonzero(decided == _IN_DOUBT)
         if len(left) and predicate == "intersects":
-            inside = self._inside_rectangles(inputs, types, bounds, pairs[:, left])
-            decided[left[inside]] = 1
-            left = left[~inside]
             decided[left] = self._decided(inputs, pairs[:, left])
         elif len(left) and reaches is not None:
             decided[left] = self._decided(inputs, pairs[:, left], reaches[left])
@@ -479,22 +428,6 @@ class STRtree:
         answers = np.take(np.array(meanings, np.uint8), places)
         np.minimum(decided, answers, out=decided)  # those in doubt are the largest
 
-    def _inside_rectangles(
-        self,
-        inputs: NDArray[np.object_],
-        types: NDArray[np.int32],
-        bounds: NDArray[np.float64],
-        pairs: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
-        """Find large geometries whose box is inside a rectangle that is the input: GEOS does not read them either."""
-        inside: NDArray[np.bool_] = _are_rectangles(inputs, types, bounds)[pairs[0]]
-        if inside.any():
-            found, numbers = _numbered(pairs[1, inside], len(self.geometries))
-            is_large = theirs.get_num_coordinates(self.geometries[found]) >= _LARGE
-            inside[inside] = is_large[numbers[pairs[1, inside]]]
-            inside[inside] = self._may_contain(bounds, pairs[:, inside], "contains")
-        return inside
-
     def _decided(
         self, inputs: NDArray[np.object_], pairs: NDArray[np.int64], reaches: NDArray[np.float64] | None = None
     ) -> NDArray[np.uint8]:
@@ -555,13 +488,7 @@ class STRtree:
 
     @cached_property
     def _tree(self) -> Any:
-        tree = _TREE.__new__(_TREE)
-        tree._geometries, tree._tree = self.geometries, self._compiled_tree
-        return tree
-
-    @cached_property
-    def _compiled_tree(self) -> Any:
-        return _COMPILED(self.geometries, self._node_capacity)
+        return _TREE(self.geometries, self._node_capacity)
 
     @cached_property
     def _index(self) -> bp.Index:
@@ -700,19 +627,6 @@ def _occurring(dimensions: NDArray[np.uint8]) -> NDArray[np.intp]:
 def _are_points(types: NDArray[np.int32], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = types == _POINT
     found &= (bounds[:, 0] == bounds[:, 2]) & (bounds[:, 1] == bounds[:, 3])  # not empty
-    return found
-
-
-def _are_rectangles(
-    geometries: NDArray[np.object_], types: NDArray[np.int32], bounds: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Find rectangles as GEOS does: five coordinates, each a corner of the box and beside the one before."""
-    found: NDArray[np.bool_] = types == _POLYGON
-    found[found] = theirs.get_num_coordinates(geometries[found]) == 5
-    corners = theirs.get_coordinates(geometries[found]).reshape(-1, 5, 2)
-    lower, upper = bounds[found, None, :2], bounds[found, None, 2:]
-    is_corner = ((corners == lower) | (corners == upper)).all(axis=(1, 2))
-    found[found] = is_corner & ((corners[:, 1:] != corners[:, :-1]).sum(axis=2) == 1).all(axis=1)
     return found
 
 

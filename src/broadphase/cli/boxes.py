@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import sys
-import time
 import warnings
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -26,10 +25,11 @@ from broadphase.cli.screen import counted, duration, print_facts, print_json, pr
 from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
 from broadphase.errors import clipped, quoted, unknown_name
 from broadphase.io import BoxFile
+from broadphase.scale.clock import Clock
 from broadphase.testing import simd_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -59,22 +59,23 @@ def _possible_workers(workers: int | None) -> int | None:
     return workers
 
 
-def _possible_margin(margin: float) -> float:
+def possible_length(margin: float) -> float:
+    """Check an option that is a length."""
     if not 0.0 <= margin < float("inf"):
         raise typer.BadParameter("must be finite and at least 0")
     return margin
 
 
-def _data_sets(incomplete: str) -> list[str]:
-    """Complete the name of a data set; without any letter, the shell lists files."""
-    return [name for name in data.NAMES if incomplete and name.startswith(incomplete)]
+def completed(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Complete the name of a data set or a scene; without any letter, the shell lists files."""
+    return [name for name in names if incomplete and name.startswith(incomplete)]
 
 
 FileArgument = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        autocompletion=_data_sets,
+        autocompletion=lambda incomplete: completed(incomplete, data.NAMES),
         help="Boxes: a file, or the name of a bundled data set (us_counties).",
     ),
 ]
@@ -82,28 +83,21 @@ OptionalFileArgument = Annotated[str | None, typer.Argument(metavar="FILE", help
 SecondFileArgument = Annotated[
     str | None, typer.Argument(metavar="FILE2", help="A second set: find pairs of a box of FILE and a box of FILE2.")
 ]
-MethodOption = Annotated[
-    str,
-    typer.Option(
+
+
+def _method_option(text: str = "") -> Any:
+    return typer.Option(
         "--method",
         "-m",
         metavar="METHOD",
         callback=_known_method,
         autocompletion=lambda: list(_METHODS),
-        help=f"Method: {', '.join(_METHODS)}. The result does not depend on it.",
-    ),
-]
-SceneMethodOption = Annotated[
-    str | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        callback=_known_method,
-        autocompletion=lambda: list(_METHODS),
-        help=f"Method: {', '.join(_METHODS)}. Default: that of the scene. The result does not depend on it.",
-    ),
-]
+        help=f"Method: {', '.join(_METHODS)}. {text}The result does not depend on it.",
+    )
+
+
+MethodOption = Annotated[str, _method_option()]
+SceneMethodOption = Annotated[str | None, _method_option("Default: that of the scene. ")]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -120,7 +114,7 @@ TouchingOption = Annotated[
 ]
 MarginOption = Annotated[
     float,
-    typer.Option("--margin", callback=_possible_margin, help="Also find pairs at most this far apart along each axis."),
+    typer.Option("--margin", callback=possible_length, help="Also find pairs at most this far apart along each axis."),
 ]
 InvalidOption = Annotated[
     Invalid,
@@ -341,35 +335,13 @@ _CHUNK = 1_000_000  # pairs written or counted between two updates of the progre
 _HELD = 50_000_000  # pairs held in memory (8 bytes each); more are counted first, then found a chunk at a time
 
 
-# Options of `pairs` that make sense in memory only, and from files to files only.
-_IN_MEMORY = {
-    "method": "--method",
-    "sort": "--sort",
-    "max_pairs": "--max-pairs",
-    "invalid": "--invalid",
-    "parts": "--parts",
-    "names": "--names",
-}
-_PAST_MEMORY = {
-    "engine": "--engine",
-    "address": "--address",
-    "id_column": "--id",
-    "lower": "--lower",
-    "upper": "--upper",
-    "keep": "--keep",
-    "layer": "--layer",
-    "mask": "--mask",
-    "group": "--group",
-    "batch": "--batch",
-    "plan": "--plan",
-    "resume": "--resume",
-    "scratch": "--scratch",
-}
+_IN_MEMORY = ("method", "sort", "max_pairs", "invalid", "parts", "names")  # options of `pairs` for a file of pairs only
 _FILES_PANEL = "From files to files, past memory (with --memory, or with an --output that is a folder)"
 
 
-def _column(text: str) -> Any:
-    return typer.Option(metavar="COLUMN", help=text, rich_help_panel=_FILES_PANEL)
+def _past(text: str, *names: str, **more: Any) -> Any:
+    """Make an option of `pairs` from files to files."""
+    return typer.Option(*names, help=text, rich_help_panel=_FILES_PANEL, **more)
 
 
 def pairs(
@@ -399,75 +371,31 @@ def pairs(
     invalid: InvalidOption = Invalid.RAISE,
     parts: PartsOption = False,
     names: NamesOption = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            "--memory",
-            metavar="BYTES",
-            help="Memory to use, such as 500MB. Default: 2GB.",
-            rich_help_panel=_FILES_PANEL,
-        ),
-    ] = None,
-    engine: Annotated[
-        Engine, typer.Option("--engine", help="What runs the search.", rich_help_panel=_FILES_PANEL)
-    ] = Engine.LOCAL,
+    memory: Annotated[str | None, _past("Memory to use, such as 500MB. Default: 2GB.", metavar="BYTES")] = None,
+    engine: Annotated[Engine, _past("What runs the search.")] = Engine.LOCAL,
     address: Annotated[
-        str | None,
-        typer.Option(
-            "--address",
-            help="A running Ray, such as auto. Default: one that is started for the run.",
-            rich_help_panel=_FILES_PANEL,
-        ),
+        str | None, _past("A running Ray, such as auto. Default: one that is started for the run.")
     ] = None,
     id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id",
-            metavar="COLUMN",
-            help="The column that names each box. Default: id, or else rows.",
-            rich_help_panel=_FILES_PANEL,
-        ),
+        str | None, _past("The column that names each box. Default: id, or else rows.", "--id", metavar="COLUMN")
     ] = None,
     lower: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="The columns of the lower corner, separated by commas. Default: found by name.",
-            rich_help_panel=_FILES_PANEL,
-        ),
+        _past("The columns of the lower corner, separated by commas. Default: found by name.", metavar="COLUMNS"),
     ] = None,
-    upper: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMNS", help="Those of the upper corner.", rich_help_panel=_FILES_PANEL),
+    upper: Annotated[str | None, _past("Those of the upper corner.", metavar="COLUMNS")] = None,
+    keep: Annotated[str | None, _past("Columns to write with each pair.", metavar="COLUMNS")] = None,
+    layer: Annotated[str | None, _past("Column of the bits of the layers of a box.", metavar="COLUMN")] = None,
+    mask: Annotated[str | None, _past("Column of the layers that a box meets.", metavar="COLUMN")] = None,
+    group: Annotated[
+        str | None, _past("Column of groups: below 0 never, above 0 always within a group.", metavar="COLUMN")
     ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMNS", help="Columns to write with each pair.", rich_help_panel=_FILES_PANEL),
-    ] = None,
-    layer: Annotated[str | None, _column("Column of the bits of the layers of a box.")] = None,
-    mask: Annotated[str | None, _column("Column of the layers that a box meets.")] = None,
-    group: Annotated[str | None, _column("Column of groups: below 0 never, above 0 always within a group.")] = None,
-    batch: Annotated[str | None, _column("Column of batches: pairs are within one.")] = None,
-    plan: Annotated[
-        Path | None,
-        typer.Option("--plan", help="A plan of tiles, written by Plan.to_json.", rich_help_panel=_FILES_PANEL),
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume/--no-resume",
-            help="Go on where an earlier run stopped, or start from the beginning.",
-            rich_help_panel=_FILES_PANEL,
-        ),
-    ] = True,
+    batch: Annotated[str | None, _past("Column of batches: pairs are within one.", metavar="COLUMN")] = None,
+    plan: Annotated[Path | None, _past("A plan of tiles, written by Plan.to_json.")] = None,
+    resume: Annotated[bool, _past("Go on where an earlier run stopped, or start from the beginning.")] = True,
     scratch: Annotated[
         Path | None,
-        typer.Option(
-            "--scratch",
-            metavar="FOLDER",
-            help="For boxes on their way. Default: within --output; temporary if that is an address.",
-            rich_help_panel=_FILES_PANEL,
-        ),
+        _past("For boxes on their way. Default: within --output; temporary if that is an address.", metavar="FOLDER"),
     ] = None,
     as_json: JsonOption = False,
     progress: ProgressOption = None,
@@ -492,19 +420,12 @@ def pairs(
     - `broadphase pairs 'boxes/*.parquet' --output pairs/ --memory 2GB`
     """
     given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"]
+    known = {one.name: one for one in context.command.params}
     files = [file] if file2 is None else [file, file2]
     if memory is not None or "engine" in given or (output is not None and is_folder(output)):
-        wrong = [_IN_MEMORY[name] for name in given if name in _IN_MEMORY]
+        wrong = [known[name].opts[0] for name in given if name in _IN_MEMORY]
         if wrong:
             raise typer.BadParameter("not from files to files: leave it out, or give --output a file", param_hint=wrong)
-        options: dict[str, Any] = {"layer": layer, "mask": mask, "group": group, "batch": batch}
-        options |= {
-            "touching": touching,
-            "margin": margin,
-            "engine": engine.value,
-            "address": address,
-            "scratch": scratch,
-        }
         find_pairs_in_files(
             files,
             output,
@@ -518,10 +439,19 @@ def pairs(
             as_json=as_json,
             progress=progress,
             workers=-1 if workers is None else workers,
-            **options,
+            layer=layer,
+            mask=mask,
+            group=group,
+            batch=batch,
+            touching=touching,
+            margin=margin,
+            engine=engine.value,
+            address=address,
+            scratch=scratch,
         )
         return
-    wrong = [_PAST_MEMORY[name] for name in given if name in _PAST_MEMORY]
+    past = (known[name] for name in given if getattr(known[name], "rich_help_panel", None) == _FILES_PANEL)
+    wrong = [one.opts[0] for one in past]
     if wrong:
         raise typer.BadParameter("only where --output is a folder, such as --output pairs/", param_hint=wrong)
     if any(map(is_set_of_files, files)):
@@ -551,33 +481,27 @@ def _pairs_in_memory(
     as_json: bool,
     progress: bool | None,
 ) -> None:
-    seconds: dict[str, float] = {}
+    clock = Clock()
     with progress_bar(progress) as step:
         step("reading")
-        begin = time.perf_counter()
-        first, second = open_sources(file, file2, parts=parts, names=names)
-        seconds["read"] = time.perf_counter() - begin
-
+        with clock.measure("read"):
+            first, second = open_sources(file, file2, parts=parts, names=names)
         text = f"finding pairs of {_box_counts(first, second)}"
         step(text)
         other = None if second is None else second.boxes
-        begin = time.perf_counter()
-        with naming_rows(first, second):
+        with clock.measure("find"), naming_rows(first, second):
             portions, total = _find(
                 first.boxes, other, {**query, "invalid": invalid.value}, sort, max_pairs, counted(step, text)
             )
-        seconds["find"] = time.perf_counter() - begin
-
         tally = Tally(len(first.boxes), None if second is None else len(second.boxes))
         steps = _step_by_step(portions, tally, step, "writing" if output else "summarizing", total)
-        begin = time.perf_counter()
-        if output is None:
-            for _ in steps:
-                pass
-        else:
-            io.write_pairs(output, steps, _names_for(output, first, second))
-        seconds["summary" if output is None else "write"] = time.perf_counter() - begin
-    answer = describe_answer(first, second, tally, query, seconds, output)
+        with clock.measure("summary" if output is None else "write"):
+            if output is None:
+                for _ in steps:
+                    pass
+            else:
+                io.write_pairs(output, steps, _names_for(output, first, second))
+    answer = describe_answer(first, second, tally, query, clock.seconds, output)
     if as_json:
         print_json(answer)
     else:
@@ -655,8 +579,8 @@ def count(
         first, second = open_sources(file, file2, parts=parts)
         text = f"counting pairs of {_box_counts(first, second)}"
         step(text)
-        begin = time.perf_counter()
-        with naming_rows(first, second):
+        clock = Clock()
+        with clock.measure("count"), naming_rows(first, second):
             options: dict[str, Any] = {"method": method, "invalid": invalid.value}
             number = bp.count_pairs(
                 first.boxes,
@@ -667,10 +591,9 @@ def count(
                 progress=counted(step, text),
                 **options,
             )
-        seconds = time.perf_counter() - begin
     if as_json:
         counts = [len(one.boxes) for one in (first, second) if one is not None]
-        print_json({"pair_count": number, "box_counts": counts, "method": method, "seconds": seconds})
+        print_json({"pair_count": number, "box_counts": counts, "method": method, "seconds": clock.seconds["count"]})
     else:
         print(number)
 

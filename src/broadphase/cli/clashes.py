@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +12,11 @@ from rich.table import Table
 
 import broadphase as bp
 from broadphase import io
-from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file
+from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file, possible_length
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar
 from broadphase.errors import clipped
+from broadphase.io.clashes import worst_first
+from broadphase.scale.clock import Clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,12 +25,6 @@ HARD = ("duplicate", "penetrates", "contains")  # the kinds that parts which fit
 HARD_CLASHES = 4  # exit code
 _MOST_LISTED = 20
 _TOGETHER = 64  # meshes whose trees are built between two looks at the progress bar
-
-
-def _length(value: float) -> float:
-    if not 0.0 <= value < float("inf"):
-        raise typer.BadParameter("must be finite and at least 0")
-    return value
 
 
 def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
@@ -48,10 +43,12 @@ def clash(
         list[Path], typer.Argument(metavar="FILE...", help="Meshes: .glb, .gltf, .obj, .stl, .ply and others; .ifc.")
     ],
     clearance: Annotated[
-        float, typer.Option("--clearance", "-c", callback=_length, help="Parts that are nearer are listed as near.")
+        float,
+        typer.Option("--clearance", "-c", callback=possible_length, help="Parts that are nearer are listed as near."),
     ] = 0.0,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", "-t", callback=_length, help="Gaps and depths up to this only touch.")
+        float,
+        typer.Option("--tolerance", "-t", callback=possible_length, help="Gaps and depths up to this only touch."),
     ] = 0.0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=f"Write the clashes: {', '.join(io.CLASH_FORMATS)}.")
@@ -91,51 +88,47 @@ def clash(
             f"{output}: the file name must end in {', '.join(io.CLASH_FORMATS)}", param_hint="--output"
         )
     patterns = _patterns(ignore)
-    seconds: dict[str, float] = {}
+    clock = Clock()
     with progress_bar(progress) as step:
-        begin = time.perf_counter()
         read = []
-        for number, file in enumerate(files):
-            text = f"reading {clipped(file.name, 40)}"
-            step(text, number, len(files))
-            if not file.exists():
-                raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
-            read.append(io.read_parts(file, progress=counted(step, text)))
-        seconds["read"] = time.perf_counter() - begin
+        with clock.measure("read"):
+            for number, file in enumerate(files):
+                text = f"reading {clipped(file.name, 40)}"
+                step(text, number, len(files))
+                if not file.exists():
+                    raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
+                read.append(io.read_parts(file, progress=counted(step, text)))
         unit = _common_unit(read)
         parts = [part for file in read for part in file.parts]
-        begin = time.perf_counter()
-        known: dict[int, bp.Mesh] = {}
-        for part in parts:
-            if id(part.vertices) not in known:
-                known[id(part.vertices)] = bp.Mesh(part.vertices, part.faces)
-        distinct = list(known.values())
-        for begins in range(0, len(distinct), _TOGETHER):
-            step("building trees", begins, len(distinct))
-            bp.Mesh.prepare(distinct[begins : begins + _TOGETHER], workers=workers)
-        meshes = [known[id(part.vertices)] for part in parts]
-        watertight = [mesh.is_watertight for mesh in meshes]
-        seconds["trees"] = time.perf_counter() - begin
+        with clock.measure("trees"):
+            known: dict[int, bp.Mesh] = {}
+            for part in parts:
+                if id(part.vertices) not in known:
+                    known[id(part.vertices)] = bp.Mesh(part.vertices, part.faces)
+            distinct = list(known.values())
+            for begins in range(0, len(distinct), _TOGETHER):
+                step("building trees", begins, len(distinct))
+                bp.Mesh.prepare(distinct[begins : begins + _TOGETHER], workers=workers)
+            meshes = [known[id(part.vertices)] for part in parts]
+            watertight = [mesh.is_watertight for mesh in meshes]
         text = f"finding clashes of {len(parts):,} parts"
         step(text)
-        begin = time.perf_counter()
-        found = bp.clashes(
-            bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
-            clearance=clearance,
-            tolerance=tolerance,
-            solid=not surfaces,
-            workers=workers,
-            group=_files_of(read) if between_files else None,
-            parent=None if same_parent else _parents_of(read),
-            progress=counted(step, text),
-        )
-        found = _without(found, [part.name for part in parts], patterns)
-        seconds["find"] = time.perf_counter() - begin
+        with clock.measure("find"):
+            found = bp.clashes(
+                bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
+                clearance=clearance,
+                tolerance=tolerance,
+                solid=not surfaces,
+                workers=workers,
+                group=_files_of(read) if between_files else None,
+                parent=None if same_parent else _parents_of(read),
+                progress=counted(step, text),
+            )
+            found = _without(found, [part.name for part in parts], patterns)
         if output is not None:
             step("writing")
-            begin = time.perf_counter()
-            io.write_clashes(output, found, read, watertight)
-            seconds["write"] = time.perf_counter() - begin
+            with clock.measure("write"):
+                io.write_clashes(output, found, read, watertight)
     counts = found.counts()
     answer: dict[str, Any] = {
         "files": [file.source for file in read],
@@ -147,7 +140,7 @@ def clash(
         "tolerance": tolerance,
         "counts": counts,
         "hard": sum(counts[kind] for kind in HARD),
-        "seconds": seconds,
+        "seconds": clock.seconds,
         "output": None if output is None else str(output),
     }
     if as_json:
@@ -209,11 +202,7 @@ def _print(answer: dict[str, Any], found: bp.Clashes, names: list[str]) -> None:
     if answer["output"] is not None:
         facts.append(("written", answer["output"]))
     print_facts("Clashes", facts)
-    rank = list(answer["counts"])
-    depths = np.nan_to_num(found.depths)
-    worst = sorted(
-        range(len(found.pairs)), key=lambda row: (rank.index(found.kinds[row]), -depths[row], found.gaps[row], row)
-    )
+    worst = worst_first(found)
     if not worst:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))

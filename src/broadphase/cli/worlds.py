@@ -13,7 +13,7 @@ import typer
 
 import broadphase as bp
 from broadphase import io, scenes
-from broadphase.cli.boxes import JsonOption, ProgressOption, SceneMethodOption, SettingsOption
+from broadphase.cli.boxes import JsonOption, ProgressOption, SceneMethodOption, SettingsOption, completed
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar, stop_requested
 from broadphase.errors import unknown_name
 from broadphase.recording import Replay
@@ -29,17 +29,12 @@ if TYPE_CHECKING:
 _UPDATE_INTERVAL = 0.05  # seconds between two updates of the progress bar; steps may take microseconds
 
 
-def _scenes(incomplete: str) -> list[str]:
-    """Complete the name of a scene; without any letter, the shell lists files."""
-    return [name for name in scenes.NAMES if incomplete and name.startswith(incomplete)]
-
-
 def run(
     scene: Annotated[
         str | None,
         typer.Argument(
             metavar="SCENE",
-            autocompletion=_scenes,
+            autocompletion=lambda incomplete: completed(incomplete, scenes.NAMES),
             help="A .toml or .json file, or a bundled scene (see --list).",
         ),
     ] = None,

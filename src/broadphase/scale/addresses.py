@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from broadphase.errors import clipped
-from broadphase.extras import import_extra
+from broadphase.scale.columns import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def secrets_of(address: str) -> list[str]:
 
 def file_system(address: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path there; errors name the address without its secrets."""
-    fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
+    fs = arrow("fs")
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (OSError, ValueError, ImportError) as error:  # errors of Arrow are of these

@@ -26,9 +26,9 @@ _MAX_DIM = 4
 
 
 @cache
-def arrow() -> Any:
-    """Import pyarrow, or say how to install it."""
-    return import_extra("pyarrow", purpose="broadphase.scale", extra="scale")
+def arrow(module: str = "") -> Any:
+    """Import pyarrow, or a module of it, or say how to install it."""
+    return import_extra(f"pyarrow.{module}".rstrip("."), purpose="broadphase.scale", extra="scale")
 
 
 class BadRowError(ValueError):

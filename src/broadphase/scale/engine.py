@@ -5,13 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
 from broadphase.errors import clipped, quoted, unknown_name
-from broadphase.extras import import_extra
-from broadphase.progress import Progress, Told, reporting
+from broadphase.progress import Progress, reporting
 from broadphase.scale.columns import BoxColumns, arrow, as_names, plain_type
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
@@ -19,7 +18,7 @@ from broadphase.scale.source import open_source
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from broadphase.scale.planning import Plan
     from broadphase.scale.report import Report
@@ -201,46 +200,30 @@ def pairs(
     sets, goes_on = [files] if other is None else [files, other], as_flag(resume, "resume")
     if engine not in _ENGINES:
         raise ValueError(f"engine: {unknown_name('engine', engine, _ENGINES)}")
-    with reporting(progress) as told:
-        return _find_pairs(
-            sets, output, columns, engine, address, goes_on, scratch, told, memory=size, workers=workers, plan=plan
-        )
+    with reporting(progress) as told, ExitStack() as until_done:
 
+        def opened(find: Callable[[Any], Source]) -> tuple[list[Source], Output | None]:
+            sources = of_one_dtype([find(one) for one in sets])
+            return sources, until_done.enter_context(_output(output, sources, columns, goes_on, scratch))
 
-def _find_pairs(
-    sets: list[Any],
-    output: str | os.PathLike[str] | None,
-    columns: BoxColumns,
-    engine: str,
-    address: str | None,
-    resume: bool,
-    scratch: str | os.PathLike[str] | None,
-    progress: Told,
-    *,
-    memory: int,
-    workers: int,
-    plan: Plan | None,
-) -> Report:
-    if engine == "local":
-        if address is not None or output is None:
-            raise ValueError('address=, and output=None, are for engine="ray"')
-        threads = worker_count(workers)
-        sources = of_one_dtype([open_source(one, columns) for one in sets])
-        with _output(output, sources, columns, resume=resume, scratch=scratch) as place:
+        if engine == "local":
+            if address is not None or output is None:
+                raise ValueError('address=, and output=None, are for engine="ray"')
+            threads = worker_count(workers)
+            sources, place = opened(lambda files: open_source(files, columns))
             assert place is not None
-            return find_pairs(sources, place, memory=memory, workers=threads, plan=plan, progress=progress)
-    # Imports Ray, which few have.
-    from broadphase.scale import ray
+            return find_pairs(sources, place, memory=size, workers=threads, plan=plan, progress=told)
+        # Imports Ray, which few have.
+        from broadphase.scale import ray
 
-    with ray.connected(address, workers, memory, to_stay=output is None) as cluster:
-        sources = of_one_dtype([ray.open_input(one, columns, cluster) for one in sets])
-        with _output(output, sources, columns, resume=resume, scratch=scratch) as place:
-            return ray.find_pairs(sources, place, cluster=cluster, memory=memory, plan=plan, progress=progress)
+        cluster = until_done.enter_context(ray.connected(address, workers, size, to_stay=output is None))
+        sources, place = opened(lambda boxes: ray.open_input(boxes, columns, cluster))
+        return ray.find_pairs(sources, place, cluster=cluster, memory=size, plan=plan, progress=told)
 
 
 def _check_kept(sources: list[Source], columns: BoxColumns) -> None:
     """Check, before all boxes are read, that Parquet has the types of the columns that are kept."""
-    pa, parquet = arrow(), import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
+    pa, parquet = arrow(), arrow("parquet")
     for source in sources:
         for name in columns.keep:
             kind = plain_type(source.schema.field(name).type)
@@ -263,7 +246,6 @@ def _output(
     folder: str | os.PathLike[str] | None,
     sources: list[Source],
     columns: BoxColumns,
-    *,
     resume: bool,
     scratch: str | os.PathLike[str] | None,
 ) -> Iterator[Output | None]:

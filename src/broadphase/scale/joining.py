@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.extras import import_extra
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import arrow
 from broadphase.scale.planning import Plan, divide
@@ -136,7 +135,7 @@ def write_pairs(
     place: Place, tile: int, tables: Iterable[Any], schema: Any, clock: Clock | None = None
 ) -> tuple[str | None, int]:
     """Write the pairs of a tile to a file of their own, if there are any; return its name, and how many pairs."""
-    parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
+    parquet = arrow("parquet")
     found = iter(tables)
     table = next(found, None)
     if table is None:

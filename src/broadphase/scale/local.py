@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,15 +81,14 @@ def find_pairs(
     before = output.stored_report()
     if before is not None:
         return before
-    begin = time.perf_counter()
+    stages = Clock()
     rows = sum(source.box_count for source in sources)
     progress("plan", 0, rows)
-    sizes = Sizes.of(memory, workers, rows, max(source.row_bytes for source in sources))
-    plan, piece_rows = chosen_plan(sources, output, plan, sizes, workers)
+    with stages.measure("plan"):
+        sizes = Sizes.of(memory, workers, rows, max(source.row_bytes for source in sources))
+        plan, piece_rows = chosen_plan(sources, output, plan, sizes, workers)
     progress("plan", rows, rows)
-    seconds = {"plan": time.perf_counter() - begin}
-    run = _Run(sources, output, plan, sizes, workers, progress)
-    return run.report(rows, piece_rows, seconds)
+    return _Run(sources, output, plan, sizes, workers, progress).report(rows, piece_rows, stages)
 
 
 def chosen_plan(
@@ -148,25 +146,22 @@ class _Run:
             Spill(plan, self.columns, folder and made(folder / f"set-{k}"), self.clock) for k in range(len(sources))
         ]
 
-    def report(self, rows: int, piece_rows: int, seconds: dict[str, float]) -> Report:
-        begin = time.perf_counter()
-        spilled = self._assign(piece_rows)
-        self._check_ids()
-        seconds["assign"] = time.perf_counter() - begin
-        begin = time.perf_counter()
-        counts = np.array([spill.counts() for spill in self.spills])
-        resumed = len(self.output.finished)
-        self._join_all(counts)
-        seconds["join"] = time.perf_counter() - begin
+    def report(self, rows: int, piece_rows: int, stages: Clock) -> Report:
+        with stages.measure("assign"):
+            spilled = self._assign(piece_rows)
+            self._check_ids()
+        with stages.measure("join"):
+            counts = np.array([spill.counts() for spill in self.spills])
+            resumed = len(self.output.finished)
+            self._join_all(counts)
         done = self.output.finished.values()
-        wide = int(counts[:, WIDE].sum())
         report = Report(
             pair_count=sum(line["pairs"] for line in done),
             box_count=rows,
             tiles=self.plan.tile_count,
             copies=int(counts.sum()) - rows,
-            wide=wide,
-            seconds_by_stage=seconds,
+            wide=int(counts[:, WIDE].sum()),
+            seconds_by_stage=stages.seconds,
             bytes_by_stage={"assign": spilled, "join": sum(line["bytes"] for line in done)},
             busy_seconds={what: self.clock.seconds[what] for what in _STEPS if what in self.clock.seconds},
             resumed_tiles=resumed,

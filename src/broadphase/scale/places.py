@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.errors import clipped
-from broadphase.extras import import_extra
 from broadphase.files import naming, replacing
 from broadphase.scale.addresses import file_system, is_address, secrets_of, without_secrets
+from broadphase.scale.columns import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +138,7 @@ class RemotePlace:
         info = self._info()
         if info.is_file:
             raise FileExistsError(f"{self} is a file, not a folder")
-        return bool(info.type != import_extra("pyarrow.fs", purpose="scale", extra="scale").FileType.NotFound)
+        return bool(info.type != arrow("fs").FileType.NotFound)
 
     def make(self) -> None:
         """Make the folder, if there is none."""
@@ -152,7 +152,7 @@ class RemotePlace:
 
     def names(self) -> list[str]:
         """Return what is in the folder."""
-        fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
+        fs = arrow("fs")
         with self._named():
             infos = self._system.get_file_info(fs.FileSelector(self._folder, allow_not_found=True))
         return sorted(info.base_name for info in infos)
@@ -228,5 +228,5 @@ def place_at(output: str | os.PathLike[str]) -> Place:
     if not is_address(name):
         return LocalPlace(name)
     system, folder = file_system(name)
-    fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
+    fs = arrow("fs")
     return LocalPlace(folder) if isinstance(system, fs.LocalFileSystem) else RemotePlace(system, folder, name)

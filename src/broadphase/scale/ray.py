@@ -24,6 +24,7 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, InvalidBoxError, quoted
 from broadphase.extras import import_extra
+from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow
 from broadphase.scale.ids import IdRanges, id_range, keys_of, name_duplicate
 from broadphase.scale.joining import TileJoin, tile_name, write_pairs
@@ -195,17 +196,17 @@ def find_pairs(
     if before is not None:
         return before
     loading = [_remote(_load).remote() for _ in range(cluster.workers)]
-    begin = time.perf_counter()
+    stages = Clock()
+    stages.seconds["start"] = cluster.seconds
     rows = sum(source.box_count for source in sources)
     progress("plan", 0, rows)
-    sizes = Sizes.of(memory // 2, cluster.workers_of_machine, rows, max(source.row_bytes for source in sources))
-    plan, piece_rows = chosen_plan(sources, output, plan, sizes, cluster.workers)
+    with stages.measure("plan"):
+        sizes = Sizes.of(memory // 2, cluster.workers_of_machine, rows, max(source.row_bytes for source in sources))
+        plan, piece_rows = chosen_plan(sources, output, plan, sizes, cluster.workers)
     progress("plan", rows, rows)
-    seconds = {"start": cluster.seconds, "plan": time.perf_counter() - begin}
-    begin = time.perf_counter()
-    cluster.ray.get(loading)
-    seconds["start"] += time.perf_counter() - begin
-    return _Run(cluster, sources, output, plan, sizes, progress).report(rows, piece_rows, seconds)
+    with stages.measure("start"):
+        cluster.ray.get(loading)
+    return _Run(cluster, sources, output, plan, sizes, progress).report(rows, piece_rows, stages)
 
 
 class _Run:
@@ -229,21 +230,19 @@ class _Run:
         count = max(_GROUPS_PER_WORKER * cluster.workers, int(self.bytes / _GROUP_BYTES))
         self.groups = [group.tolist() for group in np.array_split(tiles, min(count, len(tiles)))] if tiles else []
 
-    def report(self, rows: int, piece_rows: int, seconds: dict[str, float]) -> Report:
-        begin = time.perf_counter()
-        divided = self._divide(piece_rows)
-        seconds["assign"] = time.perf_counter() - begin
-        begin = time.perf_counter()
-        counts = np.sum([boxes.counts for boxes in divided], axis=0)
-        lines, tables = self._join(divided, counts)
-        seconds["join"] = time.perf_counter() - begin
+    def report(self, rows: int, piece_rows: int, stages: Clock) -> Report:
+        with stages.measure("assign"):
+            divided = self._divide(piece_rows)
+        with stages.measure("join"):
+            counts = np.sum([boxes.counts for boxes in divided], axis=0)
+            lines, tables = self._join(divided, counts)
         report = Report(
             pair_count=sum(line["pairs"] for line in lines),
             box_count=rows,
             tiles=self.plan.tile_count,
             copies=int(counts.sum()) - rows,
             wide=int(counts[WIDE]),
-            seconds_by_stage=seconds,
+            seconds_by_stage=stages.seconds,
             bytes_by_stage={
                 "assign": int(counts.sum() * self.bytes / max(rows, 1)),
                 "join": sum(line["bytes"] for line in lines),
@@ -381,7 +380,7 @@ class _Job:
 def _load() -> None:
     """Make a process load what the tasks need."""
     for module in ("dataset", "fs", "parquet"):
-        import_extra(f"pyarrow.{module}", purpose="broadphase.scale", extra="scale")
+        arrow(module)
 
 
 def _assign(job: tuple[Plan, list[NDArray[np.int64]]], source: Source, stretch: Stretch, rows: int) -> list[Any]:

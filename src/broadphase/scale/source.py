@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,6 @@ import numpy as np
 
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
-from broadphase.extras import import_extra
 from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
@@ -141,16 +141,11 @@ class Source:
             yield self._boxes(pa.Table.from_batches(waiting), first, places)
 
     def _batches(self, part: Part, rows: int) -> Iterator[Any]:
-        pa = arrow()
         if part.fragment is None:
             yield _batch_of_array(part, self.columns)
             return
-        try:
-            for batch in _scan(part, self.columns, rows):
-                if batch.num_rows:
-                    yield batch
-        except (pa.ArrowException, OSError) as error:
-            raise FileFormatError(f"{part.path}: {clipped(without_secrets(str(error)))}") from None
+        with _naming(part.path):
+            yield from (batch for batch in _scan(part, self.columns, rows) if batch.num_rows)
 
     def _boxes(self, table: Any, first_row: int, places: list[tuple[str, int, int]]) -> Piece:
         try:
@@ -205,14 +200,22 @@ class Source:
             yield from self._batches(part, _BATCH)
             return
         # A scan of a data set would read the whole row group for its first rows.
-        parquet = import_extra("pyarrow.parquet", purpose="broadphase.scale", extra="scale")
-        try:
-            with parquet.ParquetFile(
-                part.fragment.path, filesystem=part.fragment.filesystem, pre_buffer=False, buffer_size=_READ_AHEAD
-            ) as file:
-                yield from file.iter_batches(rows, [groups[0].id], columns.names, use_threads=False)
-        except (arrow().ArrowException, OSError) as error:
-            raise FileFormatError(f"{part.path}: {clipped(without_secrets(str(error)))}") from None
+        parquet = arrow("parquet")
+        path, system = part.fragment.path, part.fragment.filesystem
+        with (
+            _naming(part.path),
+            parquet.ParquetFile(path, filesystem=system, pre_buffer=False, buffer_size=_READ_AHEAD) as file,
+        ):
+            yield from file.iter_batches(rows, [groups[0].id], columns.names, use_threads=False)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Make errors of Arrow name the file."""
+    try:
+        yield
+    except (arrow().ArrowException, OSError) as error:
+        raise FileFormatError(f"{path}: {clipped(without_secrets(str(error)))}") from None
 
 
 def _covers(boxes: BoxSet, part: Part, columns: BoxColumns) -> bool:
@@ -229,7 +232,7 @@ def _covers(boxes: BoxSet, part: Part, columns: BoxColumns) -> bool:
 
 
 def _scan(part: Part, columns: BoxColumns, rows: int) -> Iterator[Any]:
-    dataset = import_extra("pyarrow.dataset", purpose="broadphase.scale", extra="scale")
+    dataset = arrow("dataset")
     options = None
     if part.fragment.format.default_extname == "parquet":
         # A large row group is not held in whole.
@@ -313,7 +316,7 @@ def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
                 facts = os.stat(file)
                 yield file, None, facts.st_size, facts.st_mtime_ns
         return
-    fs = import_extra("pyarrow.fs", purpose="broadphase.scale", extra="scale")
+    fs = arrow("fs")
     address, _, query = name.partition("?")
     start = re.split(r"[*\[]", address, maxsplit=1)[0]
     plain = address if start == address else start.rpartition("/")[0]
@@ -348,27 +351,24 @@ def _format_of(path: str) -> str:
 
 def _opened(path: str, system: Any) -> Any:
     """Open a file of Parquet or Arrow as a data set; folders such as ``year=2024`` above it are columns."""
-    dataset = import_extra("pyarrow.dataset", purpose="broadphase.scale", extra="scale")
+    dataset = arrow("dataset")
     kind = dataset.ParquetFileFormat() if _format_of(path) == "parquet" else dataset.IpcFileFormat()
     partition = dataset.HivePartitioning.discover()
-    try:
+    with _naming(path):
         return dataset.dataset(
             [path], format=kind, filesystem=system, partitioning=partition, exclude_invalid_files=False
         )
-    except (arrow().ArrowException, OSError) as error:
-        raise FileFormatError(f"{path}: {clipped(without_secrets(str(error)))}") from None
 
 
 def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
     """Add the parts of a file; return its schema."""
-    pa = arrow()
     is_parquet = _format_of(path) == "parquet"
     if _format_of(path) == "npy":
         return _open_array(path, system, columns, parts)
     opened = _opened(path, system)
     columns.check(opened.schema, path)
-    try:
-        schema = pa.schema([opened.schema.field(name) for name in columns.names])
+    with _naming(path):
+        schema = arrow().schema([opened.schema.field(name) for name in columns.names])
         row = 0
         for fragment in opened.get_fragments():
             pieces = fragment.split_by_row_group() if is_parquet else [fragment]
@@ -378,8 +378,6 @@ def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any
                 parts.append(Part(path, row, rows, schema, piece))
                 row += rows
         return schema
-    except (pa.ArrowException, OSError) as error:
-        raise FileFormatError(f"{path}: {clipped(without_secrets(str(error)))}") from None
 
 
 def _array_of(path: str, system: Any) -> tuple[Any, int, Any]:

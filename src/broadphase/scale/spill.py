@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,30 +68,27 @@ class Spill:
         """Divide a chunk; return the bytes that it takes."""
         found: list[tuple[int, int, int]] = []
         ranges: list[tuple[int, int] | None] = []
-        if self.folder is None:
-            runs = []
-            for boxes in pieces:
-                ranges.append(id_range(boxes.ids))
-                with self.clock.measure("assign"):
-                    for entry, run in self._runs(boxes):
-                        found.append(entry)
-                        runs.append(run)
-            self._keep(number, np.array(found, np.int64).reshape(-1, 3), runs, ranges)
-            return sum(run.corners.nbytes for run in runs)
-        size, ends = 0, [0]
-        with self._path(number).open("wb") as stream:
+        runs: list[BoxSet] = []
+        ends = [0]
+        with nullcontext() if self.folder is None else self._path(number).open("wb") as stream:
             for boxes in pieces:
                 ranges.append(id_range(boxes.ids))
                 with self.clock.measure("assign"):
                     divided = list(self._runs(boxes))
+                found += [entry for entry, _ in divided]
+                if stream is None:
+                    runs += [run for _, run in divided]
+                    continue
                 with self.clock.measure("spill"):
-                    for entry, run in divided:
+                    for _, run in divided:
                         batch = run.to_batch()
                         self._schema = batch.schema
-                        size += stream.write(batch.serialize())
-                        found.append(entry)
-                        ends.append(size)
-        index = np.column_stack([np.array(found, np.int64).reshape(-1, 3), ends[:-1], ends[1:]])
+                        ends.append(ends[-1] + stream.write(batch.serialize()))
+        index = np.array(found, np.int64).reshape(-1, 3)
+        if self.folder is None:
+            self._keep(number, index, runs, ranges)
+            return sum(run.corners.nbytes for run in runs)
+        index, size = np.column_stack([index, ends[:-1], ends[1:]]), ends[-1]
         unfinished = self._index_path(number).with_suffix(".part")
         with unfinished.open("wb") as stream:
             apart = np.array([one for one in ranges if one], np.int64).reshape(-1, 2)

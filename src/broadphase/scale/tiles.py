@@ -9,7 +9,6 @@ import numpy as np
 from broadphase import _native
 from broadphase.boxes import find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, quoted
-from broadphase.extras import import_extra
 from broadphase.pairs import iter_pairs, pairs
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow, plain_type, take
 
@@ -270,6 +269,6 @@ def _greater(ids: Any, others: Any) -> NDArray[np.bool_]:
     if isinstance(ids, np.ndarray):
         greater: NDArray[np.bool_] = ids > others
         return greater
-    compute = import_extra("pyarrow.compute", purpose="broadphase.scale", extra="scale")
+    compute = arrow("compute")
     result: NDArray[np.bool_] = compute.greater(ids, others).to_numpy(zero_copy_only=False)
     return result
