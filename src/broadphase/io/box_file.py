@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broadphase.errors import quoted
+from broadphase.errors import FileFormatError, clipped, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -57,3 +61,14 @@ class BoxFile:
         """
         name = "" if self.names is None or self.names[row] is None else f" ({self.names[row]})"
         return f"{self.source}, row {row}{name}"
+
+
+@contextmanager
+def naming_damage(path: Path, kind: str) -> Iterator[None]:
+    """Raise FileFormatError, which names the file, for whatever a damaged one makes a library raise."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise FileFormatError(f"{clipped(str(path))}: not a readable {kind} file ({clipped(str(error))})") from error

@@ -14,7 +14,7 @@ from broadphase.boxes import as_boxes
 from broadphase.columns import listed
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
 from broadphase.files import path_of
-from broadphase.io.box_file import BoxFile
+from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.features import read_features
 from broadphase.io.geojson import read_geojson, read_geojson_lines
 from broadphase.io.ifc import read_product_boxes
@@ -41,42 +41,33 @@ def read_npy(path: Path) -> BoxFile:
         if stream.read(6) != b"\x93NUMPY":
             raise FileFormatError(f"{path}: not a .npy file")
         stream.seek(0)
-        try:
+        with naming_damage(path, ".npy"):  # a header makes NumPy fail in many ways, among them tokenize.TokenError
             _check_size(stream, path.stat().st_size)
             stream.seek(0)
             array = np.lib.format.read_array(stream, allow_pickle=False)
-        except MemoryError:
-            raise
-        except Exception as error:  # a damaged header makes NumPy fail in many ways, among them tokenize.TokenError
-            raise FileFormatError(f"{path}: not a readable .npy file ({error})") from error
     return BoxFile(_as_boxes(array, path), str(path), "array row", blank="NaN in the array")
 
 
 def read_npz(path: Path) -> BoxFile:
     """Read an .npz file: the array ``boxes``, ``lower`` and ``upper``, or ``lo`` and ``hi``; optionally ``names``."""
-    with path.open("rb") as stream:
-        try:
-            with zipfile.ZipFile(stream) as archive:
-                keys = [name.removesuffix(".npy") for name in archive.namelist()]
-                for member in archive.infolist():
-                    if member.filename.removesuffix(".npy") in {*_WANTED, "names"}:
-                        # Those of other methods give as much as they like at the first read.
-                        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                            raise ValueError(f"{member.filename} is compressed as NumPy does not do it")
-                        size = min(member.file_size, _MOST_DEFLATED * path.stat().st_size)
-                        with archive.open(member) as content:
-                            _check_size(content, size)
-            twice = sorted(key for key in {*_WANTED, "names"} if keys.count(key) > 1)
-            if twice:
-                raise ValueError(f"there are several arrays {twice[0]}")
-            stream.seek(0)
-            with np.load(stream, allow_pickle=False) as arrays:
-                found = {key: arrays[key] for key in keys if key in _WANTED}
-                names = arrays["names"] if "names" in keys else None
-        except MemoryError:
-            raise
-        except Exception as error:  # as above, and zlib.error, NotImplementedError, RuntimeError from zipfile
-            raise FileFormatError(f"{path}: not a readable .npz file ({error})") from error
+    with path.open("rb") as stream, naming_damage(path, ".npz"):
+        with zipfile.ZipFile(stream) as archive:
+            keys = [name.removesuffix(".npy") for name in archive.namelist()]
+            for member in archive.infolist():
+                if member.filename.removesuffix(".npy") in {*_WANTED, "names"}:
+                    # Those of other methods give as much as they like at the first read.
+                    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                        raise ValueError(f"{member.filename} is compressed as NumPy does not do it")
+                    size = min(member.file_size, _MOST_DEFLATED * path.stat().st_size)
+                    with archive.open(member) as content:
+                        _check_size(content, size)
+        twice = sorted(key for key in {*_WANTED, "names"} if keys.count(key) > 1)
+        if twice:
+            raise ValueError(f"there are several arrays {twice[0]}")
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as arrays:
+            found = {key: arrays[key] for key in keys if key in _WANTED}
+            names = arrays["names"] if "names" in keys else None
     array = _as_boxes(_boxes_of(found, keys, path), path)
     if names is not None:
         if names.shape != (len(array),):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from broadphase.io.part_file import PartFile
 
-__all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "write_clashes"]
+__all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "worst_first", "write_clashes"]
 
 CLASH_FORMATS = (".csv", ".json", ".html")
 """The file name endings that `write_clashes` knows."""
@@ -98,18 +98,22 @@ def describe_clashes(clashes: Any, files: Sequence[PartFile], watertight: Sequen
         }
         for (file, part), closed in zip(known, watertight, strict=True)
     ]
-    rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
-    depths = np.nan_to_num(clashes.depths)
-    order = sorted(
-        range(len(clashes.pairs)),
-        key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row),
-    )
     return {
         "unit": next((file.unit for file in files if file.unit is not None), None),
         "counts": clashes.counts(),
         "parts": parts,
-        "clashes": [_describe(clashes, row) for row in order],
+        "clashes": [_describe(clashes, row) for row in worst_first(clashes)],
     }
+
+
+def worst_first(clashes: Any) -> list[int]:
+    """Return the rows of clashes by kind, then depth, then gap."""
+    rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
+    depths = np.nan_to_num(clashes.depths)
+    return sorted(
+        range(len(clashes.pairs)),
+        key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row),
+    )
 
 
 def _describe(clashes: Any, row: int) -> dict[str, Any]:

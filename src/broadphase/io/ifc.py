@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
 from broadphase.extras import import_extra
-from broadphase.io.box_file import BoxFile
+from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.part_file import PartFile, part_of
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _shapes_of(path: Path, told: Told) -> tuple[Any, list[tuple[Any, Any]]]:
             raise FileFormatError(f"{clipped(str(path))}: not an IFC file")
 
     def each_shape() -> Iterator[tuple[Any, Any]]:
-        with _naming(path):
+        with naming_damage(path, ".ifc"):
             iterator = geom.iterator(geom.settings(), model, os.cpu_count() or 1, exclude=_NOT_SOLID)
             is_there = iterator.initialize()
             while is_there:
@@ -71,7 +70,7 @@ def _shapes_of(path: Path, told: Told) -> tuple[Any, list[tuple[Any, Any]]]:
                 yield shape, np.array(matrix_of(shape), np.float64)
                 is_there = iterator.next()
 
-    with _naming(path):
+    with naming_damage(path, ".ifc"):
         model = ifc.open(str(path))
         total = len(model.by_type("IfcProduct"))
     shapes = []
@@ -84,17 +83,6 @@ def _shapes_of(path: Path, told: Told) -> tuple[Any, list[tuple[Any, Any]]]:
         raise FileFormatError(f"{clipped(str(path))}: no product has a body")
     shapes.sort(key=lambda one: one[0].id)  # threads finish in any order
     return model, shapes
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file in whatever damaged files make the library raise."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise FileFormatError(f"{clipped(str(path))}: not a readable .ifc file ({clipped(str(error))})") from error
 
 
 def _vertices(geometry: Any) -> Any:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from broadphase.arguments import as_array
 from broadphase.files import path_of, replacing
-from broadphase.io.tables import TABLE_WRITERS, write_csv, write_parquet
+from broadphase.io.tables import TABLE_WRITERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -151,12 +152,9 @@ def _write_array(stream: IO[bytes], portions: Iterator[NDArray[Any]]) -> int:
     return count
 
 
-def _write_csv(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    return write_csv(path, (_columns(portion, names) for portion in portions), _types(names))
-
-
-def _write_parquet(path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    return write_parquet(path, (_columns(portion, names) for portion in portions), _types(names))
+def _write_table(write: Any, path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
+    count: int = write(path, (_columns(portion, names) for portion in portions), _types(names))
+    return count
 
 
 def _types(names: Names) -> dict[str, str]:
@@ -178,8 +176,7 @@ def _columns(portion: NDArray[Any], names: Names) -> dict[str, Any]:
 _WRITERS: dict[str, Callable[[Path, Iterator[NDArray[Any]], Names], int]] = {
     ".npy": _write_npy,
     ".npz": _write_npz,
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
+    **{ending: partial(_write_table, write) for ending, write in TABLE_WRITERS.items()},
 }
 _PAIRS = 1 << 19  # written together
 EVENT_FORMATS = tuple(TABLE_WRITERS)

@@ -187,18 +187,10 @@ class _Search:
         if len(self.axes) > 1:
             return self._pairs_of_boxes(touching, workers, limit)
         first, second = self._columns()
-        found = self._checked(
-            _native.interval_pairs,
-            first,
-            None if self.is_one else second,
-            self.key_count,
-            touching,
-            None,
-            workers,
-            True,
-            limit,
+        other = None if self.is_one else second
+        rows: NDArray[np.int32] = self._checked(
+            _native.interval_pairs, first, other, self.key_count, touching, None, workers, True, limit
         )
-        rows: NDArray[np.int32] = found
         return rows
 
     def counts(self, touching: bool) -> NDArray[np.int64]:
@@ -256,11 +248,17 @@ class _Search:
             boxes.append(tuple(x if there is None else x[there] for x in corners))
             rows.append(there)
             keys.append(None if of_side is None or there is None else of_side[there].astype(np.int64))
+        batch: Any = None
+        if keys[0] is not None or keys[-1] is not None:
+            filled = [
+                np.zeros(len(one[0]), np.int64) if key is None else key for key, one in zip(keys, boxes, strict=True)
+            ]
+            batch = filled[0] if self.is_one else tuple(filled)
         found = pairs(
             boxes[0],
             None if self.is_one else boxes[1],
             touching=touching,
-            batch=None if keys[0] is None and keys[-1] is None else self._batch(keys, boxes),
+            batch=batch,
             workers=workers,
             sort=True,
             max_pairs=limit if limit < 2**63 else None,
@@ -270,13 +268,6 @@ class _Search:
             for end, side in enumerate((0, 0) if self.is_one else (0, 1))
         ]
         return np.stack(of_pairs, axis=1).astype(np.int32, copy=False)
-
-    def _batch(self, keys: list[Any], boxes: list[Any]) -> Any:
-        filled = [
-            np.zeros(len(corners[0]), np.int64) if key is None else key
-            for key, corners in zip(keys, boxes, strict=True)
-        ]
-        return filled[0] if self.is_one else tuple(filled)
 
 
 def _search(
