@@ -244,15 +244,12 @@ class SpatialHash(_SpatialHash):  # type: ignore[misc]
     def _within(self, left: int, bottom: int, right: int, top: int) -> set[Any]:
         contents = self.contents
         if (right - left + 1) * (top - bottom + 1) <= len(contents):
-            return set().union(*(contents[cell] for cell in _between(left, bottom, right, top) if cell in contents))
+            cells = ((column, row) for column in range(left, right + 1) for row in range(bottom, top + 1))
+            return set().union(*(contents[cell] for cell in cells if cell in contents))
         inside = (
             bucket for (column, row), bucket in contents.items() if left <= column <= right and bottom <= row <= top
         )
         return set().union(*inside)
-
-
-def _between(left: int, bottom: int, right: int, top: int) -> list[tuple[int, int]]:
-    return [(column, row) for column in range(left, right + 1) for row in range(bottom, top + 1)]
 
 
 class _Slots:

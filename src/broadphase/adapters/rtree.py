@@ -39,6 +39,8 @@ _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
 # New boxes that queries compare one by one before they are put into the index, which takes as long as some hundred.
 _TAIL = 256
 _PLACES = np.arange(_TAIL, dtype=np.int32)
+# Queries that compare all boxes before a tree is built, which takes as long as some 20 of them.
+_SCANS = 4
 _FEWEST_INDEXED = 64  # fewer boxes that are loaded are compared one by one, as new ones
 # Indexes begin with these, which are read only: the first boxes make one of their own.
 _EMPTY = [bp.Index(np.empty((0, 2, dimension))) for dimension in range(1, _MOST_DIMENSIONS + 1)]
@@ -95,6 +97,7 @@ class Index:
 
     _rows_of: dict[int, list[int]] | None  # by id; made by the first deletion
     _bounds: list[float] | None  # of all boxes, once asked for
+    _scans = 0  # how many queries more compare all of `_scanned`
     _skipped = _most = 0  # `result_limit` and `result_offset`, in this order
     _tree: Any = None  # rtree's own index of the same boxes, without objects; made by `leaves`
     _bulk_count = 0  # boxes that it has begun with
@@ -495,9 +498,12 @@ class Index:
 
     def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
+        self._scanned, self._scans = boxes, min(_SCANS, len(boxes) // _FEWEST_INDEXED)
         self._bounds = None
 
     def _make_changes(self) -> None:
+        if self._deleted or self._new:
+            self._scanned, self._scans = np.empty(0), 0
         if self._deleted:
             deleted, self._deleted = self._deleted, []
             self._index.remove(deleted)
@@ -529,6 +535,13 @@ class Index:
             self._make_changes()
         if not len(self._index):
             return np.empty(0, np.int32)
+        if self._scans:
+            self._scans -= 1
+            half, overlap = self._dimension, np.ones(len(self._scanned), np.bool_)
+            for axis in range(half):
+                overlap &= self._scanned[:, 0, axis] <= corners[half + axis]
+                overlap &= self._scanned[:, 1, axis] >= corners[axis]
+            return np.flatnonzero(overlap)
         return self._index.query(np.array(corners).reshape(1, 2, self._dimension))[0]
 
     def _in_tail(self, corners: list[float], *, within: bool = False) -> list[int]:

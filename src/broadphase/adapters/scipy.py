@@ -26,7 +26,8 @@ _sparse: Any = import_module("scipy.sparse")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# SciPy's are trees of fewer than _SMALL points, and queries of fewer places than these, by the number of points.
+# SciPy's are trees of fewer than _SMALL points, and queries of fewer places than these, by the number of points, but
+# not of one, for which it takes twice the time.
 _SMALL = 400
 _PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
 _SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
@@ -54,6 +55,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     n: int
     m: int
     _kind: Any = theirs.cKDTree
+    _number: Any = int  # the type of a single index
 
     # Of all trees until something else is set: less to do for a small one.
     _index: Any = None
@@ -113,7 +115,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         workers: int = 1,
     ) -> Any:
         """Find the nearest points."""
-        if _is_one(x) or self._leaves(x):
+        if self._few is not None if _is_one(x) else self._leaves(x):
             return self.scipy.query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
         bound = distance_upper_bound
@@ -144,6 +146,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             return distances.reshape(*shape, len(ranks)), rows.reshape(*shape, len(ranks))
         if k > 1:
             return distances.reshape(*shape, k), rows.reshape(*shape, k)
+        if not shape:
+            return float(distances[0, 0]), self._number(rows[0, 0])
         return distances.reshape(shape), rows.reshape(shape)
 
     def query_ball_point(
@@ -344,6 +348,7 @@ class KDTree(cKDTree):
     """Points that are queried for neighbors, as ``scipy.spatial.KDTree``: see `cKDTree`."""
 
     _kind: Any = theirs.KDTree
+    _number: Any = np.intp
     node, innernode, leafnode = theirs.KDTree.node, theirs.KDTree.innernode, theirs.KDTree.leafnode
 
 

@@ -85,6 +85,7 @@ if theirs.geos_version < (3, 13):
 # Those of which other predicates than intersects can be decided here.
 _DECIDABLE = _table((0, 2), (2, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
+_NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
@@ -144,7 +145,11 @@ class STRtree:
         The results of one input are in the order of shapely's tree.
         """
         if isinstance(geometry, _GEOMETRY):
-            return self._in_tree(geometry, predicate, distance)
+            if predicate not in _NUMBERS:
+                return self._in_tree(np.asarray(geometry), predicate, distance)
+            asked = np.empty(1, np.object_)
+            asked[0] = geometry
+            return self._in_tree(asked, predicate, distance)[1]  # type: ignore[no-any-return]
         inputs = np.asarray(geometry)
         if inputs.ndim != 1 or len(inputs) < _FEW:
             return self._in_tree(inputs, predicate, distance)
@@ -261,8 +266,14 @@ class STRtree:
             return False
         return predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
 
-    def _in_tree(self, geometry: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self._tree.query(geometry, predicate, distance)
+    def _in_tree(self, inputs: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
+        """Query shapely's tree, if possible past its checks of arguments, which take as long as a small query."""
+        number = _NUMBERS.get(predicate)
+        found: NDArray[np.int64]
+        if number is None or inputs.ndim != 1:
+            found = self._tree.query(inputs, predicate, distance)
+        else:
+            found = self._tree._tree.query(inputs, number)
         return found
 
     def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64]:

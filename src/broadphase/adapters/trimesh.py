@@ -39,8 +39,6 @@ _NO_FACE = -1  # of a convex mesh
 _SHRUNK = 1 - 2.0**-36
 # Lengths in `Intersect` of FCL: of a corner in a plane, and of corners that are equally deep.
 _IN_PLANE, _EQUALLY_DEEP = 1e-5, 1e-6
-_FEW_FACES = 64  # of two convex meshes of which nearest points are found by their hulls
-_TESTED = 3  # pairs tested before one that meets, from which on it is worth to list all that do
 _MOST_MAPPED = 64  # scaled forms of one mesh that are kept
 
 
@@ -117,15 +115,13 @@ class CollisionManager:
             return mine.scene.any_hit()
         found = mine.scene.all_hits()
         if return_names and self._version != mine.scene.version:
-            names = mine.names
-            self._hit_names = {
-                (b, a) if (b := names[second]) < (a := names[first]) else (a, b) for first, second in found.tolist()
-            }
+            ours = mine.names
+            named = ((ours[first], ours[second]) for first, second in found.tolist())
+            self._hit_names = {(b, a) if b < a else (a, b) for a, b in named}
             self._version = mine.scene.version
         contacts = _contacts(mine, mine, found) if return_data else []
-        return _answer(
-            len(found) > 0, return_names, self._hit_names.copy() if return_names else set(), return_data, contacts
-        )
+        names = self._hit_names.copy() if return_names else None
+        return _answer(len(found) > 0, return_names, names, return_data, contacts)
 
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
@@ -148,26 +144,25 @@ class CollisionManager:
         surfaces meet; the largest float without objects.
         """
         mine, asked = self._placed, self._ask(mesh, transform)
-        nearest = _nearest_to(mine, asked, return_data)
+        nearest = _nearest_to(mine, asked, return_name or return_data)
         name = None if nearest.first < 0 else mine.names[nearest.first]
         data = _distance_data(mine, asked, nearest, (name, _EXTERNAL)) if return_data else None
-        return _distance_answer(nearest.distance, return_name, name, return_data, data)
+        return _answer(nearest.distance, return_name, name, return_data, data)
 
     def min_distance_internal(
         self, name: Hashable | None = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """Measure the distance of the two objects that are nearest to each other; see `min_distance_single`."""
         mine = self._placed
-        nearest = None
-        if name is None and mine.are_surfaces:
-            nearest = _meeting(mine, return_names or return_data, return_data)
-        if nearest is None:
-            nearest = _Nearest(*mine.scene.nearest(-1 if name is None else self._named(name).slot))
+        slot = -1 if name is None else self._named(name).slot
+        if slot < 0 and mine.are_surfaces and not (return_names or return_data) and mine.scene.any_hit():
+            return 0.0  # which is known sooner than how far others are apart
+        nearest = _Nearest(*mine.scene.nearest(slot))
         names: tuple[Any, Any] = (None, None)
         if nearest.first >= 0:
             names = mine.names[nearest.first], mine.names[nearest.second]
         data = _distance_data(mine, mine, nearest, names) if return_data else None
-        return _distance_answer(
+        return _answer(
             nearest.distance, return_names, names if names[0] is None else tuple(sorted(names)), return_data, data
         )
 
@@ -176,12 +171,12 @@ class CollisionManager:
     ) -> Any:
         """Measure the distance of the nearest two objects of two managers; see `min_distance_single`."""
         mine, other = self._placed, other_manager._placed
-        nearest = _nearest_to(mine, other, return_data)
+        nearest = _nearest_to(mine, other, return_names or return_data)
         names: tuple[Any, Any] = (None, None)
         if nearest.first >= 0:
             names = mine.names[nearest.first], other.names[nearest.second]
         data = _distance_data(mine, other, nearest, names) if return_data else None
-        return _distance_answer(nearest.distance, return_names, names, return_data, data)
+        return _answer(nearest.distance, return_names, names, return_data, data)
 
     # Inside
 
@@ -213,7 +208,7 @@ def scene_to_collision(scene: Any) -> tuple[CollisionManager, dict[Any, Any]]:
 class _Geometry:
     """What is known of a mesh: its shape, as scenes of the core take it."""
 
-    __slots__ = ("_corners", "_mapped", "_surface", "faces", "is_convex", "shape", "vertices")
+    __slots__ = ("_corners", "_mapped", "faces", "is_convex", "shape", "vertices")
 
     def __init__(self, vertices: Floats, faces: NDArray[Any], is_convex: bool) -> None:
         if not len(faces):
@@ -221,7 +216,6 @@ class _Geometry:
         self.vertices, self.faces = vertices, faces
         self._mapped: dict[bytes, _Geometry] = {}
         self._corners: Floats | None = None
-        self._surface: Any = None
         if is_convex:
             try:
                 middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
@@ -233,14 +227,6 @@ class _Geometry:
         if not is_convex:
             self.shape = _native.SceneMesh(bp.Mesh(vertices, faces).prepared, _bounds(vertices))
         self.is_convex = is_convex
-
-    @property
-    def surface(self) -> Any:
-        """The shape of a convex mesh as a surface."""
-        if self._surface is None:
-            prepared = bp.Mesh(self.vertices, self.faces).prepared
-            self._surface = _native.SceneMesh(prepared, _bounds(self.vertices))
-        return self._surface
 
     @property
     def corners(self) -> Floats:
@@ -305,14 +291,13 @@ class _Object:
 class _Placed:
     """Meshes as they are placed: a scene of the core, and the names and geometries of its slots."""
 
-    __slots__ = ("are_surfaces", "geometries", "names", "scene", "witness")
+    __slots__ = ("are_surfaces", "geometries", "names", "scene")
 
     def __init__(self) -> None:
         self.scene: Any = _native.MeshScene()
         self.names: list[Any] = []
         self.geometries: list[_Geometry] = []
         self.are_surfaces = True  # and have always been
-        self.witness: tuple[Any, Any] = (None, None)  # of two of its slots as they were placed, and where and how
 
     def put(self, slot: int, geometry: _Geometry, transform: Any, name: Any) -> None:
         """Put a mesh into a slot, the next one or one that there is, or move it; a ValueError leaves all as it was."""
@@ -342,47 +327,12 @@ class _Nearest(NamedTuple):
     other_face: int
 
 
-def _meeting(placed: _Placed, is_named: bool, has_faces: bool) -> _Nearest | None:
-    """Find two surfaces that meet, if that is known sooner than how far others are apart.
-
-    If the first pairs that are tested meet, most do, and `nearest` begins with one of them; listing all takes longer.
-    """
-    scene = placed.scene
-    tested = scene.tested
-    if not scene.any_hit():
-        return None
-    if not is_named:
+def _nearest_to(placed: _Placed, other: _Placed, is_named: bool) -> _Nearest:
+    """Find the nearest objects of two managers; if all are surfaces, whether two meet is known sooner than which."""
+    is_plain = placed.are_surfaces and other.are_surfaces and placed is not other and not is_named
+    if is_plain and placed.scene.hits_with(other.scene, False):
         return _Nearest(0.0, 0, 0, _NO_FACE, _NO_FACE)
-    if scene.tested - tested < _TESTED:
-        return None
-    first, second = scene.all_hits()[0].tolist()
-    if not has_faces:
-        return _Nearest(0.0, first, second, _NO_FACE, _NO_FACE)
-    return _measured(placed, placed, first, second)
-
-
-def _nearest_to(placed: _Placed, other: _Placed, has_faces: bool) -> _Nearest:
-    """Find the nearest objects of two managers; if all are surfaces, two that meet before any is measured."""
-    if placed.are_surfaces and other.are_surfaces and placed is not other:
-        hits = placed.scene.hits_with(other.scene, False)
-        if hits:
-            slot, place = hits[0]
-            if not has_faces:
-                return _Nearest(0.0, slot, place, _NO_FACE, _NO_FACE)
-            found = _measured(placed, other, slot, place)
-            if found is not None:
-                return found
     return _Nearest(*placed.scene.nearest_to(other.scene))
-
-
-def _measured(placed: _Placed, other: _Placed, slot: int, place: int) -> _Nearest | None:
-    """Measure two objects that meet; None if they do not, as it is rounded here."""
-    shapes = placed.geometries[slot].shape, other.geometries[place].shape
-    pair = _pair(placed, other, slot, place, shapes)
-    distance, first, _, face, other_face = pair.nearest(-1)
-    if distance > 0:
-        return None
-    return _Nearest(distance, slot, place, *((face, other_face) if first == 0 else (other_face, face)))
 
 
 class _DistanceResult(NamedTuple):
@@ -399,43 +349,9 @@ def _distance_data(first: _Placed, second: _Placed, nearest: _Nearest, names: tu
     points: Any = None, None
     faces: Any = _NO_FACE, _NO_FACE
     if nearest.first >= 0:
-        found = _own_witness(first, nearest) if first is second else _witness(first, second, nearest)
+        found = first.scene.witness(second.scene, nearest)
         points, faces = tuple(found[0].copy()), found[1:]
     return DistanceData(names, _DistanceResult(nearest.distance, points, *faces))
-
-
-def _own_witness(placed: _Placed, nearest: _Nearest) -> Any:
-    """Find where two objects of a manager are nearest, once as long as these do not move."""
-    slots = np.array(nearest[1:3], np.int32)
-    shapes = [placed.geometries[slot].shape for slot in slots.tolist()]
-    known = nearest, placed.scene.frames(slots).tobytes(), shapes
-    if placed.witness[0] != known:
-        placed.witness = known, _witness(placed, placed, nearest)
-    return placed.witness[1]
-
-
-def _witness(first: _Placed, second: _Placed, nearest: _Nearest) -> Any:
-    """Find where two objects are nearest, (2, 3), and on which faces."""
-    slot, place = nearest[1:3]
-    one, other = first.geometries[slot], second.geometries[place]
-    are_round = one.is_convex and other.is_convex and max(len(one.faces), len(other.faces)) > _FEW_FACES
-    if nearest.distance > 0 and are_round:
-        # Where round solids are apart, their surfaces are searched in less time.
-        pair = _pair(first, second, slot, place, (one.surface, other.surface))
-        found = pair.nearest(-1)
-        points = pair.witness(pair, found)[0]
-        return points if found[1] == 0 else points[::-1], _NO_FACE, _NO_FACE
-    return first.scene.witness(second.scene, nearest)
-
-
-def _pair(placed: _Placed, other: _Placed, slot: int, place: int, shapes: tuple[Any, Any]) -> Any:
-    """Make a scene of two shapes that are where two objects are."""
-    pair = _native.MeshScene()
-    for number, (side, of) in enumerate(((placed, slot), (other, place))):
-        frame, matrix = side.scene.frames(np.array([of], np.int32))[0], np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = frame[1:].T, frame[0]
-        pair.put(number, shapes[number], matrix)
-    return pair
 
 
 # Contacts
@@ -597,17 +513,7 @@ def _contacts_of_faces(
 # Answers
 
 
-def _answer(is_collision: bool, return_names: bool, names: Any, return_data: bool, contacts: Any) -> Any:
-    if return_names and return_data:
-        return is_collision, names, contacts
-    if return_names:
-        return is_collision, names
-    return (is_collision, contacts) if return_data else is_collision
-
-
-def _distance_answer(distance: float, return_names: bool, names: Any, return_data: bool, data: Any) -> Any:
-    if return_names and return_data:
-        return distance, names, data
-    if return_names:
-        return distance, names
-    return (distance, data) if return_data else distance
+def _answer(first: Any, return_names: bool, names: Any, return_data: bool, data: Any) -> Any:
+    """Return what was asked for: one value, or a tuple."""
+    more = [one for one, is_wanted in ((names, return_names), (data, return_data)) if is_wanted]
+    return (first, *more) if more else first
