@@ -39,7 +39,7 @@ _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
 _FEW = 128  # pairs, and points; arrays do not pay for fewer
 # Inputs that are left to shapely's tree: fewer than these in a call, where there are points or not, and before there is
-# an index, so many in all, or this share of the geometries. Measured.
+# an index, so many in all, or this share of the geometries, unless more pairs are expected than there are geometries.
 _FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 2000, 700, 1000, 0.1
 _NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
 # Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
@@ -47,7 +47,7 @@ _NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
 _SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
 # Of so many pairs, some are looked at first, by whether most can be decided here.
 _SAMPLED, _SAMPLE = 1024, 64
-_LOOK = 256  # inputs whose nearest points are found first, to see whether most are sure
+_LOOK = 256  # inputs and geometries that are looked at first
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -264,7 +264,16 @@ class STRtree:
         self._asked += count
         if self._asked < _FIRST_INPUTS:
             return False
-        return predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
+        is_dear = predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
+        return is_dear or (predicate is not None and self._expected(inputs) >= size)
+
+    def _expected(self, inputs: NDArray[np.object_]) -> float:
+        """Guess from some of both how many boxes of inputs and geometries overlap."""
+        some = [_bounded(geometries[:: 1 + len(geometries) // _LOOK]) for geometries in (inputs, self.geometries)]
+        if not all(is_finite and len(present) for _, present, is_finite in some):
+            return 0.0
+        one, other = (bounds[present] for bounds, present, _ in some)
+        return bp.count_pairs(one, other) / (len(one) * len(other)) * len(inputs) * len(self.geometries)
 
     def _in_tree(self, inputs: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
         """Query shapely's tree, if possible past its checks of arguments, which take as long as a small query."""
