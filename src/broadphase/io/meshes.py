@@ -60,8 +60,7 @@ def read_parts(path: str | os.PathLike[str], *, progress: Progress = None) -> Pa
     path : path-like
         .obj, .stl, .ply, .glb, .gltf or whatever else trimesh reads; .ifc.
     progress : bool or callable, optional
-        True: print on stderr how many products of an .ifc file are done, and the time that is left. Or a function,
-        called with "read", how many are done, and how many there are. Default: neither.
+        As in `broadphase.pairs`; the stage is "read", which counts the products of an .ifc file.
 
     Returns
     -------

@@ -113,14 +113,12 @@ class Layers:
 
     def legend(self) -> list[Any]:
         """Return the handles of a legend."""
-        rows, static = self.subject.rows, self.subject.is_static
-        kinds = [
-            (self.touching[rows].any(), "touching", ink.TOUCHING, ink.TOUCHING_EDGE),
-            ((~self.touching & ~static)[rows].any(), "apart", ink.APART, ink.APART_EDGE),
-            ((~self.touching & static)[rows].any(), "static", ink.STATIC, ink.STATIC_EDGE),
-        ]
+        rows = self.subject.rows
+        looks = [(label, *look) for label, look in zip(("apart", "static", "touching"), self.looks(), strict=True)]
         handles: list[Any] = [
-            Patch(facecolor=face, edgecolor=edge, label=label) for is_there, label, face, edge in kinds if is_there
+            Patch(facecolor=face, edgecolor=edge, label=label)
+            for label, flags, face, edge in (looks[2], *looks[:2])
+            if flags[rows].any()
         ]
         if len(self.lines):
             handles.append(Line2D([], [], color=ink.PAIR, linewidth=1.0, marker=".", label="pairs"))

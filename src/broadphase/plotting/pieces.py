@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int32]
 
 __all__ = [
+    "QUADS",
     "Form",
     "PieceCollection",
     "Pieces",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 CORNERS_OF_DISC = 48
+# Sides of a box: four vertices of the unit cube each.
+QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
 CORNERS_OF_CYLINDER = 20
 
 
@@ -318,9 +321,7 @@ def _ring(corners: int) -> Floats:
 
 def _cube() -> Form:
     vertices = np.array([[x, y, z] for z in (-1.0, 1) for y in (-1.0, 1) for x in (-1.0, 1)])
-    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
-    faces = [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))]
-    return Form("box", vertices, np.array(faces, np.int32))
+    return Form("box", vertices, np.array(QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3), np.int32))
 
 
 def ball(refinements: int = 2) -> Form:

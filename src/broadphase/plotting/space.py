@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from broadphase.plotting import ink
-from broadphase.plotting.pieces import ball
+from broadphase.plotting.pieces import QUADS, ball
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_space"]
 
-# Sides of a box: four vertices of the unit cube each.
-QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
 EDGES = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [4, 5], [4, 6], [5, 7], [6, 7], [0, 4], [1, 5], [2, 6], [3, 7]])
 MANY_BALLS = 150  # more balls than this get fewer triangles: Matplotlib sorts all faces in Python
 LIGHT = LightSource(azdeg=225, altdeg=55)

@@ -63,8 +63,7 @@ def save_replay(
     title : str, optional
         Title of the page. Default: that of the scene.
     progress : bool or callable, optional
-        True: print on stderr the steps that are done, and the time that is left. Or a function, called after each step
-        with "step", the number of steps that are done, and that of all. Default: neither.
+        As in `broadphase.pairs`; the stage is "step".
 
     Raises
     ------

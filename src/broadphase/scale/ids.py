@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from broadphase.scale.source import Source
 
-__all__ = ["IdRanges", "check_ids", "id_range", "keys_of", "name_duplicate"]
+__all__ = ["IdRanges", "check_ids", "id_range", "keys_of", "keys_that_repeat", "name_duplicate", "shares_of"]
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart
 
@@ -68,6 +68,17 @@ def keys_of(ids: Any) -> NDArray[np.uint64]:
     return keys
 
 
+def shares_of(keys: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
+    """Return the share that each key belongs to."""
+    return (keys >> np.uint64(32)) % np.uint64(count)
+
+
+def keys_that_repeat(*keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the keys that occur twice."""
+    ordered = np.sort(np.concatenate(keys)) if keys else np.empty(0, np.uint64)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
 def check_ids(ids: Callable[[], Iterable[Any]], count: int, most: int, source: Source) -> None:
     """Raise FileFormatError, which names files and rows, if an id occurs twice.
 
@@ -78,9 +89,8 @@ def check_ids(ids: Callable[[], Iterable[Any]], count: int, most: int, source: S
     for part in range(passes):
         found = [keys_of(some) for some in ids()]
         if passes > 1:
-            found = [keys[(keys >> np.uint64(32)) % np.uint64(passes) == part] for keys in found]
-        keys = np.sort(np.concatenate(found)) if found else np.empty(0, np.uint64)
-        twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
+            found = [keys[shares_of(keys, passes) == part] for keys in found]
+        twice = keys_that_repeat(*found)
         if len(twice):
             name_duplicate(source, twice)
 

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OTHERWISE", "Output"]
 
-_MANIFEST, _PLAN, _FINISHED, _REPORT, _SCRATCH = (
-    *("_manifest.json", "_plan.json", "_finished.jsonl", "_report.json", "_scratch"),
-)
+_MANIFEST, _PLAN, _REPORT = "_manifest.json", "_plan.json", "_report.json"
+_FINISHED, _SCRATCH = "_finished.jsonl", "_scratch"
 _KIND = "broadphase pairs"
 OTHERWISE = "use another folder, or replace them by resume=False (--no-resume)"
 

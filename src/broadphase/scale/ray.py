@@ -26,7 +26,7 @@ from broadphase.errors import FileFormatError, InvalidBoxError, quoted
 from broadphase.extras import import_extra
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow
-from broadphase.scale.ids import IdRanges, id_range, keys_of, name_duplicate
+from broadphase.scale.ids import IdRanges, id_range, keys_of, keys_that_repeat, name_duplicate, shares_of
 from broadphase.scale.joining import TileJoin, tile_name, write_pairs
 from broadphase.scale.local import Sizes, chosen_plan
 from broadphase.scale.report import Report
@@ -253,7 +253,8 @@ class _Run:
             self.output.place.delete_unfinished()  # of processes that were lost
             self.output.store_report(report)
             return report
-        return replace(report, dataset=_dataset_of(tables))
+        data = import_extra("ray.data", purpose='engine="ray"', extra="ray")
+        return replace(report, dataset=data.from_arrow_refs(tables))
 
     # Boxes by tile
 
@@ -297,7 +298,7 @@ class _Run:
         reader = self.cluster.ray.put(ids.without_parts())
         tasks = [(reader, stretch, rows, shares) for stretch in ids.stretches(rows)]
         keys = [some for _, _, *some in self.cluster.run(_keys, tasks, 1 + shares)]
-        twice = [some for _, some in self.cluster.run(_twice, list(zip(*keys, strict=True)))]
+        twice = [some for _, some in self.cluster.run(keys_that_repeat, list(zip(*keys, strict=True)))]
         if any(len(some) for some in twice):
             name_duplicate(ids, np.concatenate(twice))
 
@@ -443,14 +444,8 @@ def _join(job: _Job, tiles: list[int], lengths: list[int], *chunks: list[tuple[N
 def _keys(source: Source, stretch: Stretch, rows: int, shares: int) -> list[Any]:
     """Return the keys of the ids of one stretch, in so many shares."""
     keys = np.concatenate([keys_of(piece.boxes.ids) for piece in source.read(stretch, rows)])
-    share = (keys >> np.uint64(32)) % np.uint64(shares)
+    share = shares_of(keys, shares)
     return [None, *(keys[share == k] for k in range(shares))]
-
-
-def _twice(*keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the keys that occur twice."""
-    ordered = np.sort(np.concatenate(keys))
-    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 # Data sets of Ray
@@ -512,7 +507,3 @@ def _open_dataset(dataset: Any, columns: BoxColumns, cluster: Cluster) -> Source
 
 def _facts(table: Any) -> tuple[int, Any]:
     return table.num_rows, table.schema
-
-
-def _dataset_of(tables: list[Any]) -> Any:
-    return import_extra("ray.data", purpose='engine="ray"', extra="ray").from_arrow_refs(tables)

@@ -143,26 +143,17 @@ def join(
     own, own_wide, theirs, their_wide = (
         None if one is None else BoxSet.of(one.combine_chunks(), columns) for one in (table, wide, other, other_wide)
     )
+    if other is None:  # boxes with one another (second is None), and with wide ones
+        compared = [(own, None), *([] if own_wide is None else [(own, own_wide)])]
+    else:
+        both = ((own, theirs), (own, their_wide), (own_wide, theirs))
+        compared = [(first, second) for first, second in both if first is not None and second is not None]
     found: list[Any] = []
-    for first, second in compared(own, own_wide, theirs, their_wide, one_set=other is None):
+    for first, second in compared:
         found += portions(first, second, region, columns, one_set=other is None)
     if found:
         return arrow().concat_tables(found)
     return pair_schema(table.schema, (table if other is None else other).schema, columns).empty_table()
-
-
-def compared(own: Any, own_wide: Any, theirs: Any, their_wide: Any, *, one_set: bool) -> Iterator[tuple[Any, Any]]:
-    """List what is compared in a tile: boxes with one another (second is None), or with those of another set."""
-    if one_set:
-        yield own, None
-        if own_wide is not None:
-            yield own, own_wide
-        return
-    yield own, theirs
-    if their_wide is not None:
-        yield own, their_wide
-    if own_wide is not None:
-        yield own_wide, theirs
 
 
 def portions(
