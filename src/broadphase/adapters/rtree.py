@@ -139,7 +139,10 @@ class Index:
         self._new.append((self._id(id), corners, self._stored(obj)))
         if self._tree is not None:
             self._tree.insert(self._new[-1][0], corners)
-        self._bounds = None
+        if self._bounds is not None:
+            half = self._dimension
+            lower, upper = map(min, self._bounds[:half], corners), map(max, self._bounds[half:], corners[half:])
+            self._bounds = [*lower, *upper]
 
     add = insert
 

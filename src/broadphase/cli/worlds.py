@@ -210,10 +210,11 @@ def _frames(totals: Totals, show: Step, is_requested: Callable[[], bool], page: 
 
 def _show(answer: dict[str, Any]) -> None:
     step = answer["step_ms"]
+    most = f", {answer['most_bodies']:,} at most" if answer["most_bodies"] != answer["bodies"] else ""
     facts = [
         ("scene", answer["title"]),
         ("steps", f"{answer['steps']:,}{' (stopped)' if answer['stopped'] else ''}"),
-        ("bodies", f"{answer['bodies']:,}{_most(answer)} ({answer['dim']} axes)"),
+        ("bodies", f"{answer['bodies']:,}{most} ({answer['dim']} axes)"),
         ("ms per step", f"{step['median']:.3f} (median), {step['p99']:.3f} (99th percentile)"),
         ("pairs per step", f"{answer['touching_per_step']:,.1f} in contact, {answer['tests_per_step']:,.1f} tested"),
         ("enters, exits", f"{answer['enters']:,}, {answer['exits']:,}"),
@@ -230,10 +231,6 @@ def _show(answer: dict[str, Any]) -> None:
         if name in answer:
             facts.append(("written", f"{what} to {answer[name]}"))
     print_facts("Run", facts)
-
-
-def _most(answer: dict[str, Any]) -> str:
-    return f", {answer['most_bodies']:,} at most" if answer["most_bodies"] != answer["bodies"] else ""
 
 
 def _method(answer: dict[str, Any]) -> str:

@@ -94,11 +94,7 @@ def _layer(known: list[list[Any]], wanted: str | None) -> str:
 
 def _names(pyogrio: Any, path: Path, layer: str, field: str) -> NDArray[np.object_]:
     _, table = pyogrio.read_arrow(path, layer=layer, columns=[field], read_geometry=False)
-    return _texts(table.column(field))
-
-
-def _texts(column: Any) -> NDArray[np.object_]:
-    names: NDArray[np.object_] = column.cast("string").to_numpy(zero_copy_only=False).astype(object)
+    names: NDArray[np.object_] = table.column(field).cast("string").to_numpy(zero_copy_only=False).astype(object)
     return names
 
 

@@ -25,14 +25,8 @@ _UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_
 class Axis:
     """Where the boxes of both tables begin and end along an axis.
 
-    Attributes
-    ----------
-    values : list of ndarray
-        Lower and upper corner in the left table, then in the right one; all float32, float64, int32 or int64.
-    missing : list of ndarray of bool or None
-        For each table, the rows without one of them.
-    family, unit : str
-        As of `Column`.
+    `values` are lower and upper corners in the left table, then in the right one, all float32, float64, int32 or int64;
+    `missing` has for each table the rows without one of them, or None. `family` and `unit` are as of `Column`.
     """
 
     values: list[NDArray[Any]]

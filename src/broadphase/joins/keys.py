@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.joins.corners import alike
-from broadphase.joins.tables import Column, Table, text_type
+from broadphase.joins.tables import Column, Table, if_any, text_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Seq
             np.where((one == NO_KEY) | (two == NO_KEY), -1, one.astype(np.int64) * other_count + two)
             for one, two in zip(keys, others, strict=True)
         ]
-        keys, count = _small(wide, [_if_any(x < 0) for x in wide])
+        keys, count = _small(wide, [if_any(x < 0) for x in wide])
     return keys, count
 
 
@@ -112,7 +112,3 @@ def _without_value(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> N
         return missing
     blank: NDArray[np.bool_] = np.isnan(values)
     return blank if missing is None else blank | missing
-
-
-def _if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    return missing if missing.any() else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Table", "known", "opened", "text_type"]
+__all__ = ["Column", "Table", "if_any", "known", "opened", "text_type"]
 
 Rows: TypeAlias = "NDArray[np.int32]"
 
@@ -30,19 +30,10 @@ Rows: TypeAlias = "NDArray[np.int32]"
 class Column:
     """Numbers of a column, as they are stored.
 
-    Attributes
-    ----------
-    values : ndarray, shape (n,)
-        Whole or floating-point numbers; anything where there is no value. A view where the library allows it.
-    missing : ndarray of bool, shape (n,), or None
-        Where there is no value; None: nowhere.
-    family : str
-        "number", or what whole numbers stand for: "datetime", "date", "duration" or "time"; "null" for a column of no
-        type, which has no values.
-    unit : str
-        Of these: "D", "s", "ms", "us" or "ns".
-    zone : str or None
-        Time zone of a datetime; the numbers are those of UTC then.
+    `values` are whole or floating-point numbers, a view where the library allows it; `missing` is where there is no
+    value, None if nowhere. `family` is "number", or what whole numbers stand for: "datetime", "date", "duration" or
+    "time", in a `unit` of "D", "s", "ms", "us" or "ns"; "null" for a column of no type, which has no values. Datetimes
+    with a time zone, `zone`, are numbers of UTC.
     """
 
     values: NDArray[Any]
@@ -135,16 +126,16 @@ class _Pandas:
         if isinstance(dtype, np.dtype) and dtype.kind in "mM":
             array = series.to_numpy()
             family = "datetime" if dtype.kind == "M" else "duration"
-            return Column(array.view(np.int64), _if_any(np.isnat(array)), family, np.datetime_data(dtype)[0], zone)
+            return Column(array.view(np.int64), if_any(np.isnat(array)), family, np.datetime_data(dtype)[0], zone)
         if isinstance(dtype, np.dtype):
             if dtype.kind not in "biuf":
                 return None
             array = series.to_numpy()
-            return Column(array, _if_any(np.isnan(array)) if dtype.kind == "f" else None)
+            return Column(array, if_any(np.isnan(array)) if dtype.kind == "f" else None)
         plain = getattr(dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             return None
-        return Column(series.to_numpy(dtype=plain, na_value=0), _if_any(series.isna().to_numpy()))
+        return Column(series.to_numpy(dtype=plain, na_value=0), if_any(series.isna().to_numpy()))
 
     def names_of(self, name: str) -> Any:
         series, pandas = self._frame[name], self._pandas
@@ -273,7 +264,8 @@ class _Arrow:
         return self._relation.query("left_of_join", "SELECT * FROM joined")
 
 
-def _if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+def if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return where values are missing, or None if nowhere."""
     return missing if missing.any() else None
 
 

@@ -153,16 +153,8 @@ def as_names(names: Any, argument: str) -> tuple[str, ...]:
 class BoxSet:
     """The boxes of a table as arrays.
 
-    Attributes
-    ----------
-    ids : ndarray of int64, shape (n,), or pyarrow.LargeStringArray
-        The name of each box.
-    corners : ndarray, shape (n, 2, d)
-        Lower and upper corner.
-    filters : dict of str to ndarray
-        layer, mask, group and batch, those that there are.
-    kept : pyarrow.RecordBatch
-        The columns that come along.
+    `ids` are int64 or a pyarrow.LargeStringArray; `corners`, (n, 2, d), lower and upper ones; `filters` those of layer,
+    mask, group and batch that there are; `kept`, a record batch, has the columns that come along.
     """
 
     ids: Any

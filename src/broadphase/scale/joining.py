@@ -35,20 +35,10 @@ class StoppedError(Exception):
 
 
 class TileJoin:
-    """Finds the pairs of tiles; tiles that are too large are divided again.
+    """Finds the pairs of tiles, of one set or of two; tiles that are too large are divided again, in `scratch`.
 
-    Parameters
-    ----------
-    spills : list of Spill
-        The boxes by tile, of one set or of two.
-    tile_rows, chunk_pairs : int
-        Boxes that can be joined at a time, and pairs that are yielded at a time.
-    scratch : Path
-        A folder for the boxes of tiles that are divided again.
-    stopped : threading.Event
-        Ends the search by StoppedError.
-    clock : Clock, optional
-        Counts the time of ``load`` and ``join``.
+    `tile_rows` boxes can be joined at a time, `chunk_pairs` pairs are yielded at a time. `stopped` ends the search by
+    StoppedError; `clock` counts the time of ``load`` and ``join``.
     """
 
     def __init__(

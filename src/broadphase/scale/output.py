@@ -27,20 +27,12 @@ OTHERWISE = "use another folder, or replace them by resume=False (--no-resume)"
 
 
 class Output:
-    """A folder that fills with one file for each tile.
+    """A folder or an address that fills with one file for each tile; it is made if there is none.
 
-    Readers of tables pass over names that begin with an underscore, so at any time they see whole files only.
-
-    Parameters
-    ----------
-    folder : path-like
-        A folder or an address; made if there is none.
-    facts : dict
-        What the results depend on: the same in every run that goes on with them.
-    resume : bool
-        Whether to go on with what is there; otherwise the files of an earlier run are deleted.
-    scratch : path-like, optional
-        A folder on this machine for what is not a result. Default: within `folder`; a temporary one for an address.
+    Readers of tables pass over names that begin with an underscore, so at any time they see whole files only. `facts`
+    are what the results depend on. With `resume`, a run goes on with what is there; without, the files of an earlier
+    run are deleted. `scratch` is for what is not a result: by default a folder within, or a temporary one for an
+    address.
 
     Raises
     ------
