@@ -20,8 +20,8 @@ shapely
 trimesh
     ``CollisionManager`` and ``scene_to_collision``, without python-fcl.
 
-`install` puts one in place of what it stands in for in all loaded modules, for callers that cannot be changed, and
-`uninstall` takes it back. ``docs/adapters/`` of the repository has a page for each.
+`install` replaces what one stands in for in all loaded modules, for callers that cannot be changed, and `uninstall`
+undoes that. ``docs/adapters/`` of the repository has a page for each.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ class SpatialHash(_SpatialHash):  # type: ignore[misc]
         self._put(sprite, self._cells_of(sprite))
 
     def move(self, sprite: Any) -> None:
-        """Put a sprite that has changed into its cells; sprite lists call this."""
+        """Move a sprite that has changed to its cells; sprite lists call this."""
         cells = self._cells_of(sprite)
         if self._cells[sprite] != cells:
             for bucket in self.buckets_for_sprite[sprite]:
@@ -280,7 +280,7 @@ def _slots_of(sprite_list: Any) -> NDArray[np.uint32]:
 
 
 def _positions(sprite_list: Any) -> NDArray[np.float32]:
-    """Give the positions of the sprites of a list, rounded to float32, in its order."""
+    """Return the positions of the sprites of a list, rounded to float32, in its order."""
     places = np.frombuffer(sprite_list._sprite_pos_angle_data, np.float32).reshape(-1, 4)
     found: NDArray[np.float32] = places[_slots_of(sprite_list), :2]
     return found
@@ -395,7 +395,7 @@ def _contain(x: float, y: float, corners: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _turns(px: Any, py: Any, qx: Any, qy: Any, rx: Any, ry: Any) -> Any:
-    """Say where p, q and r turn to: the sign by which ``get_triangle_orientation`` decides."""
+    """Return the sign of the turn at q on the way from p to r, as ``get_triangle_orientation`` computes it."""
     return np.sign((qy - py) * (rx - qx) - (qx - px) * (ry - qy))
 
 

@@ -1,4 +1,4 @@
-"""Put drop-ins in place of what they stand in for, in all modules, for callers that cannot be changed."""
+"""Replace functions and classes of other libraries by drop-ins, in all modules, for callers that cannot be changed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Installation:
 
 
 def install(adapter: str) -> Installation:
-    """Put a drop-in in place of what it stands in for, wherever a loaded module has that under any name.
+    """Replace what a drop-in stands in for, wherever a loaded module has that under any name.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def install(adapter: str) -> Installation:
 
 
 def uninstall(adapter: str) -> None:
-    """Take back what `install` did, if it did. Modules that were loaded in between may still have the drop-in."""
+    """Undo `install`, if it was called. Modules that were loaded in between may still have the drop-in."""
     for module, attribute, original in _installed.pop(adapter, ()):
         setattr(module, attribute, original)
 

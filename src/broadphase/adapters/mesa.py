@@ -211,7 +211,7 @@ class ContinuousSpaceAgent(theirs.ContinuousSpaceAgent):  # type: ignore[misc]  
         return super().get_nearest_neighbors(k)  # type: ignore[no-any-return]
 
     def _searched(self) -> MovingPoints | None:
-        """Give what can be searched without asking methods that a subclass has replaced."""
+        """Return the points to search; None if a subclass has replaced methods that mesa would call."""
         space = self.space
         if self._is_where_mesa_has_it and isinstance(space, ContinuousSpace) and space._finds_as_mesa:
             return space._points

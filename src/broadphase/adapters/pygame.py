@@ -465,7 +465,7 @@ def _circle_bounds(ratio: float) -> Callable[[_Members, NDArray[Any]], Corners |
 
 
 def _radius(sprite: Any) -> Any:
-    """Give the radius of a sprite, which pygame stores when a sprite without one is compared."""
+    """Return the radius of a sprite; if it has none, compute and store it, as pygame does."""
     try:
         return sprite.radius
     except AttributeError:
@@ -503,7 +503,7 @@ class _Masks:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _bounds(members: _Members, rule: _Rule) -> Corners | None:
-    """Give the bounds of sprites, a little too large; None if they have none that pygame is sure to agree with."""
+    """Return the bounds of sprites, slightly too large; None where rounding could decide otherwise in pygame."""
     numbers = members.numbers()
     if numbers is None or rule.bounds is None:
         return None

@@ -386,7 +386,7 @@ def _ranks(k: Any) -> list[int] | None:
 
 
 def _radii(r: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
-    """Give one radius for each place; None if SciPy has to look at them."""
+    """Return one radius for each place; None if SciPy has to check them."""
     radii = np.asarray(r)
     if radii.dtype.kind not in "fiu":
         return None
@@ -400,7 +400,7 @@ def _radii(r: Any, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
 
 
 def _more_than(radius: float) -> float:
-    """Give a radius with which nothing is missed that SciPy finds by comparing rounded squares."""
+    """Return a slightly larger radius: SciPy compares rounded squares, and may find points beyond the radius."""
     return radius * (1 + _ROUNDING)
 
 

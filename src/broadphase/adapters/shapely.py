@@ -583,7 +583,7 @@ def _own(name: str) -> Any:
 
 
 def _index_over_ours(frame: Any) -> None:
-    """Give a frame of geopandas a ``sindex`` over `STRtree`, unless it has one."""
+    """Make the ``sindex`` of a frame of geopandas over `STRtree`, unless it is one."""
     geopandas: Any = sys.modules["geopandas"]
     if not isinstance(frame, geopandas.GeoDataFrame):
         return

@@ -58,7 +58,7 @@ def _prepare_streams() -> None:
 
 
 class _Pipe(io.FileIO):
-    """A stream that what is written to is lost, and no error, once its reader has ended."""
+    """A stream whose writes are lost, without an error, once its reader has ended."""
 
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> io.TextIOWrapper:

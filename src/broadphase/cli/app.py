@@ -153,7 +153,7 @@ def _hint(error: Any) -> str:
 
 @contextmanager
 def _cleaning_up(ended_by: list[int]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block by SystemExit, so that unfinished files are deleted. Notes what ends it."""
+    """Let SIGTERM and SIGHUP raise SystemExit, which deletes unfinished files; `ended_by` gets the signal."""
     if threading.current_thread() is not threading.main_thread():
         yield  # Python has signals in the main thread only
         return

@@ -173,7 +173,7 @@ def stage_bars(wanted: bool | None) -> Iterator[Step]:
 
 @contextmanager
 def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C set a flag, so that a loop can end in order; yields a function that returns the flag.
+    """Let Ctrl-C set a flag, so that a loop can end cleanly; yields a function that returns the flag.
 
     A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, which alone has signals.
     """

@@ -159,7 +159,7 @@ def _plan_in(path: Path | None, dim: int) -> scale.Plan | None:
 
 @contextmanager
 def _reporting_interruptions(resume: bool) -> Iterator[Any]:
-    """Say, where a run is stopped by Ctrl-C or by a signal, how it goes on; yields what is told its progress."""
+    """Print how an interrupted run is resumed; yields a function that takes its progress."""
     last = ("plan", 0, 0)
 
     def note(*now: Any) -> None:

@@ -99,7 +99,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _pieces(portions: Iterable[Any], path: Path) -> Iterator[NDArray[Any]]:
-    """Yield the pairs in pieces that are soon written, since signals wait meanwhile."""
+    """Yield the pairs in small pieces: Ctrl-C waits until one is written."""
     for portion in portions:
         array = _check(portion, path)
         for begin in range(0, max(len(array), 1), _PAIRS):
@@ -239,7 +239,7 @@ def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]
 
 
 def _together(portions: Iterable[dict[str, Any]], path: Path) -> Iterator[dict[str, NDArray[Any]]]:
-    """Put portions together until there are enough rows."""
+    """Join portions until there are enough rows."""
     waiting: list[dict[str, NDArray[Any]]] = []
     count = 0
     for portion in portions:

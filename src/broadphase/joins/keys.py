@@ -25,7 +25,7 @@ Keys = tuple["list[NDArray[np.uint32]]", int]
 
 
 def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Sequence[str]) -> Keys:
-    """Give the keys of two tables numbers; each of `names` is the column of a key in the left and in the right table.
+    """Assign numbers to the keys of two tables; each of `names` has the column of a key in the left and the right one.
 
     TypeError names columns of different kinds, such as text and numbers, or of neither.
     """
@@ -41,7 +41,7 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Seq
 
 
 def _numbers(tables: Sequence[Table], names: Sequence[str], titles: Sequence[str]) -> Keys:
-    """Give the keys in one column of each table numbers."""
+    """Assign numbers to the keys in one column of each table."""
     where = [f"{title}, column {name!r}" for title, name in zip(titles, names, strict=True)]
     texts = [table.names_of(name) for table, name in zip(tables, names, strict=True)]
     if all(text is not None for text in texts):
@@ -82,7 +82,7 @@ def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any]) -
 
 
 def _small(values: list[NDArray[Any]], missing: list[NDArray[np.bool_] | None]) -> Keys:
-    """Give numeric keys numbers: by what they are more than the least where they lie close together."""
+    """Assign numbers to numeric keys: by their distance from the least one, where they lie close together."""
     there = [x if gone is None else x[~gone] for x, gone in zip(values, missing, strict=True)]
     there = [x for x in there if len(x)]
     if not there:

@@ -1,4 +1,4 @@
-"""Addresses of file systems, such as ``s3://bucket/boxes``, and what of them may be shown."""
+"""Addresses of file systems, such as ``s3://bucket/boxes``, and which of their parts are secret."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class TileJoin:
         self.stopped = stopped
 
     def pairs_of(self, tile: int) -> Iterator[Any]:
-        """Yield tables of the pairs that belong to a tile; those of WIDE are of wide boxes with each other."""
+        """Yield tables of the pairs that belong to a tile; pairs of WIDE are of wide boxes with each other."""
         if tile == WIDE:
             return self._within(self.spills, WIDE, None)
         return self._all_of(self.spills, tile, self.plan.bounds[tile])

@@ -77,7 +77,7 @@ class LocalPlace:
             stream.write(b"\n" * is_within + line.encode() + b"\n")
 
     def flush(self) -> None:
-        """Write what `append` has kept back."""
+        """Write the lines that `append` has not written yet."""
 
     def delete(self, name: str) -> None:
         """Delete a file, if there is one."""
@@ -90,7 +90,7 @@ class LocalPlace:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:
-        """Give a path or a stream to write; the file has its name when the block has succeeded, and only then."""
+        """Yield a path or a stream to write; the file gets its name if the block succeeds."""
         with replacing(self.folder / name) as unfinished:
             yield unfinished
 
@@ -175,7 +175,7 @@ class RemotePlace:
             stream.write(text.encode("utf-8"))
 
     def append(self, name: str, line: str) -> None:
-        """Add a line to a file of text; it may be kept back for some seconds."""
+        """Add a line to a file of text; it may be written some seconds later."""
         if name not in self._lines:
             self._lines[name] = (self.read(name) or "").splitlines()
         self._lines[name].append(line)
@@ -184,7 +184,7 @@ class RemotePlace:
             self.flush()
 
     def flush(self) -> None:
-        """Write what `append` has kept back."""
+        """Write the lines that `append` has not written yet."""
         for name in sorted(self._changed):
             self.write(name, "".join(line + "\n" for line in self._lines[name]))
         self._changed.clear()
@@ -206,7 +206,7 @@ class RemotePlace:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:
-        """Give a stream to write; the file has its name when the block has succeeded, and only then."""
+        """Yield a stream to write; the file gets its name if the block succeeds."""
         unfinished = f"{_UNFINISHED}{name}"
         with self._named(name):
             try:

@@ -413,7 +413,7 @@ def _assign(job: tuple[Plan, list[NDArray[np.int64]]], source: Source, stretch: 
 
 
 def _gather(*chunks: list[tuple[NDArray[np.int64], BoxSet]]) -> list[tuple[NDArray[np.int64], BoxSet]]:
-    """Put the wide boxes of all stretches into one chunk."""
+    """Join the wide boxes of all stretches to one chunk."""
     boxes = BoxSet.concatenated([some for chunk in chunks for _, some in chunk])
     return [(np.array([[WIDE, len(boxes), len(boxes)]]), boxes)]
 

@@ -104,7 +104,7 @@ class Source:
         return type(self)(self.parts, columns, self.schema, self.dtype, self.digest)
 
     def stretches(self, rows: int) -> list[Stretch]:
-        """Put parts together up to a number of rows; what is larger is a stretch of its own."""
+        """Join parts up to a number of rows; a larger part is a stretch of its own."""
         found: list[Stretch] = []
         waiting: list[Part] = []
         first = count = 0

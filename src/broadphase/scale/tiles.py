@@ -28,7 +28,7 @@ _AT_ONCE = 2  # portions: their rows take less than one portion while it is writ
 
 
 def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
-    """Give each box to every tile that it meets.
+    """Assign each box to every tile that it meets.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def inside(region: NDArray[Any], points: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _those_inside_first(boxes: BoxSet, region: NDArray[Any] | None, margin: float) -> tuple[BoxSet, int]:
-    """Put the boxes whose lower corners lie in a region before the others, and count them."""
+    """Move the boxes whose lower corners lie in a region before the others, and count them."""
     if region is None:
         return boxes, len(boxes)
     home = inside(region, boxes.grown(margin)[0])
