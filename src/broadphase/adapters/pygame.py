@@ -287,8 +287,14 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. Reading that takes a fourth of the time; it
     is done for sprites whose class has no ``rect`` of its own.
     """
+    looks = (
+        (0, 4),
+        (4, 32),
+        (32, None),
+    )  # where some classes have a ``rect`` of their own, a few sprites mostly show it
+    kinds = (set(map(type, sprites[slice(*look)])) for look in looks)
     are_many = _HAS_RECT_PROPERTY and len(sprites) > _FEW_READS
-    if not are_many or not all(map(_has_plain_rect, set(map(type, sprites)))):
+    if not are_many or not all(map(_has_plain_rect, chain.from_iterable(kinds))):
         return [one.rect for one in sprites]
     return [one._Sprite__rect for one in sprites]
 

@@ -143,6 +143,7 @@ def join(
     own, own_wide, theirs, their_wide = (
         None if one is None else BoxSet.of(one.combine_chunks(), columns) for one in (table, wide, other, other_wide)
     )
+    compared: list[tuple[Any, Any]]
     if other is None:  # boxes with one another (second is None), and with wide ones
         compared = [(own, None), *([] if own_wide is None else [(own, own_wide)])]
     else:
