@@ -21,7 +21,7 @@ from broadphase.adapters import scipy as ours
 scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
 """
 ALL_ARE_OURS = """
-ours._SMALL = ours._SMALL_BOX = ours._PLACES_IN_BOX = 0
+ours._SMALL = ours._COUNTED = ours._SMALL_BOX = ours._PLACES_IN_BOX = 0
 ours._PLACES = ((float("inf"), 0),)
 """
 # They take longest, and are answered by SciPy itself.
@@ -30,7 +30,7 @@ LEFT_OUT = "not largep"
 
 @pytest.fixture(autouse=True)
 def small_trees_are_searched_here(monkeypatch):
-    for name in ("_SMALL", "_SMALL_BOX", "_PLACES_IN_BOX"):
+    for name in ("_SMALL", "_COUNTED", "_SMALL_BOX", "_PLACES_IN_BOX"):
         monkeypatch.setattr(ours, name, 0)
     monkeypatch.setattr(ours, "_PLACES", ((np.inf, 0),))
 

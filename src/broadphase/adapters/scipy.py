@@ -29,6 +29,7 @@ _ROUNDING = 1e-15  # of a distance, and more
 # SciPy's are trees of fewer than _SMALL points, and queries of fewer places than these, by the number of points, but
 # not of one, for which it takes twice the time.
 _SMALL = 400
+_COUNTED = 700  # points whose pairs are counted here
 _PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
 _SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
 _LOOK = 8  # places, and points, that are compared first to see whether all are near one another
@@ -115,6 +116,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         workers: int = 1,
     ) -> Any:
         """Find the nearest points."""
+        tree = self._tree
+        if tree is not None and type(x) is np.ndarray and x.ndim > 1 and len(x) < _PLACES[-1][1]:  # soonest
+            return tree.query(x, k, eps, p, distance_upper_bound, workers)
         if self._few is not None if _is_one(x) else self._leaves(x):
             return self.scipy.query(x, k, eps, p, distance_upper_bound, workers)
         points, ranks = self._asked(x, p, eps), _ranks(k)
@@ -161,6 +165,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return_length: bool = False,
     ) -> Any:
         """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
+        tree = self._tree
+        if tree is not None and type(x) is np.ndarray and x.shape and len(x) < _PLACES[-1][1]:  # soonest
+            return tree.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         if _is_one(x) or self._leaves(x):
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
         points, radii = self._asked(x, p, eps), None
@@ -223,7 +230,14 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
         """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
         radii = np.asarray(r)
-        known = self._few is None and weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
+        known = (
+            self._few is None
+            and self.n >= _COUNTED
+            and weights is None
+            and radii.ndim < 2
+            and radii.size
+            and type(cumulative) is bool
+        )
         most = _radii(radii, radii.shape) if known else None
         if most is None or not self._may_count(most, other, p) or not (cumulative or (np.diff(most) >= 0).all()):
             return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
