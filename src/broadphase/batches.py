@@ -23,24 +23,7 @@ KeyedSet: TypeAlias = "tuple[int, NDArray[np.int64] | None, int]"
 def batched_rows(
     batch: Any, counts: Sequence[int], sizes: Sequence[int | None], kept: Sequence[NDArray[np.int64] | None]
 ) -> _native.BatchedRows:
-    """Convert ``batch=`` of `broadphase.pairs` for one set of boxes or two.
-
-    Parameters
-    ----------
-    batch : array_like of int, or tuple of two for two sets
-        As the caller gave it; None where all sets have a size.
-    counts : sequence of int
-        Boxes of each set, as they were given.
-    sizes : sequence of int or None
-        Where a set came as scenes of one size, that size.
-    kept : sequence of ndarray of int64 or None
-        The rows of each set that are left of those given; None: all.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A key is missing, or is no integer.
-    """
+    """Convert ``batch=`` of `broadphase.pairs` for the core; see `keyed_sets`."""
     own, *other = keyed_sets(batch, counts, sizes, kept, "boxes", "(E, n, 2, d)")
     return _native.BatchedRows(own, other[0] if other else None)
 
@@ -53,14 +36,10 @@ def keyed_sets(
     what: str,
     shape: str,
 ) -> list[KeyedSet]:
-    """Convert ``batch=`` as `batched_rows` does, for the core's searches with keys.
+    """Convert ``batch=`` of one set or two: the keys of the rows that are `kept` of each (None: all of `counts`).
 
-    Parameters
-    ----------
-    batch, counts, sizes, kept
-        As of `batched_rows`.
-    what, shape : str
-        The name of the first set, and its shape where it came as scenes of one size.
+    `sizes` has the size of the scenes of a set that came as scenes of one size. `what` and `shape` are the name of the
+    first set, and its shape then. A key that is missing, or no integer, raises ValueError or TypeError.
     """
     form = f"{what} of shape {shape} are E batches of n already"
     if len(counts) == 1:

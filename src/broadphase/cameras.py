@@ -40,7 +40,7 @@ def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> 
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         A number out of range.
 
     Examples

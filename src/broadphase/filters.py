@@ -30,25 +30,10 @@ _DEFAULTS = {"layer": _ALL_BITS, "mask": _ALL_BITS, "group": 0, "static": False}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFilter:
-    """Which pairs of overlapping boxes count; None, the default of each, filters nothing.
+    """Which pairs of overlapping boxes count, by the options of `broadphase.pairs`; None, the default, filters nothing.
 
     Values are as the caller gave them: `native` checks them. For two sets of boxes, all but `ignore_pairs` are tuples
     (for the first set, for the second).
-
-    Attributes
-    ----------
-    layer, mask : array_like of uint64, shape (n,), or int
-        A pair counts if each one's mask has a bit in common with the other's layer.
-    group : array_like of int, shape (n,)
-        Two boxes in the same group other than 0: a pair if positive, whatever the masks; none if negative.
-    static : array_like of bool, shape (n,)
-        Two static boxes are never a pair.
-    ignore_pairs : array_like of int, shape (k, 2)
-        Pairs to ignore.
-    ignore_shared : array_like of int, shape (n, k) or (n,)
-        Numbers of the parts of each box: pairs with a common part are ignored.
-    batch : array_like of int, shape (n,)
-        Key of each box: boxes of different keys are never a pair. `broadphase.pairs` does not even compare them.
 
     Examples
     --------
@@ -84,13 +69,7 @@ class PairFilter:
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     def native(self, *counts: int) -> _native.PairFilter | None:
-        """Make the core's filter for one or two sets of so many boxes, or None where nothing is filtered.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A value of the wrong shape or dtype, by name.
-        """
+        """Make the core's filter for one or two sets of so many boxes, or None where nothing is filtered."""
         if self.is_empty:
             return None
         layer, mask = self.layer, self.mask
@@ -118,15 +97,7 @@ class PairFilter:
         return kept
 
     def of_rows(self, kept: Sequence[npt.NDArray[Any] | None], counts: Sequence[int]) -> PairFilter:
-        """Return the filter of some boxes only, numbered by their places among those kept.
-
-        Parameters
-        ----------
-        kept : sequence of ndarray of int, shape (k,), or None
-            For each set the rows that are kept; None for all.
-        counts : sequence of int
-            For each set how many boxes this filter is for.
-        """
+        """Return the filter of the boxes that are kept of each set (None: all of `counts`), by their places there."""
         if self.is_empty or all(rows is None for rows in kept):
             return self
         return PairFilter(

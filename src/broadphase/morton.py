@@ -33,7 +33,7 @@ def number_of(cell: Sequence[int]) -> int:
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         No axis, more than four, or a coordinate that does not fit.
 
     References
@@ -53,24 +53,17 @@ def number_of(cell: Sequence[int]) -> int:
 
 
 def cell_of(number: int, dim: int) -> tuple[int, ...]:
-    """Split a number into the coordinates of its cell.
+    """Split a number, from 0 to 2^64 - 1, into the coordinates of its cell in `dim` dimensions, 1 to 4.
 
     Parameters
     ----------
-    number : int
-        From 0 to 2^64 - 1.
-    dim : int
-        1 to 4.
+    number, dim : int
+        Out of range, they raise ValueError.
 
     Returns
     -------
     tuple of int
         One coordinate an axis.
-
-    Raises
-    ------
-    ValueError
-        A dimension or a number out of range.
 
     Examples
     --------
@@ -85,20 +78,13 @@ def ancestors(number: int, level: int, dim: int) -> tuple[int, ...]:
 
     Parameters
     ----------
-    number, level : int
-        The cell, in its level.
-    dim : int
-        1 to 4.
+    number, level, dim : int
+        The cell, its level, and 1 to 4 dimensions. Out of range, they raise ValueError.
 
     Returns
     -------
     tuple of int, of length level
         Digits of `dim` bits.
-
-    Raises
-    ------
-    ValueError
-        A dimension or a number out of range.
 
     Examples
     --------
@@ -116,20 +102,13 @@ def common_ancestor(a: int, b: int, level: int, dim: int) -> tuple[int, int]:
 
     Parameters
     ----------
-    a, b, level : int
-        Two cells of one level.
-    dim : int
-        1 to 4.
+    a, b, level, dim : int
+        Two cells of one level, and 1 to 4 dimensions. Out of range, they raise ValueError.
 
     Returns
     -------
     level, number : int
         The cell.
-
-    Raises
-    ------
-    ValueError
-        A dimension or a number out of range.
 
     Examples
     --------
@@ -149,20 +128,13 @@ def level_start(level: int, dim: int) -> int:
 
     Parameters
     ----------
-    level : int
-        From 0 to 62 // dim.
-    dim : int
-        1 to 4.
+    level, dim : int
+        From 0 to 62 // `dim`; 1 to 4. Out of range, they raise ValueError.
 
     Returns
     -------
     int
         ``(2**(dim * level) - 1) // (2**dim - 1)``.
-
-    Raises
-    ------
-    ValueError
-        A dimension or a level out of range.
 
     Examples
     --------

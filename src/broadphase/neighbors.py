@@ -290,12 +290,8 @@ class NeighborList:
 
         Parameters
         ----------
-        points : array_like, shape (n, d) or (E, n, d), d = 2 or 3
-            Finite; the same points as before, or others.
-        cell : array_like, shape (d,), (d, d) or (E, d, d), optional
-            As in `neighbors`.
-        batch : int or array_like of int, shape (n,), optional
-            As in `neighbors`. Other keys than before need a search.
+        points, cell, batch
+            As in `neighbors`: the same points as before, or others. Other keys than before need a search.
 
         Returns
         -------

@@ -343,9 +343,9 @@ def count_pairs(
 
     Parameters
     ----------
-    boxes, other, method, workers, touching, margin, invalid
+    boxes, other, method, workers, touching, margin, invalid, progress
         As in `pairs`.
-    layer, mask, group, static, ignore_pairs, ignore_shared, batch, period, progress
+    layer, mask, group, static, ignore_pairs, ignore_shared, batch, period
         As in `pairs`.
 
     Returns
@@ -857,14 +857,9 @@ def explain(
 
     Parameters
     ----------
-    boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        As in `pairs`.
-    workers : int
-        As in `pairs`. Does not change the choice.
-    batch : array_like of int, optional
-        As in `pairs`. The batch with the most pairs of boxes is explained.
-    period : float, or sequence of float, optional
-        As in `pairs`. What is explained are the boxes at their places in the cell, and their images.
+    boxes, other, workers, batch, period
+        As in `pairs`. Of batches, the one with the most pairs of boxes is explained; of a periodic cell, the boxes at
+        their places in it, and their images.
 
     Returns
     -------

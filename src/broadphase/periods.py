@@ -21,24 +21,7 @@ Period: TypeAlias = npt.ArrayLike | Sequence[float | None] | None
 
 
 def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
-    """Convert ``period=`` of `broadphase.pairs`.
-
-    Parameters
-    ----------
-    period : float, or sequence of float or None, shape (dim,)
-        None or infinite: that axis does not repeat.
-    dim : int
-        Number of axes.
-
-    Returns
-    -------
-    ndarray, shape (dim,), float64, or None
-        Infinite where an axis does not repeat. None where none does.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Not one positive number for each axis.
+    """Convert ``period=`` of `broadphase.pairs`: a length for each axis, infinite or None for none.
 
     Examples
     --------
@@ -61,7 +44,7 @@ def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
 def out_of_cell(
     name: str, lower: NDArray[Any], upper: NDArray[Any], periods: NDArray[np.float64]
 ) -> InvalidBoxError | None:
-    """Make the error for the first box that has no place in a cell; None if there is none.
+    """Make the error for the first box that is nowhere in the cell, or None.
 
     Such a box has both corners at the same infinity, along an axis that repeats.
     """

@@ -19,14 +19,7 @@ _FIELDS = ("rows", "offsets", "distances")  # of results that are no named tuple
 
 
 def short_repr(result: Any) -> str:
-    """Return the ``repr`` of a result with named arrays: small ones as they are, of others type and shape.
-
-    Examples
-    --------
-    >>> from broadphase import Nearest
-    >>> Nearest(np.array([[4, 2]]), np.zeros((100, 3)))
-    Nearest(rows=array([[4, 2]]), distances=<float64 of shape (100, 3)>)
-    """
+    """Return the ``repr`` of a result with named arrays: small ones as they are, of others type and shape."""
     return f"{type(result).__name__}({', '.join(f'{name}={_shown(value)}' for name, value in _fields_of(result))})"
 
 

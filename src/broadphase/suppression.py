@@ -163,8 +163,8 @@ def soft_nms(
 
     Parameters
     ----------
-    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d); or as `form` says
-        Lower and upper corners, finite, any one length unit, d = 1 to 4.
+    boxes, form, degrees, workers
+        As in `nms`.
     scores : array_like of real numbers, shape (n,)
         How good each box is: finite, at least 0.
     decay : {"gaussian", "linear"}
@@ -176,12 +176,8 @@ def soft_nms(
         From 0 to 1; of ``"linear"``.
     min_score : float
         At least 0. Boxes whose score is or falls below it are left out.
-    form, degrees
-        As in `nms`.
     batch : array_like of int, shape (n,), or int, optional
-        Any int64. Only boxes with the same number lower each other's scores: images of a batch, or classes of objects.
-    workers : int
-        Threads to use; -1 for one per core. Does not change the result.
+        As in `nms`: only boxes with the same number lower each other's scores.
 
     Returns
     -------
@@ -192,11 +188,8 @@ def soft_nms(
 
     Raises
     ------
-    ValueError
-        Wrong shape, an option that is not allowed, or a score that is NaN, infinite or negative, with its row;
-        InvalidBoxError for a box with NaN, an infinite corner, lower > upper or a negative size, with its row.
-    TypeError
-        Boxes or scores that are not real numbers, `batch` that is not integers.
+    ValueError, TypeError
+        As `nms`; a score that is infinite or negative, with its row.
 
     See Also
     --------
@@ -261,13 +254,11 @@ def iou(
 
     Parameters
     ----------
-    boxes, other : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d); or as `form` says
-        Lower and upper corners, finite, any one length unit, d = 1 to 4.
+    boxes, other, form, degrees
+        Two sets, each as in `nms`.
     pairs : array_like of int, shape (m, 2), optional
         Rows of `boxes` and of `other`; without `other`, both of `boxes`. Default: each box of `boxes` with the box of
         `other` in the same row.
-    form, degrees
-        As in `nms`, of both sets.
 
     Returns
     -------
@@ -277,11 +268,8 @@ def iou(
 
     Raises
     ------
-    ValueError
-        Wrong shape or form, different numbers of axes or rows, or a pair with a row that is not there; InvalidBoxError
-        for a box with NaN, an infinite corner, lower > upper or a negative size, with its row.
-    TypeError
-        Boxes that are not real numbers, pairs that are not integers; or neither `other` nor `pairs`.
+    ValueError, TypeError
+        As `nms`; different numbers of axes or rows, a pair with a row that is not there; neither `other` nor `pairs`.
 
     Notes
     -----

@@ -34,13 +34,7 @@ def is_arrow(values: Any) -> bool:
 
 
 def opened(values: Any, name: str) -> Any:
-    """Return Arrow data as a pyarrow Array, ChunkedArray, RecordBatch or Table; None if pyarrow is not needed.
-
-    Raises
-    ------
-    MissingExtraError
-        pyarrow is not installed, and the data do not convert to NumPy by themselves.
-    """
+    """Return Arrow data as a pyarrow Array, ChunkedArray, RecordBatch or Table; None if pyarrow is not needed."""
     if type(values).__module__.partition(".")[0] == "pyarrow":
         return values.read_all() if hasattr(values, "read_all") else values
     if hasattr(values, "__array__") and not has_library("pyarrow"):
@@ -55,22 +49,11 @@ def opened(values: Any, name: str) -> Any:
 
 
 def corners_of(data: Any, name: str) -> Corners:
-    """Return the boxes of opened data: an array in an accepted form, or a tuple of corners.
+    """Return the boxes of opened data, as an array or a tuple of corners; a null box or coordinate becomes NaN.
 
-    A null, in place of a box or of a coordinate, becomes NaN.
-
-    Parameters
-    ----------
-    data
-        As `opened` returns it: lists of 2*d numbers; structs or columns ``xmin``, ``ymin``, ... as in .csv files, among
-        them GeoArrow boxes; structs or columns ``lower`` and ``upper`` of lists of d numbers; or one column of these.
-    name : str
-        Name of the argument in error messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Anything else.
+    Accepted are lists of 2*d numbers; structs or columns ``xmin``, ``ymin``, ... as in .csv files, among them GeoArrow
+    boxes; structs or columns ``lower`` and ``upper`` of lists of d numbers; or one column of these. Else TypeError or
+    ValueError.
     """
     if hasattr(data, "schema"):
         return _corners_of_columns(list(data.schema.names), data.column, name)

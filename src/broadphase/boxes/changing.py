@@ -34,10 +34,8 @@ def swept(before: Boxes, after: Boxes) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN or lower > upper in either; names the first bad row.
-    ValueError, TypeError
-        Different or wrong shapes, wrong dtype.
+    InvalidBoxError, ValueError, TypeError
+        NaN or lower > upper in either; names the first bad row. Different or wrong shapes, wrong dtype.
 
     Examples
     --------
@@ -79,10 +77,8 @@ def grow(boxes: Boxes, margin: ArrayLike) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN or lower > upper; a negative or infinite margin; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        As `swept`; a negative or infinite margin, with its row.
 
     Examples
     --------
@@ -115,10 +111,8 @@ def merge(boxes: Boxes) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN or lower > upper; names the first bad row.
-    ValueError, TypeError
-        No boxes; wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        As `swept`; no boxes.
 
     Examples
     --------

@@ -36,47 +36,17 @@ _MOST = np.float64(1e300)  # sums and differences of such numbers are finite
 
 
 def is_rotated(form: str) -> bool:
-    """Return whether boxes of this form have an angle.
-
-    Examples
-    --------
-    >>> is_rotated("cxcywhr"), is_rotated("xywh")
-    (True, False)
-    """
+    """Return whether boxes of this form have an angle."""
     return form in _ROTATED
 
 
 def as_detections(
     boxes: Any, form: FormName, name: str, dtype: type[np.float64] | None = None, empty_dim: int = 2
 ) -> NDArray[Any]:
-    """Return corners, or the checked numbers of boxes with an angle.
+    """Return corners (n, 2, d), or for forms with an angle checked rows (n, 5) or (n, 7) in float64; contiguous.
 
-    Parameters
-    ----------
-    boxes : array_like
-        ``"xyxy"``: boxes as `as_boxes` takes them. ``"xywh"`` and ``"cxcywh"``: shape (n, 2*d), d = 1 to 4.
-        ``"cxcywhr"``: shape (n, 5). ``"xyzlwhr"``: shape (n, 7).
-    form : str
-        The form.
-    name : str
-        Name of the argument in error messages.
-    dtype : type, optional
-        In which corners are computed. Default: that of the boxes, as ``torchvision.ops.box_convert`` does.
-    empty_dim : int
-        Number of dimensions of an empty list, where the form has corners.
-
-    Returns
-    -------
-    ndarray
-        Of forms without an angle, corners, shape (n, 2, d), contiguous, float32 or float64; those of ``"xyxy"`` are not
-        checked. Of others shape (n, 5) or (n, 7), contiguous, float64.
-
-    Raises
-    ------
-    ValueError
-        An unknown form, or a wrong shape. InvalidBoxError: NaN, an infinite number, or a negative size, with its row.
-    TypeError
-        No real numbers.
+    Corners are of `dtype`, by default that of the boxes, as ``torchvision.ops.box_convert`` does; those of ``"xyxy"``
+    are not checked. Wrong numbers raise InvalidBoxError with the row, an unknown form or a wrong shape ValueError.
 
     Examples
     --------

@@ -132,16 +132,9 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
 
 
 def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
-    """Let the boxes of scenes of one size, shape (E, n, 2, d) or a tuple of two (E, n, d), follow each other.
+    """Return the boxes of scenes of one size, shape (E, n, 2, d) or two (E, n, d), one after another, and n.
 
-    Returns boxes in a form that `as_corners` takes, row ``e * n + i`` that of box i of scene e, and n; anything else as
-    it is, and None.
-
-    Examples
-    --------
-    >>> boxes, size = as_rows(np.zeros((8, 5, 2, 3)), "boxes")
-    >>> boxes.shape, size
-    ((40, 2, 3), 5)
+    Row ``e * n + i`` is box i of scene e. Anything else is returned as it is, with None.
     """
     if isinstance(boxes, tuple) and len(boxes) == 2:
         if _depth(boxes[0]) == 3:
@@ -172,16 +165,10 @@ def _depth(values: Any) -> int:
 def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArray[Any]:
     """Convert boxes in any accepted form to shape (n, 2, d).
 
-    Only shape and dtype are checked, never the values: see `find_invalid`.
-
     Parameters
     ----------
-    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        float32 and float64 are kept; integers, bool and float16 become float64.
-    name : str
-        Name of the argument in error messages.
-    empty_dim : int
-        Number of dimensions of an empty list.
+    boxes, name, empty_dim
+        As in `as_corners`.
 
     Returns
     -------
@@ -190,10 +177,8 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArra
 
     Raises
     ------
-    ValueError
-        Wrong shape; a masked value; an integer beyond 2**53 (float64 cannot hold it exactly). Names the row.
-    TypeError
-        A dtype that is not a real number of at most 64 bits.
+    ValueError, TypeError
+        As `as_corners`.
 
     Examples
     --------

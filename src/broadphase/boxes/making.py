@@ -45,10 +45,8 @@ def from_centers(centers: ArrayLike, half_sizes: ArrayLike) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN, an infinity or a negative half size; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        NaN, an infinity or a negative size; names the first bad row. Wrong shape or dtype.
 
     Examples
     --------
@@ -77,14 +75,12 @@ def from_spheres(centers: ArrayLike, radii: ArrayLike) -> NDArray[Any]:
     Returns
     -------
     boxes : ndarray, shape (n, 2, d), float32 or float64
-        ``center - radius`` rounded down, ``center + radius`` rounded up; exact where representable.
+        Rounded as by `from_centers`.
 
     Raises
     ------
-    InvalidBoxError
-        NaN, an infinity or a negative radius; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        As `from_centers`.
 
     Examples
     --------
@@ -111,14 +107,12 @@ def from_points(points: ArrayLike, radius: ArrayLike = 0.0) -> NDArray[Any]:
     Returns
     -------
     boxes : ndarray, shape (n, 2, d), float32 or float64
-        ``point - radius`` rounded down, ``point + radius`` rounded up; exact where representable.
+        Rounded as by `from_centers`.
 
     Raises
     ------
-    InvalidBoxError
-        NaN or a negative radius; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        As `from_centers`.
 
     Examples
     --------
@@ -145,14 +139,12 @@ def from_segments(starts: ArrayLike, ends: ArrayLike, radius: ArrayLike = 0.0) -
     Returns
     -------
     boxes : ndarray, shape (n, 2, d), float32 or float64
-        With ``radius=0`` exact; otherwise the lower corner is rounded down and the upper one up.
+        With ``radius=0`` exact; otherwise rounded as by `from_centers`.
 
     Raises
     ------
-    InvalidBoxError
-        NaN or a negative radius; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        As `from_centers`.
 
     Examples
     --------
@@ -186,12 +178,8 @@ def from_triangles(vertices: ArrayLike, faces: ArrayLike | None = None) -> NDArr
 
     Raises
     ------
-    InvalidBoxError
-        NaN in a vertex that is in use; names the first face and its vertex.
-    ValueError
-        Wrong shape; a vertex number below 0 or too large; names the first face.
-    TypeError
-        Wrong dtype.
+    InvalidBoxError, ValueError, TypeError
+        NaN in a vertex that is in use, a vertex number out of range, with the first face. Wrong shape or dtype.
 
     Notes
     -----
@@ -239,12 +227,8 @@ def from_parts(points: ArrayLike, parts: ArrayLike) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN; names the first bad point.
-    ValueError
-        Wrong shape; a negative part number; a part without points; names it.
-    TypeError
-        Wrong dtype.
+    InvalidBoxError, ValueError, TypeError
+        NaN, a negative part number, with the first bad point; a part without points. Wrong shape or dtype.
 
     Notes
     -----

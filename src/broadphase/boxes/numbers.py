@@ -29,11 +29,6 @@ def as_numbers(values: ArrayLike, *, name: str) -> NDArray[Any]:
     name : str
         Name of the argument in error messages.
 
-    Returns
-    -------
-    ndarray, float32 or float64
-        The input itself where its dtype allows, otherwise a new array.
-
     Raises
     ------
     ValueError

@@ -30,24 +30,10 @@ _PLAIN = frozenset({list, tuple, int, float, bool, np.ndarray, np.float64, np.fl
 
 
 def boxes_of(values: Any, name: str) -> Any:
-    """Return boxes of any kind in a form of numbers: an array, nested sequences, or a tuple of two corners.
+    """Return boxes of any kind in a form that NumPy reads: an array, nested sequences, or a tuple of two corners.
 
-    Parameters
-    ----------
-    values
-        Anything.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    object
-        `values` itself if it is for NumPy to read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        What has boxes, but not in a form whose meaning is certain, such as rectangles: names the function to call.
+    What has boxes, but not in a form whose meaning is certain, such as rectangles, raises TypeError or ValueError with
+    the function to call.
     """
     kind = type(values)
     if kind is list or kind is tuple:
@@ -130,15 +116,7 @@ def _for_rectangles(name: str) -> str:
 
 
 def bounds_of(geometries: Any, name: str) -> NDArray[np.float64]:
-    """Return the bounds of objects that have them, shape (n, 2*d); NaN where one is None, empty or without any.
-
-    Raises
-    ------
-    TypeError, ValueError
-        An object without bounds, or of another dimension than the others; names its row.
-    MissingExtraError
-        Geometries as WKB (bytes), and shapely is not installed.
-    """
+    """Return the bounds of objects that have them, shape (n, 2*d); NaN where one is None, empty or without any."""
     given = geometries if isinstance(geometries, np.ndarray) else list(geometries)
     bounds = _shapely_bounds(given)
     if bounds is not None:

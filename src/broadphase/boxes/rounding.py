@@ -13,27 +13,9 @@ _BLOCK = 16384  # rows at a time: the scratch of `_offset`, about six arrays of 
 
 
 def boxes_around(lower: NDArray[Any], reach: NDArray[Any], upper: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return the boxes from ``lower - reach`` to ``upper + reach``, rounded away from the box.
+    """Return the tightest boxes (n, 2, d) that hold ``lower - reach`` to ``upper + reach``.
 
-    Parameters
-    ----------
-    lower : ndarray, shape (n, d), float32 or float64
-        Points that `reach` is subtracted from.
-    reach : ndarray, broadcastable to (n, d)
-        Finite, at least 0.
-    upper : ndarray, shape (n, d), optional
-        Points that `reach` is added to. Default: `lower`.
-
-    Returns
-    -------
-    ndarray, shape (n, 2, d)
-        Of the common dtype; the tightest boxes of that dtype that hold the exact ones.
-
-    Examples
-    --------
-    >>> boxes_around(np.array([[1.0]]), np.array(1e-30)) == [[[1 - 2**-53], [1 + 2**-52]]]
-    array([[[ True],
-            [ True]]])
+    `upper` is `lower` by default; `reach` is finite, at least 0, and broadcasts to the points.
     """
     upper = lower if upper is None else upper
     dtype = np.result_type(lower, upper, reach)

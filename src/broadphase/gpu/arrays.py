@@ -24,13 +24,7 @@ _ready: Any = None
 
 
 def warp() -> Any:
-    """Import NVIDIA Warp and start it, without its banner.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import NVIDIA Warp and start it, without its banner."""
     global _ready
     if _ready is None:
         with _lock:
@@ -189,14 +183,7 @@ class Given(NamedTuple):
 def opened(values: Any, name: str, device: Any = None) -> Given:
     """Return an array of any library as one of Warp, without a copy where it is on a device already.
 
-    Parameters
-    ----------
-    values
-        An array on a device, or anything that NumPy reads.
-    name : str
-        Name of the argument in error messages.
-    device : warp device, optional
-        Where the numbers must be. What NumPy reads is copied there; an array of another device raises ValueError.
+    What NumPy reads is copied to `device`; an array of another device raises ValueError.
     """
     wp = warp()
     library = _LIBRARIES.get(type(values).__module__.partition(".")[0])
@@ -418,13 +405,7 @@ def place_of(given: Given) -> Place:
 
 
 def device_named(device: Any) -> Any:
-    """Return a device by its name; by default the current CUDA device.
-
-    Raises
-    ------
-    ValueError
-        There is no such device, or none of CUDA.
-    """
+    """Return a device by its name, which must be there; by default the current CUDA device."""
     wp = warp()
     if device is None:
         if not wp.is_cuda_available():

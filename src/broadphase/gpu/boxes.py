@@ -25,17 +25,7 @@ _ON_DEVICES = ("torch", "jax", "jaxlib", "warp")
 
 @dataclass(slots=True)
 class DeviceBoxes:
-    """Boxes on a device.
-
-    Attributes
-    ----------
-    lower, upper : warp array of float32 or float64, shape (n, d)
-        Views of what was given.
-    size : int or None
-        Boxes of each scene, where they came as scenes of one size.
-    place : Place
-        Where a search of them runs.
-    """
+    """Boxes on a device: views of what was given, (n, d), the size of scenes of one size, and where a search runs."""
 
     lower: Any
     upper: Any
@@ -86,14 +76,7 @@ class DeviceBoxes:
 class Keys:
     """What keeps boxes of one tree apart: equal scenes one after the other, or a key for each row, or nothing.
 
-    Attributes
-    ----------
-    scene_count, scene_size : int
-        Number of scenes and boxes of each; 0 where there are none.
-    rows : warp array of int64, or None
-        A key for each row.
-    step : int
-        0 where `rows` has one key for all.
+    With a `step` of 0, `rows` has one key for all.
     """
 
     scene_count: int = 0
@@ -103,23 +86,9 @@ class Keys:
 
 
 def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -> DeviceBoxes:
-    """Return boxes in any form that `pairs` takes.
+    """Return boxes in any form that `pairs` takes, on a device: by default where they are, or the current CUDA device.
 
-    Parameters
-    ----------
-    boxes
-        Arrays on a device, or anything that `broadphase.pairs` takes.
-    name : str
-        Name of the argument in error messages.
-    device : str or warp device, optional
-        Where to search. Default: where the boxes are, and for those in host memory the current CUDA device.
-    empty_dim : int
-        Number of axes where there are no boxes.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape, dtype or device.
+    `empty_dim` is the number of axes where there are no boxes.
     """
     wp = warp()
     wanted = None if device is None else device_named(device)

@@ -293,13 +293,7 @@ class Index:
                     self._build()
 
     def validate(self) -> None:
-        """Wait for the device, and raise InvalidBoxError if boxes of the last update are none, or rays before.
-
-        Raises
-        ------
-        InvalidBoxError
-            With the first bad row.
-        """
+        """Wait for the device, and raise InvalidBoxError if boxes of the last update are none, or rays before."""
         place = self._place()
         if place.is_capturing:
             raise ValueError("validate waits for the device, which it cannot while a CUDA graph is recorded")
@@ -327,17 +321,12 @@ class Index:
         Parameters
         ----------
         sort, touching, layer, mask, group, static, ignore_shared, max_pairs, capacity
-            As in `broadphase.gpu.pairs`.
+            As in `broadphase.gpu.pairs`, and so are errors.
 
         Returns
         -------
         array of shape (m, 2), int32, or PaddedPairs
             As `broadphase.gpu.pairs`, of the library of the boxes that the index was made of.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, TypeError, TooManyPairsError, MemoryError
-            As `broadphase.gpu.pairs`.
 
         Examples
         --------
@@ -368,17 +357,7 @@ class Index:
         Parameters
         ----------
         touching, layer, mask, group, static, ignore_shared
-            As in `broadphase.gpu.pairs`.
-
-        Returns
-        -------
-        int
-            The same as ``len(pairs(...))``.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, TypeError
-            As `pairs`.
+            As in `broadphase.gpu.pairs`, and so are errors.
 
         Examples
         --------
@@ -446,7 +425,7 @@ class Index:
         return self._find(lower, given.upper, None, batch, ignore, capacity, "boxes")
 
     def query_points(self, points: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
-        """Find the rows that contain each point, on their border too.
+        """Find the rows that contain each point, on their border too; results and errors are as of `query`.
 
         Parameters
         ----------
@@ -454,16 +433,6 @@ class Index:
             No NaN.
         batch, ignore, capacity
             As in `query`.
-
-        Returns
-        -------
-        QueryRows or PaddedRows
-            As `query`.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, TypeError, MemoryError
-            As `query`.
 
         Examples
         --------
@@ -483,7 +452,7 @@ class Index:
         ignore: Any = None,
         capacity: int | None = None,
     ) -> Any:
-        """Find the rows within a distance of each point: those that overlap a closed ball.
+        """Find the rows that overlap a closed ball around each point; results and errors are as of `query`.
 
         Parameters
         ----------
@@ -493,16 +462,6 @@ class Index:
             Finite, at least 0.
         batch, ignore, capacity
             As in `query`.
-
-        Returns
-        -------
-        QueryRows or PaddedRows
-            As `query`.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, TypeError, MemoryError
-            As `query`.
 
         Examples
         --------
@@ -654,12 +613,8 @@ class Index:
         Returns
         -------
         array, shape (q,) or (E, q), bool
-            The same as ``raycast(...).rows >= 0``, and faster.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, TypeError, MemoryError
-            As `raycast`. A ray on a device that is none gives False, and an error later: see the class.
+            The same as ``raycast(...).rows >= 0``, and faster. Errors are as of `raycast`; a ray on a device that is
+            none gives False, and an error later: see the class.
 
         Examples
         --------
@@ -1119,13 +1074,7 @@ class _RowSearch:
         self._scratch.launch("rows", result_kernels().offsets, self._asked.count + 1, inputs)
 
     def _total(self, name: str) -> int:
-        """Wait for the device, and return the number of rows.
-
-        Raises
-        ------
-        InvalidBoxError
-            A box of the index, or a query, is none.
-        """
+        """Wait for the device, and return the number of rows."""
         total, bad_box, bad_query = (int(value) for value in self._counters.numpy()[:3])
         if bad_box:
             raise invalid_box(self._index._boxes, "boxes of the index", 2**31 - bad_box)

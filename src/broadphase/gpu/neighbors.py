@@ -586,13 +586,7 @@ class _Search:
     # Faults -----------------------------------------------------------------------------------------------------------
 
     def _total(self) -> int:
-        """Wait for the device, and return the number of pairs.
-
-        Raises
-        ------
-        InvalidBoxError, ValueError, MemoryError
-            There is a fault, or there are too many.
-        """
+        """Wait for the device, and return the number of pairs."""
         from broadphase.gpu import neighbors_kernels as told
 
         total, *faults = (int(value) for value in self._counters.numpy()[: told.COUNTERS])

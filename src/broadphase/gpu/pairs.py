@@ -165,17 +165,12 @@ def count_pairs(
     Parameters
     ----------
     boxes, other, device, touching, margin, layer, mask, group, static, ignore_shared, batch, invalid
-        As in `pairs`.
+        As in `pairs`, and so are errors.
 
     Returns
     -------
     int
         The same as ``len(pairs(...))``.
-
-    Raises
-    ------
-    ValueError, TypeError, MemoryError, MissingExtraError
-        As `pairs`.
 
     Examples
     --------
@@ -208,17 +203,12 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, bat
     Parameters
     ----------
     boxes, other, device, batch
-        As in `pairs`.
+        As in `pairs`, and so are errors.
 
     Returns
     -------
     DeviceExplanation
         Plain numbers by name; prints as a table.
-
-    Raises
-    ------
-    ValueError, TypeError, MissingExtraError
-        As `pairs`.
 
     Examples
     --------
@@ -320,14 +310,8 @@ def _none(boxes: DeviceBoxes, dim: int) -> DeviceBoxes:
 class Search:
     """One search for pairs: what it needs on the device, made by the first `run`, and read again by the next.
 
-    Attributes
-    ----------
-    way : str
-        "none" where there can be no pairs, "scenes" where boxes are compared one by one, "tree" otherwise.
-
-    Notes
-    -----
-    With `tree`, that is the tree of the boxes, and `checked` has first what a check of them has left.
+    `way` is "none" where there can be no pairs, "scenes" where boxes are compared one by one, "tree" otherwise. With
+    `tree`, that is the tree of the boxes, and `checked` has first what a check of them has left.
     """
 
     def __init__(
@@ -424,13 +408,7 @@ class Search:
             self.scratch.launch(f"pairs{is_second}", kernels.of_trees, own.count, [*inputs, *end])
 
     def total(self) -> int:
-        """Wait for the device, and return the number of pairs.
-
-        Raises
-        ------
-        InvalidBoxError
-            A box is none.
-        """
+        """Wait for the device, and return the number of pairs."""
         total, *bad = (int(value) for value in self.counters.numpy()[:_COUNTERS])
         for name, boxes, value in zip(("boxes", "other"), self.sets, bad, strict=False):
             if value:

@@ -58,16 +58,8 @@ def axis_bits(dim: int, scene_count: int) -> int:
 class Frame:
     """Where the boxes are: samples of their centers, sorted along each axis. What is compared shares one.
 
-    Attributes
-    ----------
-    samples : warp array of float64
-        The samples, those of each axis one after the other.
-    widths : warp array of int64
-        How wide their boxes are along each axis.
-    count : int
-        Number of samples along each axis.
-    bits : int
-        Bits of the cells of codes along each axis.
+    `samples` of all axes come one after the other, `count` along each; `widths` say how wide their boxes are, and
+    `bits` how many bits the cells of codes have along each axis.
     """
 
     samples: Any
@@ -102,27 +94,11 @@ def build(
     checked: int,
     frame: Frame | None = None,
 ) -> Tree:
-    """Build a tree over boxes, at least one, in working memory.
+    """Build a tree over boxes, at least one, grown by `half_margin`, in arrays of `scratch` named from `name` on.
 
-    Parameters
-    ----------
-    boxes : DeviceBoxes
-        The boxes.
-    half_margin : float
-        By how much they are grown on each side.
-    keys : Keys
-        What keeps them apart.
-    scratch : Scratch
-        Where the arrays of the tree are, by names that begin with `name`.
-    counters : warp array of int64
-        Where ``2**31 - row`` of the first box that is none is left, as the maximum with what is there ...
-    checked : int
-        ... at this place; 0 for boxes that were checked.
-    frame : Frame, optional
-        That of another tree, for trees that are compared with each other. Default: an own one.
+    ``2**31 - row`` of the first box that is none becomes the maximum with what is in `counters` at `checked`; 0: boxes
+    were checked. `frame` is that of another tree, for trees that are compared with each other.
 
-    Notes
-    -----
     O(n) time but for the sort, which has as many passes as codes have bytes. 130 bytes a box, of doubles 180.
     """
     wp = warp()

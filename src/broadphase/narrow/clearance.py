@@ -147,23 +147,9 @@ def clearances(
 
 
 class Solids:
-    """Placed shapes in space, with what the core knows of each mesh and hull.
+    """Placed shapes in space, called `name` in messages, with what the core knows of each mesh and hull.
 
-    Parameters
-    ----------
-    given : Shapes, or iterable of Shape or of anything with vertices and faces
-    name : str
-        Their name in messages.
-    solid : bool
-        Whether closed meshes have an inside.
-    workers : int
-        Threads to use.
-
-    Attributes
-    ----------
-    shapes : Shapes
-    are_solid : ndarray, shape (n,), bool
-        False for meshes that are surfaces.
+    `are_solid` of each shape is False for meshes that are surfaces: open ones, or all without `solid`.
     """
 
     def __init__(self, given: Any, name: str, solid: bool, workers: int = 1) -> None:

@@ -32,13 +32,7 @@ def are_custom(shapes: Shapes, rows: Rows) -> Mask:
 
 
 def refuse(shapes: Shapes, rows: Rows, what: str) -> None:
-    """Refuse what cannot be computed of shapes of a type of the user's own.
-
-    Raises
-    ------
-    UnsupportedQueryError
-        There is one among the rows; names its type.
-    """
+    """Raise UnsupportedQueryError if a row has a shape of a type of the user's own; names its type."""
     custom = np.flatnonzero(are_custom(shapes, rows))
     if len(custom):
         row = int(rows[custom[0]])
@@ -48,7 +42,7 @@ def refuse(shapes: Shapes, rows: Rows, what: str) -> None:
 
 
 def overlap_mask(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Mask:
-    """Find which pairs of shapes overlap, as `row_pairs.overlap_mask` does, where one of each pair or both are custom.
+    """Find which pairs of shapes overlap, as `row_pairs.overlap_mask`, where one of each pair or both are custom.
 
     One call of a test for each pair of types; between two sets, for each pair in either order.
     """

@@ -37,23 +37,7 @@ _UNKNOWN = (
 def overlap_mask(
     a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None, boxes_overlap: bool = False
 ) -> NDArray[np.bool_]:
-    """Find which pairs of shapes overlap: their bounding boxes, and the shapes.
-
-    Parameters
-    ----------
-    a, b : Shapes
-        Shapes that `first` and `second` are rows of; they may be the same.
-    first, second : ndarray, shape (m,), int32
-        Rows.
-    offsets : ndarray, shape (m, d), float64, optional
-        Added to the second of each pair.
-    boxes_overlap : bool, optional
-        The bounding boxes of all pairs are known to overlap.
-
-    Returns
-    -------
-    ndarray, shape (m,), bool
-    """
+    """Find which pairs of shapes overlap: their boxes, unless it is known that these do, and the shapes."""
     ask = partial(_native.shape_overlaps, a.store, b.store)
     if not boxes_overlap:
         ask = partial(ask, boxes_a=a.boxes, boxes_b=b.boxes)
@@ -65,20 +49,7 @@ def overlap_mask(
 
 
 def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int | None) -> Rows:
-    """Find which faces of pairs of shapes in space overlap.
-
-    Parameters
-    ----------
-    a, b, first, second
-        As in `overlap_mask`.
-    most : int or None
-        How many of each pair at most.
-
-    Returns
-    -------
-    ndarray, shape (m, 3), int32
-        Place of the pair and the two faces, -1 for shapes without, in lexicographic order.
-    """
+    """Find which faces of pairs overlap, at most `most` of each: places and faces (m, 3), -1 for no mesh; sorted."""
     limit = _ANY_NUMBER if most is None else min(most, _ANY_NUMBER)
     found: Rows = _elsewhere().overlapping_faces(a, b, first, second, limit)
     return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
@@ -93,21 +64,7 @@ def distances(
     within: float = np.inf,
     workers: int = 1,
 ) -> Floats:
-    """Compute the signed distance of each pair: below 0, minus the penetration depth.
-
-    Parameters
-    ----------
-    a, b, first, second, offsets
-        As in `overlap_mask`.
-    within : float
-        Distances above are infinite.
-    workers : int
-        Threads, from 1, for pairs with a hull or a mesh.
-
-    Returns
-    -------
-    ndarray, shape (m,), float64
-    """
+    """Compute the signed distance of each pair: below 0, minus the penetration depth; infinite beyond `within`."""
     gaps = separations(a, b, first, second, offsets, within, workers)[0]
     if within < np.inf:
         gaps[gaps > within] = np.inf
@@ -123,23 +80,9 @@ def separations(
     within: float = np.inf,
     workers: int = 1,
 ) -> tuple[Floats, Floats]:
-    """Compute the signed distance of each pair, and the direction of the second.
+    """Compute the signed distance of each pair, and the direction, a unit vector, from the first to the second.
 
-    Parameters
-    ----------
-    a, b, first, second, offsets
-        As in `overlap_mask`.
-    within : float
-        Distances of hulls and meshes above may be infinite; then there is no direction.
-    workers : int
-        As in `distances`.
-
-    Returns
-    -------
-    distances : ndarray, shape (m,), float64
-        Below 0, minus the penetration depth.
-    normals : ndarray, shape (m, d), float64
-        Unit vectors, from the first to the second.
+    Distances of hulls and meshes beyond `within` may be infinite; then there is no direction.
     """
     gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
@@ -151,18 +94,7 @@ def separations(
 
 
 def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None = None) -> Contacts:
-    """Find the contacts of each pair.
-
-    Parameters
-    ----------
-    a, b, first, second, offsets
-        As in `overlap_mask`; the shapes of each pair overlap.
-
-    Returns
-    -------
-    Contacts
-        Of each pair, in the order given.
-    """
+    """Find the contacts of each pair, whose shapes overlap, in the order given."""
     ask = partial(_native.shape_contacts, a.store, b.store)
     normals, depths, counts, points = _in_portions(ask, first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
@@ -173,23 +105,9 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
 
 
 def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> tuple[Floats, Floats]:
-    """Find where each ray enters its shape.
+    """Find where each ray enters its shape, and the unit vector out of the surface there.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Shapes that `rows` are rows of.
-    rows : ndarray, shape (q,), int32
-        The shape of each ray.
-    origins, directions : ndarray, shape (q, d), float64
-        Finite; directions of any length.
-
-    Returns
-    -------
-    times : ndarray, shape (q,), float64
-        The least t from 0 on at which origin + t * direction is in the shape; infinite if there is none.
-    normals : ndarray, shape (q, d), float64
-        Unit vectors out of the surface there.
+    Times are the least t from 0 on at which ``origin + t * direction`` is in the shape; infinite if there is none.
     """
     times, normals = _in_portions(partial(_native.shape_rays, shapes.store), rows, origins, directions)
     normals += 0.0  # makes 0.0 of -0.0
@@ -201,21 +119,9 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
 def impacts(
     a: Shapes, b: Shapes, first: Rows, second: Rows, motions: Floats, offsets: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Find when the shapes of each pair first touch, while the first moves relative to the second.
+    """Find when the shapes of each pair first touch, while the first moves by `motions` relative to the second.
 
-    Parameters
-    ----------
-    a, b, first, second, offsets
-        As in `overlap_mask`.
-    motions : ndarray, shape (m, d), float64
-        Finite: motion of the first relative to the second.
-
-    Returns
-    -------
-    times : ndarray, shape (m,), float64
-        Fraction of the motion, 0 to 1; infinite if they do not touch.
-    normals : ndarray, shape (m, d), float64
-        Unit vectors, from the first to the second, at that time.
+    Times are shares of the motion, infinite if they do not touch; normals point from the first to the second then.
     """
     ask = partial(_native.shape_impacts, a.store, b.store)
     times, normals = _in_portions(ask, first, second, motions, offsets)

@@ -25,19 +25,9 @@ _WIDE = 2000.0  # of the box that stands for a plane
 
 
 def links_of_mjcf(source: Any) -> tuple[list[Link], list[tuple[str, str]]]:
-    """Read links, and pairs that may touch; see `Articulated.from_mjcf`.
+    """Read links, and pairs of bodies that MuJoCo does not compare; see `Articulated.from_mjcf`.
 
-    Parameters
-    ----------
-    source : path, or mujoco.MjModel
-        A file, or a compiled model.
-
-    Returns
-    -------
-    links : list of Link
-        One for each body, and frames in between for bodies with several joints, or whose joint is elsewhere.
-    may_touch : list of (str, str)
-        Names of bodies that MuJoCo does not compare.
+    Each body is a link; frames come in between for bodies with several joints, or whose joint is elsewhere.
     """
     mujoco = import_extra("mujoco", purpose="reading MJCF files", extra="robots")
     model = source

@@ -23,20 +23,7 @@ __all__ = ["links_of_urdf"]
 
 
 def links_of_urdf(source: Any, hulls: bool) -> list[Link]:
-    """Read links; see `Articulated.from_urdf`.
-
-    Parameters
-    ----------
-    source : path, or yourdfpy.URDF
-        A file, or what has been loaded.
-    hulls : bool
-        Whether meshes become their convex hulls.
-
-    Returns
-    -------
-    list of Link
-        In the order of the file, each with the joint above it.
-    """
+    """Read links, each with the joint above it, in the order of the file; see `Articulated.from_urdf`."""
     if isinstance(source, str | os.PathLike):
         yourdfpy = import_extra("yourdfpy", purpose="reading URDF files", extra="robots")
         path = os.fspath(source)

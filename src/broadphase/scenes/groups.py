@@ -90,26 +90,7 @@ class Placement:
 
 
 def read_placement(table: Table, dim: int, bounds: Corners | None) -> Placement:
-    """Read the table ``place``.
-
-    Parameters
-    ----------
-    table : Table
-        The table to read.
-    dim : int
-        Number of axes.
-    bounds : tuple of two tuples, or None
-        Default of the region: all of the world, if it has bounds.
-
-    Returns
-    -------
-    Placement
-
-    Raises
-    ------
-    FileFormatError
-        A key is wrong; names it.
-    """
+    """Read the table ``place``; the region is by default all of the world, if it has bounds."""
     how = table.string("how", "uniform", choices=_WAYS)
     if how == "list":
         at = table.take("at")
@@ -173,16 +154,9 @@ _STIFF = ("point", "circle", "sphere", "aabb", "compound")  # turning them by th
 
 @dataclass(frozen=True, slots=True)
 class ShapePlan:
-    """A type of shape, and its parameters.
+    """A type of shape, a key of `TYPES` or ``compound``, and the arguments of its class or its parts.
 
-    Attributes
-    ----------
-    type : str
-        A key of `TYPES`, or ``compound``.
-    parameters : tuple of (str, Spread or tuple)
-        Arguments of the class; corners are a tuple of points, the same for all.
-    parts : tuple of ShapePlan
-        Of a compound.
+    Corners are a tuple of points, the same for all; other arguments are a `Spread`.
     """
 
     type: str
@@ -198,24 +172,7 @@ class ShapePlan:
 
 
 def read_shape(table: Table, dim: int) -> ShapePlan:
-    """Read the table ``shape``.
-
-    Parameters
-    ----------
-    table : Table
-        The table to read.
-    dim : int
-        Of the world.
-
-    Returns
-    -------
-    ShapePlan
-
-    Raises
-    ------
-    FileFormatError
-        A key is wrong; names it.
-    """
+    """Read the table ``shape``."""
     shape_type = table.string("type", choices=(*TYPES, "compound"))
     if shape_type == "compound":
         plan = ShapePlan(shape_type, parts=tuple(read_shape(part, dim) for part in table.tables("parts")))
@@ -352,28 +309,7 @@ class Group:
 
 
 def read_group(table: Table, number: int, dim: int, bounds: Corners | None) -> Group:
-    """Read a table ``[[group]]``.
-
-    Parameters
-    ----------
-    table : Table
-        The table to read.
-    number : int
-        Number of the group, from 1, for its default name.
-    dim : int
-        Of the world.
-    bounds : tuple of two tuples, or None
-        Of the world.
-
-    Returns
-    -------
-    Group
-
-    Raises
-    ------
-    FileFormatError
-        A key is wrong; names it.
-    """
+    """Read a table ``[[group]]``; its number, from 1, is for the default name."""
     name = table.string("name", f"group {number}")
     table.name = f"[[group]] {number} ({name})" if "name" in table else table.name
     place = read_placement(table.table("place", {}), dim, bounds)

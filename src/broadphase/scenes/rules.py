@@ -62,17 +62,7 @@ class Remove:
     touching: tuple[str, ...]
 
     def rows(self, pairs: NDArray[np.int32], layers: NDArray[np.uint64], bits: Mapping[str, int]) -> NDArray[np.int32]:
-        """Return the rows to remove; a row may occur twice.
-
-        Parameters
-        ----------
-        pairs : ndarray, shape (m, 2)
-            Pairs that enter contact.
-        layers : ndarray of uint64
-            Layer bits of each row.
-        bits : mapping of str to int
-            The bit of each layer.
-        """
+        """Return the rows to remove among pairs that enter contact, by the layer bits of each; one may occur twice."""
         doomed, touching = (
             (layers[pairs] & np.uint64(sum({bits[name] for name in names}))) != 0
             for names in (self.layers, self.touching)
@@ -82,24 +72,7 @@ class Remove:
 
 
 def read_rule(table: Table, groups: Collection[str], layers: Collection[str]) -> Emit | Remove:
-    """Read a table ``[[rule]]``.
-
-    Parameters
-    ----------
-    table : Table
-        The table to read.
-    groups, layers : collection of str
-        The names that exist.
-
-    Returns
-    -------
-    Emit or Remove
-
-    Raises
-    ------
-    FileFormatError
-        A key is wrong; names it.
-    """
+    """Read a table ``[[rule]]``; `groups` and `layers` are the names that exist."""
     rule: Emit | Remove
     if "emit" in table:
         rule = Emit(

@@ -61,13 +61,7 @@ class Run:
         self._numbers = {group.name: group.count for group in scene.groups}  # added so far: where a list continues
 
     def step(self) -> bp.Frame:
-        """Apply the rules and do one step.
-
-        Returns
-        -------
-        Frame
-            The events of the step.
-        """
+        """Apply the rules and do one step; return its frame."""
         if self._doomed is not None:
             self._remove(self._doomed)
         for rule, group, draws in self._sources:
@@ -126,16 +120,8 @@ class EventLog:
     def columns(self, frame: bp.Frame) -> dict[str, NDArray[Any]]:
         """Return the events of a frame: enter, then stay if included, then exit; each sorted by rows.
 
-        Parameters
-        ----------
-        frame : Frame
-            The frame of the last step.
-
-        Returns
-        -------
-        dict of str to ndarray
-            See `broadphase.io.EVENT_COLUMNS`. The bodies of an exit event may have been removed and their rows reused:
-            handles and layers are those they had.
+        Columns are those of `broadphase.io.EVENT_COLUMNS`. The bodies of an exit event may have been removed and their
+        rows reused: handles and layers are those they had.
         """
         now = self._world.layers
         parts = []
@@ -240,10 +226,6 @@ class Scene:
             Default: unchanged.
         factor : float
             Factor of the number of bodies of each group at the start, rounded. The size of the world stays.
-
-        Returns
-        -------
-        Scene
         """
         given = {"method": method, "dt": dt, "steps": steps, "seed": seed}
         groups = self.groups if factor == 1.0 else tuple(group.scaled(factor) for group in self.groups)
@@ -255,13 +237,7 @@ class Scene:
         return Draws(self.seed * _STREAMS + number)
 
     def build(self) -> bp.World:
-        """Build the world in its state before the first step.
-
-        Returns
-        -------
-        World
-            A new world, without the rules; see `start`.
-        """
+        """Build the world in its state before the first step, without the rules; see `start`."""
         method, boundary = cast("Any", self.method), cast("Any", self.boundary)
         world = bp.World(self.dim, method=method, bounds=self.bounds, boundary=boundary)
         for layer, priority in self.layers.items():
@@ -271,16 +247,11 @@ class Scene:
         return world
 
     def start(self) -> Run:
-        """Build the world, and return a run that steps it under the rules.
-
-        Returns
-        -------
-        Run
-        """
+        """Build the world, and return a run that steps it under the rules."""
         return Run(self)
 
     def run(self, steps: int | None = None, on_frame: Callable[[bp.Frame], Any] | None = None) -> Run:
-        """Run the scene.
+        """Run the scene, and return its state after the last step: the world, and the totals.
 
         Parameters
         ----------
@@ -288,11 +259,6 @@ class Scene:
             Number of steps. Default: that of the scene.
         on_frame : callable, optional
             Called with the frame of every step.
-
-        Returns
-        -------
-        Run
-            Its state after the last step: the world, and the totals.
 
         Examples
         --------

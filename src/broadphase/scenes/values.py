@@ -28,19 +28,7 @@ REQUIRED: Any = object()
 class Table:
     """The keys and values of a table: read each key that it may have, then call `finish`.
 
-    Parameters
-    ----------
-    values : object
-        The content of the table; must be a dict.
-    source : str
-        Name of the file, for messages.
-    name : str
-        Name of the table in the file, such as ``[world]``, for messages.
-
-    Raises
-    ------
-    FileFormatError
-        `values` is not a dict.
+    Errors name the file, `source`, and the table, such as ``[world]``.
 
     Examples
     --------
@@ -171,16 +159,9 @@ _FORM = "{ from = ..., to = ... }"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number or a vector between two bounds, which may be equal.
+    """A number, or a vector (`is_vector`), between two bounds, which may be equal.
 
-    Attributes
-    ----------
-    least, most : tuple of float
-        Bounds of each component; one component for a number.
-    skew : int
-        Power of the random part: 1 is uniform; the larger, the more frequent are small values.
-    is_vector : bool
-        Whether `draw` returns rows.
+    `skew` is the power of the random part: 1 is uniform; the larger, the more frequent are small values.
     """
 
     least: tuple[float, ...]
@@ -210,25 +191,7 @@ class Spread:
 
 
 def number_spread(table: Table, key: str, default: Any = None, *, least: float | None = None) -> Spread | None:
-    """Read a number, or a range of numbers.
-
-    Parameters
-    ----------
-    table, key
-        The table and the key to read.
-    default : optional
-        A value as in the file. Default: None, which returns None.
-    least : float, optional
-        Lower limit.
-
-    Returns
-    -------
-    Spread or None
-
-    Raises
-    ------
-    FileFormatError
-        The value is neither; names the key.
+    """Read a number from `least` on, or a range of numbers; the default is a value as in the file, or None.
 
     Examples
     --------
@@ -239,10 +202,7 @@ def number_spread(table: Table, key: str, default: Any = None, *, least: float |
 
 
 def vector_spread(table: Table, key: str, size: int, default: Any = None) -> Spread | None:
-    """Read a vector of `size` numbers, or a range: ``{from = [0, 0], to = [9, 9]}``, or one number for all axes.
-
-    See `number_spread`.
-    """
+    """Read a vector of `size` numbers, or a range: ``{from = [0, 0], to = [9, 9]}``, or one number for all axes."""
     return _read(table, key, default, size, None)
 
 

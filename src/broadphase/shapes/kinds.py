@@ -35,35 +35,14 @@ class ShapeKind(IntEnum):
 
 
 class Layout(NamedTuple):
-    """Which numbers of a record rotate and move with the actor; the others are lengths.
-
-    Attributes
-    ----------
-    points : slice
-        Points, one after another: they rotate and move.
-    directions : slice
-        Unit vectors, one after another: they rotate.
-    """
+    """Which numbers of a record are points, which rotate and move, or directions, which rotate; others are lengths."""
 
     points: slice
     directions: slice
 
 
 def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
-    """Return the layout of a local record of a kind other than a compound.
-
-    Parameters
-    ----------
-    kind : ShapeKind
-        What the record describes.
-    dim : int
-        2 or 3.
-    length : int
-        Length of the record; it matters for polygons.
-
-    Returns
-    -------
-    Layout
+    """Return the layout of a local record of a kind other than a compound, of `length` numbers.
 
     Examples
     --------
@@ -83,25 +62,9 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
 
 
 def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
-    """Rotate and move local records of a kind other than a compound.
+    """Rotate, then move local records (n, length) of a kind other than a compound; each n may be 1, which fits all.
 
-    Parameters
-    ----------
-    kind : ShapeKind
-        What the records describe.
-    records : ndarray, shape (n, length), float64
-        Not modified.
-    dim : int
-        2 or 3.
-    shift : ndarray, shape (n, dim), or None
-        Translation, after the rotation.
-    turn : ndarray, shape (n, dim, dim), or None
-        Rotation matrices, about the origin.
-
-    Returns
-    -------
-    ndarray, shape (n, length), float64
-        Each n may be 1, which fits all. A new array unless both are None.
+    Returns a new array, or the records themselves if `shift` and `turn` are None.
 
     Examples
     --------

@@ -23,44 +23,17 @@ LARGEST = 1e40
 
 
 class Parameter(NamedTuple):
-    """One parameter of a shape.
-
-    Attributes
-    ----------
-    rows : ndarray, shape (n, ...), float64
-        One row for each shape, or one for all. An array of its own.
-    single : bool
-        Given without an axis for rows: for one shape.
-    """
+    """One parameter of a shape: a row for each shape, or one for all; `single` if given without an axis for rows."""
 
     rows: Floats
     single: bool
 
 
 def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, largest: float = LARGEST) -> Parameter:
-    """Convert finite numbers to rows of items.
+    """Convert finite numbers, one item or any number of them, to rows of items in an array of its own.
 
-    Parameters
-    ----------
-    values : array_like
-        One item, or any number of them along a first axis.
-    name : str
-        Their name in error messages.
-    item : tuple
-        The shape of an item; None for any length but 0.
-    form : str
-        The shapes in words, for error messages.
-    largest : float
-        No number may be beyond it, in either direction.
-
-    Returns
-    -------
-    Parameter
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, or too large: names the row.
+    `item` is the shape of an item, None for any length but 0; `form` says the shapes in words, for errors, which name
+    the row. No number may be beyond `largest`, in either direction.
 
     Examples
     --------
@@ -111,13 +84,7 @@ def require_rows(good: Any, name: str, given: Parameter, fault: str) -> None:
 
 
 def common_count(parameters: Iterable[tuple[str, Parameter]]) -> int:
-    """Return the number of shapes that the parameters describe; a parameter of one row fits any number.
-
-    Raises
-    ------
-    ValueError
-        They do not fit; names two of them.
-    """
+    """Return the number of shapes that parameters describe: those of one row fit any; others must agree."""
     count, decided_by = 1, ""
     for name, given in parameters:
         rows = len(given.rows)

@@ -216,20 +216,7 @@ class Shapes:
         self._place(rows)
 
     def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
-        """Convert row numbers to int32, shape (k,), contiguous.
-
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,)
-            From 0.
-        name : str
-            Their name in error messages.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Wrong shape or dtype, or a row that does not exist.
-        """
+        """Convert row numbers, from 0, to int32, shape (k,), contiguous; those that do not exist are errors."""
         array = as_array(rows, name)
         is_plain = array.dtype == np.int32 and array.ndim == 1 and array.flags.c_contiguous and self._alive is None
         if is_plain and (not array.size or array.view(np.uint32).max() < len(self)):  # negative numbers are large there
@@ -305,17 +292,7 @@ class Shapes:
 
 
 def shapes_of_boxes(boxes: Floats) -> Shapes:
-    """Make axis-aligned boxes with exactly the given corners, which are not checked; they cannot be moved.
-
-    Parameters
-    ----------
-    boxes : ndarray, shape (n, 2, d), float64
-
-    Examples
-    --------
-    >>> shapes_of_boxes(np.array([[[0.0, 0.1], [0.3, 0.7]]])).boxes.tolist()
-    [[[0.0, 0.1], [0.3, 0.7]]]
-    """
+    """Make axis-aligned boxes with exactly these corners, (n, 2, d), which are not checked; they cannot be moved."""
     boxes = np.ascontiguousarray(boxes)
     store = _native.ShapeStore(boxes.shape[2])
     store.set_boxes(boxes)

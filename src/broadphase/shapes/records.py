@@ -43,17 +43,7 @@ Kept: TypeAlias = Geometry | type[Shape]
 
 
 class Records(NamedTuple):
-    """Local records of shapes, one after the other.
-
-    Attributes
-    ----------
-    kinds : ndarray, shape (n,), uint8
-        The kind of each; see `ShapeKind`.
-    sizes : ndarray, shape (n,), int32
-        Length of each.
-    numbers : ndarray, shape (sum of sizes,), float64
-        The numbers of all records, one after another.
-    """
+    """Local records of shapes: the kind of each (`ShapeKind`), its length, and the numbers of all in a row."""
 
     kinds: NDArray[np.uint8]
     sizes: NDArray[np.int32]
@@ -188,13 +178,7 @@ def geometry_numbers(kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers
 
 
 def dimension_of(shapes: Shape | Sequence[Shape], wanted: int | None = None) -> int | None:
-    """Return the number of dimensions of shapes; None for points without an offset, which fit both.
-
-    Raises
-    ------
-    ValueError
-        They differ, or are not of the wanted dimension; names the row.
-    """
+    """Return the number of dimensions of shapes, which must agree; None for points without an offset."""
     for row, shape in enumerate((shapes,) if isinstance(shapes, Shape) else shapes):
         if shape.dim is None:
             continue
@@ -222,34 +206,9 @@ def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
 
 
 def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries) -> Records:
-    """Return the local records of `count` shapes.
+    """Return the local records of `count` shapes in `dim` dimensions: one for all, or the rows of a list.
 
-    Parameters
-    ----------
-    shapes : Shape or iterable of Shape
-        One for all, or `count` rows; the rows of a list of shapes one after another.
-    count : int
-        Number of records.
-    dim : int
-        2 or 3: of the world that uses them.
-    geometries : Geometries
-        Where hulls and meshes are looked up, or added.
-
-    Returns
-    -------
-    Records
-        May be views of the shapes: do not write to them.
-
-    Raises
-    ------
-    ValueError
-        Another number of shapes; a shape of another dimension: names the row.
-    TypeError
-        Something that is not a shape: names the row.
-
-    Notes
-    -----
-    Rows of one shape are converted together.
+    Hulls and meshes are looked up in `geometries`, or added. Arrays may be views of the shapes: do not write to them.
 
     Examples
     --------
@@ -312,23 +271,7 @@ def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
 
 
 def shape_from_record(kind: int, record: Floats, dim: int, geometries: Geometries) -> Shape:
-    """Make the shape that a local record describes.
-
-    Parameters
-    ----------
-    kind : int
-        As in `ShapeKind`.
-    record : ndarray, shape (length,), float64
-        Its numbers.
-    dim : int
-        2 or 3.
-    geometries : Geometries
-        Where hulls and meshes are looked up.
-
-    Returns
-    -------
-    Shape
-        Equal to the one that the record was made from, up to rounding of an angle.
+    """Make the shape that a local record describes: equal to the one that it was made from, up to rounding of an angle.
 
     Examples
     --------

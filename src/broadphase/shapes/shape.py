@@ -115,18 +115,7 @@ class Shape:
         return 0.0 if self._single else np.zeros(len(self))
 
     def records(self, dim: int) -> Floats:
-        """Return the local records as the core reads them, shape (n, length). Read-only.
-
-        Parameters
-        ----------
-        dim : int
-            2 or 3: of the world that uses them.
-
-        Raises
-        ------
-        ValueError
-            The shape is not of this dimension.
-        """
+        """Return the local records as the core reads them in `dim` dimensions, shape (n, length). Read-only."""
         if self._dim is None:
             return np.zeros((len(self), dim))
         if self._dim != dim:

@@ -26,28 +26,7 @@ _MATRIX_ROUNDING = 2.0**-50
 
 
 def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
-    """Check rotations.
-
-    Parameters
-    ----------
-    values : array_like
-        In the plane angles, one or (n,), in radians, counterclockwise; in space quaternions (w, x, y, z), (4,) or
-        (n, 4), of any length but zero.
-    dim : int
-        2 or 3.
-    name : str
-        Their name in error messages.
-
-    Returns
-    -------
-    Parameter
-        As given, not normalised.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; not finite, or a zero quaternion: names the row.
-    """
+    """Check rotations, in the form that `Shapes` takes; they are not normalised."""
     if dim == 2:
         return as_rows(values, name, (), "one angle or (n,) angles, in radians", _ANY)
     given = as_rows(values, name, (4,), "a quaternion (w, x, y, z) or (n, 4) of them", _ANY)
@@ -56,29 +35,13 @@ def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
 
 
 def as_matrices(rotations: Floats, dim: int) -> Floats:
-    """Make matrices of checked rotations.
+    """Make matrices (n, dim, dim), for column vectors, of checked angles (n,) or quaternions (n, 4).
 
     What is a multiple of a quarter turn about coordinate axes up to rounding becomes exactly that, as in the core: such
     as the angle ``np.pi / 2`` and the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
 
-    Parameters
-    ----------
-    rotations : ndarray, shape (n,) or (n, 4), float64
-        Angles or quaternions.
-    dim : int
-        2 or 3.
-
-    Returns
-    -------
-    ndarray, shape (n, dim, dim), float64
-        For column vectors.
-
     Examples
     --------
-    >>> as_matrices(np.array([[0.0, 0.0, 0.0, 2.0]]), 3) + 0.0  # half a rotation about z
-    array([[[-1.,  0.,  0.],
-            [ 0., -1.,  0.],
-            [ 0.,  0.,  1.]]])
     >>> as_matrices(np.array([np.pi / 2]), 2) + 0.0
     array([[[ 0., -1.],
             [ 1.,  0.]]])
@@ -112,27 +75,12 @@ def with_exact_quarters(matrices: Floats) -> Floats:
 
 
 def quaternions_of(matrices: Floats) -> Floats:
-    """Return the unit quaternions of rotation matrices.
-
-    Parameters
-    ----------
-    matrices : ndarray, shape (n, 3, 3), float64
-        Rotations.
-
-    Returns
-    -------
-    ndarray, shape (n, 4), float64
-        In the order w, x, y, z; the largest number of each is positive.
+    """Return the unit quaternions (n, 4) of rotation matrices (n, 3, 3); the largest number of each is positive.
 
     References
     ----------
     .. [1] S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1 (3), 1978.
        10.2514/3.55767b
-
-    Examples
-    --------
-    >>> quaternions_of(np.diag([-1.0, -1.0, 1.0])[np.newaxis])
-    array([[0., 0., 0., 1.]])
     """
     m = matrices
     # Four times the products of each number of the quaternion with the others; the row of the largest is the safest.

@@ -24,13 +24,7 @@ LOG2_HIGH, LOG2_LOW = 0.693359375, -2.121944400546905827679e-4  # log(2) in two 
 
 
 class Draws:
-    """A stream of random numbers: the same seed gives the same numbers on every machine and with every NumPy.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the stream.
-    """
+    """A stream of random numbers: the same seed gives the same numbers on every machine and with every NumPy."""
 
     def __init__(self, seed: int) -> None:
         self._bits = np.random.PCG64(seed)

@@ -65,14 +65,8 @@ def moving(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float32, s
 
     Parameters
     ----------
-    name : str
-        A key of `broadphase.testing.SCENES`.
-    n : int
-        Number of boxes.
-    seed : int
-        Seed of positions, sizes and velocities.
-    dtype : float32 or float64
-        Type of the boxes.
+    name, n, seed, dtype
+        As in `make_scene`; the seed is that of the velocities, too.
     speed : float
         Greatest movement in one step, in mean box sizes.
 
