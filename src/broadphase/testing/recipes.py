@@ -90,12 +90,17 @@ class Recipe:
         rows = rng.permutation(made * self.copies)[:n] % max(made, 1)
         if self.axis_order:
             rows = rows[np.argsort(centers[rows, 0], kind="stable")]
-        boxes = np.empty((n, 2, dim), dtype)
-        np.subtract(centers[rows], halves[rows], out=boxes[:, 0], casting="same_kind")
-        np.add(centers[rows], halves[rows], out=boxes[:, 1], casting="same_kind")
-        return boxes
+        return from_centers(centers[rows], halves[rows], dtype)
 
 
 def decades(rng: Draws, spread: float, count: int) -> NDArray[np.float64]:
     """Draw factors that are log-uniform over so many decades around 1."""
     return exponential(LOG_OF_10 * spread * rng.between(-0.5, 0.5, (count, 1)))
+
+
+def from_centers(centers: NDArray[Any], halves: NDArray[Any] | float, dtype: DTypeLike) -> NDArray[Any]:
+    """Build `(n, 2, d)` boxes from centres `(n, d)` and half sizes, rounding each corner once to `dtype`."""
+    boxes = np.empty((len(centers), 2, centers.shape[1]), dtype)
+    np.subtract(centers, halves, out=boxes[:, 0], casting="same_kind")
+    np.add(centers, halves, out=boxes[:, 1], casting="same_kind")
+    return boxes
