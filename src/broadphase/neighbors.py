@@ -12,7 +12,7 @@ from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
-from broadphase.representations import html_of_result, short_repr
+from broadphase.representations import shown
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _LEAST_CUTOFF, _MOST_CUTOFF = 1e-150, 1e150  # their squares are normal numbers
 _MOST_SKEWED = 1e6  # cells beyond it are not compared with one another
 
 
+@shown
 class Neighbors(NamedTuple):
     """The result of `neighbors`: pairs, and what was wanted of each.
 
@@ -60,12 +61,6 @@ class Neighbors(NamedTuple):
     distances: NDArray[np.float64] | None
     vectors: NDArray[np.float64] | None
     shifts: NDArray[np.int32] | None
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
 
 
 def neighbors(

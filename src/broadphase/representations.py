@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["html_facts", "html_of_result", "short_repr"]
+__all__ = ["html_facts", "html_of_result", "short_repr", "shown"]
+
+Kind = TypeVar("Kind")
 
 _MOST_NUMBERS = 20  # of an array that is shown as it is
 _MOST_ROWS = 5  # of the table in Jupyter
 _FIELDS = ("rows", "offsets", "distances")  # of results that are no named tuples: lists of rows
+
+
+def shown(kind: type[Kind]) -> type[Kind]:
+    """Let results of a class, a named tuple, be printed by `short_repr`, and shown in Jupyter by `html_of_result`."""
+    kind.__repr__ = short_repr  # type: ignore[method-assign]
+    kind._repr_html_ = html_of_result  # type: ignore[attr-defined]
+    return kind
 
 
 def short_repr(result: Any) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import _native
 from broadphase.narrow import row_pairs
 from oracles.shapes import parts_of, shape_distance
 from shape_cases import KINDS, hull, mixed, rotations
@@ -330,36 +331,37 @@ def test_what_are_no_placed_shapes_raises_type_error():
         bp.distance(shapes, pairs=[[0.0, 0.0]])
 
 
-class Elsewhere:
-    """Answers for pairs with geometry, and remembers which were asked for."""
+class Asked:
+    """Answers of the core for pairs with geometry; remembers which were asked for."""
 
     def __init__(self):
         self.asked = []
 
-    def overlap_mask(self, a, b, first, second, offsets):
+    def geometry_overlaps(self, a, of_a, b, of_b, first, second, offsets):
         self.asked.append((first.tolist(), second.tolist(), offsets))
         return first % 2 == 0
 
-    def distances(self, a, b, first, second, offsets, within, workers):
+    def geometry_distances(self, a, of_a, b, of_b, first, second, offsets, within, workers):
         self.asked.append((first.tolist(), second.tolist(), offsets, within, workers))
         return first + 100.0, np.tile([0.0, 0.0, 1.0], (len(first), 1))
 
-    def contacts_of(self, a, b, first, second, offsets):
+    def geometry_contacts(self, a, of_a, b, of_b, first, second, offsets):
         count = len(first)
         points = np.full((count, 4, 3), NAN)
         points[:, 0] = 7
         return np.tile([0.0, 1.0, 0.0], (count, 1)), first + 10.0, np.ones(count, np.int8), points
 
-    def ray_hits(self, a, rows, origins, directions):
+    def geometry_rays(self, a, of_a, rows, origins, directions):
         return origins[:, 0] + 50, directions
 
-    def impacts(self, a, b, first, second, motions, offsets):
+    def geometry_impacts(self, a, of_a, b, of_b, first, second, motions, offsets):
         return np.full(len(first), 0.25), motions
 
 
-def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
-    elsewhere = Elsewhere()
-    monkeypatch.setattr(row_pairs, "_elsewhere", lambda: elsewhere)
+def test_pairs_with_geometry_and_only_they_are_asked_with_what_is_kept_of_it(monkeypatch):
+    core = Asked()
+    for name in ("overlaps", "distances", "contacts", "rays", "impacts"):
+        monkeypatch.setattr(_native, f"geometry_{name}", getattr(core, f"geometry_{name}"))
     rng = np.random.default_rng(6)
     shapes = bp.Shapes([bp.Sphere(1), hull(rng), bp.Sphere(2), hull(rng)], [[0, 0, 0], [1, 0, 0], [0, 2, 0], [1, 1, 0]])
     pairs = np.array([[0, 2], [0, 1], [1, 2], [2, 3], [3, 1]], np.int32)
@@ -367,10 +369,10 @@ def test_pairs_with_geometry_and_only_they_are_asked_elsewhere(monkeypatch):
     first, second = pairs.T.copy()
     known = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [0, 2, 0]])
     assert row_pairs.overlap_mask(shapes, shapes, first, second, offsets).tolist()[1:] == [True, False, True, False]
-    assert elsewhere.asked[0][:2] == ([0, 1, 2, 3], [1, 2, 3, 1])
-    assert np.array_equal(elsewhere.asked[0][2], offsets[1:])
+    assert core.asked[0][:2] == ([0, 1, 2, 3], [1, 2, 3, 1])
+    assert np.array_equal(core.asked[0][2], offsets[1:])
     distances, normals = row_pairs.separations(shapes, shapes, first, second)
-    assert elsewhere.asked[1][2:] == (None, np.inf, 1)
+    assert core.asked[1][2:] == (None, np.inf, 1)
     assert distances[1:].tolist() == [100, 101, 102, 103]
     assert distances[0] == bp.distance(known, pairs=[[0, 1]])
     assert normals[1:, 2].tolist() == [1] * 4

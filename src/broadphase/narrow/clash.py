@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within, solids_of
 from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
-from broadphase.representations import html_of_result, short_repr
+from broadphase.representations import shown
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 
@@ -33,6 +33,7 @@ DEPTHS_BY = ("shapes", "vertices", "faces", "triangles", "")
 _PAIRS_BETWEEN_REPORTS = 256
 
 
+@shown
 class Clashes(NamedTuple):
     """Clashes of pairs of parts.
 
@@ -70,12 +71,6 @@ class Clashes(NamedTuple):
     points: Floats
     inside: NDArray[np.int8]
     are_solid: NDArray[np.bool_]
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
 
     def counts(self) -> dict[str, int]:
         """Count the clashes of each kind, worst first."""

@@ -15,7 +15,7 @@ from broadphase.filters import as_attribute
 from broadphase.narrow import custom
 from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
-from broadphase.representations import html_of_result, short_repr
+from broadphase.representations import shown
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.workers import worker_count
 
@@ -36,6 +36,7 @@ __all__ = ["Clearances", "Solids", "as_length", "as_placed", "clearances", "meas
 MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
 
 
+@shown
 class Clearances(NamedTuple):
     """Gaps of pairs of shapes.
 
@@ -60,12 +61,6 @@ class Clearances(NamedTuple):
     points: Floats
     inside: NDArray[np.int8]
     are_solid: NDArray[np.bool_]
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
 
 
 def clearances(

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.boxes.checking import as_integers, first_bad_row
-from broadphase.representations import html_of_result, short_repr
+from broadphase.representations import shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Contacts", "Impacts", "PaddedContacts", "ShapeRayHits"]
 
 
+@shown
 class Contacts(NamedTuple):
     """Contacts of shapes that overlap.
 
@@ -116,13 +117,8 @@ class Contacts(NamedTuple):
         tables.depths[is_there] = self.depths[contact]
         return tables
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class PaddedContacts(NamedTuple):
     """Contacts of g bodies, or g batches, in tables of a fixed shape; see `Contacts.padded`.
 
@@ -143,13 +139,8 @@ class PaddedContacts(NamedTuple):
     depths: Floats
     counts: NDArray[np.int32]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class ShapeRayHits(NamedTuple):
     """Where each of q rays enters its shape: the fields of `RayHits`, and normals.
 
@@ -167,13 +158,8 @@ class ShapeRayHits(NamedTuple):
     distances: Floats
     normals: Floats
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class Impacts(NamedTuple):
     """Times of impact of pairs of shapes.
 
@@ -191,9 +177,3 @@ class Impacts(NamedTuple):
     pairs: NDArray[np.int32]
     times: Floats
     normals: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)

@@ -1,4 +1,9 @@
-"""The narrow phase over arrays of pairs of rows: by the core, and by `geometries` for what it leaves.
+"""The narrow phase over arrays of pairs of rows.
+
+The core answers first from the records of shapes alone. It leaves pairs with a convex hull or a mesh, whose records
+have only the pose and a box, and answers those from what it keeps of each hull and mesh. A mesh is the union of its
+triangles: a pair overlaps if one of them does, and distance, depth and contact are those of the nearest or deepest
+triangle. Of custom shapes, the test of their class says whether they overlap, and nothing else is known.
 
 Rows are int32, (m,), and must exist: nothing is checked here. `offsets`, (m, d) or None, move the second shape of each
 pair, as the images of bodies across a periodic boundary are moved.
@@ -6,13 +11,13 @@ pair, as the images of bodies across a periodic boundary are moved.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase import _native
+from broadphase.narrow import custom
 from broadphase.narrow.results import Contacts
 
 if TYPE_CHECKING:
@@ -29,9 +34,7 @@ __all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "overlapping_f
 
 _ANY_NUMBER = np.iinfo(np.int64).max
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
-_UNKNOWN = (
-    2  # the answer of the core for a pair that it leaves, with a hull, mesh or custom shape, if its boxes overlap
-)
+_UNKNOWN = 2  # the answer of the core for a pair that it leaves, if its boxes overlap
 
 
 def overlap_mask(
@@ -44,14 +47,15 @@ def overlap_mask(
     answers = _in_portions(ask, first, second, offsets)
     mask: NDArray[np.bool_] = answers == 1
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
-        mask[some] = _elsewhere().overlap_mask(a, b, first[some], second[some], _of(offsets, some))
+        mask[some] = _overlap_mask_of_geometries(a, b, first[some], second[some], _of(offsets, some))
     return mask
 
 
 def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int | None) -> Rows:
     """Find which faces of pairs overlap, at most `most` of each: places and faces (m, 3), -1 for no mesh; sorted."""
     limit = _ANY_NUMBER if most is None else min(most, _ANY_NUMBER)
-    found: Rows = _elsewhere().overlapping_faces(a, b, first, second, limit)
+    ask = _native.geometry_faces
+    found: Rows = _of_geometries(ask, "faces that overlap", a, b, first, second, limit)
     return found[np.lexsort((found[:, 2], found[:, 1], found[:, 0]))]
 
 
@@ -87,9 +91,8 @@ def separations(
     gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
-        gaps[some], normals[some] = _elsewhere().distances(
-            a, b, first[some], second[some], _of(offsets, some), within, workers
-        )
+        asked = a, b, first[some], second[some], _of(offsets, some), within, workers
+        gaps[some], normals[some] = _of_geometries(_native.geometry_distances, "distance", *asked)
     return gaps, normals
 
 
@@ -99,7 +102,8 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
     normals, depths, counts, points = _in_portions(ask, first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(counts < 0)):
-        found = _elsewhere().contacts_of(a, b, first[some], second[some], _of(offsets, some))
+        asked = a, b, first[some], second[some], _of(offsets, some)
+        found = _of_geometries(_native.geometry_contacts, "contact", *asked)
         normals[some], depths[some], counts[some], points[some] = found
     return Contacts(np.stack([first, second], axis=1), normals, depths, points, counts)
 
@@ -112,7 +116,9 @@ def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) ->
     times, normals = _in_portions(partial(_native.shape_rays, shapes.store), rows, origins, directions)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(shapes, shapes) and len(some := np.flatnonzero(np.isnan(times))):
-        times[some], normals[some] = _elsewhere().ray_hits(shapes, rows[some], origins[some], directions[some])
+        custom.refuse(shapes, rows[some], "raycast")
+        known = shapes.store, shapes.geometries.prepared
+        times[some], normals[some] = _native.geometry_rays(*known, rows[some], origins[some], directions[some])  # type: ignore[misc]
     return times, normals
 
 
@@ -128,7 +134,7 @@ def impacts(
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
         asked = a, b, first[some], second[some], motions[some], _of(offsets, some)
-        times[some], normals[some] = _elsewhere().impacts(*asked)
+        times[some], normals[some] = _of_geometries(_native.geometry_impacts, "time of impact", *asked)
     return times, normals
 
 
@@ -148,11 +154,30 @@ def _may_be_unknown(a: Shapes, b: Shapes) -> bool:
     return bool(a.geometries or b.geometries)
 
 
-def _of(offsets: Floats | None, some: NDArray[np.intp]) -> Floats | None:
+def _of(offsets: Floats | None, some: NDArray[Any]) -> Floats | None:
     return None if offsets is None else offsets[some]
 
 
-@cache
-def _elsewhere() -> Any:
-    """Import the narrow phase of what the core leaves on first use: few programs need it."""
-    return import_module("broadphase.narrow.geometries")
+def _overlap_mask_of_geometries(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats | None) -> Any:
+    of_custom = custom.are_custom(a, first) | custom.are_custom(b, second)
+    if not of_custom.any():
+        return _native.geometry_overlaps(*_both(a, b), first, second, offsets)
+    mask = np.empty(len(first), np.bool_)
+    for some, test in ((of_custom, custom.overlap_mask), (~of_custom, _overlap_mask_of_geometries)):
+        if some.any():
+            mask[some] = test(a, b, first[some], second[some], _of(offsets, some))
+    return mask
+
+
+def _of_geometries(
+    ask: Callable[..., Any], what: str, a: Shapes, b: Shapes, first: Rows, second: Rows, *more: Any
+) -> Any:
+    """Ask the core about pairs with a hull or a mesh; custom shapes are refused."""
+    custom.refuse(a, first, what)
+    custom.refuse(b, second, what)
+    return ask(*_both(a, b), first, second, *more)
+
+
+def _both(a: Shapes, b: Shapes) -> tuple[Any, list[Any], Any, list[Any]]:
+    """Return the stores, and what the core keeps of all geometries, by number."""
+    return a.store, a.geometries.prepared, b.store, b.geometries.prepared

@@ -500,7 +500,7 @@ _WORST = {
     "Long boxes side by side in 33 clusters whose widths span five decades, in the order of the first axis.": Recipe(
         3, 33, width_spread=4.8, axis_spread=3.2, sizes_by_width=True, overlaps=0.4, axis_order=True
     ),
-    "Sticks and plates of any size in 134 clusters whose widths and distances span 2.5 decades; a few are huge.": Recipe(
+    "Sticks and plates of any size in 134 clusters of widths and distances over 2.5 decades; a few are huge.": Recipe(
         3, 134, 2.5, 2.4, 1.6, 3.8, shuffled=True, sizes_by_width=True, overlaps=0.3, huge=0.0001
     ),
     "Squares in two clusters, and 15 % of them far away.": Recipe(
