@@ -54,15 +54,7 @@ class PairFilter:
     @property
     def is_empty(self) -> bool:
         """Whether it filters nothing."""
-        return self is NO_FILTER or (
-            self.layer is None
-            and self.mask is None
-            and self.group is None
-            and self.static is None
-            and self.ignore_pairs is None
-            and self.ignore_shared is None
-            and self.batch is None
-        )
+        return self is NO_FILTER or not self.given()
 
     def given(self) -> dict[str, Any]:
         """Return the values that are not None, by name."""
@@ -100,15 +92,10 @@ class PairFilter:
         """Return the filter of the boxes that are kept of each set (None: all of `counts`), by their places there."""
         if self.is_empty or all(rows is None for rows in kept):
             return self
-        return PairFilter(
-            layer=_rows_of(self.layer, kept, counts),
-            mask=_rows_of(self.mask, kept, counts),
-            group=_rows_of(self.group, kept, counts),
-            static=_rows_of(self.static, kept, counts),
-            ignore_pairs=_renumbered(self.ignore_pairs, kept, counts),
-            ignore_shared=_rows_of(self.ignore_shared, kept, counts),
-            batch=_rows_of(self.batch, kept, counts),
-        )
+        of_rows = {
+            name: _rows_of(value, kept, counts) for name, value in self.given().items() if name != "ignore_pairs"
+        }
+        return PairFilter(**of_rows, ignore_pairs=_renumbered(self.ignore_pairs, kept, counts))
 
 
 #: The filter that every overlap passes.
@@ -117,14 +104,7 @@ NO_FILTER = PairFilter()
 
 def filter_of(layer: Any, mask: Any, group: Any, static: Any, ignore_pairs: Any, ignore_shared: Any) -> PairFilter:
     """Make a filter of the options of `broadphase.pairs`; `NO_FILTER`, quickly, where none is given."""
-    if (
-        layer is None
-        and mask is None
-        and group is None
-        and static is None
-        and ignore_pairs is None
-        and ignore_shared is None
-    ):
+    if layer is mask is group is static is ignore_pairs is ignore_shared is None:
         return NO_FILTER
     return PairFilter(layer, mask, group, static, ignore_pairs, ignore_shared)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind, moved
-from broadphase.shapes.parameters import Parameter, as_vectors, common_count
+from broadphase.shapes.parameters import common_count
 from broadphase.shapes.shape import Shape
-from broadphase.shapes.turning import as_matrices, as_rotations
+from broadphase.shapes.turning import as_placement
 
 if TYPE_CHECKING:
     from typing import Self
@@ -31,16 +31,8 @@ class Compound(Shape):
     parts : iterable of Shape
         At least one, all of one dimension; each for one compound, or with n rows for n compounds. Compounds among them
         contribute their parts. Hulls, meshes and custom shapes cannot be parts.
-    offset : array_like, shape (d,) or (n, d), optional
-        Translation of the whole relative to its actor.
-    rotation : array_like, optional
-        Rotation of the whole about the origin of the parts, before the translation: radians, one or (n,), in the plane;
-        quaternions (w, x, y, z), (4,) or (n, 4), in space.
-
-    Raises
-    ------
-    ValueError, TypeError
-        No parts, parts that do not fit together, or a part that is not a shape; offset or rotation as for every shape.
+    offset, rotation : array_like, optional
+        Of the whole, about the origin of the parts, as in `Shape`; and so are errors.
 
     Examples
     --------
@@ -63,14 +55,7 @@ class Compound(Shape):
             raise TypeError(f"parts must be shapes, not {quoted(parts)}")
         given = (parts,) if isinstance(parts, Shape) else tuple(parts)
         dim = _require_parts(given)
-        own: dict[str, Parameter] = {}
-        shift = turn = None
-        if offset is not None:
-            own["offset"] = as_vectors(offset, "offset", dim)
-            shift = own["offset"].rows
-        if rotation is not None:
-            own["rotation"] = as_rotations(rotation, dim)
-            turn = as_matrices(own["rotation"].rows, dim)
+        own, shift, turn = as_placement(offset, rotation, dim)
         columns = {f"parts[{number}]": part.as_parameter(dim) for number, part in enumerate(given)}
         count = common_count([*columns.items(), *own.items()])
         flat = [each for part in given for each in _flattened(part, dim)]

@@ -50,16 +50,7 @@ class CustomRows:
         return len(self.origins)
 
     def to_local(self, points: ArrayLike) -> Floats:
-        """Give points (m, d) of the world, one for each shape, as seen from its origin and along its axes.
-
-        Parameters
-        ----------
-        points : array_like, shape (m, d) or (d,)
-
-        Returns
-        -------
-        ndarray, shape (m, d)
-        """
+        """Give points (m, d) of the world, one for each shape, as seen from its origin and along its axes."""
         local: Floats = np.einsum("mij,mj->mi", self.axes, np.asarray(points, np.float64) - self.origins)
         return local
 
@@ -73,19 +64,10 @@ class CustomShape(Shape):
 
     Parameters
     ----------
-    offset : array_like, shape (d,) or (n, d), optional
-        Translation relative to its actor.
-    rotation : array_like, optional
-        Rotation about its origin, before the translation: radians, one or (n,), in the plane; quaternions
-        (w, x, y, z), (4,) or (n, 4), in space.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
     **values : float or array_like, shape (n,)
-        The parameters that the class names.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype, a number that is not finite, a parameter that is missing or that the class does not name;
-        bounds of the wrong shape; a class without bounds or a test.
+        The parameters that the class names; one that is missing or that it does not name is an error.
 
     Notes
     -----
@@ -158,14 +140,8 @@ class CustomShape(Shape):
     def bounds(values: Mapping[str, Floats]) -> tuple[ArrayLike, ArrayLike]:
         """Give the corners of the bounding boxes of shapes, relative to their origins and along their axes.
 
-        Parameters
-        ----------
-        values : dict of str to ndarray, shape (n,), float64
-            Their parameters.
-
-        Returns
-        -------
-        lower, upper : array_like, shape (n, d) or (d,)
+        `values` are their parameters by name, arrays (n,) of float64. The result is two arrays, lower and upper, of
+        shape (n, d) or (d,).
         """
         raise NotImplementedError
 

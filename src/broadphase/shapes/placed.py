@@ -78,15 +78,8 @@ class Shapes:
     _is_own: bool
 
     def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
-        given = as_shapes(shapes)
-        dim = dimension_of(given)
-        if as_array(positions, "positions").shape == (0,):
-            positions = np.empty((0, dim or 2))
-        places = as_vectors(positions, "positions")
-        self.dim = dimension_of(given, places.rows.shape[1]) or 2
-        turns = None if rotations is None else as_rotations(rotations, self.dim, "rotations")
-        rows = len(given) if isinstance(given, Shape) else sum(map(len, given))
-        count = _count(rows, places, turns)
+        given, places, turns, count = _read(shapes, positions, rotations, None)
+        self.dim = places.rows.shape[1]
         self.store = _native.ShapeStore(self.dim)
         self.geometries = Geometries()
         self._fill(records_of(given, count, self.dim, self.geometries), places, turns, count)
@@ -135,10 +128,8 @@ class Shapes:
 
         Parameters
         ----------
-        positions : array_like, shape (k, d), or (d,) for all, optional
-            New positions. Default: unchanged.
-        rotations : array_like, optional
-            New rotations, in the form that the class takes. Default: unchanged.
+        positions, rotations : array_like, optional
+            New ones of these rows, or one for all, in the form that the class takes. Default: unchanged.
         rows : array_like of int, shape (k,), optional
             Rows to move. Default: all. If a row is named twice, the last counts.
 
@@ -176,12 +167,7 @@ class Shapes:
         Parameters
         ----------
         shapes, positions, rotations
-            As the class takes them.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As the class; shapes of another dimension. Nothing has changed then.
+            As the class takes them, and so are errors. Nothing has changed then.
 
         Notes
         -----
@@ -196,13 +182,7 @@ class Shapes:
         (3, [[0, 2]])
         """
         self._require_own()
-        given = as_shapes(shapes)
-        dimension_of(given, self.dim)
-        if as_array(positions, "positions").shape == (0,):
-            positions = np.empty((0, self.dim))
-        places = as_vectors(positions, "positions", self.dim)
-        turns = None if rotations is None else as_rotations(rotations, self.dim, "rotations")
-        count = _count(len(given) if isinstance(given, Shape) else sum(map(len, given)), places, turns)
+        given, places, turns, count = _read(shapes, positions, rotations, self.dim)
         records, before = records_of(given, count, self.dim, self.geometries), len(self)
         kept = self._rotations
         if kept is not None or turns is not None:
@@ -297,6 +277,22 @@ def shapes_of_boxes(boxes: Floats) -> Shapes:
     store = _native.ShapeStore(boxes.shape[2])
     store.set_boxes(boxes)
     return Shapes._around(store, Geometries(), boxes.shape[2], boxes, boxes[:, 0], None)
+
+
+def _read(
+    shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None, dim: int | None
+) -> tuple[Shape | list[Shape], Parameter, Parameter | None, int]:
+    """Check shapes, positions and rotations, of a dimension if it is known; return them, and their number."""
+    given = as_shapes(shapes)
+    known = dimension_of(given, dim)
+    if as_array(positions, "positions").shape == (0,):
+        positions = np.empty((0, known or 2))
+    places = as_vectors(positions, "positions", dim)
+    dimension = places.rows.shape[1]
+    dimension_of(given, dimension)
+    turns = None if rotations is None else as_rotations(rotations, dimension, "rotations")
+    rows = len(given) if isinstance(given, Shape) else sum(map(len, given))
+    return given, places, turns, _count(rows, places, turns)
 
 
 def _count(shapes: int, places: Parameter, turns: Parameter | None) -> int:

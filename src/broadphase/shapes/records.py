@@ -282,41 +282,12 @@ def shape_from_record(kind: int, record: Floats, dim: int, geometries: Geometrie
     return _MAKERS[ShapeKind(kind)](numbers, dim, geometries)
 
 
-def _point(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return Point(offset=_unless_zero(numbers))
-
-
-def _ball(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    kind = Circle if dim == 2 else Sphere
-    return kind(numbers[dim], offset=_unless_zero(numbers[:dim]))
-
-
-def _segment(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return Segment(numbers[:dim], numbers[dim:])
-
-
-def _capsule(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return Capsule(numbers[:dim], numbers[dim:-1], numbers[-1])
-
-
-def _box(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return AABB(2 * numbers[dim:], offset=_unless_zero(numbers[:dim]))
-
-
 def _oriented_box(numbers: Floats, dim: int, _: Geometries) -> Shape:
     rotates: Any = Rectangle if dim == 2 else Box
     sizes = 2 * numbers[dim : 2 * dim]
     rotation = _rotation(numbers[2 * dim :], dim)
     shape: Shape = rotates(*sizes, offset=_unless_zero(numbers[:dim]), rotation=rotation)
     return shape
-
-
-def _triangle(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return Triangle(numbers.reshape(3, dim))
-
-
-def _polygon(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    return ConvexPolygon(numbers.reshape(-1, dim))
 
 
 def _compound(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
@@ -354,14 +325,16 @@ def _rotation(axes: Floats, dim: int) -> Any:
 
 
 _MAKERS: dict[ShapeKind, Callable[[Floats, int, Geometries], Shape]] = {
-    ShapeKind.POINT: _point,
-    ShapeKind.BALL: _ball,
-    ShapeKind.SEGMENT: _segment,
-    ShapeKind.CAPSULE: _capsule,
-    ShapeKind.BOX: _box,
+    ShapeKind.POINT: lambda numbers, dim, _: Point(offset=_unless_zero(numbers)),
+    ShapeKind.BALL: lambda numbers, dim, _: (Circle if dim == 2 else Sphere)(
+        numbers[dim], offset=_unless_zero(numbers[:dim])
+    ),
+    ShapeKind.SEGMENT: lambda numbers, dim, _: Segment(numbers[:dim], numbers[dim:]),
+    ShapeKind.CAPSULE: lambda numbers, dim, _: Capsule(numbers[:dim], numbers[dim:-1], numbers[-1]),
+    ShapeKind.BOX: lambda numbers, dim, _: AABB(2 * numbers[dim:], offset=_unless_zero(numbers[:dim])),
     ShapeKind.ORIENTED_BOX: _oriented_box,
-    ShapeKind.TRIANGLE: _triangle,
-    ShapeKind.POLYGON: _polygon,
+    ShapeKind.TRIANGLE: lambda numbers, dim, _: Triangle(numbers.reshape(3, dim)),
+    ShapeKind.POLYGON: lambda numbers, dim, _: ConvexPolygon(numbers.reshape(-1, dim)),
     ShapeKind.COMPOUND: _compound,
     ShapeKind.HULL: _geometry,
     ShapeKind.MESH: _geometry,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from broadphase.shapes.kinds import moved
-from broadphase.shapes.parameters import Parameter, as_vectors, common_count
-from broadphase.shapes.turning import as_matrices, as_rotations
+from broadphase.shapes.parameters import Parameter, common_count
+from broadphase.shapes.turning import as_placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Shape"]
+__all__ = ["Shape", "parameter"]
 
 _SHOWN = 6  # rows in full, in the text of a shape
 
@@ -28,14 +28,26 @@ _SHOWN = 6  # rows in full, in the text of a shape
 class Shape:
     """A shape, or n shapes of one type, placed relative to its actor. Immutable.
 
+    Parameters
+    ----------
+    offset : array_like, shape (d,) or (n, d), optional
+        Position relative to its actor: of the center of shapes that have one, otherwise of their origin. Rotates with
+        the actor.
+    rotation : array_like, optional
+        Rotation relative to its actor, about its center or origin, before the translation: radians, counterclockwise,
+        one or (n,), in the plane; quaternions (w, x, y, z) of any length but zero, (4,) or (n, 4), in space.
+
     Attributes
     ----------
     dim : int or None
         2 or 3; None for a point without an offset, which fits anywhere.
-    offset : ndarray, shape (d,) or (n, d)
-        Position relative to its actor.
-    rotation : float or ndarray
-        Rotation relative to its actor: radians, or quaternions (w, x, y, z).
+    offset, rotation : float or ndarray
+        As given; zero by default.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Wrong shape or dtype; a number that is not finite, a negative size, a zero quaternion: names the row.
 
     Notes
     -----
@@ -80,14 +92,8 @@ class Shape:
 
     def _place(self, dim: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
         """Keep records, rotated and moved by rotation and offset."""
-        parameters = dict(own)
-        shift = turn = None
-        if offset is not None:
-            parameters["offset"] = as_vectors(offset, "offset", dim)
-            shift = parameters["offset"].rows
-        if rotation is not None:
-            parameters["rotation"] = as_rotations(rotation, dim)
-            turn = as_matrices(parameters["rotation"].rows, dim)
+        placement, shift, turn = as_placement(offset, rotation, dim)
+        parameters = own | placement
         common_count(parameters.items())  # before they are put together
         self._keep(dim, moved(self.kind, records, dim, shift, turn), parameters)
 
@@ -188,6 +194,11 @@ class Shape:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._set(*state)
+
+
+def parameter(name: str, text: str) -> Any:
+    """Make the property of a shape that gives a parameter: of one shape, or one row for each of many. Read-only."""
+    return property(lambda shape: shape._value(name), doc=text)
 
 
 def _text(rows: Floats) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
-from broadphase.shapes.shape import Shape
+from broadphase.shapes.shape import Shape, parameter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,11 +41,6 @@ class Point(Shape):
     offset : array_like, shape (d,) or (n, d), optional
         Position relative to its actor. Default: at its position. Rotates with the actor.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite: names the row.
-
     Examples
     --------
     >>> import broadphase as bp
@@ -72,12 +67,7 @@ class Circle(Shape):
     radius : array_like, one number or (n,)
         At least 0.
     offset : array_like, shape (2,) or (n, 2), optional
-        Position of its center relative to its actor. Rotates with the actor.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -90,14 +80,10 @@ class Circle(Shape):
 
     __slots__ = ()
     kind = ShapeKind.BALL
+    radius: Any = parameter("radius", "The radius, or the radii of many, shape (n,).")
 
     def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         _keep_ball(self, 2, radius, offset)
-
-    @property
-    def radius(self) -> Any:
-        """The radius, or the radii of many, shape (n,)."""
-        return self._value("radius")
 
 
 class Sphere(Shape):
@@ -108,12 +94,7 @@ class Sphere(Shape):
     radius : array_like, one number or (n,)
         At least 0.
     offset : array_like, shape (3,) or (n, 3), optional
-        Position of its center relative to its actor. Rotates with the actor.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -124,14 +105,10 @@ class Sphere(Shape):
 
     __slots__ = ()
     kind = ShapeKind.BALL
+    radius: Any = parameter("radius", "The radius, or the radii of many, shape (n,).")
 
     def __init__(self, radius: ArrayLike, *, offset: ArrayLike | None = None) -> None:
         _keep_ball(self, 3, radius, offset)
-
-    @property
-    def radius(self) -> Any:
-        """The radius, or the radii of many, shape (n,)."""
-        return self._value("radius")
 
 
 class Segment(Shape):
@@ -141,16 +118,8 @@ class Segment(Shape):
     ----------
     start, end : array_like, shape (d,) or (n, d)
         Relative to the actor. They may coincide.
-    offset : array_like, shape (d,) or (n, d), optional
-        Translation relative to its actor.
-    rotation : array_like, optional
-        Rotation about the origin of `start` and `end`, before the translation: radians, one or (n,), in the plane;
-        quaternions (w, x, y, z), (4,) or (n, 4), in space.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a zero quaternion: names the row.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -161,22 +130,14 @@ class Segment(Shape):
 
     __slots__ = ()
     kind = ShapeKind.SEGMENT
+    start: Floats = parameter("start", "Its first end, shape (d,), or (n, d) for many.")
+    end: Floats = parameter("end", "Its second end, shape (d,), or (n, d) for many.")
 
     def __init__(
         self, start: ArrayLike, end: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
     ) -> None:
         ends = _ends(start, end)
         self._place(ends["start"].rows.shape[1], side_by_side(ends), ends, offset, rotation)
-
-    @property
-    def start(self) -> Floats:
-        """Its first end, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("start"))
-
-    @property
-    def end(self) -> Floats:
-        """Its second end, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("end"))
 
 
 class Capsule(Shape):
@@ -189,12 +150,7 @@ class Capsule(Shape):
     radius : array_like, one number or (n,)
         At least 0.
     offset, rotation : array_like, optional
-        Translation and rotation relative to its actor, as in `Segment`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative radius: names the row.
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -205,6 +161,9 @@ class Capsule(Shape):
 
     __slots__ = ()
     kind = ShapeKind.CAPSULE
+    start: Floats = parameter("start", "Center of the first end, shape (d,), or (n, d) for many.")
+    end: Floats = parameter("end", "Center of the second end, shape (d,), or (n, d) for many.")
+    radius: Any = parameter("radius", "The radius, or the radii of many, shape (n,).")
 
     def __init__(
         self,
@@ -218,21 +177,6 @@ class Capsule(Shape):
         own = {**_ends(start, end), "radius": as_sizes(radius, "radius")}
         self._place(own["start"].rows.shape[1], side_by_side(own), own, offset, rotation)
 
-    @property
-    def start(self) -> Floats:
-        """Center of the first end, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("start"))
-
-    @property
-    def end(self) -> Floats:
-        """Center of the second end, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("end"))
-
-    @property
-    def radius(self) -> Any:
-        """The radius, or the radii of many, shape (n,)."""
-        return self._value("radius")
-
 
 class AABB(Shape):
     """An axis-aligned box, in the plane or in space: it never rotates, whatever its actor does.
@@ -242,12 +186,7 @@ class AABB(Shape):
     size : array_like, shape (d,) or (n, d); or one for each axis, each one number or (n,)
         Full sizes along the axes; at least 0. Two of them make a rectangle, three a box.
     offset : array_like, shape (d,) or (n, d), optional
-        Position of its center relative to its actor. It rotates with the actor; the box itself does not.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+        As in `Shape`, and so are errors. It rotates with the actor; the box itself does not.
 
     See Also
     --------
@@ -265,6 +204,7 @@ class AABB(Shape):
 
     __slots__ = ()
     kind = ShapeKind.BOX
+    size: Floats = parameter("size", "Full sizes along the axes, shape (d,), or (n, d) for many.")
 
     def __init__(self, size: ArrayLike, *more: ArrayLike, offset: ArrayLike | None = None) -> None:
         if more:
@@ -278,11 +218,6 @@ class AABB(Shape):
         half = given.rows / 2
         self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
 
-    @property
-    def size(self) -> Floats:
-        """Full sizes along the axes, shape (d,), or (n, d) for many."""
-        return np.asarray(self._value("size"))
-
 
 class Rectangle(Shape):
     """A rectangle that rotates with its actor, in the plane.
@@ -291,15 +226,8 @@ class Rectangle(Shape):
     ----------
     width, height : array_like, one number or (n,)
         Full sizes along x and y while it is not rotated; at least 0. Or one array of shape (2,) or (n, 2).
-    offset : array_like, shape (2,) or (n, 2), optional
-        Position of its center relative to its actor. Rotates with the actor.
-    rotation : array_like, one number or (n,), optional
-        Its rotation relative to its actor; radians, counterclockwise.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative size: names the row.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     See Also
     --------
@@ -316,6 +244,8 @@ class Rectangle(Shape):
 
     __slots__ = ()
     kind = ShapeKind.ORIENTED_BOX
+    width: Any = parameter("width", "Size along x, or those of many, shape (n,).")
+    height: Any = parameter("height", "Size along y, or those of many, shape (n,).")
 
     def __init__(
         self,
@@ -328,16 +258,6 @@ class Rectangle(Shape):
         own = _sizes({"width": width, "height": height})
         self._place(2, _oriented_records(own), own, offset, rotation)
 
-    @property
-    def width(self) -> Any:
-        """Size along x, or those of many, shape (n,)."""
-        return self._value("width")
-
-    @property
-    def height(self) -> Any:
-        """Size along y, or those of many, shape (n,)."""
-        return self._value("height")
-
 
 class Box(Shape):
     """A box that rotates with its actor, in space.
@@ -346,15 +266,8 @@ class Box(Shape):
     ----------
     x, y, z : array_like, one number or (n,)
         Full sizes along the axes while it is not rotated; at least 0. Or one array of shape (3,) or (n, 3).
-    offset : array_like, shape (3,) or (n, 3), optional
-        Position of its center relative to its actor. Rotates with the actor.
-    rotation : array_like, shape (4,) or (n, 4), optional
-        Its rotation relative to its actor: a quaternion (w, x, y, z) of any length but zero.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a negative size, a zero quaternion: names the row.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     See Also
     --------
@@ -369,6 +282,9 @@ class Box(Shape):
 
     __slots__ = ()
     kind = ShapeKind.ORIENTED_BOX
+    x: Any = parameter("x", "Size along x, or those of many, shape (n,).")
+    y: Any = parameter("y", "Size along y, or those of many, shape (n,).")
+    z: Any = parameter("z", "Size along z, or those of many, shape (n,).")
 
     def __init__(
         self,
@@ -382,21 +298,6 @@ class Box(Shape):
         own = _sizes({"x": x, "y": y, "z": z})
         self._place(3, _oriented_records(own), own, offset, rotation)
 
-    @property
-    def x(self) -> Any:
-        """Size along x, or those of many, shape (n,)."""
-        return self._value("x")
-
-    @property
-    def y(self) -> Any:
-        """Size along y, or those of many, shape (n,)."""
-        return self._value("y")
-
-    @property
-    def z(self) -> Any:
-        """Size along z, or those of many, shape (n,)."""
-        return self._value("z")
-
 
 class Triangle(Shape):
     """A triangle with its inside, in the plane or in space.
@@ -405,16 +306,8 @@ class Triangle(Shape):
     ----------
     corners : array_like, shape (3, d) or (n, 3, d)
         Relative to the actor, in any order; they may lie on one line.
-    offset : array_like, shape (d,) or (n, d), optional
-        Translation relative to its actor.
-    rotation : array_like, optional
-        Rotation about the origin of `corners`, before the translation: radians, one or (n,), in the plane; quaternions
-        (w, x, y, z), (4,) or (n, 4), in space.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite: names the row.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -425,6 +318,7 @@ class Triangle(Shape):
 
     __slots__ = ()
     kind = ShapeKind.TRIANGLE
+    corners: Floats = parameter("corners", "The corners, shape (3, d), or (n, 3, d) for many.")
 
     def __init__(
         self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
@@ -435,11 +329,6 @@ class Triangle(Shape):
             raise ValueError(f"corners must have 2 or 3 numbers each, not {dim}")
         self._place(dim, given.rows.reshape(len(given.rows), 3 * dim), {"corners": given}, offset, rotation)
 
-    @property
-    def corners(self) -> Floats:
-        """The corners, shape (3, d), or (n, 3, d) for many."""
-        return np.asarray(self._value("corners"))
-
 
 class ConvexPolygon(Shape):
     """A convex polygon with its inside, in the plane.
@@ -449,16 +338,8 @@ class ConvexPolygon(Shape):
     corners : array_like, shape (k, 2) or (n, k, 2)
         Three or more, in order around the polygon, in either direction; relative to the actor. Corners on a straight
         edge, and corners that coincide, are allowed. Polygons with different numbers of corners go into a list.
-    offset : array_like, shape (2,) or (n, 2), optional
-        Translation relative to its actor.
-    rotation : array_like, one number or (n,), optional
-        Rotation about the origin of `corners`, before the translation; radians.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a polygon that is not convex or crosses itself: names the
-        row.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors; a polygon that is not convex or crosses itself is one.
 
     Examples
     --------
@@ -473,6 +354,7 @@ class ConvexPolygon(Shape):
 
     __slots__ = ()
     kind = ShapeKind.POLYGON
+    corners: Floats = parameter("corners", "The corners as given, shape (k, 2), or (n, k, 2) for many.")
 
     def __init__(
         self, corners: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
@@ -482,11 +364,6 @@ class ConvexPolygon(Shape):
             raise ValueError(f"corners must be three or more, not {given.rows.shape[1]}")
         records = _counter_clockwise(given).reshape(len(given.rows), 2 * given.rows.shape[1])
         self._place(2, records, {"corners": given}, offset, rotation)
-
-    @property
-    def corners(self) -> Floats:
-        """The corners as given, shape (k, 2), or (n, k, 2) for many."""
-        return np.asarray(self._value("corners"))
 
 
 def _keep_ball(shape: Circle | Sphere, dim: int, radius: Any, offset: Any) -> None:

@@ -112,16 +112,9 @@ class ConvexHull(Geometry):
     Parameters
     ----------
     points : array_like, shape (k, 3)
-        Relative to the actor, in any order; inner points are allowed. They must not all lie in one plane.
-    offset : array_like, shape (3,) or (n, 3), optional
-        Translation relative to its actor.
-    rotation : array_like, shape (4,) or (n, 4), optional
-        A quaternion (w, x, y, z): rotation about the origin of `points`, before the translation.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a zero quaternion: names the row. Points in a plane.
+        Relative to the actor, in any order; inner points are allowed. Points in one plane raise ValueError.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -162,17 +155,9 @@ class Mesh(Geometry):
     vertices : array_like, shape (k, 3)
         Relative to the actor.
     faces : array_like of int, shape (m, 3)
-        Three rows of `vertices` for each triangle; at least one triangle.
-    offset : array_like, shape (3,) or (n, 3), optional
-        Translation relative to its actor.
-    rotation : array_like, shape (4,) or (n, 4), optional
-        A quaternion (w, x, y, z): rotation about the origin of `vertices`, before the translation.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number that is not finite, a zero quaternion, a vertex that does not exist:
-        names the row.
+        Three rows of `vertices` for each triangle; at least one triangle. A vertex that does not exist is an error.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
 
     Examples
     --------
@@ -225,16 +210,9 @@ class Mesh(Geometry):
         Parameters
         ----------
         mesh : object
-            ``mesh.vertices``, shape (k, 3), and ``mesh.faces``, shape (m, 3).
+            ``mesh.vertices``, shape (k, 3), and ``mesh.faces``, shape (m, 3). Without them, TypeError is raised.
         offset, rotation
-            As in the class.
-
-        Raises
-        ------
-        TypeError
-            It has no vertices or no faces.
-        ValueError
-            As the class.
+            As in the class, and so are errors.
 
         Examples
         --------

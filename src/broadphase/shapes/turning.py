@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.shapes.parameters import Parameter, as_rows, require_rows
+from broadphase.shapes.parameters import Parameter, as_rows, as_vectors, require_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["as_matrices", "as_rotations", "quaternions_of", "turned", "with_exact_quarters"]
+__all__ = ["as_matrices", "as_placement", "as_rotations", "quaternions_of", "turned", "with_exact_quarters"]
 
 _ANY = float(np.finfo(np.float64).max)  # an angle may have any size
 
@@ -62,6 +62,17 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
         (two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y)),
     )
     return with_exact_quarters(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2))
+
+
+def as_placement(offset: Any, rotation: Any, dim: int) -> tuple[dict[str, Parameter], Floats | None, Floats | None]:
+    """Check an offset and a rotation, if they are given; return them by name, and the translations and matrices."""
+    given: dict[str, Parameter] = {}
+    if offset is not None:
+        given["offset"] = as_vectors(offset, "offset", dim)
+    if rotation is not None:
+        given["rotation"] = as_rotations(rotation, dim)
+    shift = given["offset"].rows if offset is not None else None
+    return given, shift, None if rotation is None else as_matrices(given["rotation"].rows, dim)
 
 
 def with_exact_quarters(matrices: Floats) -> Floats:
