@@ -17,6 +17,7 @@ __all__ = [
     "array_of",
     "as_array",
     "as_flag",
+    "as_length",
     "as_real",
     "as_reals",
     "as_whole",
@@ -76,6 +77,14 @@ def as_real(value: Any, name: str) -> float:
         return float(value)
     except OverflowError:
         raise ValueError(f"{name} is beyond the largest float") from None
+
+
+def as_length(value: Any, name: str, *, finite: bool = True) -> float:
+    """Convert a length that is at least 0, and finite unless that is not asked for."""
+    length = as_real(value, name)
+    if not length >= 0 or (finite and length == np.inf):
+        raise ValueError(f"{name} must be {'finite and ' if finite else ''}at least 0, not {length}")
+    return length
 
 
 def as_flag(value: Any, name: str) -> bool:

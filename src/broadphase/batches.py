@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["KeyedSet", "batched_rows", "keyed_sets"]
+__all__ = ["KeyedSet", "batch_of_each", "batched_rows", "keyed_sets"]
 
 #: How many rows, and the key of each, or None: then so many in a row are a batch.
 KeyedSet: TypeAlias = "tuple[int, NDArray[np.int64] | None, int]"
@@ -41,33 +41,42 @@ def keyed_sets(
     `sizes` has the size of the scenes of a set that came as scenes of one size. `what` and `shape` are the name of the
     first set, and its shape then. A key that is missing, or no integer, raises ValueError or TypeError.
     """
-    form = f"{what} of shape {shape} are E batches of n already"
+    given = batch_of_each(batch, counts, sizes, what, shape)
+    return [_keys(*each) for each in zip(given, counts, sizes, kept, strict=False)]
+
+
+def batch_of_each(
+    batch: Any, counts: Sequence[int], sizes: Sequence[int | None], what: str, shape: str
+) -> list[tuple[str, Any]]:
+    """Return the name and the value of ``batch=`` for each set: None for those that came as scenes of one size."""
+    names, form = (what, "other"), f"of shape {shape} are E batches of n already"
     if len(counts) == 1:
-        return [_keys("batch", batch, counts[0], sizes[0], kept[0], form)]
-    if batch is None:
-        if sizes[0] is None or sizes[1] is None:
-            plain = "other" if sizes[1] is None else what
-            raise ValueError(f"batch: {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
-        scenes = [count // max(size, 1) for count, size in zip(counts, sizes, strict=True) if size is not None]
-        if scenes[0] != scenes[1] and all(counts):
-            raise ValueError(f"{what} has {scenes[0]} batches, and other has {scenes[1]}")
-        batch = (None, None)
-    elif np.isscalar(batch):
-        batch = (batch, batch)
-    if not isinstance(batch, tuple) or len(batch) != 2:
-        raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
-    return [_keys(f"batch[{k}]", batch[k], counts[k], sizes[k], kept[k], form) for k in range(2)]
+        given = [("batch", batch)]
+    else:
+        if batch is None and None in sizes:
+            plain = names[sizes.index(None)]
+            raise ValueError(f"batch: {what} {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
+        both = (batch, batch) if batch is None or np.isscalar(batch) else batch
+        if not isinstance(both, tuple) or len(both) != 2:
+            raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
+        given = [(f"batch[{k}]", both[k]) for k in range(2)]
+    for (name, value), one, size in zip(given, names, sizes, strict=False):
+        if size is not None and value is not None:
+            raise ValueError(f"{name}: {one} {form}; leave it out")
+        if size is None and value is None:
+            raise ValueError(f"{name} is None; one key per row is needed")
+    scenes = [count // max(size, 1) for count, size in zip(counts, sizes, strict=False) if size is not None]
+    if len(scenes) == 2 and scenes[0] != scenes[1] and all(counts):
+        raise ValueError(f"{what} has {scenes[0]} batches, and other has {scenes[1]}")
+    return given
 
 
-def _keys(name: str, batch: Any, count: int, size: int | None, kept: NDArray[np.int64] | None, form: str) -> KeyedSet:
+def _keys(given: tuple[str, Any], count: int, size: int | None, kept: NDArray[np.int64] | None) -> KeyedSet:
+    name, batch = given
     if size is not None:
-        if batch is not None:
-            raise ValueError(f"{name}: {form}; leave it out")
         if kept is None:
             return count, None, max(size, 1)
         keys = kept // max(size, 1)
-    elif batch is None:
-        raise ValueError(f"{name} is None; one key per row is needed")
     else:
         keys = as_attribute(name, batch, count, np.int64)
         if kept is not None:

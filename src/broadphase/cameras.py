@@ -79,17 +79,12 @@ def orthographic(left: float, right: float, bottom: float, top: float, near: flo
     left, right, bottom, top : float
         The edges of the box across the view.
     near, far : float
-        Its ends along the view; behind the camera where negative.
+        Its ends along the view; behind the camera where negative. Each two must be finite and differ.
 
     Returns
     -------
     matrix : ndarray, shape (4, 4), float64
         Depth runs from -1 to 1.
-
-    Raises
-    ------
-    ValueError
-        Two of the numbers that bound an axis are equal, or one is not finite.
 
     Examples
     --------

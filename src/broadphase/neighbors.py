@@ -118,12 +118,10 @@ def neighbors(
 
     Raises
     ------
-    ValueError
-        Wrong shapes; a cutoff that is negative, or not 0 and not from 1e-150 to 1e150; a cell whose periodic vectors
-        do not span a volume; a point that is more than 10⁹ cells away, with its row; a key without a cell;
+    ValueError, TypeError
+        Wrong shapes or dtypes; a cutoff that is negative, or not 0 and not from 1e-150 to 1e150; a cell whose periodic
+        vectors do not span a volume; a point that is more than 10⁹ cells away, with its row; a key without a cell;
         InvalidBoxError for NaN or infinity, with the row.
-    TypeError
-        Numbers that are not real.
     MemoryError
         The pairs do not fit into memory.
 

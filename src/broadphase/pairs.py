@@ -199,14 +199,11 @@ def pairs(
 
     Raises
     ------
-    ValueError
-        Wrong shape or unknown option; InvalidBoxError for NaN or lower > upper, with the first bad row.
-    TypeError
-        A dtype that is not a real number of at most 64 bits.
-    TooManyPairsError
-        More than `max_pairs`.
-    MemoryError
-        The pairs do not fit into memory; see `iter_pairs`.
+    ValueError, TypeError
+        Wrong shape, unknown option, or a dtype that is not a real number of at most 64 bits; InvalidBoxError for NaN or
+        lower > upper, with the first bad row.
+    TooManyPairsError, MemoryError
+        More than `max_pairs`; more pairs than fit into memory, see `iter_pairs`.
 
     See Also
     --------
@@ -423,9 +420,9 @@ def iter_pairs(
 
     Parameters
     ----------
-    boxes, other, method, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch, period
-        As in `pairs`.
-    invalid : {"raise", "skip"}
+    boxes, other, method, touching, margin, invalid
+        As in `pairs`, and so are errors, which are raised at the call.
+    layer, mask, group, static, ignore_pairs, ignore_shared, batch, period
         As in `pairs`.
     chunk : int
         Number of pairs in each chunk; the last may have fewer.
@@ -436,11 +433,6 @@ def iter_pairs(
     ------
     ndarray, shape (k, 2), int32
         The next pairs, in the order of ``pairs(..., sort=False)``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `pairs`, at the call and not at the first iteration.
 
     Examples
     --------

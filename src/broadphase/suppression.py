@@ -79,11 +79,10 @@ def nms(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         Wrong shape, a threshold, form or metric that is not allowed, or NaN among the scores, with its row;
-        InvalidBoxError for a box with NaN, an infinite corner, lower > upper or a negative size, with its row.
-    TypeError
-        Boxes or scores that are not real numbers, `batch` that is not integers.
+        InvalidBoxError for a box with NaN, an infinite corner, lower > upper or a negative size, with its row. Boxes or
+        scores that are not real numbers, `batch` that is not integers.
 
     See Also
     --------

@@ -52,10 +52,8 @@ def from_xywh(xywh: ArrayLike) -> NDArray[Any]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN, an infinite position, a negative or infinite size; names the first bad row.
-    ValueError, TypeError
-        Wrong shape or dtype.
+    InvalidBoxError, ValueError, TypeError
+        NaN, an infinite position, a negative or infinite size, with the first bad row. Wrong shape or dtype.
 
     Examples
     --------
@@ -101,10 +99,9 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
 
     Raises
     ------
-    InvalidBoxError
-        NaN; a negative size of a tuple, or of an object without sides; names the first bad row.
-    ValueError, TypeError
-        Something that is no rectangle; names the first bad row.
+    InvalidBoxError, ValueError, TypeError
+        NaN; a negative size of a tuple, or of an object without sides; something that is no rectangle: names the first
+        bad row.
 
     Notes
     -----
@@ -197,10 +194,9 @@ def from_geometries(geometries: Any) -> NDArray[np.float64]:
 
     Raises
     ------
-    InvalidBoxError
-        An empty geometry, None, NaN, lower > upper; names the first bad row.
-    ValueError, TypeError
-        Bounds of another form or dimension; an object without bounds; names the first bad row.
+    InvalidBoxError, ValueError, TypeError
+        An empty geometry, None, NaN, lower > upper; bounds of another form or dimension; an object without bounds:
+        names the first bad row.
     MissingExtraError
         WKB without shapely.
 
@@ -243,12 +239,9 @@ def from_frame(
 
     Raises
     ------
-    InvalidBoxError
-        NaN or a missing value, lower > upper; names the first bad row and its columns.
-    ValueError
-        No such column, which suggests the nearest; columns of different numbers for `lower` and `upper`.
-    TypeError
-        A column that does not hold numbers; names it.
+    InvalidBoxError, ValueError, TypeError
+        NaN or a missing value, lower > upper: names the first bad row and its columns. No such column, which suggests
+        the nearest; columns of different numbers for `lower` and `upper`, or that hold no numbers.
 
     Examples
     --------

@@ -85,10 +85,9 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
 
     Raises
     ------
-    ValueError
-        Wrong shape; a masked value; an integer beyond 2**53 (float64 cannot hold it exactly). Names the row.
-    TypeError
-        A dtype that is not a real number of at most 64 bits.
+    ValueError, TypeError
+        Wrong shape; a masked value; an integer beyond 2**53, which float64 cannot hold exactly: names the row. A dtype
+        that is not a real number of at most 64 bits.
 
     Notes
     -----
@@ -201,7 +200,7 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        The boxes to check.
+        The boxes to check; errors are those of `as_corners`.
     limit : int, optional
         Describe only the first `limit` rows. All row numbers are always returned.
 
@@ -211,11 +210,6 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
         The bad rows, ascending.
     reasons : list of str
         The fault of each of them, its first bad axis; k of them, or `limit` if that is less.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype, as `as_corners`.
 
     Notes
     -----
@@ -240,7 +234,7 @@ def find_invalid(boxes: Boxes, *, limit: int | None = None) -> tuple[NDArray[np.
 
 
 def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
-    """Describe the fault of one bad row, in the words of every error message.
+    """Describe the fault of one bad row, in the words of every error message; NaN is named before lower > upper.
 
     Parameters
     ----------
@@ -248,11 +242,6 @@ def describe_invalid(lower: NDArray[Any], upper: NDArray[Any], row: int) -> str:
         The corners, as `as_corners` returns them.
     row : int
         A row with NaN or lower > upper.
-
-    Returns
-    -------
-    str
-        One line without a full stop. NaN is named before lower > upper.
 
     Examples
     --------

@@ -356,6 +356,11 @@ class Place(NamedTuple):
         scope: AbstractContextManager[Any] = warp().ScopedStream(self.stream, sync_enter=False)
         return scope
 
+    def given_number(self, array: Any) -> Any:
+        """Return an array of one number as one of no axes of the library; Warp has no such."""
+        given = self.library.give(array)
+        return given if self.library is WARP else given[0]
+
     @contextmanager
     def running(self) -> Iterator[Scratch]:
         """Make the caller's stream current, and give the working memory of its calls.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import is_on_device
+from broadphase.batches import batch_of_each
 from broadphase.boxes.forms import as_corners, as_rows
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, warp
@@ -15,7 +16,17 @@ from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Given, Place, Scratch
 
-__all__ = ["DeviceBoxes", "Keys", "boxes_on", "invalid_box", "is_in_host_memory", "keys_of", "passing_of"]
+__all__ = [
+    "DeviceBoxes",
+    "Keys",
+    "boxes_on",
+    "invalid_box",
+    "is_in_host_memory",
+    "keys_of",
+    "of_one_kind",
+    "passing_of",
+    "require_floats",
+]
 
 _FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
 _MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32
@@ -58,6 +69,13 @@ class DeviceBoxes:
         from broadphase.gpu.tree_kernels import tree_kernels
 
         return tree_kernels(self.dim, self.dtype)
+
+    def of_axes(self, dim: int) -> DeviceBoxes:
+        """Return the boxes; if there are none, none of so many axes."""
+        if self.count:
+            return self
+        nothing = warp().empty((0, dim), dtype=self.dtype, device=self.device)
+        return DeviceBoxes(nothing, nothing, self.size, self.place)
 
     def as_double(self) -> DeviceBoxes:
         """Return the boxes in float64, exactly."""
@@ -108,8 +126,8 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
             raise ValueError(f"{name} has corners on {low.device.alias} and {high.device.alias}")
         if low.shape != high.shape or low.ndim not in (2, 3) or not 0 < low.shape[-1] <= 4:
             raise ValueError(f"{name} has corners of shape {low.shape} and {high.shape}; {_FORMS}")
-        _require_floats(low, f"{name}, lower")
-        _require_floats(high, f"{name}, upper")
+        require_floats(low, f"{name}, lower")
+        require_floats(high, f"{name}, upper")
         if low.dtype != high.dtype:
             raise TypeError(f"{name} has corners of two dtypes; convert one, so that no number is rounded by mistake")
         size = int(low.shape[1]) if low.ndim == 3 else None
@@ -123,7 +141,7 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
     is_flat = len(shape) == 2 and shape[1] in (2, 4, 6, 8)
     if not is_flat and not (len(shape) in (3, 4) and shape[-2] == 2 and 0 < shape[-1] <= 4):
         raise ValueError(f"{name} has shape {shape}; {_FORMS}")
-    _require_floats(array, name)
+    require_floats(array, name)
     size = int(shape[1]) if len(shape) == 4 else None
     lower, upper = _halves(array, 1 if is_flat else array.ndim - 2)
     place = place_of(one)
@@ -141,11 +159,26 @@ def _checked(boxes: DeviceBoxes, name: str) -> DeviceBoxes:
     return boxes
 
 
-def _require_floats(array: Any, name: str) -> None:
+def require_floats(array: Any, name: str) -> None:
+    """Raise TypeError for an array on a device that is neither float32 nor float64."""
     wp = warp()
     if array.dtype not in (wp.float32, wp.float64):
         kind = getattr(array.dtype, "__name__", array.dtype)
-        raise TypeError(f"{name} has dtype {kind}; on a device, boxes are float32 or float64: convert them there")
+        raise TypeError(f"{name} has dtype {kind}; on a device, it must be float32 or float64: convert it there")
+
+
+def of_one_kind(own: DeviceBoxes, second: DeviceBoxes, what: str) -> tuple[DeviceBoxes, DeviceBoxes]:
+    """Return two sets, of which the first is named by `what`: of one library, and of one dimension."""
+    if second.place.library is not own.place.library:
+        raise TypeError(
+            f"{what} are of {own.place.library.name} and other of {second.place.library.name}; give both of one library"
+        )
+    if own.dim == second.dim:
+        return own, second
+    if own.count and second.count:
+        raise ValueError(f"{what} have {own.dim} dimensions and other has {second.dim}")
+    dim = own.dim if own.count else second.dim if second.count else max(own.dim, second.dim)
+    return own.of_axes(dim), second.of_axes(dim)
 
 
 def _view(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -204,38 +237,18 @@ def keys_of(
     shape: str = "(E, n, 2, d)",
 ) -> tuple[Keys, ...]:
     """Convert ``batch=`` of one set or two, and the scenes of arrays of a shape; the first set is named by `what`."""
-    names = (what, "other")
     sizes = [one.size for one in sets]
     if batch is None and all(size is None for size in sizes):
         return tuple(Keys() for _ in sets)
-    form = f"of shape {shape} are E batches of n already"
-    if len(sets) == 2:
-        if batch is None and None in sizes:
-            plain = names[sizes.index(None)]
-            raise ValueError(f"batch: {what} {form}, and {plain} is not; give the keys of {plain} in a tuple with None")
-        batch = (batch, batch) if batch is None or isinstance(batch, int | np.integer) else batch
-        if not isinstance(batch, tuple) or len(batch) != 2:
-            raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
-    else:
-        batch = (batch,)
-    scenes = [one.count // max(one.size, 1) if one.size is not None else None for one in sets]
-    for k, one in enumerate(sets):
-        name = "batch" if len(sets) == 1 else f"batch[{k}]"
-        if one.size is not None and batch[k] is not None:
-            raise ValueError(f"{name}: {names[k]} {form}; leave it out")
-        if one.size is None and batch[k] is None:
-            raise ValueError(f"{name} is None; one key per row is needed")
-    if None not in scenes:
-        if len(sets) == 2 and scenes[0] != scenes[1] and all(one.count for one in sets):
-            raise ValueError(f"{what} has {scenes[0]} batches, and other has {scenes[1]}")
-        return tuple(Keys(count or 0, size or 0) for count, size in zip(scenes, sizes, strict=True))
+    given = batch_of_each(batch, [one.count for one in sets], sizes, what, shape)
+    if None not in sizes:
+        return tuple(Keys(one.count // max(one.size or 0, 1), one.size or 0) for one in sets)
     found = []
-    for k, one in enumerate(sets):
-        name = "batch" if len(sets) == 1 else f"batch[{k}]"
+    for one, (name, value) in zip(sets, given, strict=True):
         if one.size is not None:
             rows, step = _scene_numbers(one, scratch, f"{name}.scenes"), 1
         else:
-            rows, step = _attribute(batch[k], name, one, scratch, 0, warp().int64)
+            rows, step = _attribute(value, name, one, scratch, 0, warp().int64)
         found.append(Keys(rows=rows, step=step))
     if len(sets) == 1 and found[0].step == 0:
         return (Keys(),)
@@ -270,48 +283,29 @@ def passing_of(
     wp = warp()
     passing = Filter()
     parts = 0
-    own, second = sets[0], sets[-1]
-    if layer is not None or mask is not None:
-        parts |= BY_LAYER
-        layers = _both("layer", layer, sets)
-        masks = _both("mask", mask, sets)
-        passing.layers, passing.layer_step = _attribute(layers[0], "layer", own, scratch, _ALL_BITS, wp.int64)
-        passing.masks, passing.mask_step = _attribute(masks[0], "mask", own, scratch, _ALL_BITS, wp.int64)
-        passing.other_layers, passing.other_layer_step = passing.layers, passing.layer_step
-        passing.other_masks, passing.other_mask_step = passing.masks, passing.mask_step
-        if len(sets) == 2:
-            passing.other_layers, passing.other_layer_step = _attribute(
-                layers[1], "layer[1]", second, scratch, _ALL_BITS, wp.int64
-            )
-            passing.other_masks, passing.other_mask_step = _attribute(
-                masks[1], "mask[1]", second, scratch, _ALL_BITS, wp.int64
-            )
-    if group is not None:
-        parts |= BY_GROUP
-        groups = _both("group", group, sets)
-        passing.groups, passing.group_step = _attribute(groups[0], "group", own, scratch, 0, wp.int64)
-        passing.other_groups, passing.other_group_step = passing.groups, passing.group_step
-        if len(sets) == 2:
-            passing.other_groups, passing.other_group_step = _attribute(
-                groups[1], "group[1]", second, scratch, 0, wp.int64
-            )
-    if static is not None:
-        parts |= BY_STATIC
-        statics = _both("static", static, sets)
-        passing.statics, passing.static_step = _attribute(statics[0], "static", own, scratch, 0, wp.uint8)
-        passing.other_statics, passing.other_static_step = passing.statics, passing.static_step
-        if len(sets) == 2:
-            passing.other_statics, passing.other_static_step = _attribute(
-                statics[1], "static[1]", second, scratch, 0, wp.uint8
-            )
+    by_layer = layer is not None or mask is not None
+    for name, value, is_given, part, default, kind in (
+        ("layer", layer, by_layer, BY_LAYER, _ALL_BITS, wp.int64),
+        ("mask", mask, by_layer, BY_LAYER, _ALL_BITS, wp.int64),
+        ("group", group, group is not None, BY_GROUP, 0, wp.int64),
+        ("static", static, static is not None, BY_STATIC, 0, wp.uint8),
+    ):
+        if is_given:
+            parts |= part
+            both = _both(name, value, sets)
+            given = [_attribute(both[0], name, sets[0], scratch, default, kind)]
+            if len(sets) == 2:
+                given.append(_attribute(both[1], f"{name}[1]", sets[1], scratch, default, kind))
+            for side, (array, step) in zip(("", "other_"), (given[0], given[-1]), strict=True):
+                setattr(passing, f"{side}{name}s", array)
+                setattr(passing, f"{side}{name}_step", step)
     if ignore_shared is not None:
         both = _both("ignore_shared", ignore_shared, sets)
         if both[0] is not None and both[1] is not None:
             parts |= BY_SHARED
-            passing.shared = _parts_of(both[0], "ignore_shared", own, scratch)
-            passing.other_shared = passing.shared
+            passing.shared = passing.other_shared = _parts_of(both[0], "ignore_shared", sets[0], scratch)
             if len(sets) == 2:
-                passing.other_shared = _parts_of(both[1], "ignore_shared[1]", second, scratch)
+                passing.other_shared = _parts_of(both[1], "ignore_shared[1]", sets[1], scratch)
     passing.parts = parts
     return passing
 

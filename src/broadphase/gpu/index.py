@@ -14,7 +14,16 @@ from broadphase.boxes.forms import as_rows
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, as_kind, opened, warp
-from broadphase.gpu.boxes import DeviceBoxes, Keys, boxes_on, invalid_box, is_in_host_memory, keys_of, passing_of
+from broadphase.gpu.boxes import (
+    DeviceBoxes,
+    Keys,
+    boxes_on,
+    invalid_box,
+    is_in_host_memory,
+    keys_of,
+    passing_of,
+    require_floats,
+)
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs import Search, answer, number_of, row_bits, sort_keys
 from broadphase.gpu.tree import build, refit
@@ -128,14 +137,8 @@ class Index:
 
     Raises
     ------
-    InvalidBoxError
-        NaN or lower > upper, with the first bad row.
-    ValueError, TypeError
-        Wrong shape, dtype or device; keys that do not fit.
-    MemoryError
-        The device has not enough memory.
-    MissingExtraError
-        Warp is not installed.
+    InvalidBoxError, ValueError, TypeError, MemoryError, MissingExtraError
+        As of `broadphase.gpu.pairs`; keys that do not fit.
 
     Notes
     -----
@@ -234,10 +237,9 @@ class Index:
 
         Raises
         ------
-        InvalidBoxError
-            NaN or lower > upper, in host memory; the index has not changed. For boxes on a device, see the class.
-        ValueError, TypeError
-            Another number of boxes, dimension or dtype.
+        InvalidBoxError, ValueError, TypeError
+            NaN or lower > upper, in host memory; another number of boxes, dimension or dtype. Nothing has changed then.
+            For boxes on a device, see the class.
 
         Notes
         -----
@@ -395,12 +397,9 @@ class Index:
 
         Raises
         ------
-        InvalidBoxError
-            NaN or lower > upper, with the first bad row. Not with `capacity`, whose count tells it.
-        ValueError, TypeError
-            Wrong shape, dtype or device; options that do not fit.
-        MemoryError
-            The device has not enough memory; more than 2**30 rows.
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            NaN or lower > upper, with the first bad row, but not with `capacity`, whose count tells it; wrong shape,
+            dtype or device; not enough memory, or more than 2**30 rows.
 
         Notes
         -----
@@ -500,10 +499,8 @@ class Index:
 
         Raises
         ------
-        InvalidBoxError
-            Points that are not finite, or a negative distance, in host memory.
-        ValueError, TypeError, MemoryError
-            As `query`.
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            Points that are not finite, or a negative distance, in host memory; otherwise as `query`.
 
         Notes
         -----
@@ -567,10 +564,8 @@ class Index:
 
         Raises
         ------
-        InvalidBoxError
-            Numbers that are not finite, or a negative distance, in host memory.
-        ValueError, TypeError, MemoryError
-            As `query`.
+        InvalidBoxError, ValueError, TypeError, MemoryError
+            Numbers that are not finite, or a negative distance, in host memory; otherwise as `query`.
 
         Notes
         -----
@@ -826,7 +821,8 @@ class Index:
         array, library = self._opened(values, name, None if near is None else near.place.library)
         place = self._place(library)
         if not is_checked:
-            _require_floats(array, name)
+            if array.size:
+                require_floats(array, name)
             if array.ndim != 2 and not array.is_contiguous:
                 with self._working(place):
                     array = array.contiguous()
@@ -854,7 +850,8 @@ class Index:
             plain = as_plain_array(values, name)
             values = check(plain.reshape(-1) if plain.shape == asked.shape else plain, name, count)
         array, _ = self._opened(values, name, asked.place.library)
-        _require_floats(array, name)
+        if array.size:
+            require_floats(array, name)
         array = _one_each(array, name, asked)
         if array.dtype == wp.float64:
             made.doubles = array
@@ -1057,8 +1054,7 @@ class _RowSearch:
             scratch.launch("rows", result_kernels().rows, capacity, [found, self._shift, self._counters, rows])
         self._tell_offsets(capacity, found, offsets)
         scratch.launch("rows", row_kernels().tell_count, 1, [self._counters, count])
-        given = library.give(count)
-        return PaddedRows(library.give(rows), library.give(offsets), given if library is WARP else given[0])
+        return PaddedRows(library.give(rows), library.give(offsets), self._asked.place.given_number(count))
 
     def _results(self, size: int) -> tuple[Any, Any]:
         wp, library, device = warp(), self._asked.place.library, self._index.device
@@ -1120,10 +1116,3 @@ def _one_each(array: Any, name: str, asked: _Asked) -> Any:
     if tuple(array.shape) not in ((asked.count,), asked.shape):
         raise ValueError(f"{name} has shape {tuple(array.shape)}; one for each query is needed: {asked.shape}")
     return array if array.ndim == 1 else array.contiguous().reshape((array.size,))
-
-
-def _require_floats(array: Any, name: str) -> None:
-    wp = warp()
-    if array.dtype not in (wp.float32, wp.float64) and array.size:
-        kind = getattr(array.dtype, "__name__", array.dtype)
-        raise TypeError(f"{name} has dtype {kind}; on a device, it must be float32 or float64: convert it there")

@@ -284,13 +284,8 @@ _TOUCH = """
     };
 """
 
-# What walks read. @EXACT@ is 1 where nodes hold the boxes themselves.
-_NODES = """
-    typedef @REAL@ Real;
-    struct Node {
-        Real low[3], high[3];
-        int child, follows;
-    };
+# The nearest float that is not less than a double, and the nearest that is not greater.
+_FLOATS = """
     struct Floats {
         CUDA_CALLABLE static float next_to(float value, bool up) {
             union { float value; int bits; } both;
@@ -301,7 +296,6 @@ _NODES = """
                 both.bits += (value > 0) == up ? 1 : -1;
             return both.value;
         }
-        // The nearest float that is not less, and the nearest that is not greater.
         CUDA_CALLABLE static float above(double value) {
             const float rounded = static_cast<float>(value);
             return static_cast<double>(rounded) < value ? next_to(rounded, true) : rounded;
@@ -310,6 +304,15 @@ _NODES = """
             const float rounded = static_cast<float>(value);
             return static_cast<double>(rounded) > value ? next_to(rounded, false) : rounded;
         }
+    };
+"""
+
+# What walks read. @EXACT@ is 1 where nodes hold the boxes themselves.
+_NODES = """
+    typedef @REAL@ Real;
+    struct Node {
+        Real low[3], high[3];
+        int child, follows;
     };
     const auto load = [&](int number) {
         Node node;
@@ -376,6 +379,45 @@ _NODES = """
         return static_cast<float>((from * half - to) * shrink);
 #endif
     };
+"""
+
+# The nearer child of a node first: `reached` says when, or -1 for nodes that are left out. `look_at` sees leaves.
+_WALK = """
+    int stack[@STACK@];
+    int depth = 0, number = root;
+    Node node = load(number);
+    bool is_walking = reached(node) >= 0;
+    while (is_walking) {
+        if (number >= inner) {
+            look_at(number, node);
+        } else if (depth < @STACK@) {
+            const int left = node.child;
+            const Node a = load(left);
+            const int right = a.follows;
+            const Node b = load(right);
+            const float to_a = reached(a), to_b = reached(b);
+            if (to_a >= 0 || to_b >= 0) {
+                const bool is_left = to_b < 0 || (to_a >= 0 && to_a <= to_b);
+                if (to_a >= 0 && to_b >= 0) stack[depth++] = is_left ? right : left;
+                number = is_left ? left : right;
+                node = is_left ? a : b;
+                continue;
+            }
+        } else {
+            for (int at = node.child; at != node.follows && !is_done;) {
+                const Node one = load(at);
+                const bool is_reached = reached(one) >= 0;
+                if (is_reached && at >= inner) look_at(at, one);
+                at = is_reached && at < inner ? one.child : one.follows;
+            }
+        }
+        is_walking = false;
+        while (depth > 0 && !is_walking && !is_done) {
+            number = stack[--depth];
+            node = load(number);
+            is_walking = reached(node) >= 0;
+        }
+    }
 """
 
 # Times of nodes are in units in which the fastest axis moves by the unit of nodes, so that a way too long for floats
@@ -507,41 +549,9 @@ _CAST = """
         latest = ray.latest;
         is_done = hits.data != nullptr;
     };
-    int stack[@STACK@];
-    int depth = 0, number = root;
-    Node node = load(number);
-    bool is_walking = reached(node) >= 0;
-    while (is_walking) {
-        if (number >= inner) {
-            look_at(number, node);
-        } else if (depth < @STACK@) {
-            const int left = node.child;
-            const Node a = load(left);
-            const int right = a.follows;
-            const Node b = load(right);
-            const float to_a = reached(a), to_b = reached(b);
-            if (to_a >= 0 || to_b >= 0) {
-                const bool is_left = to_b < 0 || (to_a >= 0 && to_a <= to_b);
-                if (to_a >= 0 && to_b >= 0) stack[depth++] = is_left ? right : left;
-                number = is_left ? left : right;
-                node = is_left ? a : b;
-                continue;
-            }
-        } else {
-            for (int at = node.child; at != node.follows && !is_done;) {
-                const Node one = load(at);
-                const bool is_reached = reached(one) >= 0;
-                if (is_reached && at >= inner) look_at(at, one);
-                at = is_reached && at < inner ? one.child : one.follows;
-            }
-        }
-        is_walking = false;
-        while (depth > 0 && !is_walking && !is_done) {
-            number = stack[--depth];
-            node = load(number);
-            is_walking = reached(node) >= 0;
-        }
-    }
+"""
+
+_CAST_END = """
     if (hits.data) {
         hits.data[query] = ray.best_row >= 0;
     } else {
@@ -660,13 +670,14 @@ _NEAREST = """
     Real after_low[A], before_high[A];
     float farthest = nearest.farthest;
     for (int k = 0; k < A; ++k) after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
-    const auto away = [&](const Node& node) {
+    // The square of the distance of a node, or -1.
+    const auto reached = [&](const Node& node) {
         float sum = 0;
         for (int k = 0; k < A; ++k) {
             const float gap = wp::max(way(node.low[k], after_low[k]), -way(node.high[k], before_high[k]));
             sum += wp::max(gap, 0.0f) * wp::max(gap, 0.0f);
         }
-        return sum;
+        return sum <= farthest ? sum : -1.0f;
     };
     const auto look_at = [&](int number, const Node& node) {
         if (node.child == ignored) return;
@@ -675,42 +686,10 @@ _NEAREST = """
         nearest.consider(low, high, node.child);
         farthest = nearest.farthest;
     };
-    int stack[@STACK@];
-    int depth = 0, number = root;
-    Node node = load(number);
-    bool is_walking = away(node) <= farthest;
-    while (is_walking) {
-        if (number >= inner) {
-            look_at(number, node);
-        } else if (depth < @STACK@) {
-            const int left = node.child;
-            const Node a = load(left);
-            const int right = a.follows;
-            const Node b = load(right);
-            const float to_a = away(a), to_b = away(b);
-            const bool is_near = to_a <= farthest, is_other_near = to_b <= farthest;
-            if (is_near || is_other_near) {
-                const bool is_left = !is_other_near || (is_near && to_a <= to_b);
-                if (is_near && is_other_near) stack[depth++] = is_left ? right : left;
-                number = is_left ? left : right;
-                node = is_left ? a : b;
-                continue;
-            }
-        } else {
-            for (int at = node.child; at != node.follows;) {
-                const Node one = load(at);
-                const bool is_near = away(one) <= farthest;
-                if (is_near && at >= inner) look_at(at, one);
-                at = is_near && at < inner ? one.child : one.follows;
-            }
-        }
-        is_walking = false;
-        while (depth > 0 && !is_walking) {
-            number = stack[--depth];
-            node = load(number);
-            is_walking = away(node) <= farthest;
-        }
-    }
+    const bool is_done = false;
+"""
+
+_NEAREST_END = """
     nearest.finish();
 """
 
@@ -732,17 +711,6 @@ def _text(dim: int, kind: Any, *parts: str) -> str:
     return text
 
 
-_FLOAT_ABOVE = """
-    float rounded = static_cast<float>(value);
-    if (static_cast<double>(rounded) < value) {
-        union { float value; wp::int32 bits; } both;
-        both.value = rounded;
-        both.bits = rounded == 0 ? 1 : both.bits + (rounded > 0 ? 1 : -1);
-        rounded = both.value;
-    }
-    return rounded;
-"""
-
 _IS_IN_BALL = (
     "    constexpr wp::int32 D = 4;\n"
     + _NUMBERS
@@ -755,7 +723,7 @@ _IS_IN_BALL = (
 )
 
 
-@wp.func_native(_FLOAT_ABOVE)
+@wp.func_native(_FLOATS + "    return Floats::above(value);\n")
 def float_above(value: wp.float64) -> wp.float32:
     """Return the least float that is not less than a double."""
 
@@ -927,8 +895,10 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     # Native functions are known by their names.
     for function in (nearest_of, cast_of):
         function.__qualname__ = f"{function.__name__}_{dim}d_{kind.__name__}"
-    nearest_of = wp.func_native(_text(dim, kind, _NUMBERS, _BALL, _NODES, _NEAREST))(nearest_of)
-    cast_of = wp.func_native(_text(dim, kind, _NUMBERS, _TOUCH, _NODES, _CAST))(cast_of)
+    nearest_of = wp.func_native(_text(dim, kind, _NUMBERS, _BALL, _FLOATS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
+        nearest_of
+    )
+    cast_of = wp.func_native(_text(dim, kind, _NUMBERS, _TOUCH, _FLOATS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
 
     @wp.func
     def unit_of(samples: wp.array(dtype=wp.float64), sample_count: int) -> wp.float64:

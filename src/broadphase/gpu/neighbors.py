@@ -14,7 +14,7 @@ from broadphase.boxes.checking import as_points, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import device_named, opened, place_of, warp
-from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of
+from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of, of_one_kind, require_floats
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs import refuse_capture, row_bits
 from broadphase.neighbors import Neighbors, _as_cells, _checked_cutoff, _many_images
@@ -22,7 +22,7 @@ from broadphase.neighbors import Neighbors, _as_cells, _checked_cutoff, _many_im
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.gpu.arrays import Place, Scratch
+    from broadphase.gpu.arrays import Scratch
     from broadphase.gpu.boxes import Keys
 
 __all__ = ["PaddedNeighbors", "neighbors"]
@@ -114,14 +114,9 @@ def neighbors(
 
     Raises
     ------
-    InvalidBoxError
-        NaN or infinity, with the row. Not with `capacity`, whose count tells it.
-    ValueError, TypeError
-        As `broadphase.neighbors`; wrong dtype or device; a cutoff for each point.
-    MemoryError
-        The device has not enough memory, or there are more than 2**31 - 1 pairs. Nothing has changed.
-    MissingExtraError
-        Warp is not installed.
+    InvalidBoxError, ValueError, TypeError, MemoryError, MissingExtraError
+        As `broadphase.neighbors` and `broadphase.gpu.pairs`; a cutoff for each point, or more than 2**31 - 1 pairs.
+        With `capacity`, the count tells of a point that is not finite.
 
     Notes
     -----
@@ -173,27 +168,7 @@ def _sets(points: Any, other: Any, device: Any) -> tuple[DeviceBoxes, ...]:
     own = _points_on(points, "points", device)
     if other is None:
         return (own,)
-    second = _points_on(other, "other", own.device)
-    if second.place.library is not own.place.library:
-        raise TypeError(
-            f"points are of {own.place.library.name} and other of {second.place.library.name}; give both of one library"
-        )
-    if own.dim != second.dim:
-        if own.count and second.count:
-            raise ValueError(f"points have {own.dim} dimensions and other has {second.dim}")
-        dim = max(own.dim, second.dim)
-        own, second = (
-            one if one.count else _as_boxes(_nothing(one, dim), one.size, one.place) for one in (own, second)
-        )
-    return own, second
-
-
-def _nothing(points: DeviceBoxes, dim: int) -> Any:
-    return warp().empty((0, dim), dtype=points.dtype, device=points.device)
-
-
-def _as_boxes(points: Any, size: int | None, place: Place) -> DeviceBoxes:
-    return DeviceBoxes(points, points, size, place)
+    return of_one_kind(own, _points_on(other, "other", own.device), "points")
 
 
 def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
@@ -213,9 +188,7 @@ def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
     array, place = given.array, place_of(given)
     if tuple(array.shape) == (0,):
         array = wp.empty((0, 2), dtype=array.dtype, device=array.device)
-    if array.dtype not in (wp.float32, wp.float64):
-        kind = getattr(array.dtype, "__name__", array.dtype)
-        raise TypeError(f"{name} has dtype {kind}; on a device, points are float32 or float64: convert them there")
+    require_floats(array, name)
     if array.ndim not in (2, 3) or not 2 <= array.shape[-1] <= 3:
         raise ValueError(f"{name} must have shape (n, d) or (E, n, d), d = 2 or 3, not {tuple(array.shape)}")
     if array.ndim == 3:
@@ -226,7 +199,7 @@ def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
         array = array.reshape((array.shape[0] * size, array.shape[2]))
     if array.shape[0] > _MOST_POINTS:
         raise ValueError(f"{name}: at most {_MOST_POINTS} points a set on a device; divide them")
-    return _as_boxes(array, size, place)
+    return DeviceBoxes(array, array, size, place)
 
 
 def _one_cutoff(cutoff: Any) -> float:
@@ -532,10 +505,9 @@ class _Search:
         count = place.library.allocate((1,), wp.int32, place.device)
         self._scratch.launch("neighbors", self._results.count, 1, [self._counters, count])
         give = place.library.give
-        number = give(count)
-        if place.library.name != "warp":
-            number = number[0]
-        return PaddedNeighbors(give(pairs), number, *(None if one is None else give(one) for one in more))
+        return PaddedNeighbors(
+            give(pairs), place.given_number(count), *(None if one is None else give(one) for one in more)
+        )
 
     def _told(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
         """Write pairs, and what is wanted of each, where there is room for so many."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.errors import TooManyPairsError, unknown_name
 from broadphase.gpu.arrays import warp
-from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, passing_of
+from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, of_one_kind, passing_of
 from broadphase.gpu.loading import load
 from broadphase.gpu.tree import build, frame_of
 from broadphase.pairs import DeviceExplanation, PaddedPairs, capacity_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from broadphase.boxes.forms import Boxes
     from broadphase.gpu.arrays import Scratch
     from broadphase.gpu.boxes import DeviceBoxes
@@ -96,14 +99,9 @@ def pairs(
 
     Raises
     ------
-    InvalidBoxError
-        NaN or lower > upper, with the first bad row. Not with `capacity`, whose count tells it.
-    ValueError, TypeError
-        Wrong shape, dtype or device; options that do not fit.
-    TooManyPairsError
-        More than `max_pairs`.
-    MemoryError
-        The device has not enough memory. Nothing has changed.
+    InvalidBoxError, ValueError, TypeError, TooManyPairsError, MemoryError
+        As `broadphase.pairs`; with `capacity`, the count tells of a box that is none. Arrays on another device than the
+        boxes. Nothing has changed then.
     MissingExtraError
         Warp is not installed.
 
@@ -131,17 +129,11 @@ def pairs(
     >>> found.pairs.tolist(), int(found.count)
     ([[0, 1], [-1, -1]], 1)
     """
-    _require_raise(invalid)
-    sets, half_margin = _sets(boxes, other, device, margin)
-    sort, touching = as_flag(sort, "sort"), as_flag(touching, "touching")
+    sort = as_flag(sort, "sort")
     limit = None if max_pairs is None else as_whole(max_pairs, "max_pairs", 0)
     room = None if capacity is None else capacity_of(capacity, max_pairs)
-    place = sets[0].place
-    with place.running() as scratch:
-        passing = passing_of(
-            sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
-        )
-        search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
+    filters = {"layer": layer, "mask": mask, "group": group, "static": static, "ignore_shared": ignore_shared}
+    with _searching(boxes, other, device, touching, margin, batch, invalid, filters) as search:
         return answer(search, sort, limit, room)
 
 
@@ -178,23 +170,32 @@ def count_pairs(
     >>> bp.gpu.count_pairs([[0, 0, 1, 1]] * 1000, device="cpu")
     499500
     """
-    _require_raise(invalid)
-    sets, half_margin = _sets(boxes, other, device, margin)
-    touching = as_flag(touching, "touching")
-    place = sets[0].place
-    with place.running() as scratch:
-        passing = passing_of(
-            sets, scratch, layer=layer, mask=mask, group=group, static=static, ignore_shared=ignore_shared
-        )
-        search = Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
+    filters = {"layer": layer, "mask": mask, "group": group, "static": static, "ignore_shared": ignore_shared}
+    with _searching(boxes, other, device, touching, margin, batch, invalid, filters) as search:
         return number_of(search)
 
 
-def _require_raise(invalid: str) -> None:
+@contextmanager
+def _searching(
+    boxes: Any,
+    other: Any,
+    device: Any,
+    touching: bool,
+    margin: float,
+    batch: Any,
+    invalid: str,
+    filters: dict[str, Any],
+) -> Iterator[Search]:
+    """Check the options of `pairs`, and make a search on the caller's stream."""
     if invalid == "skip":
         raise ValueError('invalid="skip" is for boxes in host memory; on a device, leave out such boxes first')
     if invalid != "raise":
         raise ValueError(unknown_name("invalid", invalid, ["raise"]))
+    sets, half_margin = _sets(boxes, other, device, margin)
+    touching = as_flag(touching, "touching")
+    with sets[0].place.running() as scratch:
+        passing = passing_of(sets, scratch, **filters)
+        yield Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
 
 
 def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:
@@ -278,16 +279,7 @@ def _sets(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[Devic
     sets: tuple[DeviceBoxes, ...] = (own,)
     if other is not None:
         second = boxes_on(other, "other", own.device, empty_dim=own.dim)
-        if second.place.library is not own.place.library:
-            raise TypeError(
-                f"boxes are of {own.place.library.name} and other of {second.place.library.name};"
-                " give both of one library"
-            )
-        if own.dim != second.dim:
-            if own.count and second.count:
-                raise ValueError(f"boxes have {own.dim} dimensions and other has {second.dim}")
-            dim = second.dim if second.count else own.dim
-            own, second = (one if one.count else _none(one, dim) for one in (own, second))
+        own, second = of_one_kind(own, second, "boxes")
         if own.dtype != second.dtype:
             own, second = own.as_double(), second.as_double()
         sets = own, second
@@ -298,13 +290,6 @@ def _sets(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[Devic
             f"margin must not be negative, and half of it must be a finite {own.dtype.__name__}, not {margin}"
         )
     return sets, half
-
-
-def _none(boxes: DeviceBoxes, dim: int) -> DeviceBoxes:
-    from broadphase.gpu.boxes import DeviceBoxes
-
-    nothing = warp().empty((0, dim), dtype=boxes.dtype, device=boxes.device)
-    return DeviceBoxes(nothing, nothing, boxes.size, boxes.place)
 
 
 class Search:
@@ -504,5 +489,4 @@ def _padded(search: Search, capacity: int, sort: bool) -> PaddedPairs:
             packed = scratch.array("found", 1, wp.int64)
         search.run(capacity, 0, packed)
     scratch.launch("pairs", rows.tell_count, 1, [search.counters, count])
-    given = place.library.give(count)
-    return PaddedPairs(place.library.give(made), given if place.library.name == "warp" else given[0])
+    return PaddedPairs(place.library.give(made), place.given_number(count))

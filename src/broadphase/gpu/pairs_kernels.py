@@ -12,6 +12,7 @@ from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tre
 __all__ = ["BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "Filter", "pairs_kernels", "row_kernels"]
 
 BY_LAYER, BY_GROUP, BY_STATIC, BY_SHARED = 1, 2, 4, 8
+_BY_ROW = wp.constant(2)  # an order of the rows of a pair
 
 
 @wp.struct
@@ -125,6 +126,58 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             is_hit = is_hit and wp.max(own[axis], node[axis]) < wp.min(own[axis + 3], node[axis + 3])
         return is_hit
 
+    @wp.func
+    def walk_leaves(
+        nodes: wp.array(dtype=node_type),
+        boxes: wp.array(dtype=exact_type),
+        inner: int,
+        own: node_type,
+        box: exact_type,
+        first_node: int,
+        first: int,
+        end: int,
+        order: int,
+        touching: int,
+        passing: Filter,
+        shift: int,
+        capacity: wp.int64,
+        found: wp.array(dtype=wp.int64),
+        counters: wp.array(dtype=wp.int64),
+    ):
+        """Find the pairs of a leaf and those from a place up to another, the first of which a node begins with.
+
+        The row of the leaf comes first, with `order` 1 second, and with 2 the lower one comes first.
+        """
+        row = take(own[6])
+        number = int(first_node)
+        at = int(first)
+        while at < end:
+            node = node_at(nodes, number)
+            if meets(own, node):
+                if number < inner:
+                    number = take(node[6])
+                    continue
+                is_pair = bool(True)
+                if wp.static(nodes_are_exact):
+                    if touching == 0:
+                        is_pair = open_meets(own, node)
+                else:
+                    is_pair = overlap(box, boxes[at], touching)
+                if is_pair:
+                    other = take(node[6])
+                    i = row
+                    j = other
+                    if order == 1 or (order == _BY_ROW and other < row):
+                        i = other
+                        j = row
+                    if passing.parts == 0 or counts(passing, i, j):
+                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
+                            return
+            number = take(node[7])
+            at = number
+            if number >= inner:
+                at = number - inner
+
     @wp.kernel(module=module, enable_backward=False)
     def pairs_in_tree(
         nodes: wp.array(dtype=node_type),
@@ -158,31 +211,11 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             end = (row // scene_size + 1) * scene_size
         elif is_keyed != 0:
             end = lower_place(keys, codes, 1, keys[place], wp.int64(0x7FFFFFFFFFFFFFFF), leaf_count)
-        number = take(own[7])
-        at = place + 1  # the first leaf of the node
-        while at < end:
-            node = node_at(nodes, number)
-            if meets(own, node):
-                if number < inner:
-                    number = take(node[6])
-                    continue
-                is_pair = bool(True)
-                if wp.static(nodes_are_exact):
-                    if touching == 0:
-                        is_pair = open_meets(own, node)
-                else:
-                    is_pair = overlap(box, boxes[at], touching)
-                if is_pair:
-                    other = take(node[6])
-                    i = wp.min(row, other)
-                    j = wp.max(row, other)
-                    if passing.parts == 0 or counts(passing, i, j):
-                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
-                            return
-            number = take(node[7])
-            at = number
-            if number >= inner:
-                at = number - inner
+        # What follows the leaf begins with the leaf behind it.
+        walk_leaves(
+            nodes, boxes, inner, own, box, take(own[7]), place + 1, end, _BY_ROW, touching, passing, shift, capacity,
+            found, counters
+        )  # fmt: skip
 
     @wp.kernel(module=module, enable_backward=False)
     def pairs_of_trees(
@@ -216,7 +249,6 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         own_inner = own_count - 1
         inner = leaf_count - 1
         own = node_at(own_nodes, own_inner + place)
-        row = take(own[6])
         box = exact_type()
         if not wp.static(nodes_are_exact):
             box = own_boxes[place]
@@ -236,32 +268,10 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         if at > 0 and at < end:
             before = node_at(nodes, inner + at - 1)
             number = take(before[7])
-        while at < end:
-            node = node_at(nodes, number)
-            if meets(own, node):
-                if number < inner:
-                    number = take(node[6])
-                    continue
-                is_pair = bool(True)
-                if wp.static(nodes_are_exact):
-                    if touching == 0:
-                        is_pair = open_meets(own, node)
-                else:
-                    is_pair = overlap(box, boxes[at], touching)
-                if is_pair:
-                    other = take(node[6])
-                    i = row
-                    j = other
-                    if is_second != 0:
-                        i = other
-                        j = row
-                    if passing.parts == 0 or counts(passing, i, j):
-                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
-                            return
-            number = take(node[7])
-            at = number
-            if number >= inner:
-                at = number - inner
+        walk_leaves(
+            nodes, boxes, inner, own, box, number, at, end, is_second, touching, passing, shift, capacity, found,
+            counters
+        )  # fmt: skip
 
     @wp.kernel(module=module, enable_backward=False)
     def pairs_in_scenes(

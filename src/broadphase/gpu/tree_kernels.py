@@ -144,6 +144,16 @@ def lower_place(
     return low
 
 
+@wp.func
+def node_behind(levels: wp.array(dtype=wp.uint8), last: int, inner: int) -> int:
+    """Return the node that follows a subtree in a walk, by its last leaf; or the number of nodes."""
+    if last == inner:
+        return 2 * inner + 1
+    if last + 1 == inner or levels[last] < levels[last + 1]:
+        return inner + last + 1
+    return last + 1
+
+
 @lru_cache(maxsize=None)
 def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
@@ -344,13 +354,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         first = place
         last = place
         inner = leaf_count - 1
-        follows = 2 * leaf_count - 1
-        if last < inner:
-            follows = last + 1
-            if last + 1 == inner or levels[last] < levels[last + 1]:
-                follows += inner
         node[6] = put(row)
-        node[7] = put(follows)
+        node[7] = put(node_behind(levels, last, inner))
         number = inner + place
         nodes[number] = node
         while first > 0 or last < inner:
@@ -385,18 +390,13 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 node[axis] = wp.min(node[axis], that[axis])
                 node[axis + 3] = wp.max(node[axis + 3], that[axis + 3])
             number = 0
-            follows = 2 * leaf_count - 1
-            if last < inner:
-                follows = last + 1
-                if last + 1 == inner or levels[last] < levels[last + 1]:
-                    follows += inner
             if first > 0 or last < inner:
                 if first > 0 and (last == inner or levels[first - 1] < levels[last]):
                     number = first
                 else:
                     number = last
             node[6] = put(child)
-            node[7] = put(follows)
+            node[7] = put(node_behind(levels, last, inner))
             nodes[number] = node
 
     return SimpleNamespace(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.narrow.clearance import MEETS, Solids, as_length, measure, pairs_within, solids_of
+from broadphase.arguments import as_length
+from broadphase.narrow.clearance import MEETS, Solids, measure, pairs_within, solids_of
 from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
@@ -97,7 +98,7 @@ def clashes(
     Parameters
     ----------
     shapes, other, solid, workers, layer, mask, group, ignore_pairs, parent
-        As in `clearances`.
+        As in `clearances`, and so are errors.
     clearance : float
         Parts that are nearer are "near", in the unit of the shapes. Default: none are.
     tolerance : float
@@ -108,11 +109,6 @@ def clashes(
     Returns
     -------
     Clashes
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError
-        As `clearances`.
 
     Notes
     -----

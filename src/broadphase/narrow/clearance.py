@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real
+from broadphase.arguments import as_flag, as_length
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
@@ -17,6 +17,7 @@ from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
+from broadphase.shapes.records import geometry_numbers
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Parts: TypeAlias = Shapes | Iterable[Any]
 
-__all__ = ["Clearances", "Solids", "as_length", "as_placed", "clearances", "measure", "pairs_within", "solids_of"]
+__all__ = ["Clearances", "Solids", "as_placed", "clearances", "measure", "pairs_within", "solids_of"]
 
 MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
 
@@ -108,10 +109,9 @@ def clearances(
 
     Raises
     ------
-    ValueError, TypeError
-        Shapes in the plane; a limit that is below 0 or not finite; filters of the wrong shape.
-    UnsupportedQueryError
-        A shape of a type of the user's own.
+    ValueError, TypeError, UnsupportedQueryError
+        Shapes in the plane or of a type of the user's own; a limit that is below 0 or not finite; filters of the wrong
+        shape.
 
     See Also
     --------
@@ -201,14 +201,6 @@ def solids_of(shapes: Any, other: Any, solid: bool, workers: int, told: Told) ->
     second = first if other is None else Solids(other, "other", solid, workers)
     told("prepare", 1, 1)
     return first, second
-
-
-def as_length(value: Any, name: str) -> float:
-    """Check a length that is finite and at least 0."""
-    length = as_real(value, name)
-    if not 0 <= length < np.inf:
-        raise ValueError(f"{name} must be finite and at least 0, not {length}")
-    return length
 
 
 def pairs_within(
@@ -304,10 +296,8 @@ def _advice(given: Any) -> str:
 def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
     """Give the number of the hull or mesh of each row; -1 for other shapes."""
     kinds, sizes, numbers = shapes.records(rows)
-    begins = np.cumsum(sizes, dtype=np.int64) - sizes
     found = np.full(len(rows), -1, np.int64)
-    of_geometry = np.isin(kinds, (ConvexHull.kind, Mesh.kind))
-    found[of_geometry] = numbers[begins[of_geometry]].astype(np.int64)
+    found[kinds >= ConvexHull.kind] = geometry_numbers(kinds, sizes, numbers)
     return found
 
 

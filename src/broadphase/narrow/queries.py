@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.arguments import as_array, as_real, as_whole
+from broadphase.arguments import as_array, as_length, as_whole
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.filters import as_attribute
@@ -90,10 +90,8 @@ def overlapping_faces(
 
     Parameters
     ----------
-    a, b : Shapes
-        Placed shapes in space.
-    pairs : array_like of int, shape (k, 2)
-        Rows of `a`; with `b`, rows of `a` and of `b`.
+    a, b, pairs
+        As in `overlaps`; in space, and the pairs must be given.
     most : int, optional
         How many to give of each pair at most: the first that are found. Default: None, all.
 
@@ -105,10 +103,8 @@ def overlapping_faces(
 
     Raises
     ------
-    ValueError, TypeError
-        As `overlaps`; shapes in the plane; `most` below 1.
-    UnsupportedQueryError
-        A shape of a type of the user's own.
+    ValueError, TypeError, UnsupportedQueryError
+        As `overlaps`; shapes in the plane or of a type of the user's own; `most` below 1.
 
     See Also
     --------
@@ -142,10 +138,8 @@ def distance(
 
     Parameters
     ----------
-    a, b : Shapes
-        Placed shapes, of one dimension.
-    pairs : array_like of int, shape (m, 2)
-        Rows of `a`; with `b`, rows of `a` and of `b`.
+    a, b, pairs
+        As in `overlaps`; the pairs must be given.
     within : float
         Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
     workers : int
@@ -176,7 +170,7 @@ def distance(
     """
     other = _other(a, b)
     which = _checked_pairs(pairs, a, other)
-    limit = _limit(within)
+    limit = as_length(within, "within", finite=False)
     return row_pairs.distances(a, other, *_columns(which), within=limit, workers=worker_count(workers))
 
 
@@ -186,18 +180,13 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None,
     Parameters
     ----------
     a, b, pairs, batch
-        As in `overlaps`.
+        As in `overlaps`, and so are errors.
 
     Returns
     -------
     Contacts
         ``pairs`` as `overlaps` gives them; ``normals`` from the first to the second, ``depths``, ``points`` and
         ``counts`` of points for each.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `overlaps`.
 
     Notes
     -----
@@ -287,12 +276,10 @@ def time_of_impact(
 
     Parameters
     ----------
-    a, b : Shapes
-        Placed shapes, of one dimension, at the start of the motion.
-    pairs : array_like of int, shape (m, 2)
-        Rows of `a`; with `b`, rows of `a` and of `b`.
+    a, b, pairs
+        As in `overlaps`; at the start of the motion, and the pairs must be given.
     motions : array_like, shape (m, d), or (d,) for all
-        Translation of the first of each pair, along a straight line, without rotation. At most 1e40.
+        Translation of the first of each pair, along a straight line, without rotation. Finite, at most 1e40.
     other_motions : array_like, shape (m, d), or (d,) for all, optional
         The same for the second. Default: it does not move.
 
@@ -323,14 +310,6 @@ def time_of_impact(
     times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
-
-
-def _limit(within: Any) -> float:
-    """Check a distance up to which pairs count."""
-    limit = as_real(within, "within")
-    if not limit >= 0:
-        raise ValueError(f"within must be at least 0, not {limit}")
-    return limit
 
 
 def _other(a: Any, b: Any) -> Shapes:

@@ -74,10 +74,6 @@ class Contacts(NamedTuple):
         ValueError, TypeError
             A body or batch that is not below `count`, with its row; a row without a batch; numbers that are not whole.
 
-        Notes
-        -----
-        O(m + g width) time.
-
         Examples
         --------
         >>> import broadphase as bp

@@ -51,12 +51,9 @@ def triangle_pairs(
 
     Raises
     ------
-    ValueError
-        Wrong shape; a vertex number out of range; a vertex in use that is not finite: names the first face.
-    TypeError
-        Wrong dtype.
-    MemoryError
-        The candidates do not fit into memory.
+    ValueError, TypeError, MemoryError
+        Wrong shape or dtype; a vertex number out of range, a vertex in use that is not finite: names the first face.
+        Candidates that do not fit into memory.
 
     See Also
     --------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real, as_reals
+from broadphase.arguments import as_flag, as_length, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, Link
@@ -74,11 +74,9 @@ class Articulated:
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError, TypeError, UnsupportedQueryError
         No link, two of one name, an unknown parent, joint or link, links in a circle, a wrong number: names the link.
-        Shapes in the plane.
-    UnsupportedQueryError
-        A shape of a type of the user's own.
+        Shapes in the plane, or of a type of the user's own.
 
     Notes
     -----
@@ -164,10 +162,8 @@ class Articulated:
 
         Raises
         ------
-        ValueError
-            A floating or planar joint, a geometry without a shape here: names it.
-        MissingExtraError
-            yourdfpy is not installed.
+        ValueError, MissingExtraError
+            A floating or planar joint, a geometry without a shape here: names it. yourdfpy is not installed.
 
         Notes
         -----
@@ -209,10 +205,8 @@ class Articulated:
 
         Raises
         ------
-        ValueError
-            A free or ball joint, a geometry without a shape here: names it.
-        MissingExtraError
-            mujoco is not installed.
+        ValueError, MissingExtraError
+            A free or ball joint, a geometry without a shape here: names it. mujoco is not installed.
 
         Notes
         -----
@@ -327,7 +321,7 @@ class Articulated:
         Some 1.5 us for an arm of six links among 500 boxes. A configuration is left at its first contact.
         """
         values, single = self._values(q, "q")
-        grown, known = _length(padding, "padding"), _obstacles(obstacles)
+        grown, known = as_length(padding, "padding"), _obstacles(obstacles)
         answers: Any = self._native.collides(values, known, grown, worker_count(workers))
         found = answers.view(np.bool_)
         return found[0] if single else found
@@ -340,9 +334,9 @@ class Articulated:
         Parameters
         ----------
         q, obstacles, workers
-            As in `collides`.
+            As in `collides`, and so are errors.
         within : float
-            Distances above are infinite, which saves time.
+            Distances above are infinite, which saves time. At least 0.
 
         Returns
         -------
@@ -350,20 +344,13 @@ class Articulated:
             0 for configurations that collide; infinite if there is nothing to compare with. For one configuration, a
             float of NumPy.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As `collides`; `within` that is below 0 or NaN.
-
         Notes
         -----
         The least of what `distance` computes, but for depths. Between links and obstacles, boxes that are farther
         apart than the least distance so far are left out.
         """
         values, single = self._values(q, "q")
-        limit = as_real(within, "within")
-        if not limit >= 0:
-            raise ValueError(f"within must be at least 0, not {limit}")
+        limit = as_length(within, "within", finite=False)
         gaps: Any = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
         return gaps[0] if single else gaps
 
@@ -384,20 +371,15 @@ class Articulated:
         q0, q1 : array_like, shape (n, joints), or (joints,) for one
             Both ends: all joint values move evenly from those of `q0` to those of `q1`.
         obstacles, padding, workers
-            As in `collides`.
+            As in `collides`, and so are errors.
         tolerance : float
-            A length, above 0: what comes as near as this may count as touching.
+            A length, above 0 and finite: what comes as near as this may count as touching.
 
         Returns
         -------
         ndarray, shape (n,), float64
             The share of the way, 0 to 1; infinite for ways that are free. Nothing touches before, however thin it is;
             and there something is at most `tolerance` from touching. For one way, a float of NumPy.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `collides`; ends of different shapes; `tolerance` that is not above 0 and finite.
 
         Notes
         -----
@@ -418,7 +400,7 @@ class Articulated:
         end, end_single = self._values(q1, "q1")
         if begin.shape != end.shape or single != end_single:
             raise ValueError(f"q0 and q1 must have the same shape, not {np.shape(q0)} and {np.shape(q1)}")
-        grown, least = _length(padding, "padding"), _length(tolerance, "tolerance")
+        grown, least = as_length(padding, "padding"), as_length(tolerance, "tolerance")
         if not least > 0:
             raise ValueError("tolerance must be above 0")
         known, threads = _obstacles(obstacles), worker_count(workers)
@@ -653,10 +635,3 @@ def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[
 
 def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:
     return None if given is None else as_obstacles(given, "obstacles").native
-
-
-def _length(value: Any, name: str) -> float:
-    length = as_real(value, name)
-    if not 0 <= length < np.inf:
-        raise ValueError(f"{name} must be finite and at least 0, not {length}")
-    return length

@@ -33,10 +33,8 @@ class Obstacles:
 
     Raises
     ------
-    ValueError, TypeError
-        Shapes in the plane; something that is no shape.
-    UnsupportedQueryError
-        A shape of a type of the user's own.
+    ValueError, TypeError, UnsupportedQueryError
+        Shapes in the plane, or of a type of the user's own; something that is no shape.
 
     Notes
     -----

@@ -44,10 +44,9 @@ def load(path: str | os.PathLike[str]) -> Scene:
 
     Raises
     ------
-    FileFormatError
-        The file is wrong; names the file, the table and the key. A `ValueError`.
-    FileNotFoundError
-        There is no such file, and no bundled scene of this name.
+    FileFormatError, FileNotFoundError
+        The file is wrong: names the file, the table and the key; a `ValueError`. There is no such file or bundled
+        scene.
 
     Examples
     --------

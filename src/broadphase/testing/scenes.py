@@ -533,7 +533,7 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     Parameters
     ----------
     name : str
-        A key of `SCENES`.
+        A key of `SCENES`; an error suggests the nearest.
     n : int
         Number of boxes.
     seed : int
@@ -545,11 +545,6 @@ def make_scene(name: str, n: int, *, seed: int = 7, dtype: DTypeLike = np.float3
     -------
     boxes : ndarray, shape (n, 2, d), of `dtype`
         Lower and upper corner of each box. A new array.
-
-    Raises
-    ------
-    ValueError
-        No scene has that name; the message suggests the nearest.
 
     Examples
     --------
