@@ -14,7 +14,7 @@
 
 #include "batches/batched_pairs.hpp"
 #include "bindings.hpp"
-#include "choose/find.hpp"
+#include "choose/prepare.hpp"
 #include "filters.hpp"
 #include "periodic/cell_pairs.hpp"
 #include "query/collect.hpp"
@@ -22,12 +22,6 @@
 
 namespace broadphase {
 
-template <class T>
-PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.prepare(problem, prepared);
-  });
-}
 template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
 template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
 

@@ -3,6 +3,7 @@
 #include "brute_force/brute_force.hpp"
 #include "bvh/pairs.hpp"
 #include "choose/method_calls.hpp"
+#include "choose/prepare.hpp"
 #include "grid/grid.hpp"
 #include "linear_tree/pairs.hpp"
 #include "octree/pairs.hpp"
@@ -21,12 +22,6 @@ BROADPHASE_COMPILED(LinearTree);
 BROADPHASE_COMPILED(Octree);
 BROADPHASE_COMPILED(SweepAndPrune);
 
-template <class T>
-PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.prepare(problem, prepared);
-  });
-}
 template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
 template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
 

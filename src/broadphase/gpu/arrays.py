@@ -17,7 +17,19 @@ from broadphase.extras import import_extra
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Given", "Library", "Place", "Scratch", "as_kind", "device_named", "opened", "place_of", "release", "warp"]
+__all__ = [
+    "Given",
+    "Library",
+    "Place",
+    "Scratch",
+    "as_kind",
+    "device_named",
+    "opened",
+    "place_of",
+    "release",
+    "view_of",
+    "warp",
+]
 
 _lock = threading.Lock()
 _ready: Any = None
@@ -218,20 +230,20 @@ def _as_scalars(array: Any) -> Any:
     if not inner:
         return array
     scalar = array.dtype._wp_scalar_type_
-    if 0 in array.shape:
-        return wp.empty((*array.shape, *inner), dtype=scalar, device=array.device)
     size = wp.types.type_size_in_bytes(scalar)
     steps = tuple(size * int(np.prod(inner[k + 1 :])) for k in range(len(inner)))
-    numbers = wp.array(
-        ptr=array.ptr,
-        dtype=scalar,
-        shape=(*array.shape, *inner),
-        strides=(*array.strides, *steps),
-        device=array.device,
-        copy=False,
-    )
-    numbers.owner = array
-    return numbers
+    return view_of(array, 0, (*array.shape, *inner), (*array.strides, *steps), scalar)
+
+
+def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any = None) -> Any:
+    """Return memory of an array, from an offset in bytes on, as another array that keeps it alive."""
+    wp = warp()
+    dtype = array.dtype if dtype is None else dtype
+    if 0 in shape:
+        return wp.empty(shape, dtype=dtype, device=array.device)
+    view = wp.array(ptr=array.ptr + offset, dtype=dtype, shape=shape, strides=strides, device=array.device, copy=False)
+    view.owner = array
+    return view
 
 
 def _device_of_interface(values: Any) -> Any:

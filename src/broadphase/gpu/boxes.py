@@ -11,7 +11,7 @@ from broadphase.arguments import is_on_device
 from broadphase.batches import batch_of_each
 from broadphase.boxes.forms import as_corners, as_rows
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, warp
+from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, view_of, warp
 
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Given, Place, Scratch
@@ -20,6 +20,7 @@ __all__ = [
     "DeviceBoxes",
     "Keys",
     "boxes_on",
+    "integers_of",
     "invalid_box",
     "is_in_host_memory",
     "keys_of",
@@ -181,17 +182,6 @@ def of_one_kind(own: DeviceBoxes, second: DeviceBoxes, what: str) -> tuple[Devic
     return own.of_axes(dim), second.of_axes(dim)
 
 
-def _view(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    wp = warp()
-    if 0 in shape:
-        return wp.empty(shape, dtype=array.dtype, device=array.device)
-    view = wp.array(
-        ptr=array.ptr + offset, dtype=array.dtype, shape=shape, strides=strides, device=array.device, copy=False
-    )
-    view.owner = array
-    return view
-
-
 def _halves(array: Any, axis: int) -> tuple[Any, Any]:
     """Divide an array in two along an axis: lower and upper corners; an axis of two goes away."""
     shape, strides = tuple(array.shape), tuple(array.strides)
@@ -200,7 +190,7 @@ def _halves(array: Any, axis: int) -> tuple[Any, Any]:
         rest = (*shape[:axis], half), strides
     else:
         rest = (*shape[:axis], *shape[axis + 1 :]), (*strides[:axis], *strides[axis + 1 :])
-    return _view(array, 0, *rest), _view(array, half * strides[axis], *rest)
+    return view_of(array, 0, *rest), view_of(array, half * strides[axis], *rest)
 
 
 def _as_table(corners: Any, place: Place) -> Any:
@@ -213,7 +203,7 @@ def _as_table(corners: Any, place: Place) -> Any:
         with place.current():
             corners = corners.contiguous()
         of_scene, of_row, of_axis = corners.strides
-    return _view(corners, 0, (scenes * size, dim), (of_row, of_axis))
+    return view_of(corners, 0, (scenes * size, dim), (of_row, of_axis))
 
 
 def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
@@ -347,7 +337,7 @@ def _attribute(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch, defa
     array = _given(value, name, boxes).array
     if array.ndim != 1 or array.shape[0] != boxes.count:
         raise ValueError(f"{name} has shape {tuple(array.shape)}; one per box is needed: ({boxes.count},)")
-    return _integers(array, name, scratch, kind), 1
+    return integers_of(array, name, scratch, kind), 1
 
 
 def _parts_of(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch) -> Any:
@@ -355,11 +345,12 @@ def _parts_of(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch) -> An
     if array.ndim not in (1, 2) or array.shape[0] != boxes.count:
         wanted = f"({boxes.count}, k) or ({boxes.count},)"
         raise ValueError(f"{name} has shape {tuple(array.shape)}; one per box is needed: {wanted}")
-    array = _integers(array, name, scratch, warp().int64)
-    return array if array.ndim == 2 else _view(array, 0, (*array.shape, 1), (*array.strides, 8))
+    array = integers_of(array, name, scratch, warp().int64)
+    return array if array.ndim == 2 else view_of(array, 0, (*array.shape, 1), (*array.strides, 8))
 
 
-def _integers(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
+def integers_of(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
+    """Return whole numbers as 64-bit integers, or Booleans as bytes, in working memory if they are converted."""
     wp = warp()
     if kind == wp.uint8:
         if array.dtype not in (wp.bool, wp.uint8):
@@ -374,6 +365,6 @@ def _integers(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
     def memory(shape: tuple[int, ...], dtype: Any) -> Any:
         made = scratch.array(f"{name}.integers", int(np.prod(shape)), dtype)
         steps = tuple(8 * int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
-        return _view(made, 0, shape, steps)
+        return view_of(made, 0, shape, steps)
 
     return as_kind(array, kind, memory)

@@ -13,11 +13,12 @@ from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.boxes.forms import as_rows
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, as_kind, opened, warp
+from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, opened, warp
 from broadphase.gpu.boxes import (
     DeviceBoxes,
     Keys,
     boxes_on,
+    integers_of,
     invalid_box,
     is_in_host_memory,
     keys_of,
@@ -861,17 +862,8 @@ class Index:
 
     def _integers(self, values: Any, name: str, asked: _Asked, scratch: Scratch) -> Any:
         """Return one whole number for each query, as int64."""
-        wp = warp()
         array, _ = self._opened(values, name, asked.place.library)
-        array = _one_each(array, name, asked)
-        whole = (wp.int8, wp.int16, wp.int32, wp.int64, wp.uint8, wp.uint16, wp.uint32, wp.uint64)
-        if array.dtype not in whole:
-            if not array.size:
-                return wp.empty(0, dtype=wp.int64, device=self.device)
-            raise TypeError(f"{name} must be integer, not {array.dtype.__name__}")
-        return as_kind(
-            array, wp.int64, lambda shape, kind: scratch.array(f"{name}.queries", shape[0], kind)[: shape[0]]
-        )
+        return integers_of(_one_each(array, name, asked), name, scratch, warp().int64)
 
     def _options(self, asked: _Asked, batch: Any, ignore: Any, scratch: Scratch) -> tuple[Any, Any]:
         """Return which rows queries look at, and which they do not find."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import warp as wp
 
-from broadphase.gpu.native import append
+from broadphase.gpu.native import NODE_OF_DOUBLES, NODE_OF_FLOATS, append
 from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tree_kernels
 
 __all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
@@ -314,29 +314,17 @@ _NODES = """
         Real low[3], high[3];
         int child, follows;
     };
+    const auto item_at = [&](int index) {@LOADS@    };
     const auto load = [&](int number) {
+        const auto item = item_at(number);
         Node node;
-#if @FLOATS@ && defined(__CUDA_ARCH__)
-        const float4* at = reinterpret_cast<const float4*>(nodes.data) + 2 * static_cast<long long>(number);
-        const float4 a = __ldg(at), b = __ldg(at + 1);
-        node.low[0] = a.x, node.low[1] = a.y, node.low[2] = a.z;
-        node.high[0] = a.w, node.high[1] = b.x, node.high[2] = b.y;
-        node.child = __float_as_int(b.z), node.follows = __float_as_int(b.w);
-#elif defined(__CUDA_ARCH__)
-        const double2* at = reinterpret_cast<const double2*>(nodes.data) + 4 * static_cast<long long>(number);
-        const double2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2), d = __ldg(at + 3);
-        node.low[0] = a.x, node.low[1] = a.y, node.low[2] = b.x;
-        node.high[0] = b.y, node.high[1] = c.x, node.high[2] = c.y;
-        node.child = static_cast<int>(d.x), node.follows = static_cast<int>(d.y);
-#else
-        const Real* at = reinterpret_cast<const Real*>(nodes.data) + 8 * static_cast<long long>(number);
-        for (int k = 0; k < 3; ++k) node.low[k] = at[k], node.high[k] = at[k + 3];
+        for (int k = 0; k < 3; ++k) node.low[k] = item[k], node.high[k] = item[k + 3];
 #if @FLOATS@
-        const int* numbers = reinterpret_cast<const int*>(at);
-        node.child = numbers[6], node.follows = numbers[7];
+        union { float value; int number; } child, follows;
+        child.value = item[6], follows.value = item[7];
+        node.child = child.number, node.follows = follows.number;
 #else
-        node.child = static_cast<int>(at[6]), node.follows = static_cast<int>(at[7]);
-#endif
+        node.child = static_cast<int>(item[6]), node.follows = static_cast<int>(item[7]);
 #endif
         return node;
     };
@@ -704,6 +692,7 @@ def _text(dim: int, kind: Any, *parts: str) -> str:
         "@EXACT@": int(tree_kernels(dim, kind).nodes_are_exact),
         "@FLOATS@": int(kind is wp.float32),
         "@REAL@": "float" if kind is wp.float32 else "double",
+        "@LOADS@": NODE_OF_FLOATS if kind is wp.float32 else NODE_OF_DOUBLES,
         "@STACK@": STACK,
     }
     for name, value in values.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-__all__ = ["append", "fence", "first_unequal_bit", "node_access"]
+__all__ = ["NODE_OF_DOUBLES", "NODE_OF_FLOATS", "append", "fence", "first_unequal_bit", "loads", "node_access"]
 
 # A node of a tree: lower corner, upper corner, the left child (of a leaf: its row), and what follows the subtree. In
 # floats 32 bytes, one sector of memory, with the two integers as bits; in doubles they are numbers, which holds them.
@@ -29,32 +29,32 @@ _FIRST_UNEQUAL_BIT = """
 #endif
 """
 
-# Loads of 16 bytes through the read-only cache.
-_NODE_OF_FLOATS = """
+
+def loads(array: str, kind: str, count: int, item: str) -> str:
+    """Return the text that reads an item of an array, which is `count` loads of 16 bytes, through the read-only cache.
+
+    `kind` is what is loaded, float4, int4 or double2, and `item` the type of the item in C++, a vector.
+    """
+    lanes = "xy" if kind == "double2" else "xyzw"
+    parts = [f"part{place}" for place in range(count)]
+    numbers = [f"{part}.{lane}" for part in parts for lane in lanes]
+    reads = ", ".join(f"{part} = __ldg(at + {place})" for place, part in enumerate(parts))
+    writes = " ".join(f"item[{place}] = {number};" for place, number in enumerate(numbers))
+    return f"""
 #if defined(__CUDA_ARCH__)
-    const float4* at = reinterpret_cast<const float4*>(nodes.data) + 2 * static_cast<long long>(index);
-    const float4 a = __ldg(at), b = __ldg(at + 1);
-    wp::vec_t<8, wp::float32> node;
-    node[0] = a.x; node[1] = a.y; node[2] = a.z; node[3] = a.w;
-    node[4] = b.x; node[5] = b.y; node[6] = b.z; node[7] = b.w;
-    return node;
+    const {kind}* at = reinterpret_cast<const {kind}*>({array}.data) + {count} * static_cast<long long>(index);
+    const {kind} {reads};
+    {item} item;
+    {writes}
+    return item;
 #else
-    return nodes.data[index];
+    return {array}.data[index];
 #endif
 """
 
-_NODE_OF_DOUBLES = """
-#if defined(__CUDA_ARCH__)
-    const double2* at = reinterpret_cast<const double2*>(nodes.data) + 4 * static_cast<long long>(index);
-    const double2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2), d = __ldg(at + 3);
-    wp::vec_t<8, wp::float64> node;
-    node[0] = a.x; node[1] = a.y; node[2] = b.x; node[3] = b.y;
-    node[4] = c.x; node[5] = c.y; node[6] = d.x; node[7] = d.y;
-    return node;
-#else
-    return nodes.data[index];
-#endif
-"""
+
+NODE_OF_FLOATS = loads("nodes", "float4", 2, "wp::vec_t<8, wp::float32>")
+NODE_OF_DOUBLES = loads("nodes", "double2", 4, "wp::vec_t<8, wp::float64>")
 
 # One atomic addition for all threads of a warp that are here together.
 _APPEND = """
@@ -81,12 +81,12 @@ def first_unequal_bit(a: wp.int64, b: wp.int64) -> int:
     """Return the number of the highest bit in which two integers differ; -1 if they are equal."""
 
 
-@wp.func_native(_NODE_OF_FLOATS)
+@wp.func_native(NODE_OF_FLOATS)
 def node_of_floats(nodes: wp.array(dtype=_FLOATS), index: int) -> _FLOATS:
     """Return a node, of an array that the kernel does not write."""
 
 
-@wp.func_native(_NODE_OF_DOUBLES)
+@wp.func_native(NODE_OF_DOUBLES)
 def node_of_doubles(nodes: wp.array(dtype=_DOUBLES), index: int) -> _DOUBLES:
     """Return a node, of an array that the kernel does not write."""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import warp as wp
 
+from broadphase.gpu.native import loads
 from broadphase.gpu.tree_kernels import kernel_module
 
 __all__ = ["filing_kernels", "lattice_kernels", "neighbor_kernels", "result_kernels"]
@@ -69,34 +70,6 @@ _PERIOD = wp.constant(32)
 vec3l = wp.types.vector(length=3, dtype=wp.int64)
 lattice_type = wp.types.vector(length=64, dtype=wp.float64)
 
-_SPOT_AT = """
-#if defined(__CUDA_ARCH__)
-    const float4 a = __ldg(reinterpret_cast<const float4*>(spots.data) + index);
-    return wp::vec_t<4, wp::float32>(a.x, a.y, a.z, a.w);
-#else
-    return spots.data[index];
-#endif
-"""
-
-_POINT_AT = """
-#if defined(__CUDA_ARCH__)
-    const double2* at = reinterpret_cast<const double2*>(points.data) + 2 * static_cast<long long>(index);
-    const double2 a = __ldg(at), b = __ldg(at + 1);
-    return wp::vec_t<4, wp::float64>(a.x, a.y, b.x, b.y);
-#else
-    return points.data[index];
-#endif
-"""
-
-_CELL_AT = """
-#if defined(__CUDA_ARCH__)
-    const int4 a = __ldg(reinterpret_cast<const int4*>(cells.data) + index);
-    return wp::vec_t<4, wp::int32>(a.x, a.y, a.z, a.w);
-#else
-    return cells.data[index];
-#endif
-"""
-
 _MOST_OF_WARP = """
     long long most = value;
 #if defined(__CUDA_ARCH__)
@@ -109,17 +82,17 @@ _MOST_OF_WARP = """
 """
 
 
-@wp.func_native(_SPOT_AT)
+@wp.func_native(loads("spots", "float4", 1, "wp::vec_t<4, wp::float32>"))
 def spot_at(spots: wp.array(dtype=wp.vec4), index: int) -> wp.vec4:
     """Return the place of a point in its cell and its row as bits, by one load of 16 bytes."""
 
 
-@wp.func_native(_POINT_AT)
+@wp.func_native(loads("points", "double2", 2, "wp::vec_t<4, wp::float64>"))
 def point_at(points: wp.array(dtype=wp.vec4d), index: int) -> wp.vec4d:
     """Return a point and its row, by two loads of 16 bytes."""
 
 
-@wp.func_native(_CELL_AT)
+@wp.func_native(loads("cells", "int4", 1, "wp::vec_t<4, wp::int32>"))
 def cell_at(cells: wp.array(dtype=wp.vec4i), index: int) -> wp.vec4i:
     """Return the cell of a point and its scene, by one load of 16 bytes."""
 
