@@ -61,7 +61,7 @@ class PairFilter:
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     def native(self, *counts: int) -> _native.PairFilter | None:
-        """Make the core's filter for one or two sets of so many boxes, or None where nothing is filtered."""
+        """Make the core's filter for one or two sets of boxes, by their counts, or None where nothing is filtered."""
         if self.is_empty:
             return None
         layer, mask = self.layer, self.mask

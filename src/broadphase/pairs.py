@@ -54,7 +54,7 @@ class PaddedPairs(NamedTuple):
         Row numbers; -1 behind the last pair.
     count : int32
         How many pairs there are; more than `capacity` if some are missing. For boxes on a device it is there too, an
-        array of shape (), or of shape (1,) of Warp; ``-1 - row`` if the box of that row is none.
+        array of shape (), or of shape (1,) of Warp; ``-1 - row`` if the box of that row is invalid.
     """
 
     pairs: Any
@@ -181,7 +181,7 @@ def pairs(
         Raise TooManyPairsError as soon as there are more. Until then, each worker holds at most about
         ``16 * max_pairs`` bytes of pairs.
     capacity : int, optional
-        Return `PaddedPairs`: room for so many pairs, and how many there are.
+        Return `PaddedPairs`: room for `capacity` pairs, and how many there are.
     invalid : {"raise", "skip"}
         What to do with boxes that have NaN or lower > upper. "skip" ignores them with a warning; the rows of the others
         stay the same.
@@ -302,13 +302,13 @@ def _refuse_on_device(method: Any, workers: Any, ignore_pairs: Any, period: Any,
     """Raise ValueError for options that boxes in host memory have, and those on a device have not."""
     advice = {
         "method": (method != "auto", "a device has one method; leave it out"),
-        "workers": (workers != 1, "threads of the host do nothing there; leave it out"),
+        "workers": (workers != 1, "a device uses no threads of the host; leave it out"),
         "ignore_pairs": (
             ignore_pairs is not None,
             "use group=, of which rows with one negative number are no pairs, or ignore_shared=",
         ),
         "period": (period is not None, "use broadphase.gpu.neighbors for points, or copy the boxes to host memory"),
-        "progress": (progress not in (None, False), "a device does not tell; leave it out"),
+        "progress": (progress not in (None, False), "a device does not report progress; leave it out"),
     }
     for name, (is_given, instead) in advice.items():
         if is_given:

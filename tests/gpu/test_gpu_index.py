@@ -702,7 +702,7 @@ def test_invalid_queries_on_a_device_have_answers_that_say_so():
         index.query(wp_array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 0, 1, 1.0]]))
     # No Boolean says so: a later call does, once.
     index.raycast_any(wp_array(points), wp_array(points + 1))
-    with pytest.raises(bp.InvalidBoxError, match="raycast_any: an earlier call had a ray that is none: row 2"):
+    with pytest.raises(bp.InvalidBoxError, match="raycast_any: an earlier call had an invalid ray: row 2"):
         index.pairs()
     index.validate()
     assert_same_pairs(index.pairs().numpy(), core.pairs(), "")

@@ -72,7 +72,7 @@ class DeviceBoxes:
         return tree_kernels(self.dim, self.dtype)
 
     def of_axes(self, dim: int) -> DeviceBoxes:
-        """Return the boxes; if there are none, none of so many axes."""
+        """Return the boxes; if there are none, an empty set of `dim` axes."""
         if self.count:
             return self
         nothing = warp().empty((0, dim), dtype=self.dtype, device=self.device)
@@ -207,7 +207,7 @@ def _as_table(corners: Any, place: Place) -> Any:
 
 
 def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
-    """Return the error for a box that is none, of which one row comes to the host."""
+    """Return the error for an invalid box; its row is copied to the host."""
     from broadphase.boxes.forms import describe_invalid
 
     lower, upper = (side[row : row + 1].numpy() for side in (boxes.lower, boxes.upper))

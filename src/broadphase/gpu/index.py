@@ -59,7 +59,7 @@ _MOST_LEFT = 1 << 16  # pieces that are divided again
 _THREADS = 1 << 17  # of walks of what was left
 
 _BAD_BOX, _GROWTH, _BAD_RAY = range(3)  # what the state of an index is of
-_COUNTERS = 5  # rows, the first box and the first query that is none, and what walks have left, twice
+_COUNTERS = 5  # rows, the first invalid box and query, and what walks have left, twice
 
 
 class QueryRows(NamedTuple):
@@ -88,7 +88,7 @@ class PaddedRows(NamedTuple):
         The rows of query i that are there are ``rows[offsets[i]:offsets[i + 1]]``.
     count : int32
         How many rows there are; more than `capacity` if some are missing. An array of shape (), or of shape (1,) of
-        Warp; ``-1 - row`` if a box, or a query, of that row is none.
+        Warp; ``-1 - row`` if the box or the query of that row is invalid.
     """
 
     rows: Any
@@ -150,10 +150,10 @@ class Index:
     Nothing waits for the device but `pairs`, `count_pairs` and queries for lists of rows without ``capacity``, once for
     the number of their rows, and what has arrays in host memory. So what is wrong cannot always be an error at once:
 
-    - A box that is none, given to `update` on a device, is an InvalidBoxError of every later call that waits or finds
+    - An invalid box, given to `update` on a device, is an InvalidBoxError of every later call that waits or finds
       out, until the next update. Until then, `nearest` and `raycast` give rows of -2 and distances of NaN, and counts
       with ``capacity`` are ``-1 - row``.
-    - A query that is none gives the row -2 and the distance NaN, the count ``-1 - row``, or an error where the call
+    - An invalid query gives the row -2 and the distance NaN, the count ``-1 - row``, or an error where the call
       waits. `raycast_any` has no such value: a later call that waits or finds out raises InvalidBoxError, once.
 
     `validate` waits, and raises what there is to raise.
@@ -234,7 +234,7 @@ class Index:
         boxes : array or tuple
             As many boxes of as many axes and of the same dtype as those that the index has.
         rebuild : bool, optional
-            Whether to build the tree anew. Default: None, where it has grown bad.
+            Whether to build the tree again. Default: None, if its nodes have grown too large.
 
         Raises
         ------
@@ -296,7 +296,7 @@ class Index:
                     self._build()
 
     def validate(self) -> None:
-        """Wait for the device, and raise InvalidBoxError if boxes of the last update are none, or rays before."""
+        """Wait for the device, and raise InvalidBoxError for invalid boxes of the last update, or earlier rays."""
         place = self._place()
         if place.is_capturing:
             raise ValueError("validate waits for the device, which it cannot while a CUDA graph is recorded")
@@ -496,7 +496,7 @@ class Index:
         Nearest
             ``rows``, int32, and ``distances``, float64, of shape (q, c), or (E, q, c), where c is the smaller of k and
             the number of rows: the nearest first, the lower row first where two are equally near; -1 and infinity where
-            fewer are found, -2 and NaN for a query that is none. New arrays of the library of the queries.
+            fewer are found, -2 and NaN for an invalid query. New arrays of the library of the queries.
 
         Raises
         ------
@@ -560,7 +560,7 @@ class Index:
         -------
         RayHits
             ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q); the lowest row where several are at
-            one distance, -1 and infinity for a miss, -2 and NaN for a ray that is none. New arrays of the library of
+            one distance, -1 and infinity for a miss, -2 and NaN for an invalid ray. New arrays of the library of
             the origins.
 
         Raises
@@ -609,8 +609,8 @@ class Index:
         Returns
         -------
         array, shape (q,) or (E, q), bool
-            The same as ``raycast(...).rows >= 0``, and faster. Errors are as of `raycast`; a ray on a device that is
-            none gives False, and an error later: see the class.
+            The same as ``raycast(...).rows >= 0``, and faster. Errors are as of `raycast`; an invalid ray on a
+            device gives False, and an error later: see the class.
 
         Examples
         --------
@@ -653,7 +653,7 @@ class Index:
         return Keys(rows=own), 0
 
     def _take(self, given: DeviceBoxes) -> None:
-        """Copy boxes, and look for some that are none."""
+        """Copy boxes, and look for invalid ones."""
         own = self._boxes
         self._bad_box = 0
         self._versions = self._versions[0] + 1, self._versions[1]
@@ -702,7 +702,7 @@ class Index:
         """Let the state come to the host, by itself.
 
         One at a time: where the host is ahead of the device by more than a step all the time, a state that is asked for
-        anew with each step would never have come.
+        again with each step would never have come.
         """
         self._is_behind = True
         if not self._is_coming or not self._comes_later or self._event.is_complete:
@@ -749,7 +749,7 @@ class Index:
             row = 2**31 - self._bad_ray
             self._bad_ray = 0
             self._state[_BAD_RAY:].zero_()
-            raise InvalidBoxError(f"raycast_any: an earlier call had a ray that is none: row {row}", row)
+            raise InvalidBoxError(f"raycast_any: an earlier call had an invalid ray: row {row}", row)
 
     # Where work is done -----------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ __all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels
 
 #: Which rows queries look at: all, those of a scene of one size, or those with a key.
 ALL_ROWS, BY_SCENE, BY_KEY = 0, 1, 2
-#: The row of a result that is none, since a box or the query is none.
+#: The row of a result of an invalid query, or among invalid boxes.
 INVALID = -2
 #: What one octave is in the sum of `growth`, which is of integers, so that it does not depend on the order.
 OCTAVE = 1024
@@ -909,16 +909,15 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         own_upper: wp.array2d(dtype=kind),
         state: wp.array(dtype=wp.int64),
     ):
-        """Look for boxes that are none, and copy all where there is memory for that."""
+        """Look for invalid boxes, and copy all."""
         row = wp.tid()
         is_box = bool(True)
         for axis in range(wp.static(dim)):
             low = lower[row, axis]
             high = upper[row, axis]
             is_box = is_box and low <= high
-            if own_lower:
-                own_lower[row, axis] = low
-                own_upper[row, axis] = high
+            own_lower[row, axis] = low
+            own_upper[row, axis] = high
         if not is_box:
             wp.atomic_max(state, 0, wp.int64(0x80000000) - wp.int64(row))
 

@@ -1,4 +1,4 @@
-"""Compilation of kernels when they are first used, and a word on it."""
+"""Compile kernels when they are first used, and say so on stderr if that takes long."""
 
 from __future__ import annotations
 

@@ -510,7 +510,7 @@ class _Search:
         )
 
     def _told(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
-        """Write pairs, and what is wanted of each, where there is room for so many."""
+        """Write up to `size` pairs, and what is wanted of each."""
         wp, scratch, place = warp(), self._scratch, self._sets[0].place
         dim = self._sets[0].dim
 

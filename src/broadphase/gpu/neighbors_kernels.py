@@ -28,8 +28,8 @@ __all__ = ["filing_kernels", "lattice_kernels", "neighbor_kernels", "result_kern
 # width.
 VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0, 9, 18, 27, 36, 39))
 # How many axes are periodic; one by the unit of floats; the cutoff; which axes of the space have no part in the
-# lattice; how often a point may be put back along each given vector; whether the lattice is none (1), or has too many
-# images (2); whether two images of a point can be near another one.
+# lattice; how often a point may be put back along each given vector; whether the lattice is invalid (1), or has too
+# many images (2); whether two images of a point can be near another one.
 AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
 LATTICE = wp.constant(64)
 # What `bound_lattices` makes of it, a record of `PLAN` numbers of 32 bits: along each axis, the number of cells, how

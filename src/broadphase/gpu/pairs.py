@@ -45,7 +45,7 @@ FEW_TESTS = 1 << 21
 #: Pairs that there is room for at first, for each box.
 ROOM = 4
 
-_COUNTERS = 3  # pairs, and the first box of each set that is none
+_COUNTERS = 3  # pairs, and the first invalid box of each set
 
 
 def pairs(
@@ -100,7 +100,7 @@ def pairs(
     Raises
     ------
     InvalidBoxError, ValueError, TypeError, TooManyPairsError, MemoryError
-        As `broadphase.pairs`; with `capacity`, the count tells of a box that is none. Arrays on another device than the
+        As `broadphase.pairs`; with `capacity`, the count tells of an invalid box. Arrays on another device than the
         boxes. Nothing has changed then.
     MissingExtraError
         Warp is not installed.
@@ -269,7 +269,7 @@ def number_of(search: Search) -> int:
 
 
 def row_bits(count: int) -> int:
-    """Return how many bits hold any row of so many; at least one, since 0 means pairs that are not sorted."""
+    """Return how many bits hold the rows of `count` boxes; at least one, since 0 means pairs that are not sorted."""
     return max(1, (count - 1).bit_length())
 
 
@@ -457,7 +457,7 @@ def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
 
 
 def sort_keys(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
-    """Sort the first keys, which have so many bits; there is room for as many behind them."""
+    """Sort the first `count` keys, of `bits` bits; there is room for as many behind them."""
     if 2 * count > 2**31 - 1:
         raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
     wp = warp()

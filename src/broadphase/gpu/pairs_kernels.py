@@ -318,7 +318,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     def check_boxes(
         lower: wp.array2d(dtype=kind), upper: wp.array2d(dtype=kind), counter: int, counters: wp.array(dtype=wp.int64)
     ):
-        """Look for boxes that are none."""
+        """Look for invalid boxes."""
         row = wp.tid()
         is_box = bool(True)
         for axis in range(wp.static(dim)):
@@ -372,7 +372,7 @@ def row_kernels() -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_count(counters: wp.array(dtype=wp.int64), count: wp.array(dtype=wp.int32)):
-        """Give the number of pairs as an int32, the largest where it is larger; -1 - row where a box is none."""
+        """Give the number of pairs as an int32, the largest where it is larger; -1 - row for an invalid box."""
         total = wp.min(counters[0], wp.int64(0x7FFFFFFF))
         bad = wp.max(counters[1], counters[2])
         if bad > wp.int64(0):

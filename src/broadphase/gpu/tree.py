@@ -96,7 +96,7 @@ def build(
 ) -> Tree:
     """Build a tree over boxes, at least one, grown by `half_margin`, in arrays of `scratch` named from `name` on.
 
-    ``2**31 - row`` of the first box that is none becomes the maximum with what is in `counters` at `checked`; 0: boxes
+    ``2**31 - row`` of the first invalid box becomes the maximum with what is in `counters` at `checked`; 0: boxes
     were checked. `frame` is that of another tree, for trees that are compared with each other.
 
     O(n) time but for the sort, which has as many passes as codes have bytes. 130 bytes a box, of doubles 180.

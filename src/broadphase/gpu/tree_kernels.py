@@ -233,7 +233,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         ends: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Give each box its code: scene, class of size, thin axes, cell in Z order; and look for boxes that are none.
+        """Give each box its code: scene, class of size, thin axes, cell in Z order; and look for invalid boxes.
 
         All is measured in shares of the boxes, so that crowds are divided finely, and empty space is not. A box that is
         large for its place lies behind the small ones: those find it, each in its own walk, where it would have to find

@@ -58,7 +58,7 @@ class Contacts(NamedTuple):
         Parameters
         ----------
         width : int
-            Room for so many contacts of each: the first ones if there are more.
+            Room for contacts of each; the first ones are kept if there are more.
         count : int
             Number of bodies, such as ``len(world)``, or of batches.
         batch : array_like of int, shape (n,), optional

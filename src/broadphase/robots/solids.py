@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cylinder", "ellipsoid"]
 
-_SIDES = 32  # a prism of so many sides sticks out of its cylinder by 0.5 % of the radius
+_SIDES = 32  # a prism of 32 sides sticks out of its cylinder by 0.5 % of the radius
 
 
 def cylinder(radius: float, length: float, **where: Any) -> ConvexHull:

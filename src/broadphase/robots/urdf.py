@@ -84,7 +84,7 @@ def _shapes(link: Any, source: Any, hulls: bool) -> list[Shape]:
                 name = quoted(geometry.mesh.filename)
                 raise ValueError(f"link {quoted(link.name)}: the mesh {name}: {error}") from None
         else:
-            raise ValueError(f"link {quoted(link.name)} has a collision geometry that is none of URDF")
+            raise ValueError(f"link {quoted(link.name)} has a collision geometry that URDF does not define")
     return found
 
 

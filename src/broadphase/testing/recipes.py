@@ -40,7 +40,7 @@ class Recipe:
     overlaps : float
         About as many for each box, if clusters do not overlap.
     copies : int
-        Each box is present so many times.
+        How often each box is present.
     far, huge : float
         Share of the boxes that are far away, or that reach far.
     axis_order : bool
@@ -94,7 +94,7 @@ class Recipe:
 
 
 def decades(rng: Draws, spread: float, count: int) -> NDArray[np.float64]:
-    """Draw factors that are log-uniform over so many decades around 1."""
+    """Draw `count` factors, log-uniform over `spread` decades around 1."""
     return exponential(LOG_OF_10 * spread * rng.between(-0.5, 0.5, (count, 1)))
 
 
