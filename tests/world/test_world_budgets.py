@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import budget
+from broadphase import _native
 from index_cases import generator
 from oracles.worlds import EventBook
 from world_histories import METHODS, History, small_thresholds
@@ -31,15 +31,16 @@ def keys(pairs):
 def record_tests(world, monkeypatch):
     """Note the pairs that each step tests, in their order."""
     tested = []
-    test = budget.touching_in_time
+    test = _native.shape_touching_in_time
 
-    def touching_in_time(placement, pairs, order, *more):
-        found = test(placement, pairs, order, *more)
-        if placement is world._columns.spare:
-            tested.extend(map(tuple, pairs[order[: found[0]]].tolist()))
+    def touching_in_time(store, first, second, order, *more):
+        found = test(store, first, second, order, *more)
+        if store is world._columns.spare.store:
+            places = order[: found[0]]
+            tested.extend(zip(first[places].tolist(), second[places].tolist(), strict=True))
         return found
 
-    monkeypatch.setattr(budget, "touching_in_time", touching_in_time)
+    monkeypatch.setattr(_native, "shape_touching_in_time", touching_in_time)
     return tested
 
 

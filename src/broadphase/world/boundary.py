@@ -32,24 +32,11 @@ _WORTH_HALVING = 0.75
 
 
 def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Move what has left the world back in at the other side, in place.
+    """Move what has left the world, in place, back in at the other side; give the rows that were moved, ascending.
 
-    Positions are moved into ``[lower, upper)`` by multiples of the size of the world, from however far; those in there
-    stay as they are, to the bit. A result that would round to the upper boundary becomes the lower one.
-
-    Parameters
-    ----------
-    positions : ndarray, shape (n, d), float64, C order
-        Finite.
-    bounds : ndarray, shape (2, d), float64
-        Lower and upper, finite.
-    moves : ndarray, shape (n,), uint8
-        1, or 0 for rows that are not looked at.
-
-    Returns
-    -------
-    rows : ndarray, shape (m,), int32
-        Those that were moved, ascending.
+    Positions, (n, d), are moved into ``[lower, upper)`` by multiples of the size of the world, from however far; those
+    in there stay as they are, to the bit. A result that would round to the upper boundary becomes the lower one.
+    `moves` is 1, or 0 for rows that are not looked at.
 
     Examples
     --------
@@ -57,38 +44,20 @@ def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDA
     >>> positions = np.array([[10.0, 5.0], [-21.0, -1e-30]])
     >>> wrap(positions, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(2, np.uint8))
     array([0, 1], dtype=int32)
-    >>> positions
-    array([[0., 5.],
-           [9., 0.]])
+    >>> positions.tolist()
+    [[0.0, 5.0], [9.0, 0.0]]
     """
     return cast("NDArray[np.int32]", _native.wrap(positions, bounds, moves))
 
 
 def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tuple[Rows, Floats]:
-    """Find pairs of boxes of which one overlaps another image of the other.
+    """Find pairs of boxes of which one overlaps another image of the other, with the offset of the second, (m, d).
 
     In a periodic world everything exists again at every multiple of the world's size along every axis. Pairs of boxes
     that overlap where they are, are not given. A pair that overlaps in several images is given as often; a box never
-    makes a pair with an image of itself.
+    makes a pair with an image of itself. `alive` is 1, or 0 for rows that are not looked at. Pairs are in lexicographic
+    order, those of one pair in the order of offsets.
 
-    Parameters
-    ----------
-    boxes : ndarray, shape (n, 2, d), float64
-        Closed. They may be anywhere, though most should be in the world.
-    bounds : ndarray, shape (2, d), float64
-        Of the world, finite.
-    alive : ndarray, shape (n,), uint8
-        1, or 0 for rows that are not looked at.
-
-    Returns
-    -------
-    found : ndarray, shape (m, 2), int32
-        Rows, first < second, in lexicographic order, those of one pair in the order of offsets.
-    offsets : ndarray, shape (m, d), float64
-        What brings the second of each to the image that the first overlaps.
-
-    Notes
-    -----
     Exact but for rounding: sums of a corner and an offset are rounded away from the box. One pass over the boxes; all
     else costs in proportion to what is as near to the boundary as the largest boxes there are wide.
     """
@@ -99,24 +68,10 @@ def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tupl
 
 
 def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[Rows, Floats | None]:
-    """Find where pairs touch, and leave out those that do not.
+    """Leave out pairs that do not touch; give the others, and what brings the second to the image that is touched.
 
-    Parameters
-    ----------
-    shapes : Shapes
-        Those of all rows.
-    pairs : ndarray, shape (m, 2), int32
-        Rows, first < second, each pair once, in lexicographic order.
-    bounds : ndarray, shape (2, d), float64, or None
-        Of a periodic world.
-
-    Returns
-    -------
-    found : ndarray, shape (k, 2), int32
-        Those of the pairs that touch.
-    offsets : ndarray, shape (k, d), float64, or None
-        What brings the second of each to the image that the first touches, the first of these in the order of
-        offsets. None: they all touch where they are.
+    Of several images that touch, the first in the order of offsets. `pairs` are of rows of `shapes`, each once, in
+    lexicographic order; `bounds` are those of a periodic world, or None. Offsets are None if all touch where they are.
     """
     first, second = np.ascontiguousarray(pairs.T)
     here = overlap_mask(shapes, shapes, first, second)
@@ -144,36 +99,13 @@ def where_touching(shapes: Shapes, pairs: Rows, bounds: Floats | None) -> tuple[
 def images_of(
     lower: Floats, upper: Floats, around: Floats, bounds: Floats, meets: Meets | None = None
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Find the images of boxes that may meet shapes in a periodic world.
+    """Find the images of boxes, (q, d), that may meet shapes in a periodic world: of which box each is, and its shift.
 
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (q, d)
-        The boxes; those that are infinitely far away have no image here.
-    around : ndarray, shape (2, d)
-        A box around everything in the world.
-    bounds : ndarray, shape (2, d)
-        Those of the world.
-    meets : callable, optional
-        ``meets(rows, boxes)`` says which boxes of an array (m, 2, d) overlap the shapes that `rows` of `lower` and
-        `upper` are around, shape (m,). It is asked where a box has many images: only those of its shape are given then.
-
-    Returns
-    -------
-    origin : ndarray, shape (m,), intp
-        The box that each is an image of, ascending.
-    shifts : ndarray, shape (m, d), float64
-        What is to be added to it: whole periods.
-
-    Raises
-    ------
-    ValueError
-        A box, or a shape, with more images than can be tested; names it.
-
-    Notes
-    -----
-    The images of a shape in a large box are found by halving ranges of worlds: 2**d times as many ranges are looked at
-    as there are images, for each halving of the box.
+    `around` is a box around everything in the world, (2, d). Where a box has many images, ``meets(rows, boxes)`` is
+    called to say which boxes, (m, 2, d), overlap the shapes that `rows` of `lower` and `upper` are around: only the
+    images of the shape are given then. They are found by halving ranges of worlds: 2**d times as many ranges are looked
+    at as there are images, for each halving of the box. Boxes that are infinitely far away have no image here. A box,
+    or a shape, with more images than can be tested raises ValueError.
 
     Examples
     --------
@@ -230,25 +162,10 @@ def images_of(
 def parts_of_images(
     origin: NDArray[np.intp], shifts: Floats, boxes: Floats, around: Floats, meets: Meets, count: int
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Find where in a periodic world the images of shapes are, if they have many: mostly, each is in a part of it only.
+    """Find where in a periodic world the images of shapes are, if they have many: mostly, each is in a part only.
 
-    Parameters
-    ----------
-    origin, shifts, meets
-        As those of `images_of`.
-    boxes : ndarray, shape (m, 2, d)
-        Around the images.
-    around : ndarray, shape (2, d)
-        A box around everything in the world.
-    count : int
-        How many bodies there are: in each part there should be a few.
-
-    Returns
-    -------
-    images : ndarray, shape (k,), intp
-        Images, each once or more.
-    parts : ndarray, shape (k, 2, d)
-        A box around a part of each.
+    Gives places of images, each once or more, and a box around a part of each, (k, 2, d). `boxes` are around the
+    images, (m, 2, d), and `count` is how many bodies there are: in each part there should be a few.
     """
     many = np.bincount(origin)[origin] > _FEW_IMAGES if len(origin) else np.zeros(0, np.bool_)
     dimension, which = boxes.shape[2], np.flatnonzero(many)

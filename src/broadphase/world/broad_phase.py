@@ -12,7 +12,6 @@ from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from broadphase.workers import worker_count
-from broadphase.world.touching import boxes_meet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,18 +45,8 @@ class BroadPhase:
     The boxes of the index hold those of the shapes, but for rows that are marked as `behind`. A mark is removed only
     where the current placement has been compared with the index, so what a failed step did to the index does no harm.
 
-    Parameters
-    ----------
-    columns : Columns
-    core : _native.World
-        What steps remember.
-    method : str or IndexOptions
-        A method of the registry, or "auto"; or an index class with settings.
-    margin : float, optional
-        By how much boxes in the index are larger than those of the shapes, in length units. Default: a tenth of their
-        extents along each axis for "auto", 0 for others.
-    workers : int
-        Threads.
+    `method`, `margin` and `workers` are as `World` takes them. A margin of None is a tenth of the extents of each box
+    along each axis for "auto", 0 for other methods.
     """
 
     def __init__(
@@ -177,7 +166,9 @@ class BroadPhase:
         if len(pairs) <= _TOO_MANY * count or self._share == 0.0 or self.margin == 0.0:
             return False
         some = pairs[:: len(pairs) // 1024 + 1]
-        if np.count_nonzero(boxes_meet(boxes, some)) > _TOO_FEW * len(some):
+        one, other = boxes[some[:, 0]], boxes[some[:, 1]]
+        meet = (np.maximum(one[:, 0], other[:, 0]) <= np.minimum(one[:, 1], other[:, 1])).all(axis=1)
+        if np.count_nonzero(meet) > _TOO_FEW * len(some):
             return False
         self._share *= _NARROWER if self._share > _NARROWER**4 else 0.0
         self._index = self._pending = None

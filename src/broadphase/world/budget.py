@@ -10,7 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_real, as_whole
 from broadphase.errors import unknown_name
-from broadphase.world.narrow_phase import overlapping_pairs, touching_in_time, touching_pairs
+from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.touching import NO_PAIRS
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Pairs: TypeAlias = NDArray[np.int32]
     Flags: TypeAlias = NDArray[np.uint8]
+    Waiting: TypeAlias = tuple[Pairs, NDArray[np.int64], Flags]  # pairs, the step that left each, whether dropped
     OnLimit: TypeAlias = Literal["defer", "drop"]
 
-__all__ = ["Budget", "Pace", "Spent", "Waiting", "spend"]
+__all__ = ["Budget", "Pace", "Waiting", "overlapping_pairs", "spend"]
 
 # A pair that has waited for so many steps is starving, and an eighth of each step goes to those: so the last one is
 # tested some steps later, whatever comes before it, and pairs of high priority have seven eighths.
@@ -34,6 +35,7 @@ _AMPLE = 0.25
 _ON_LIMIT = ("defer", "drop")
 # How much longer a step takes after its tests for each pair that has to be tested, until a step has shown it.
 _SECONDS_A_PAIR = 4e-8
+_NONE_WAIT = NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8)
 
 
 class Budget(NamedTuple):
@@ -91,42 +93,10 @@ class Budget(NamedTuple):
         return cls(seconds, None if tests is None else as_whole(tests, "budget: tests", 1), given.on_limit)
 
 
-class Waiting(NamedTuple):
-    """Pairs that have not been tested since they may have changed.
-
-    Attributes
-    ----------
-    pairs : ndarray, shape (k, 2), int32
-        In lexicographic order.
-    since : ndarray, shape (k,), int64
-        The step that first left each.
-    dropped : ndarray, shape (k,), uint8
-        Whether it is tested only when one of its rows changes, or by a step without a budget.
-    """
-
-    pairs: Pairs
-    since: NDArray[np.int64]
-    dropped: Flags
-
-    @classmethod
-    def none(cls) -> Waiting:
-        """Give no pairs."""
-        return cls(NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8))
-
-    def columns(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], Flags]:
-        """Give first rows, second rows, and the others, as the core takes them."""
-        return self.pairs[:, 0], self.pairs[:, 1], self.since, self.dropped
-
-
 class Pace:
     """How long the parts of a step take, by the last step with a budget.
 
-    Attributes
-    ----------
-    tests_ended : float
-        When it ended its tests, by `perf_counter`.
-    seconds_a_test : float
-        What a test took there, of those that can be put off.
+    `tests_ended` is when it ended its tests, by `perf_counter`; `seconds_a_test` what one took that can be put off.
     """
 
     def __init__(self) -> None:
@@ -144,30 +114,6 @@ class Pace:
         self._known_pairs, self._known_seconds = self._pairs, now - self.tests_ended
 
 
-class Spent(NamedTuple):
-    """What the tests of a step found.
-
-    Attributes
-    ----------
-    touching : ndarray, shape (m, 2), int32
-        Pairs that touch, and those that had no turn and touched before; in any order.
-    waiting : Waiting
-        All pairs that have not been tested since they may have changed.
-    left : ndarray, shape (k, 2), int32
-        Those that this step left, in lexicographic order.
-    tests : int
-        How many pairs had their turn.
-    seconds : float
-        What tests took that a budget can cut short.
-    """
-
-    touching: Pairs
-    waiting: Waiting
-    left: Pairs
-    tests: int
-    seconds: float
-
-
 def spend(
     columns: Columns,
     core: _native.World,
@@ -178,33 +124,19 @@ def spend(
     budget: Budget,
     until: float,
     workers: int,
-) -> Spent:
-    """Test pairs in their turn until the budget is used up.
+) -> tuple[Pairs, Waiting, Pairs, int, float]:
+    """Test candidates in their turn until the budget is used up, or until a time by `perf_counter`.
 
-    Parameters
-    ----------
-    columns : Columns
-        `spare` has the shapes where they are to be, and `next_changed` flags the rows all whose pairs are candidates.
-    core : _native.World
-        What steps remember.
-    pace : Pace
-    pairs : ndarray, shape (m, 2), int32
-        The candidates.
-    is_tight : bool
-        Whether their boxes are known to overlap.
-    renewed : ndarray, shape (slots or more,), uint8
-        Rows that were removed since the last step.
-    budget : Budget
-    until : float
-        When the step is to end, by `perf_counter`.
-    workers : int
-        Threads.
+    Reads the shapes of the spare placement. `is_tight`: the boxes of the pairs are known to overlap; `renewed`: rows
+    that were removed since the last step. Gives the pairs that touch, with those that had no turn and touched before,
+    in any order; all pairs that have not been tested since they may have changed; those of them that this step left, in
+    lexicographic order; how many were tested; and the seconds of the tests that can be cut short.
     """
     number, last, changed = core.number + 1, core.touching, columns.next_changed
-    waiting = Waiting(*core.waiting)
+    waiting = core.waiting
     quick, slots, layers = NO_PAIRS, columns.slots, columns.layers
     weights: Any = _native.test_weights(columns.spare.store, columns.rows.alive[:slots].view(np.uint8))
-    is_cut = budget.tests is not None and budget.tests < len(pairs) + len(waiting.pairs)
+    is_cut = budget.tests is not None and budget.tests < len(pairs) + len(waiting[0])
     if not is_cut:
         slow_count = np.count_nonzero(weights)
         if not slow_count:
@@ -212,11 +144,11 @@ def spend(
         elif slow_count < columns.rows.living:
             parted: Any = _native.parted_pairs(pairs[:, 0], pairs[:, 1], weights)
             quick, pairs = parted
-    found = [touching_pairs(columns, columns.spare, quick, workers, is_tight)] if len(quick) else []
+    found = _quickly_tested(columns, quick, workers, is_tight) if len(quick) else []
     tests, seconds = len(quick), 0.0
-    until -= pace.seconds_to_come(len(pairs) + len(waiting.pairs))
+    until -= pace.seconds_to_come(len(pairs) + len(waiting[0]))
     # In the order in which they were found tests are quicker, because neighbours are tested together.
-    is_sorted = is_cut or len(waiting.pairs) > 0
+    is_sorted = is_cut or len(waiting[0]) > 0
     is_plain = is_tight and not is_sorted
     now = perf_counter()
     if is_plain and layers.has_priorities and pace.seconds_a_test * len(pairs) < _AMPLE * (until - now):
@@ -224,15 +156,15 @@ def spend(
         queue.test_in_turn(budget, now + (until - now) / 2, number)
         found, tests, seconds = [*found, *queue.found], tests + queue.tests, queue.seconds
         pairs = queue.rest()
-    if not len(pairs) and not len(waiting.pairs):
+    if not len(pairs) and not len(waiting[0]):
         pace.tests_ended = perf_counter()
-        return Spent(_joined(found), Waiting.none(), NO_PAIRS, tests, seconds)
+        return _joined(found), _NONE_WAIT, NO_PAIRS, tests, seconds
     if is_plain and not layers.has_priorities:
         queue = _Queue.of(columns, weights, workers, pairs, number)
     else:
         turns: Any = _native.turns(
-            columns.dim, pairs[:, 0], pairs[:, 1], is_tight, *waiting.columns(), columns.spare.boxes, changed, renewed,
-            slots, layers.ranks() if layers.has_priorities else None, columns.rows.bits[0], number, is_sorted,
+            columns.dim, *pairs.T, is_tight, *waiting[0].T, *waiting[1:], columns.spare.boxes, changed, renewed, slots,
+            layers.ranks() if layers.has_priorities else None, columns.rows.bits[0], number, is_sorted,
         )  # fmt: skip
         queue = _Queue(columns, weights, workers, *turns)
     queue.test_in_turn(budget, until, number)
@@ -240,21 +172,11 @@ def spend(
     if queue.tests:
         pace.seconds_a_test = queue.seconds / queue.tests
     touched, waiting, left = queue.left(last, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
-    return Spent(_joined([*found, *queue.found, touched]), waiting, left, tests + queue.tests, seconds + queue.seconds)
+    return _joined([*found, *queue.found, touched]), waiting, left, tests + queue.tests, seconds + queue.seconds
 
 
 class _Queue:
-    """The pairs of a step, and the order of their turns.
-
-    Attributes
-    ----------
-    found : list of ndarray, shape (m, 2), int32
-        Pairs that touch.
-    tests : int
-        How many pairs had their turn.
-    seconds : float
-        What that took.
-    """
+    """The pairs of a step, and the order of their turns: which of them touch, how many were tested, and how long."""
 
     def __init__(
         self,
@@ -312,14 +234,14 @@ class _Queue:
     def left(self, last: Pairs, renewed: Flags, is_sorted: bool, *, is_dropped: bool) -> tuple[Pairs, Waiting, Pairs]:
         """Give what had no turn: the pairs that touched before, all that waits, and what this step leaves of it."""
         if self.tests == len(self._pairs):
-            return NO_PAIRS, Waiting.none(), NO_PAIRS
+            return NO_PAIRS, _NONE_WAIT, NO_PAIRS
         left: Any = _native.left_pairs(
             self._pairs[:, 0], self._pairs[:, 1], self._since, self._is_idle, self._is_tested, last[:, 0], last[:, 1],
             renewed, self._columns.slots, is_sorted,
         )  # fmt: skip
         pairs, since, idle, touched = left
         fresh = np.take(pairs.T, np.flatnonzero(idle == 0), axis=1).T if idle.any() else pairs
-        return touched, Waiting(pairs, since, np.ones(len(pairs), np.uint8) if is_dropped else idle), fresh
+        return touched, (pairs, since, np.ones(len(pairs), np.uint8) if is_dropped else idle), fresh
 
     def _test(self, order: NDArray[np.int32], ends: list[int], most: int, until: float) -> int:
         """Test pairs in an order until a time; give how far it came, less those that are left by `_test_unknown`."""
@@ -331,9 +253,16 @@ class _Queue:
             if not len(portion):
                 continue
             seconds = until - perf_counter()
-            tested, touching, unknown = touching_in_time(
-                columns.spare, self._pairs, portion, self._weights, seconds, self._workers
+            in_time: Any = _native.shape_touching_in_time(
+                columns.spare.store,
+                self._pairs[:, 0],
+                self._pairs[:, 1],
+                portion,
+                self._weights,
+                seconds,
+                self._workers,
             )
+            tested, touching, unknown = in_time  # the places of pairs with a hull, a mesh or a custom shape
             self.found.append(touching)
             self._is_tested[portion[:tested]] = 1
             done += tested
@@ -353,13 +282,28 @@ class _Queue:
         while done < len(places):
             before, some = perf_counter(), places[done : done + count]
             pairs = np.take(self._pairs.T, some, axis=1).T
-            self.found.append(overlapping_pairs(self._columns, self._columns.spare, pairs))
+            self.found.append(overlapping_pairs(self._columns, pairs))
             done, now = done + len(some), perf_counter()
             if now >= until:
                 break
             # Half of what fits, if they go on as they did: they differ.
             count = max(1, int(min(4 * count, 0.5 * (until - now) / max(now - before, 1e-9) * count)))
         return places[done:]
+
+
+def overlapping_pairs(columns: Columns, pairs: Pairs) -> Pairs:
+    """Give the pairs that touch in the spare placement, of any shapes whose boxes do."""
+    shapes = columns.shapes_of(columns.spare)
+    found: Pairs = pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
+    return found
+
+
+def _quickly_tested(columns: Columns, pairs: Pairs, workers: int, is_tight: bool) -> list[Pairs]:
+    """Give the pairs that touch, in parts: of tests that cannot be put off, and of hulls, meshes and custom shapes."""
+    boxes = None if is_tight else columns.spare.boxes
+    answers: Any = _native.shape_touching(columns.spare.store, pairs[:, 0], pairs[:, 1], boxes, workers)
+    touching, unknown = answers
+    return [touching, overlapping_pairs(columns, unknown)] if len(unknown) else [touching]
 
 
 def _joined(parts: list[Pairs]) -> Pairs:

@@ -54,17 +54,7 @@ class _Shown(Protocol):
 
 
 class Placement:
-    """Shapes at the poses where they were placed, and their boxes; arrays by row.
-
-    Attributes
-    ----------
-    store : _native.ShapeStore
-        The shapes, relative to their positions and placed.
-    boxes : ndarray, shape (capacity, 2, d)
-        Boxes around the placed shapes.
-    positions : ndarray, shape (capacity, d)
-    rotations : ndarray, shape (capacity,) or (capacity, 4), or None
-    """
+    """Shapes at the poses where they were placed, and their boxes; arrays by row. No rotations: nothing is rotated."""
 
     def __init__(self, dim: int) -> None:
         self.store = _native.ShapeStore(dim)
@@ -80,75 +70,29 @@ class Placement:
 
 
 class Columns:
-    """The bodies of a world: one row in each array.
+    """The bodies of a world: one row in each array, which has room for more rows than there are.
 
     There are two placements of the shapes. `seen` is what queries, contacts and frames are about; a step places what
     has moved in `spare`, and swaps the two when it has succeeded.
-
-    Attributes
-    ----------
-    dim : int
-    bounds : ndarray, shape (2, d), or None
-    boundary : str
-        Of dynamic bodies that were given no other.
-    closed : bool
-        Whether bodies touch whose boxes only touch.
-    rows : BoxStore
-        Slots, generations, layers and masks. Its corners are `seen.boxes`.
-    layers : Layers
-        Names of the layers.
-    positions, velocities : ndarray, shape (capacity, d), float64
-        What the user may write to.
-    rotations, angular_velocities : ndarray, shape (capacity,) or (capacity, 4) and (capacity, 3), or None
-        None as long as nobody asked for them and nothing is rotated.
-    body_types : ndarray, shape (capacity,), uint8
-        Places in `BODY_TYPES`.
-    groups, sensors, ccd, update_intervals, asleep, batches, boundaries : ndarray, shape (capacity,), or None
-        None where all rows have the default.
-    ignored : ndarray, shape (k, 2), int32, or None
-        Pairs that are never reported, in lexicographic order; None for none.
-    displaced : ndarray, shape (capacity,), uint8
-        Rows that `World.move` put elsewhere, and whose shapes are not there yet.
-    has_displaced : bool
-        Whether there are such rows.
-    changed : ndarray, shape (capacity,), uint8
-        Rows whose pairs must be searched for at the next step.
-    renewed : ndarray, shape (capacity,), uint8
-        Rows that were removed since the last step, whether or not they are in use again.
-    generation_then : ndarray, shape (slots,), int64, or None
-        Generations of the rows at the last step. None: as they are, because nothing was removed since.
-    seen, spare : Placement
-    stale : ndarray, shape (capacity,), uint8
-        Rows that are elsewhere in `spare` than in `seen`.
-    next_changed, moved : ndarray, shape (capacity,), uint8
-        What a step computes into, besides the spare placement: rows that have changed; rows that have other boxes.
-    version : int
-        Larger whenever rows come or leave, or begin or stop moving.
-    writes : int
-        Larger whenever arrays are given out to be written to, or velocities are written.
-    frame : weakref to Frame, or None
-        The frame of the last step, if somebody holds it.
-    contacts_of : int
-        Number of the frame whose contacts can be computed: its shapes are still where they were. 0: none.
-    geometries : Geometries
-        Hulls, meshes and types of custom shapes that the shapes refer to by number.
     """
 
     def __init__(self, dim: int, bounds: Floats | None, boundary: Boundary, closed: bool) -> None:
-        self.dim, self.bounds, self.boundary, self.closed = dim, bounds, boundary, closed
-        self.rows = BoxStore(np.empty((0, 2, dim)))
+        self.dim, self.bounds = dim, bounds
+        self.boundary = boundary  # of dynamic bodies that were given no other
+        self.closed = closed  # whether bodies touch whose boxes only touch
+        self.rows = BoxStore(np.empty((0, 2, dim)))  # slots, generations, bits; its corners are `seen.boxes`
         self.layers = Layers()
-        self.geometries = Geometries()
+        self.geometries = Geometries()  # hulls, meshes and types of custom shapes that shapes refer to by number
         self.seen, self.spare = Placement(dim), Placement(dim)
         self.seen.boxes = self.rows.corners
+        # What the user may write to.
         self.positions: Floats = np.empty((0, dim))
         self.velocities: Floats = np.empty((0, dim))
+        # None as long as nobody asked for them and nothing is rotated.
         self.rotations: Floats | None = None
         self.angular_velocities: Floats | None = None
-        self.body_types = np.empty(0, np.uint8)
-        self.changed = np.empty(0, np.uint8)
-        self.renewed = np.empty(0, np.uint8)
-        self.stale = np.empty(0, np.uint8)
+        self.body_types = np.empty(0, np.uint8)  # places in `BODY_TYPES`
+        # None where all rows have the default.
         self.groups: NDArray[np.int64] | None = None
         self.sensors: NDArray[np.bool_] | None = None
         self.ccd: NDArray[np.bool_] | None = None
@@ -156,16 +100,22 @@ class Columns:
         self.asleep: NDArray[np.bool_] | None = None
         self.batches: NDArray[np.int64] | None = None
         self.boundaries: NDArray[np.uint8] | None = None
+        # Pairs that are never reported, (k, 2), in lexicographic order; None for none.
         self.ignored: NDArray[np.int32] | None = None
-        self.displaced = np.empty(0, np.uint8)
-        self.has_displaced = False
-        self.contacts_of = 0
-        self.frame: weakref.ref[_Shown] | None = None
+        # Flags of rows: those that `World.move` put elsewhere, and whose shapes are not there yet,
+        self.displaced, self.has_displaced = np.empty(0, np.uint8), False
+        self.changed = np.empty(0, np.uint8)  # whose pairs must be searched for at the next step,
+        self.renewed = np.empty(0, np.uint8)  # that were removed since the last step, even if they are in use again,
+        self.stale = np.empty(0, np.uint8)  # that are elsewhere in `spare` than in `seen`.
+        # A step computes into these, besides `spare`: rows that have changed; rows that have other boxes.
+        self.next_changed, self.moved = np.empty(0, np.uint8), np.empty(0, np.uint8)
+        # Generations of the rows at the last step. None: as they are, because nothing was removed since.
         self.generation_then: NDArray[np.int64] | None = None
-        self.next_changed = np.empty(0, np.uint8)
-        self.moved = np.empty(0, np.uint8)
-        self.version = 1
-        self.writes = 0
+        self.version = 1  # larger whenever rows come or leave, or begin or stop moving
+        self.writes = 0  # larger whenever arrays are given out to be written to, or velocities are written
+        self.frame: weakref.ref[_Shown] | None = None  # of the last step, if somebody holds it
+        # Number of the frame whose contacts can be computed: its shapes are still where they were. 0: none.
+        self.contacts_of = 0
         # Arrays that have been replaced by longer ones, and that somebody still holds: name, array, values when last
         # compared.
         self._replaced: list[tuple[str, weakref.ref[Floats], Floats]] = []
@@ -180,11 +130,6 @@ class Columns:
     def period_bounds(self) -> Floats | None:
         """The bounds of a periodic world, or None."""
         return self.bounds if self.boundary == "wrap" else None
-
-    @property
-    def period(self) -> Floats | None:
-        """The sizes of a periodic world, or None."""
-        return None if self.bounds is None or self.boundary != "wrap" else self.bounds[1] - self.bounds[0]
 
     @property
     def nbytes(self) -> int:

@@ -52,26 +52,7 @@ class Layers:
         return any(self._priorities)
 
     def add(self, name: str, priority: int | None = None) -> int:
-        """Declare a layer, unless there is one of this name, and give its bit.
-
-        Parameters
-        ----------
-        name : str
-            Not "all", which stands for every bit.
-        priority : int, optional
-            Pairs of layers with a high priority are tested first where a step has a budget. Default: as it is, 0 for a
-            layer that is declared by this call.
-
-        Returns
-        -------
-        int
-            The bit: a power of two.
-
-        Raises
-        ------
-        ValueError
-            All 64 bits have names, or the name is empty or "all".
-        """
+        """Declare a layer, unless there is one of this name, as `World.layer` does, and give its bit."""
         if not isinstance(name, str):
             raise TypeError(f"the name of a layer must be a str, not {quoted(name)}")
         if name in ("", "all"):
@@ -105,26 +86,10 @@ class Layers:
         return more
 
     def bits(self, value: Any, what: str = "layer") -> int:
-        """Turn a name, a set of names, "all" or an integer into bits.
+        """Turn a name, a set of names, "all" or an integer, of which -1 is all bits, into bits.
 
-        Parameters
-        ----------
-        value : str, set, frozenset, int
-            As the user wrote it. -1 is all bits.
-        what : str
-            The name of the argument, for messages.
-
-        Returns
-        -------
-        int
-            From 0 to 2**64 - 1.
-
-        Raises
-        ------
-        ValueError
-            A name that is not declared, or an integer of more than 64 bits.
-        TypeError
-            Anything else.
+        Raises ValueError for a name that is not declared, and for an integer of more than 64 bits; `what` is the
+        argument.
         """
         if isinstance(value, str):
             if value == "all":
@@ -147,22 +112,7 @@ class Layers:
         raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {type(value).__name__}")
 
     def bits_of_rows(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
-        """Give the bits of `count` rows.
-
-        Parameters
-        ----------
-        value : str, set, int, None, or array_like of shape (count,)
-            For all rows, or for each one. None: "default" for layers, all bits for masks.
-        count : int
-            How many rows.
-        what : {"layer", "mask"}
-            Which of the two it is.
-
-        Returns
-        -------
-        ndarray, shape (count,), uint64
-            A new array.
-        """
+        """Give the bits of rows, given for all or for each; None is "default" for layers, and all bits for masks."""
         if value is None:
             return np.full(count, ALL_BITS if what == "mask" else 1, np.uint64)
         return self._array(value, count, what)
@@ -213,13 +163,7 @@ class Layers:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """Make the layers that `state` describes.
-
-        Raises
-        ------
-        ValueError
-            A state that no layers have.
-        """
+        """Make the layers that `state` describes; a state that no layers have raises ValueError."""
         layers = cls()
         names, priorities = state.get("names"), state.get("priorities")
         if (

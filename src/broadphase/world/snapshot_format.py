@@ -48,24 +48,10 @@ _LONGEST = 2**40  # numbers along an axis: far below where products of them over
 
 
 def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Put a header and arrays into one run of bytes.
+    """Put a header, any JSON value, and named arrays into one run of bytes, which is the same on every machine.
 
-    Parameters
-    ----------
-    about : JSON value
-        Everything but the arrays: None, bool, int, float, str, and lists and dicts of them.
-    arrays : mapping of str to ndarray
-        Arrays of bool, integers or floats, of up to 4 axes, any layout and byte order.
-
-    Returns
-    -------
-    bytes
-        Equal for equal arguments, on every machine.
-
-    Raises
-    ------
-    TypeError
-        `about` is not JSON, or an array has another dtype or more axes.
+    Arrays are of bool, integers or floats, of up to 4 axes, any layout and byte order; others raise TypeError, as does
+    a header that is not JSON.
 
     Examples
     --------
@@ -94,25 +80,9 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Undo `pack`.
+    """Undo `pack`; the arrays are new, of native byte order, and can be written to.
 
-    Parameters
-    ----------
-    data : bytes-like
-        All of it, and nothing more.
-
-    Returns
-    -------
-    about : JSON value
-    arrays : dict of str to ndarray
-        New arrays that can be written to, of native byte order.
-
-    Raises
-    ------
-    ValueError
-        The bytes are something else, damaged, or of another version; says which, and where.
-    TypeError
-        `data` is not bytes.
+    Raises ValueError for other bytes, damaged ones or another version, and says where; TypeError for what is not bytes.
     """
     view = memoryview(data).cast("B")
     if len(view) < _FIXED.size:
@@ -160,44 +130,13 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
 
 
 def write_snapshot(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes to a file, which has either its old content or all of its new one, whenever anything stops.
-
-    Parameters
-    ----------
-    path : path-like
-        The file. It appears, or is replaced, when everything is on the disk.
-    data : bytes
-        Its content.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written. The older one is as it was.
-    """
+    """Write bytes to a file, which has either its old content or all of its new one, whenever anything stops."""
     with replacing(path) as unfinished:
         unfinished.write_bytes(data)
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Read a file that holds what `pack` made; as `unpack`, and errors name the file.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    about : JSON value
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    ValueError
-        See `unpack`.
-    OSError
-        The file cannot be read.
-    """
+    """Read a file that holds what `pack` made; as `unpack`, and errors name the file."""
     try:
         return unpack(Path(path).read_bytes())
     except ValueError as error:
@@ -205,23 +144,7 @@ def read_snapshot(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[
 
 
 def as_json(value: Any, what: str) -> str:
-    """Write a value as JSON, if reading it again gives an equal one.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-    what : str
-        Its name in the message.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    TypeError
-        JSON cannot hold it: a tuple, a key that is not a string, NaN, any other object.
+    """Write a value as JSON, if reading it again gives an equal one; TypeError, which names `what`, for any other.
 
     Examples
     --------

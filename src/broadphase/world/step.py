@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 import numpy as np
 
 from broadphase.change import Change
-from broadphase.narrow.row_pairs import impacts
-from broadphase.world.budget import Budget, Pace, Waiting, spend
-from broadphase.world.narrow_phase import overlapping_pairs, touching_images
+from broadphase.narrow.row_pairs import impacts, overlap_mask
+from broadphase.world.budget import Budget, Pace, overlapping_pairs, spend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase import _native
     from broadphase.world.actor import Actors
+    from broadphase.world.budget import Waiting
     from broadphase.world.columns import Columns
     from broadphase.world.queries import Scene
 
@@ -37,13 +37,7 @@ _MOTION, _PLACE, _WIDTH, _OUTSIDE = range(4)
 
 
 class Answers:
-    """What a step asks of those who know more than the core.
-
-    Attributes
-    ----------
-    pace : Pace
-        How long steps with a budget take.
-    """
+    """What a step asks of those who know more than the core; `pace` is how long steps with a budget take."""
 
     def __init__(self, columns: Columns, scene: Scene, core: _native.World, actors: Actors) -> None:
         self._columns, self._scene, self._core, self._actors = columns, scene, core, actors
@@ -55,12 +49,7 @@ class Answers:
         self._budget, self._until = budget, perf_counter() + budget.seconds
 
     def refuse(self, why: int, row: int, dt: float) -> NoReturn:
-        """Say what is wrong with a row.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError: say what is wrong with a row."""
         columns, spare = self._columns, self._columns.spare
         if why == _WIDTH:
             bounds, box = columns.bounds, spare.boxes[row]
@@ -100,26 +89,23 @@ class Answers:
 
     def touching(self, pairs: Pairs) -> Pairs:
         """Give the pairs that touch of some with a hull, a mesh or a custom shape."""
-        return overlapping_pairs(self._columns, self._columns.spare, pairs)
+        return overlapping_pairs(self._columns, pairs)
 
     def touching_images(self, pairs: Pairs, offsets: Floats) -> Pairs:
         """Give those that touch where the second is moved by its offset, but not where they are."""
-        return touching_images(self._columns, self._columns.spare, pairs, offsets)
+        shapes = self._columns.shapes_of(self._columns.spare)
+        first, second = np.ascontiguousarray(pairs.T)
+        touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
+        found: Pairs = pairs[touch]
+        return found
 
     def spend(self, pairs: Pairs, is_tight: bool, renewed: Flags) -> tuple[Pairs, Waiting, Pairs, int, float]:
         """Test pairs in their turn until the budget is used up."""
         columns, threads = self._columns, self._scene.broad.threads
-        return spend(
-            columns, self._core, self.pace, pairs, is_tight, renewed, self._budget, self._until, threads
-        )  # fmt: skip
+        return spend(columns, self._core, self.pace, pairs, is_tight, renewed, self._budget, self._until, threads)
 
     def refuse_way(self, row: int, most: int, begin: list[float], motion: list[float]) -> NoReturn:
-        """Say that a followed row crosses the world too often.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError: a row with ccd crosses the world too often."""
         raise ValueError(
             f"row {row} has ccd=True and crosses the world more than {most} times in one step: from {begin} by {motion}"
         )
