@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -15,80 +15,18 @@ from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.shapes import Shape, Shapes
+    from broadphase.shapes import Shape
     from broadphase.world.columns import Columns
-    from broadphase.world.frame import Frame
     from broadphase.world.values import BodyType, Boundary
 
-__all__ = ["ENTER", "EXIT", "RENDER", "STAY", "UPDATE", "Actor", "ActorWorld", "Actors"]
+__all__ = ["ENTER", "EXIT", "RENDER", "STAY", "UPDATE", "Actor", "Actors", "AnyWorld"]
+
+AnyWorld: TypeAlias = Any  # a `World`, whose file imports this one
 
 # Bits of what a class has overridden.
 UPDATE, ENTER, STAY, EXIT, RENDER = 1, 2, 4, 8, 16
 _HOOKS = {"update": UPDATE, "on_enter": ENTER, "on_stay": STAY, "on_exit": EXIT, "render": RENDER}
 _ROW = 0xFFFF_FFFF  # of a handle
-
-
-class ActorWorld(Protocol):
-    """What actors and events need of the world that they are in: a `World`."""
-
-    _columns: Columns
-    _actors: Actors
-
-    @property
-    def number(self) -> int:
-        """Number of the last step."""
-
-    @property
-    def time(self) -> float:
-        """Seconds of all steps together."""
-
-    @property
-    def frame(self) -> Frame | None:
-        """What the last step found."""
-
-    @property
-    def slots(self) -> int:
-        """Every row is below this number."""
-
-    @property
-    def shapes(self) -> Shapes:
-        """The shapes by row."""
-
-    @property
-    def layers(self) -> NDArray[np.uint64]:
-        """Bits of the layers of each row."""
-
-    @property
-    def masks(self) -> NDArray[np.uint64]:
-        """Bits of the layers that each row can touch."""
-
-    @property
-    def body_types(self) -> NDArray[np.uint8]:
-        """Places in `BODY_TYPES`."""
-
-    @property
-    def boundaries(self) -> NDArray[np.uint8]:
-        """Places in `BOUNDARIES`."""
-
-    @property
-    def sensors(self) -> NDArray[np.bool_]:
-        """Which rows have events and no contacts."""
-
-    @property
-    def touching(self) -> NDArray[np.int32]:
-        """Pairs that touched at the last step."""
-
-    def move(self, rows: Any, positions: Any = None, *, rotations: Any = None) -> None:
-        """Put bodies elsewhere."""
-
-    def remove(self, rows: Any) -> None:
-        """Remove bodies."""
-
-    def set_filters(self, rows: Any, *, layer: Any = None, mask: Any = None) -> None:
-        """Change what bodies can touch."""
-
-    def set_shapes(self, rows: Any, shapes: Any) -> None:
-        """Give bodies other shapes."""
 
 
 class Actor:
@@ -123,7 +61,7 @@ class Actor:
     _hooks: ClassVar[int] = 0
     _data: Any
     _handle: int
-    _world: ActorWorld | None
+    _world: AnyWorld
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Begin in no world, whatever `__init__` a subclass has, and whether or not that calls this class's."""
@@ -156,7 +94,7 @@ class Actor:
         return f"<{name} in row {self.row} at {tuple(self.position.tolist())}>"
 
     @property
-    def world(self) -> ActorWorld:
+    def world(self) -> AnyWorld:
         """The world that it is in, or was in: a `World`."""
         if self._world is None:
             raise UnknownRowError(f"this {type(self).__name__} is in no world yet: pass it to World.add")
@@ -172,7 +110,8 @@ class Actor:
         """Whether it is in its world."""
         if self._world is None:
             return False
-        return self._world._columns.rows.generation.item(self._handle & _ROW) == self._handle >> 32
+        columns: Columns = self._world._columns
+        return columns.rows.generation.item(self._handle & _ROW) == self._handle >> 32
 
     @property
     def row(self) -> int:
@@ -248,7 +187,8 @@ class Actor:
     @property
     def shape(self) -> Shape:
         """Its shape, relative to its position."""
-        return self.world.shapes[self.row]
+        shape: Shape = self.world.shapes[self.row]
+        return shape
 
     @shape.setter
     def shape(self, value: Shape) -> None:
@@ -257,7 +197,8 @@ class Actor:
     @property
     def layer(self) -> str | frozenset[str] | int:
         """Its layer's name; names, if it is in several; the bits, where they have no names."""
-        return self.world._columns.layers.describe(int(self.world.layers[self.row]))
+        columns: Columns = self.world._columns
+        return columns.layers.describe(int(self.world.layers[self.row]))
 
     @layer.setter
     def layer(self, value: Any) -> None:
@@ -266,7 +207,8 @@ class Actor:
     @property
     def mask(self) -> str | frozenset[str] | int:
         """The layers that it can touch, in the form of `layer`; "all" for all bits."""
-        return self.world._columns.layers.describe(int(self.world.masks[self.row]))
+        columns: Columns = self.world._columns
+        return columns.layers.describe(int(self.world.masks[self.row]))
 
     @mask.setter
     def mask(self, value: Any) -> None:
@@ -307,54 +249,24 @@ class Actor:
         others = np.sort(pairs[there].sum(axis=1, dtype=np.int64) - row)
         return [self.world._actors.get(int(other)) for other in others]
 
-    def update(self, info: Any) -> None:
-        """Act before each step; to be overridden.
+    # Hooks, to be overridden ----------------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        info : StepInfo
-            ``info.dt``, ``info.time``, ``info.number`` and ``info.world`` of the step that is about to begin.
-        """
+    def update(self, info: Any) -> None:
+        """Act before each step; `info` is a `StepInfo`."""
 
     def on_enter(self, other: Actor) -> None:
-        """React to a body that this one begins to touch; to be overridden.
-
-        Parameters
-        ----------
-        other : Actor
-            The other body. Its own `on_enter` is called, too.
-        """
+        """React to a body that this one begins to touch. The hook of the other is called, too."""
 
     def on_stay(self, other: Actor) -> None:
-        """React to a body that this one still touches, at every step after the first; to be overridden.
-
-        Parameters
-        ----------
-        other : Actor
-            The other body.
-        """
+        """React to a body that this one still touches, at every step after the first."""
 
     def on_exit(self, other: Actor) -> None:
-        """React to a body that this one touches no longer; to be overridden.
-
-        Parameters
-        ----------
-        other : Actor
-            What was touched until the step before. One of the two may have been removed.
-        """
+        """React to a body that this one touches no longer. One of the two may have been removed."""
 
     def render(self, context: Any) -> int | None:
-        """Draw it; to be overridden. `World.render` calls this.
+        """Draw the body on what was given to `World.render`.
 
-        Parameters
-        ----------
-        context : object
-            What was given to `World.render`.
-
-        Returns
-        -------
-        int or None
-            How much was drawn, such as a number of triangles: `World.render` gives the sum. None counts as 1.
+        Returns how much was drawn, such as a number of triangles, of which `World.render` gives the sum; None is 1.
         """
         return None
 
@@ -363,7 +275,7 @@ class Actor:
         world, handle = self._world, self._handle
         if world is None or world._columns.rows.generation.item(handle & _ROW) != handle >> 32:
             _ = self.row  # says what is wrong
-        columns = cast("ActorWorld", world)._columns
+        columns: Columns = world._columns
         columns.take_up_writes()
         columns.writes += 1
         return columns
@@ -371,7 +283,7 @@ class Actor:
     def _write(self, name: str, array: NDArray[np.float64], value: Any) -> None:
         row, is_placed = self._handle & _ROW, False
         if name in ("positions", "rotations"):
-            columns = cast("ActorWorld", self._world)._columns
+            columns = self._world._columns
             is_asleep = columns.asleep is not None and bool(columns.asleep[row])
             is_placed = is_asleep or columns.body_types.item(row) == STATIC
         if not is_placed and _native.write_row(array, row, value):
@@ -397,7 +309,7 @@ class _Reference(ref[Actor]):
 class Actors:
     """The actors of a world: made when they are asked for, and kept only where something would be lost."""
 
-    def __init__(self, world: ActorWorld) -> None:
+    def __init__(self, world: AnyWorld) -> None:
         self._world = world
         # As a WeakValueDictionary, at half its cost.
         self._seen: dict[int, _Reference] = {}
@@ -408,7 +320,7 @@ class Actors:
         self._hooks = np.zeros(0, np.uint8)  # what the actor of each row overrides, as far as any has been attached
         self._counts = dict.fromkeys(_HOOKS.values(), 0)
 
-    def prepare(self, actor: type[Actor] | Actor) -> Actor:
+    def prepare(self, actor: Any) -> Any:
         """Make an actor that is in no world yet, or check that one is in none."""
         if isinstance(actor, type) and issubclass(actor, Actor):
             actor = actor()
@@ -485,10 +397,6 @@ class Actors:
         """Give the data of each row that has any."""
         return {handle & _ROW: actor._data for handle, actor in self._held.items() if actor._data is not None}
 
-    def set_data(self, row: int, value: Any) -> None:
-        """Keep an object with a row, as `Actor.data`."""
-        self.get(row).data = value
-
     def forget(self, change: Change, handles: NDArray[np.int64]) -> None:
         """Keep actors that are removed only until the exits of their pairs are delivered."""
         if not self._held:
@@ -540,10 +448,7 @@ class Actors:
     def as_rows(self, value: Any) -> Any:
         """Turn an actor, or a list of actors, into rows; anything else stays as it is.
 
-        Raises
-        ------
-        UnknownRowError
-            An actor that has been removed, or is of another world.
+        An actor that has been removed, or is of another world, raises UnknownRowError.
         """
         if isinstance(value, Actor):
             return np.array([self._own_row(value)], np.int32)
@@ -570,7 +475,8 @@ class Actors:
         return actor.row
 
     def _handle(self, row: int) -> int:
-        return self._world._columns.rows.generation.item(row) << 32 | row
+        handle: int = self._world._columns.rows.generation.item(row) << 32 | row
+        return handle
 
     def _reserve(self, slots: int) -> None:
         if slots > len(self._hooks):

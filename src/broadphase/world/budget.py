@@ -163,7 +163,8 @@ def spend(
         queue = _Queue.of(columns, weights, workers, pairs, number)
     else:
         turns: Any = _native.turns(
-            columns.dim, *pairs.T, is_tight, *waiting[0].T, *waiting[1:], columns.spare.boxes, changed, renewed, slots,
+            columns.dim, pairs[:, 0], pairs[:, 1], is_tight, waiting[0][:, 0], waiting[0][:, 1], waiting[1], waiting[2],
+            columns.spare.boxes, changed, renewed, slots,
             layers.ranks() if layers.has_priorities else None, columns.rows.bits[0], number, is_sorted,
         )  # fmt: skip
         queue = _Queue(columns, weights, workers, *turns)

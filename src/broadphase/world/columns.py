@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
 from broadphase.world.layers import ALL_BITS, Layers
 from broadphase.world.touching import keys_of, pairs_of
-from broadphase.world.values import BOUNDARIES, DYNAMIC, is_rotation
+from broadphase.world.values import BOUNDARIES, DYNAMIC, as_flags, as_whole_numbers, is_rotation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["RARE", "Columns", "Placement", "no_rotations"]
 
-# Columns that few worlds need, and what a row has that was given nothing. Allocated on first write; None means that all
-# rows have this value. That of `boundaries` depends on the world.
-RARE: dict[str, tuple[type[np.generic], int]] = {
-    "groups": (np.int64, 0),
-    "sensors": (np.bool_, 0),
-    "ccd": (np.bool_, 0),
-    "update_intervals": (np.int32, 1),
-    "asleep": (np.bool_, 0),
-    "batches": (np.int64, 0),
+# Columns that few worlds need: the argument that gives them, their dtype, and what a row has that was given nothing.
+# Allocated on first write; None means that all rows have this value. That of `boundaries` depends on the world.
+RARE: dict[str, tuple[str, type[np.generic], int]] = {
+    "groups": ("group", np.int64, 0),
+    "sensors": ("sensor", np.bool_, False),
+    "ccd": ("ccd", np.bool_, False),
+    "update_intervals": ("update_interval", np.int32, 1),
+    "asleep": ("asleep", np.bool_, False),
+    "batches": ("batch", np.int64, 0),
 }
-_DEFAULTS = {name: dtype(default).item() for name, (dtype, default) in RARE.items()}
+_PLAIN = {argument: default for argument, _, default in RARE.values() if argument != "asleep"}
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
 _WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
 
@@ -288,20 +289,27 @@ class Columns:
             self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
         return self.angular_velocities
 
-    def has_rare(self) -> bool:
-        """Say whether any of the columns that few worlds need exists."""
-        return not (
+    def checked_rare(self, given: dict[str, Any], count: int) -> dict[str, NDArray[Any]]:
+        """Check values of new rows, by argument as in `_PLAIN`; give those of the columns that must be written."""
+        checked: dict[str, NDArray[Any]] = {}
+        if all(map(is_, given.values(), _PLAIN.values())) and (
             self.groups is None and self.sensors is None and self.ccd is None and self.update_intervals is None
             and self.asleep is None and self.batches is None
-        )  # fmt: skip
-
-    def is_rare(self, name: str, value: Any) -> bool:
-        """Whether a column that few worlds need must be written for new rows of this value; not for a plain default."""
-        default = _DEFAULTS[name]
-        return getattr(self, name) is not None or type(value) is not type(default) or value != default
+        ):  # fmt: skip
+            return checked
+        for name, (argument, dtype, default) in RARE.items():
+            value = given.get(argument, default)
+            if getattr(self, name) is None and type(value) is type(default) and value == default:
+                continue
+            if dtype is np.bool_:
+                checked[name] = as_flags(value, argument, count)
+            else:
+                least = 1 if name == "update_intervals" else None
+                checked[name] = as_whole_numbers(value, argument, count, cast("Any", dtype), least)
+        return checked
 
     def _rare(self, name: str) -> tuple[type[np.generic], int]:
-        return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name]
+        return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name][1:]
 
     def set_rare(self, change: Change, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
         """Write to a column that few worlds need, allocated when a value differs from the default."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from itertools import chain, count, repeat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.narrow import Contacts
-    from broadphase.world.actor import Actors, ActorWorld
+    from broadphase.world.actor import Actors, AnyWorld
     from broadphase.world.columns import Columns
     from broadphase.world.frame import Frame
     from broadphase.world.queries import Scene
@@ -65,7 +65,7 @@ class StepInfo(NamedTuple):
     dt: float
     time: float
     number: int
-    world: ActorWorld
+    world: AnyWorld
 
 
 class Contact:
@@ -123,36 +123,38 @@ class Impact(NamedTuple):
 
 
 class _FrameEvents:
-    """What the events of one frame share: the frame, and where its contacts are found."""
+    """What the events of one frame share: the frame, and where its contacts and impacts are found."""
 
-    __slots__ = ("_impact_keys", "_keys", "actors", "frame", "scene")
+    __slots__ = ("_keys", "actors", "frame", "scene")
 
     def __init__(self, actors: Actors, scene: Scene, frame: Frame) -> None:
         self.actors, self.scene, self.frame = actors, scene, frame
-        self._keys: NDArray[np.int64] | None = None
-        self._impact_keys: NDArray[np.int64] | None = None
+        self._keys: dict[str, NDArray[np.int64]] = {}
 
     def contact(self, first: int, second: int) -> Contact | None:
         """Get the contact of two rows, with its normal from the first to the second; None where none was made."""
         contacts = self.frame.contacts
-        if self._keys is None:
-            self._keys = keys_of(contacts.pairs)
-        place = _place_of(first, second, self._keys)
+        place = self._place_of(first, second, "contacts", contacts.pairs)
         return None if place is None else Contact(contacts, place, 1.0 if first < second else -1.0)
 
     def impact(self, first: int, second: int) -> Impact | None:
         """Get how two rows met, with the normal from the first to the second; None where neither is marked as ccd."""
         impacts = self.frame.impacts
-        if self._impact_keys is None:
-            self._impact_keys = keys_of(impacts.pairs)
-        place = _place_of(first, second, self._impact_keys)
+        place = self._place_of(first, second, "impacts", impacts.pairs)
         if place is None:
             return None
         return Impact(float(impacts.times[place]), impacts.normals[place] * (1.0 if first < second else -1.0) + 0.0)
 
+    def _place_of(self, first: int, second: int, name: str, pairs: Pairs) -> int | None:
+        if name not in self._keys:
+            self._keys[name] = keys_of(pairs)
+        keys, key = self._keys[name], min(first, second) << 32 | max(first, second)
+        place = int(np.searchsorted(keys, key))
+        return None if place == len(keys) or keys[place] != key else place
+
 
 class Event:
-    """The argument of a handler: two bodies begin to touch, still touch, or touch no longer.
+    """The argument of a handler: two bodies begin to touch, still touch, or no longer touch.
 
     Two events are equal if they are of the same kind, step and pair, whichever of the two is named first.
 
@@ -251,36 +253,20 @@ class Event:
 
 
 class _Registration:
-    """A handler and when it is called.
-
-    Attributes
-    ----------
-    kind : {"enter", "stay", "exit"}
-        Of the events it is called for.
-    function : callable
-        The handler.
-    number : int
-        Handlers of the same pair are called in this order.
-    active : bool
-        False after `World.remove_handler`.
-    """
+    """A handler and when it is called; handlers of the same pair are called in the order of their numbers."""
 
     __slots__ = ("active", "function", "kind", "number")
 
     def __init__(self, kind: EventKind, function: Handler, number: int) -> None:
-        self.kind, self.function, self.number, self.active = kind, function, number, True
+        self.kind, self.function, self.number = kind, function, number
+        self.active = True  # False after `World.remove_handler`
 
 
 class _LayerWatch:
-    """The handlers of one pair of layers.
+    """The handlers of one pair of layers, given as bits; the row that matches the first is named first.
 
     A pair is matched when it enters. The open pairs are remembered from then on, if there are handlers of stays or
     exits: so exits are delivered of just those pairs whose enters were, whatever becomes of their rows and layers.
-
-    Parameters
-    ----------
-    first, second : int
-        Bits; the row that matches `first` is named first.
     """
 
     def __init__(self, first: int, second: int) -> None:
@@ -347,19 +333,7 @@ class _LayerWatch:
 
 
 class _ActorRegistration(_Registration):
-    """A handler that was registered for one actor.
-
-    Attributes
-    ----------
-    handle : int or None
-        The other that it must touch; None for any.
-    bits : int or None
-        The layers that the other must be in; None for any.
-    is_first : bool
-        Whether the actor is named first in the event.
-    open : set of int
-        Where there are bits, the others that matched when they entered, whatever becomes of their layers.
-    """
+    """A handler that was registered for one actor."""
 
     __slots__ = ("bits", "handle", "is_first", "open")
 
@@ -367,7 +341,9 @@ class _ActorRegistration(_Registration):
         self, kind: EventKind, function: Handler, number: int, handle: int | None, bits: int | None, is_first: bool
     ) -> None:
         super().__init__(kind, function, number)
-        self.handle, self.bits, self.is_first = handle, bits, is_first
+        self.handle, self.bits = handle, bits  # of the other body; None for any
+        self.is_first = is_first  # whether the actor is named first in the event
+        # Where there are bits: the others that matched when they entered, whatever becomes of their layers.
         self.open: set[int] = set()
 
     def takes(self, kind: EventKind, other: int, layer: int, opened: set[int]) -> bool:
@@ -390,12 +366,13 @@ class _ActorRegistration(_Registration):
 class _ActorWatch:
     """The handlers of one actor, which is kept for them."""
 
-    __slots__ = ("actor", "registrations", "steps_removed")
-
     def __init__(self, actor: Actor) -> None:
-        self.actor = actor
+        self.actor, self.steps_removed = actor, 0
         self.registrations: list[_ActorRegistration] = []
-        self.steps_removed = 0
+
+    def forget_inactive(self) -> None:
+        """Drop the handlers that are no longer active."""
+        self.registrations = [registration for registration in self.registrations if registration.active]
 
 
 class EventBus:
@@ -403,23 +380,19 @@ class EventBus:
 
     All calls of a step are decided before the first one is made: a list of pairs of handles. So handlers may change the
     world at will, and if one raises, the rest of the list is still there.
-
-    Attributes
-    ----------
-    delivered : int
-        Number of the last step of which the calls have been decided. Where it is not that of the world, the step was
-        interrupted when it had been committed.
     """
 
-    def __init__(self, world: ActorWorld, columns: Columns, scene: Scene, actors: Actors) -> None:
+    def __init__(self, world: AnyWorld, columns: Columns, scene: Scene, actors: Actors) -> None:
         self._world, self._columns, self._scene, self._actors = world, columns, scene, actors
+        # Number of the last step of which the calls have been decided: not that of the world where the step was
+        # interrupted when it had been committed.
         self.delivered = 0
         self._subscribers: list[Subscriber] = []
-        self._shown: deque[tuple[Subscriber, Frame]] = deque()
+        self._shown: deque[tuple[Subscriber, Frame]] = deque()  # subscribers that are still to be called
         self._by_layers: dict[tuple[int, int], _LayerWatch] = {}
         self._by_actor: dict[int, _ActorWatch] = {}
         self._queue: deque[tuple[Any, EventKind, int, int, _FrameEvents]] = deque()
-        self._number = 0
+        self._numbers = count(1)  # of registrations
         # Held while handlers, hooks and subscribers are called.
         self._calling = _native.Guard("events")
 
@@ -434,7 +407,7 @@ class EventBus:
         key = tuple(ALL_BITS if name is None else layers.bits(name) for name in (first, second))
 
         def register(function: Function) -> Function:
-            registration = _Registration(kind, _checked(function), self._next_number())
+            registration = _Registration(kind, _checked(function), next(self._numbers))
             watch = self._by_layers.setdefault((key[0], key[1]), _LayerWatch(key[0], key[1]))
             watch.add(registration, self._columns.rows.bits[0], self._world.touching)
             return function
@@ -448,25 +421,22 @@ class EventBus:
 
     def remove(self, function: Callable[..., object]) -> int:
         """Remove all registrations of a handler or subscriber; say how many there were."""
-        count, change = self._subscribers.count(function), Change()
+        removed, change = self._subscribers.count(function), Change()
         change.assign(self, _subscribers=[other for other in self._subscribers if other != function])
-        watches: list[_LayerWatch | _ActorWatch] = [*self._by_layers.values(), *self._by_actor.values()]
-        for watch in watches:
+        tables: tuple[dict[Any, _LayerWatch | _ActorWatch], ...] = cast("Any", (self._by_layers, self._by_actor))
+        for watch in chain.from_iterable(table.values() for table in tables):
             for registration in watch.registrations:
                 if registration.function == function and registration.active:
                     change.set_slot(registration, "active", False)
-                    count += 1
+                    removed += 1
         change.commit()
         # Those that are not called any more are dropped.
-        for key, by_layers in list(self._by_layers.items()):
-            by_layers.forget_inactive()
-            if not by_layers.registrations:
-                del self._by_layers[key]
-        for handle, by_actor in list(self._by_actor.items()):
-            by_actor.registrations = [registration for registration in by_actor.registrations if registration.active]
-            if not by_actor.registrations:
-                del self._by_actor[handle]
-        return count
+        for table in tables:
+            for key, watch in list(table.items()):
+                watch.forget_inactive()
+                if not watch.registrations:
+                    del table[key]
+        return removed
 
     def before_step(self, dt: float) -> None:
         """Make the calls that an exception has left over, and let actors update themselves."""
@@ -607,7 +577,7 @@ class EventBus:
         bits = None if other is None or handle is not None else self._columns.layers.bits(other)
 
         def register(function: Function) -> Function:
-            registration = _ActorRegistration(kind, _checked(function), self._next_number(), handle, bits, is_first)
+            registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, bits, is_first)
             if bits is not None and kind != "enter":
                 partners = actor.touching()
                 registration.open.update(one.handle for one in partners if bits & int(self._world.layers[one.row]))
@@ -625,10 +595,6 @@ class EventBus:
                 watch.steps_removed += 1
                 if watch.steps_removed > _STEPS_KEPT:
                     del self._by_actor[handle]
-
-    def _next_number(self) -> int:
-        self._number += 1
-        return self._number
 
 
 class _Calls:
@@ -649,10 +615,11 @@ class _Calls:
 
     def handles(self, kind: EventKind) -> NDArray[np.int64]:
         """Give the handles of all pairs of a kind, shape (m, 2)."""
+        if kind == "exit":
+            return self._frame.exit_handles
         if kind not in self._handles:
             pairs = self.pairs(kind)
-            exits = kind == "exit"
-            self._handles[kind] = self._frame.exit_handles if exits else self._generations[pairs] << 32 | pairs
+            self._handles[kind] = self._generations[pairs] << 32 | pairs
         return self._handles[kind]
 
     def add(
@@ -704,13 +671,6 @@ def _checked(function: Function) -> Function:
 def is_handler(value: Any) -> bool:
     """Whether this is the decorated function itself: a decorator was used without parentheses."""
     return callable(value) and not isinstance(value, Actor)
-
-
-def _place_of(first: int, second: int, keys: NDArray[np.int64]) -> int | None:
-    """Find a pair among sorted ones."""
-    key = min(first, second) << 32 | max(first, second)
-    place = int(np.searchsorted(keys, key))
-    return None if place == len(keys) or keys[place] != key else place
 
 
 def _are_in(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -33,10 +33,27 @@ if TYPE_CHECKING:
 __all__ = ["checked_data", "describe", "options_of", "restore"]
 
 _LAST_GENERATION = 2**31 - 1  # as in index/rows.py: above it, a row is never used again
-_KEYS = (
-    "dim", "method", "boundary", "margin", "workers", "touching",
-    "number", "slots", "removals", "quiet_steps", "layers",
-)  # fmt: skip
+# What the header must have, in this order, and the types and limits of it.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "dim": (int,),
+    "method": (str, dict),
+    "boundary": (str,),
+    "margin": (int, float, type(None)),
+    "workers": (int,),
+    "touching": (bool,),
+    "number": (int,),
+    "slots": (int,),
+    "removals": (bool,),
+    "quiet_steps": (int,),
+    "layers": (dict,),
+}
+_LIMITS = {
+    "dim": range(2, 4),
+    "workers": range(-1, 2**31),
+    "number": range(2**62),
+    "slots": range(2**31 - 63),
+    "quiet_steps": range(2**31),
+}
 _ALWAYS = ("positions", "velocities", "seen_positions", "body_types")
 
 # Where the lengths are in a record that must not be negative, from the end of the points on: begin and end in multiples
@@ -50,16 +67,10 @@ _LENGTHS = {
 
 
 def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[dict[str, Any], Arrays]:
-    """Describe a world; equal states give equal descriptions.
+    """Describe a world: options and counts, as JSON, and arrays, which may be views of what the world has.
 
-    What cannot be observed is left out or made equal: values of rows that are not in use, columns of defaults.
-
-    Returns
-    -------
-    about : dict
-        Options and counts, as JSON.
-    arrays : dict of str to ndarray
-        The rest. May be views of what the world has.
+    Equal states give equal descriptions: what cannot be observed is left out or made equal, such as values of rows that
+    are not in use, and columns of defaults. A shape of a custom type raises TypeError, which names it.
     """
     slots, alive = columns.slots, columns.rows.alive[: columns.slots]
     about = {
@@ -99,7 +110,11 @@ def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[
         arrays["displaced"] = displaced
     records: Any = columns.seen.store.records(columns.rows.numbers)
     kinds, sizes, numbers = records
-    _refuse_custom(columns, kinds)
+    custom = np.flatnonzero(kinds == ShapeKind.CUSTOM)
+    if len(custom):  # a file cannot hold their test
+        row = int(columns.rows.numbers[custom[0]])
+        name = type(columns.view[row]).__name__
+        raise TypeError(f"a snapshot cannot hold custom shapes, and row {row} is a {name}: remove these bodies first")
     places = geometry_places(kinds, sizes)
     used, first, which = np.unique(numbers[places], return_index=True, return_inverse=True)
     order = np.argsort(first)  # numbered by first use, whatever became of others
@@ -110,50 +125,15 @@ def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[
     return about, arrays | _packed(cast("Geometry", columns.geometries[int(one)]) for one in used[order])
 
 
-def _refuse_custom(columns: Columns, kinds: NDArray[np.uint8]) -> None:
-    """Refuse shapes of which a file cannot hold the test.
-
-    Raises
-    ------
-    TypeError
-        Names the type.
-    """
-    custom = np.flatnonzero(kinds == ShapeKind.CUSTOM)
-    if len(custom):
-        row = int(columns.rows.numbers[custom[0]])
-        name = type(columns.view[row]).__name__
-        raise TypeError(f"a snapshot cannot hold custom shapes, and row {row} is a {name}: remove these bodies first")
-
-
 def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
-    """Give the arguments that the world was made with, checked as far as `World` does not do that.
-
-    Raises
-    ------
-    ValueError
-        The header is not that of a world.
-    """
-    _require(isinstance(about, dict) and tuple(about) == _KEYS, f"the header must have the keys {', '.join(_KEYS)}")
-    for key, types in {
-        "dim": (int,),
-        "method": (str, dict),
-        "boundary": (str,),
-        "margin": (int, float, type(None)),
-        "workers": (int,),
-        "touching": (bool,),
-        "number": (int,),
-        "slots": (int,),
-        "removals": (bool,),
-        "quiet_steps": (int,),
-        "layers": (dict,),
-    }.items():
-        _require(type(about[key]) in types, f"{key} cannot be {quoted(about[key])}")
-    _require(about["dim"] in (2, 3), f"dim cannot be {about['dim']}")
-    _require(0 <= about["number"] < 2**62, f"number cannot be {about['number']}")
-    _require(0 <= about["quiet_steps"] < 2**31, f"quiet_steps cannot be {about['quiet_steps']}")
-    _require(0 <= about["slots"] <= 2**31 - 64, f"slots cannot be {about['slots']}")
+    """Give the arguments that the world was made with, checked as far as `World` does not do that."""
+    is_header = isinstance(about, dict) and tuple(about) == tuple(_TYPES)
+    _require(is_header, f"the header must have the keys {', '.join(_TYPES)}")
+    for key, types in _TYPES.items():
+        value = about[key]
+        fits = type(value) in types and (key not in _LIMITS or value in _LIMITS[key])
+        _require(fits and (key, value) != ("workers", 0), f"{key} cannot be {quoted(value)}")
     bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
-    _require(about["workers"] == -1 or 1 <= about["workers"] < 2**31, f"workers cannot be {about['workers']}")
     options = {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers", "touching")}
     if isinstance(about["method"], dict):
         try:
@@ -166,10 +146,8 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
 def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays: Arrays) -> None:
     """Fill a world that was just made by the options with what a snapshot holds.
 
-    Raises
-    ------
-    ValueError
-        Arrays are missing, too many, of a wrong shape, or contradict each other. The world is of no use then.
+    Arrays that are missing, too many, of a wrong shape, or contradict each other raise ValueError. The world is of no
+    use then.
     """
     stored, slots = _Stored(arrays), about["slots"]
     stored.maybe("bounds", np.float64, (2, columns.dim))
@@ -179,16 +157,14 @@ def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays
     columns.layers = Layers.from_state(about["layers"])
     alive = stored.take("alive", np.bool_, (slots,))
     generation = stored.take("generation", np.int64, (slots,))
-    _require(bool(((generation >= 1) & (generation <= _LAST_GENERATION + 1)).all()), "generation is out of range")
-    _require(bool((generation[alive] <= _LAST_GENERATION).all()), "generation of a row in use is past the last")
+    _require(((generation >= 1) & (generation <= _LAST_GENERATION + 1)).all(), "generation is out of range")
+    _require((generation[alive] <= _LAST_GENERATION).all(), "generation of a row in use is past the last")
     columns.rows.restore(alive, generation)
     columns.reserve()
     _restore_columns(stored, columns, alive)
 
-    kinds, sizes = (
-        stored.take(name, dtype, (columns.rows.living,))
-        for name, dtype in (("shape_kinds", np.uint8), ("shape_sizes", np.int32))
-    )
+    kinds = stored.take("shape_kinds", np.uint8, (columns.rows.living,))
+    sizes = stored.take("shape_sizes", np.int32, (columns.rows.living,))
     numbers = stored.take("shape_numbers", np.float64, (None,))
     columns.geometries = Geometries(_unpacked(stored))
     _checked_records(kinds, sizes, numbers, columns.dim, columns.geometries)
@@ -204,7 +180,7 @@ def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays
     )
     for name in ("changed", "renewed"):
         flags = stored.take(name, np.uint8, (slots,))
-        _require(bool((flags <= 1).all()), f"{name} has flags other than 0 and 1")
+        _require((flags <= 1).all(), f"{name} has flags other than 0 and 1")
         getattr(columns, name)[:slots] = flags
     _require(not columns.changed[:slots][~alive].any(), "changed names a row that is not in use")
     _restore_memory(columns, core, stored, about["removals"], about["number"])
@@ -213,13 +189,7 @@ def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays
 
 
 def checked_data(data: Any, alive: NDArray[np.bool_]) -> None:
-    """Check the data of actors, a list of rows and values.
-
-    Raises
-    ------
-    ValueError
-        It is something else, or names a row that is not in use.
-    """
+    """Check the data of actors, a list of rows in use and values; ValueError for anything else."""
     before = -1
     if not isinstance(data, list):
         raise ValueError("the data of a snapshot is not a list")
@@ -246,28 +216,26 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
     if "angular_velocities" in found:
         columns.with_angular_velocities()
     for name, values in found.items():
-        if name in ("layer", "mask"):
-            setattr(columns.rows, name, values)
-        elif name in RARE or name == "boundaries":
-            setattr(columns, name, values)
+        if name in ("layer", "mask", "boundaries", *RARE):
+            setattr(columns.rows if name in ("layer", "mask") else columns, name, values)
         else:
             kept = _column(columns, name)
             if kept is not None:
                 kept[:slots] = values
-    _require(bool((columns.body_types < len(BODY_TYPES)).all()), "body_types has an unknown one")
+    _require((columns.body_types < len(BODY_TYPES)).all(), "body_types has an unknown one")
     _require(
-        columns.boundaries is None or bool((columns.boundaries < len(BOUNDARIES)).all()),
+        columns.boundaries is None or (columns.boundaries < len(BOUNDARIES)).all(),
         "boundaries has an unknown one",
     )
     _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
     _require(columns.closed or columns.ccd is None or not columns.ccd.any(), "ccd with open boxes")
     intervals = columns.update_intervals
-    _require(intervals is None or bool((intervals >= 1).all()), "update_intervals has one less than 1")
+    _require(intervals is None or (intervals >= 1).all(), "update_intervals has one less than 1")
     seen = columns.seen
     # False for NaN, too.
-    _require(bool((np.abs(seen.positions) <= LARGEST).all()), f"seen_positions has one beyond {LARGEST:g}")
+    _require((np.abs(seen.positions) <= LARGEST).all(), f"seen_positions has one beyond {LARGEST:g}")
     if seen.rotations is not None:
-        _require(bool((np.abs(seen.rotations) <= LARGEST).all()), f"seen_rotations has one beyond {LARGEST:g}")
+        _require((np.abs(seen.rotations) <= LARGEST).all(), f"seen_rotations has one beyond {LARGEST:g}")
         if columns.dim == 3:
             _require(bool(is_rotation(seen.rotations).all()), "seen_rotations has a zero quaternion")
 
@@ -281,14 +249,12 @@ def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, remo
     waiting = _checked_pairs(stored.take("waiting", np.int32, (None, 2)), "waiting", there)
     since = stored.take("waiting_since", np.int64, (len(waiting),))
     dropped = stored.take("waiting_dropped", np.uint8, (len(waiting),))
-    _require(bool(((since >= 1) & (since <= number)).all()), "waiting_since has a step that has not been")
-    _require(bool((dropped <= 1).all()), "waiting_dropped has flags other than 0 and 1")
+    _require(((since >= 1) & (since <= number)).all(), "waiting_since has a step that has not been")
+    _require((dropped <= 1).all(), "waiting_dropped has flags other than 0 and 1")
     core.waiting = waiting, since, dropped
     if removals:
         then = stored.take("generation_then", np.int64, (slots,))
-        _require(
-            bool(((then >= 1) & (then <= columns.rows.generation[:slots])).all()), "generation_then is out of range"
-        )
+        _require(((then >= 1) & (then <= columns.rows.generation[:slots])).all(), "generation_then is out of range")
         _require(np.array_equal(then[~renewed], columns.rows.generation[:slots][~renewed]), "generation_then differs")
         columns.generation_then = then
     ignored = stored.maybe("ignored", np.int32, (None, 2))
@@ -296,7 +262,7 @@ def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, remo
         columns.ignored = _checked_pairs(ignored, "ignored", alive)
     displaced = stored.maybe("displaced", np.int32, (None,))
     if displaced is not None and len(displaced):
-        _require(bool((np.diff(displaced) > 0).all()), "displaced is not in order")
+        _require((np.diff(displaced) > 0).all(), "displaced is not in order")
         _require(displaced[0] >= 0 and displaced[-1] < slots and bool(alive[displaced].all()), "displaced: no such row")
         columns.displaced[displaced], columns.has_displaced = 1, True
 
@@ -316,7 +282,7 @@ def _blanks(columns: Columns) -> dict[str, Any]:
         "layer": np.uint64(1),
         "mask": np.uint64(ALL_BITS),
         "boundaries": np.uint8(BOUNDARIES.index(columns.boundary)),
-    } | {name: dtype(value) for name, (dtype, value) in RARE.items()}
+    } | {name: dtype(value) for name, (_, dtype, value) in RARE.items()}
 
 
 def _column(columns: Columns, name: str) -> NDArray[Any] | None:
@@ -352,13 +318,7 @@ def _packed(geometries: Iterable[Geometry]) -> Arrays:
 
 
 def _unpacked(stored: _Stored) -> list[Geometry]:
-    """Make the hulls and meshes of a snapshot.
-
-    Raises
-    ------
-    ValueError
-        One that is not valid.
-    """
+    """Make the hulls and meshes of a snapshot."""
     geometries: list[Geometry] = []
     while True:
         number = len(geometries)
@@ -378,7 +338,7 @@ def _unpacked(stored: _Stored) -> list[Geometry]:
             _require(False, f"{name}: {error}")
 
 
-def _require(holds: bool, fault: str) -> None:
+def _require(holds: Any, fault: str) -> None:
     """Raise ValueError unless something holds."""
     if not holds:
         raise ValueError(f"the snapshot is inconsistent: {fault}")
@@ -418,10 +378,10 @@ def _checked_pairs(pairs: NDArray[np.int32], name: str, there: NDArray[np.bool_]
     """Check pairs of rows, first < second, each once, of rows that are there; give them as two columns."""
     if len(pairs):
         _require(pairs.min() >= 0 and pairs.max() < len(there), f"{name} has a row that does not exist")
-        _require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name} has a pair whose first row is not the lesser")
+        _require((pairs[:, 0] < pairs[:, 1]).all(), f"{name} has a pair whose first row is not the lesser")
         _require(bool(there[pairs].all()), f"{name} has a row that is not in use")
         keys = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
-        _require(bool((np.diff(keys) > 0).all()), f"{name} is not in order, or has a pair twice")
+        _require((np.diff(keys) > 0).all(), f"{name} is not in order, or has a pair twice")
     columns: NDArray[np.int32] = np.ascontiguousarray(pairs.T).T
     return columns
 
@@ -431,10 +391,10 @@ def _checked_records(
 ) -> None:
     """Check the numbers of shapes; that there are as many as there should be is checked where they are kept."""
     # False for NaN, too. Rotated and moved by an offset, numbers may be somewhat larger than users may give.
-    _require(bool((np.abs(numbers) <= 10 * LARGEST).all()), "shape_numbers has one that is not finite, or too large")
-    _require(bool((sizes >= 0).all()) and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
+    _require((np.abs(numbers) <= 10 * LARGEST).all(), "shape_numbers has one that is not finite, or too large")
+    _require((sizes >= 0).all() and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    _require(bool((kinds < ShapeKind.CUSTOM).all()), "shape_kinds has an unknown type")
+    _require((kinds < ShapeKind.CUSTOM).all(), "shape_kinds has an unknown type")
     for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
         some = kinds == kind
         for size in np.unique(sizes[some]).tolist():
@@ -484,4 +444,4 @@ def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) 
         _require(geometry.kind == kind, f"shape_numbers: geometry {number:g} is no {kind.name.lower()}")
         corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
         boxes = records[records[:, 0] == number, -6:]
-        _require(bool((boxes == corners).all()), f"shape_numbers: geometry {number:g} has another size")
+        _require((boxes == corners).all(), f"shape_numbers: geometry {number:g} has another size")

@@ -7,7 +7,7 @@ import math
 import weakref
 from collections.abc import Iterable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from broadphase.world.values import (
     BOUNDARIES,
     STATIC,
     as_bounds,
-    as_flags,
     as_pairs,
     as_places,
     as_rotations,
@@ -50,8 +49,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import Concatenate, Literal, ParamSpec, Self, TypeAlias, TypedDict, Unpack
 
     from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import TypeVar  # of type checkers: one with a default
 
     from broadphase.filters import ByRow, Ignored
     from broadphase.index.options import IndexOptions
@@ -68,13 +69,22 @@ if TYPE_CHECKING:
     Filter: TypeAlias = LayerNames | ArrayLike | None
     Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
     ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
+    ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
+    Handler = TypeVar("Handler", bound=Callable[..., object])
+    Given = ParamSpec("Given")
+    Answer = TypeVar("Answer")
+
+    class QueryOptions(TypedDict, total=False):
+        """What all queries take; see `World.query`."""
+
+        workers: int
+        layer: Filter
+        mask: Filter
+        batch: ByRow
+        ignore: Ignored
+
 
 __all__ = ["World"]
-
-ActorT = TypeVar("ActorT", bound=Actor)
-Handler = TypeVar("Handler", bound="Callable[..., object]")
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
 
 
 def _asked(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concatenate[World, Given], Answer]:
@@ -88,10 +98,10 @@ def _asked(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concat
 
 
 class World:
-    """Bodies that move, each with a shape: `step` reports which pairs begin to touch, still touch, and touch no longer.
+    """Bodies that move, each with a shape: `step` reports which pairs begin to touch, still touch, or no longer touch.
 
-    Bodies are rows of arrays: `positions`, `velocities` and so on, which you may write to at any time. For those who
-    prefer objects, `add` gives an `Actor`: a view of one row, which costs nothing where it is not used.
+    Each body is a row of `positions`, `velocities` and other arrays, which you may write to at any time. `add` also
+    returns an object, an `Actor`: a view of one row.
 
     Parameters
     ----------
@@ -109,14 +119,14 @@ class World:
 
         - "none": nothing;
         - "bounce": they are reflected, such that their boxes stay inside;
-        - "wrap": the world is periodic: bodies that leave come in at the other side, and pairs meet across it;
-        - "remove": bodies wholly outside are removed (`Frame.removed`).
+        - "wrap": the world is periodic: bodies that leave enter at the other side, and pairs touch across it;
+        - "remove": bodies that are wholly outside are removed (`Frame.removed`).
     margin : float, optional
-        By how much the boxes in the index are larger than those of the shapes, in length units, so that small moves do
-        not change the index; less where that would bring far too many near to each other. Default: None, chosen by
-        size. 0: neither that, nor are pairs near each other kept from step to step. The events never depend on it.
+        How much larger the boxes in the index are than those of the shapes, in length units: smaller moves do not
+        change the index. It is reduced where too many boxes would overlap. Default: None, chosen by size. 0: no margin,
+        and pairs near each other are not kept from step to step.
     workers : int
-        Threads; -1 for one per core. The events never depend on it.
+        Threads; -1 for one per core.
     touching : bool
         Whether bodies touch whose bounding boxes only touch. False: the interiors of the boxes must intersect, as in
         `broadphase.pairs`; for steps only, not for queries, and not for periodic worlds nor bodies with ``ccd=True``.
@@ -130,16 +140,17 @@ class World:
 
     Notes
     -----
-    All lengths are in one unit of your choice, times in seconds, angles in radians. Numbers are float64.
+    All lengths are in one unit of your choice, times in seconds, angles in radians. Numbers are float64. Events do not
+    depend on `method`, `margin` and `workers`.
 
     Any number of threads may query a world at once; a change meanwhile raises RuntimeError.
 
     Every change is made as a whole or not at all. A call that is refused leaves the world as it was; one that is ended
     by Ctrl-C or lack of memory leaves it as before the call or as after it.
 
-    Views of `positions`, `velocities`, `rotations` and `angular_velocities` stay valid for ever: when the arrays grow,
-    what is written to an older view takes effect at the next call of the world, and older views are brought up to date
-    at the end of each step.
+    Views of `positions`, `velocities`, `rotations` and `angular_velocities` stay valid when the arrays grow: what is
+    written to an older view takes effect at the next call of the world, and older views are updated at the end of each
+    step.
 
     Examples
     --------
@@ -286,48 +297,22 @@ class World:
         }
 
     def outline(self) -> Outline:
-        """Get the cells or nodes of the index of the world, to be drawn.
-
-        Returns
-        -------
-        Outline
-            ``lower`` and ``upper``, of shape (c, d), and ``level``, of shape (c,).
-
-        Raises
-        ------
-        UnsupportedQueryError
-            The method has no cells.
-        """
+        """Get the cells or nodes of the index of the world, to be drawn; as `BoxIndex.outline`."""
         with self._guard.reading:
             return self._scene.index().outline()
 
     def index_stats(self) -> IndexStats:
-        """Describe the index of the world, as `BoxIndex.stats` does; it is built if need be.
+        """Describe the index of the world, as `BoxIndex.stats`; it is built if need be.
 
         With ``method="auto"`` most steps find pairs without an index; queries use one.
-
-        Returns
-        -------
-        IndexStats
-            A mapping; ``print`` it.
         """
         with self._guard.reading:
             return self._scene.index().stats()
 
     def validate(self) -> None:
-        """Check that everything is consistent. For tests: it takes time.
+        """Check that everything is consistent, for tests: it takes time.
 
-        Raises
-        ------
-        AssertionError
-            Something is wrong, and that is a fault of this library. Says what.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0]])
-        >>> world.validate()
+        Raises AssertionError, which says what is wrong: a fault of this library.
         """
         with self._guard.reading:
             for fault in faults(self._columns, self._core, self._scene.broad):
@@ -465,7 +450,7 @@ class World:
         return self._columns.rare("asleep")
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Name rows so that they are never taken for others.
+        """Get handles of rows: numbers that are never given to other bodies.
 
         Parameters
         ----------
@@ -484,18 +469,11 @@ class World:
         return self._columns.rows.handles(self.rows if rows is None else rows)
 
     def rows_of(self, handles: ArrayLike) -> NDArray[np.int32]:
-        """Find rows by their handles, shape (k,).
-
-        Raises
-        ------
-        UnknownRowError
-            A handle whose body has been removed. It is a KeyError.
-        """
+        """Find rows by their handles, shape (k,); that of a removed body raises `UnknownRowError`, a KeyError."""
         return self._columns.rows.rows_of(handles)
 
     # Changes --------------------------------------------------------------------------------------------------------
 
-    @overload
     def add(
         self,
         shape: Shape,
@@ -514,50 +492,8 @@ class World:
         update_interval: int = 1,
         batch: int = 0,
         data: Any = None,
-    ) -> Actor: ...
-
-    @overload
-    def add(
-        self,
-        shape: Shape,
-        *,
-        position: ArrayLike,
-        velocity: ArrayLike | None = None,
-        rotation: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        body_type: BodyType = "dynamic",
-        boundary: Boundary | None = None,
-        layer: LayerNames | None = None,
-        mask: LayerNames | None = None,
-        group: int = 0,
-        sensor: bool = False,
-        ccd: bool = False,
-        update_interval: int = 1,
-        batch: int = 0,
-        data: Any = None,
-        actor: type[ActorT] | ActorT,
-    ) -> ActorT: ...
-
-    def add(
-        self,
-        shape: Shape,
-        *,
-        position: ArrayLike,
-        velocity: ArrayLike | None = None,
-        rotation: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        body_type: BodyType = "dynamic",
-        boundary: Boundary | None = None,
-        layer: LayerNames | None = None,
-        mask: LayerNames | None = None,
-        group: int = 0,
-        sensor: bool = False,
-        ccd: bool = False,
-        update_interval: int = 1,
-        batch: int = 0,
-        data: Any = None,
-        actor: type[Actor] | Actor = Actor,
-    ) -> Actor:
+        actor: type[ActorT] | ActorT = Actor,  # type: ignore[assignment]
+    ) -> ActorT:
         """Add one body, and get it as an object.
 
         Parameters
@@ -565,12 +501,12 @@ class World:
         shape : Shape
             One shape.
         position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
-update_interval, batch
+        update_interval, batch
             As in `add_many`, for one.
         data : object, optional
             Any object of yours: `Actor.data`.
         actor : type, or Actor that is in no world
-            `Actor`, or a class of yours derived from it, whose hooks (`update`, `on_enter`, …) the world calls.
+            `Actor`, or a class derived from it, whose hooks (`update`, `on_enter`, …) the world calls.
 
         Returns
         -------
@@ -591,13 +527,12 @@ update_interval, batch
         >>> ball.position, ball.data
         (array([11., 20.]), 'red')
         """
-        instance = self._actors.prepare(actor)
+        instance: ActorT = self._actors.prepare(actor)
         with self._guard.changing:
             places = as_places(position, "position", self.dim, 1)
-            self._insert(
-                shape, places, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor,
-                ccd, update_interval, batch, instance, data,
-            )  # fmt: skip
+            rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
+            motion = velocity, rotation, angular_velocity
+            self._insert(shape, places, motion, body_type, boundary, layer, mask, rare, instance, data)
         return instance
 
     def add_many(
@@ -639,7 +574,7 @@ update_interval, batch
             touching other static bodies; "kinematic": moved by its velocity, and not subject to the boundary of the
             world.
         boundary : {"none", "bounce", "wrap", "remove"}, or list of these, optional
-            What happens to the body at the bounds of the world, which must have some. Pairs meet across the sides only
+            What happens to the body at the bounds of the world, which must have some. Pairs touch across the sides only
             in a world with ``boundary="wrap"``. Static bodies are not affected. Default: None, that of the world for
             dynamic bodies, "none" for others.
         layer, mask : str, int, or set of str, or an array of one of these, optional
@@ -652,12 +587,12 @@ update_interval, batch
         sensor : bool, or array_like of bool, shape (n,)
             Bodies that have events, and no contacts.
         ccd : bool, or array_like of bool, shape (n,)
-            Bodies for which touching on the way from one step to the next counts, however far that is.
+            Continuous collision detection: what a body touches on its way from one step to the next counts too.
         update_interval : int, or array_like of int, shape (n,)
-            Bodies that are looked at in one of so many steps only; in between they count as where they were last seen.
+            Update a body only in every k-th step; between these it stays where it was last seen.
         batch : int, or array_like of int, shape (n,)
-            Key of the scene that the body is in, any int64: bodies of different keys never meet, and are never
-            compared. So one world can step thousands of separate scenes in the same place.
+            Key of the scene that the body is in, any int64: bodies of different keys are never compared, and never
+            touch. So one world can step thousands of separate scenes in the same place.
         data : sequence of n objects, optional
             Any object of yours for each body: `Actor.data` of its actor. None: the body has none.
 
@@ -669,7 +604,7 @@ update_interval, batch
         Raises
         ------
         ValueError, TypeError
-            A wrong value; names the argument and the row in it. The world is as before.
+            A wrong value; names the argument and the row in it.
 
         Examples
         --------
@@ -683,10 +618,10 @@ update_interval, batch
         """
         with self._guard.changing:
             places = as_places(positions, "positions", self.dim)
-            return self._insert(
-                shapes, places, velocities, rotations, angular_velocities, body_type, boundary, layer, mask, group,
-                sensor, ccd, update_interval, batch, data=_data_of_rows(data, len(places)),
-            )  # fmt: skip
+            objects = _data_of_rows(data, len(places))
+            rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
+            motion = velocities, rotations, angular_velocities
+            return self._insert(shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects)
 
     def remove(self, rows: Rows) -> None:
         """Remove bodies. The pairs that they touched exit in the next step.
@@ -699,7 +634,7 @@ update_interval, batch
         Raises
         ------
         UnknownRowError
-            A row that is not in use; names it. The world is as before.
+            A row that is not in use; names it.
         ValueError
             A row that is named twice.
         """
@@ -730,15 +665,15 @@ update_interval, batch
 
         Parameters
         ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            No row twice.
+        rows
+            As in `remove`.
         positions, rotations, velocities, angular_velocities : array_like, optional
             As in `add_many`. Default: None, as they are.
 
         Raises
         ------
         UnknownRowError, ValueError, TypeError
-            As `add_many`. The world is as before.
+            As `remove` and `add_many`.
         """
         columns, d = self._columns, self.dim
         with self._guard.changing:
@@ -769,15 +704,15 @@ update_interval, batch
 
         Parameters
         ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            No row twice.
+        rows
+            As in `remove`.
         shapes : Shape, or list of Shape
             One for all, or one each.
 
         Raises
         ------
         UnknownRowError, ValueError, TypeError
-            As `add_many`. The world is as before.
+            As `remove` and `add_many`.
         """
         columns = self._columns
         with self._guard.changing:
@@ -806,15 +741,15 @@ update_interval, batch
 
         Parameters
         ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            No row twice.
+        rows
+            As in `remove`.
         layer, mask, group
             As in `add_many`. Default: None, as they are.
 
         Raises
         ------
         UnknownRowError, ValueError, TypeError
-            As `add_many`. The world is as before.
+            As `remove` and `add_many`.
         """
         columns = self._columns
         with self._guard.changing:
@@ -833,17 +768,12 @@ update_interval, batch
             change.commit()
 
     def sleep(self, rows: Rows) -> None:
-        """Let bodies sleep: steps do not move them until `wake`. Others still touch them.
+        """Let bodies sleep: steps do not move them until `wake`. Other bodies still touch them.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), Actor, or list of Actor
-            Those that sleep already are as they are.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use; names it.
+            A row that is not in use raises `UnknownRowError`, which names it.
         """
         self._set_asleep(rows, True)
 
@@ -852,13 +782,8 @@ update_interval, batch
 
         Parameters
         ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            Those that do not sleep are as they are.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use; names it.
+        rows
+            As in `sleep`.
         """
         self._set_asleep(rows, False)
 
@@ -884,18 +809,13 @@ update_interval, batch
 
         Parameters
         ----------
-        pairs : array_like of int, shape (k, 2)
-            Rows. Those that are not ignored are as they are.
-
-        Raises
-        ------
-        UnknownRowError, ValueError, TypeError
-            As `ignore`.
+        pairs
+            As in `ignore`; others may be among them.
         """
         self._change_ignored(as_pairs(pairs), False)
 
     def layer(self, name: str, priority: int | None = None) -> int:
-        """Declare a layer, unless there is one of this name, and give its bit.
+        """Declare a layer, unless there is one of this name, and get its bit.
 
         In `add`, `add_many` and `set_filters`, a new name in `layer` declares it, too. Masks, handlers and queries need
         names that are declared: an unknown one is an error.
@@ -958,11 +878,11 @@ update_interval, batch
 
         Notes
         -----
-        First, hooks `update`; then the step; last, handlers, other hooks, and subscribers (`on_step`). An exception of
-        theirs goes to the caller when the step is done; the events that had not been delivered by then are delivered at
-        the beginning of the next step.
+        Order: hooks `update`; the step; handlers and the other hooks; subscribers (`on_step`). An exception of theirs
+        is raised when the step is done; the events that had not been delivered by then are delivered at the beginning
+        of the next step.
 
-        Bodies that have not changed since the last step cost next to nothing, and pairs of them nothing at all.
+        A body that has not changed since the last step costs next to nothing, and a pair of such bodies costs nothing.
         """
         dt = as_real(dt, "dt")
         if not math.isfinite(dt):
@@ -993,14 +913,14 @@ update_interval, batch
         return frame
 
     def refresh(self) -> None:
-        """Look where bodies are, so that queries are about that. No events are found.
+        """Look where bodies are, so that queries see it. No events are found.
 
-        Bodies marked as ccd are followed from where they were last seen, that is, from here on.
+        Bodies with ``ccd=True`` are followed from where they were last seen, that is, from here on.
 
         Raises
         ------
         ValueError
-            A row without a finite position or rotation; names it. The world is as before.
+            A row without a finite position or rotation; names it.
         """
         columns = self._columns
         with self._guard.changing:
@@ -1057,8 +977,7 @@ update_interval, batch
 
         Notes
         -----
-        The recording subscribes by `on_step`: a frame is written after handlers and hooks have been called. A copy of a
-        world that is recorded is not recorded.
+        It subscribes by `on_step`. A copy of a recorded world is not recorded.
 
         Examples
         --------
@@ -1080,17 +999,12 @@ update_interval, batch
         Parameters
         ----------
         row : int
-            Its row.
+            Its row. One that is not in use raises `UnknownRowError`.
 
         Returns
         -------
         Actor
             The same object as long as somebody holds it.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use.
 
         Examples
         --------
@@ -1113,9 +1027,9 @@ update_interval, batch
     def on_enter(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that begins to touch.
 
-        It is called after the step, with an `Event`, once for each pair: first for pairs that exit, then for those that
-        enter, then for those that stay, each in the order of rows; for one pair, hooks of actors before handlers, and
-        these in the order in which they were registered.
+        It is called with an `Event` after the step, once for each pair: first for pairs that exit, then for those that
+        enter, then for those that stay, each in the order of rows. For one pair, hooks of actors are called before
+        handlers, and handlers in the order in which they were registered.
 
         Parameters
         ----------
@@ -1139,9 +1053,9 @@ update_interval, batch
         -----
         Handlers may add, remove and move bodies and register others; the changes count from the next step on. Only
         `step` itself is refused. An event is delivered also if an earlier handler has removed one of the two
-        (``event.actor.alive``): so for each handler, enters and exits balance, whatever is removed. A pair is matched
+        (``event.actor.alive``): so each handler gets an exit for each enter, whatever is removed. A pair is matched
         when it begins to touch; later changes of its layers have no effect until it exits. Handlers of stays and exits
-        are called also for pairs that touch already when they are registered.
+        are also called for pairs that touch already when they are registered.
 
         If a handler raises, `step` raises that exception. The world is sound, its frame is ``world.frame``, and the
         remaining events are delivered first when `step` is called again, before anything is moved.
@@ -1191,22 +1105,17 @@ update_interval, batch
         return self._on("exit", first, second)
 
     def remove_handler(self, handler: Callable[..., object]) -> int:
-        """Remove all registrations of a handler or subscriber. It is not called again.
+        """Remove all registrations of a handler or subscriber, and return how many there were. It is not called again.
 
         Parameters
         ----------
         handler : callable
             A function given to `on_enter`, `on_stay`, `on_exit` or `on_step`.
-
-        Returns
-        -------
-        int
-            How many registrations there were.
         """
         return self._bus.remove(handler)
 
     def render(self, context: Any = None, rows: ArrayLike | Visible | None = None) -> int:
-        """Call ``actor.render(context)`` of the actors whose class overrides it.
+        """Call ``actor.render(context)`` of the actors whose class overrides it, in the order of rows.
 
         Parameters
         ----------
@@ -1218,8 +1127,8 @@ update_interval, batch
         Returns
         -------
         int
-            The sum of what they returned, such as numbers of triangles; one that returned None counts as 1. They are
-            called in the order of rows. If one raises, the others are not called.
+            The sum of what they returned, such as numbers of triangles; one that returned None counts as 1. If one
+            raises, the others are not called.
 
         Examples
         --------
@@ -1258,7 +1167,7 @@ update_interval, batch
     def query_point(
         self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None, ignore: Ignored = None
     ) -> list[Actor]:
-        """Get the actors whose shapes contain a point, on their boundary too.
+        """Get the actors whose shapes contain a point, on their border too, in the order of rows.
 
         Parameters
         ----------
@@ -1266,11 +1175,6 @@ update_interval, batch
             Finite.
         layer, mask, ignore
             As in `query`.
-
-        Returns
-        -------
-        list of Actor
-            In the order of rows.
 
         Examples
         --------
@@ -1295,7 +1199,7 @@ update_interval, batch
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> QueryResult:
-        """Find the rows whose shapes overlap a shape at each of some poses.
+        """Find the rows whose shapes overlap a shape at each of some poses; as `query`.
 
         Parameters
         ----------
@@ -1307,16 +1211,6 @@ update_interval, batch
             Its rotations, as in `World.rotations`: angles, or quaternions w, x, y, z. Default: None, not rotated.
         workers, layer, mask, batch, ignore
             As in `query`.
-
-        Returns
-        -------
-        QueryResult
-            As `query`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
 
         Examples
         --------
@@ -1338,12 +1232,7 @@ update_interval, batch
         origins: Sequence[float],
         directions: Sequence[float] | NDArray[Any],
         max_distance: float = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> Hit | None: ...
 
     @overload
@@ -1352,12 +1241,7 @@ update_interval, batch
         origins: NDArray[Any],
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> Any: ...
 
     @overload
@@ -1366,12 +1250,7 @@ update_interval, batch
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> RayHits: ...
 
     def raycast(  # noqa: D102  see below
@@ -1381,23 +1260,18 @@ update_interval, batch
         max_distance: ArrayLike = np.inf,
         *,
         workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
+        layer: Any = None,
+        mask: Any = None,
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> Any:
-        if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options: dict[str, Any] = {
-                "workers": workers,
-                "layer": layer,
-                "mask": mask,
-                "batch": batch,
-                "ignore": ignore,
-            }
-            return shared.raycast(self, origins, directions, max_distance, **options)
-        allowed = QueryFilter(layer, mask, ignore)
-        hits = self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=True)
-        return hits[0] if hits else None
+        if directions is None or as_reals(origins, "origins").ndim == 1:
+            allowed = QueryFilter(layer, mask, ignore)
+            hits = self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=True)
+            return hits[0] if hits else None
+        return shared.raycast(
+            self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
+        )
 
     raycast.__doc__ = shared.raycast.__doc__
 
@@ -1407,12 +1281,7 @@ update_interval, batch
         origins: Sequence[float],
         directions: Sequence[float] | NDArray[Any],
         max_distance: float = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> list[Hit]: ...
 
     @overload
@@ -1421,12 +1290,7 @@ update_interval, batch
         origins: NDArray[Any],
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> Any: ...
 
     @overload
@@ -1435,12 +1299,7 @@ update_interval, batch
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryOptions],
     ) -> RayHitsAll: ...
 
     def raycast_all(  # noqa: D102  see below
@@ -1450,22 +1309,17 @@ update_interval, batch
         max_distance: ArrayLike = np.inf,
         *,
         workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
+        layer: Any = None,
+        mask: Any = None,
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> Any:
-        if directions is not None and as_reals(origins, "origins").ndim != 1:
-            options: dict[str, Any] = {
-                "workers": workers,
-                "layer": layer,
-                "mask": mask,
-                "batch": batch,
-                "ignore": ignore,
-            }
-            return shared.raycast_all(self, origins, directions, max_distance, **options)
-        allowed = QueryFilter(layer, mask, ignore)
-        return self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=False)
+        if directions is None or as_reals(origins, "origins").ndim == 1:
+            allowed = QueryFilter(layer, mask, ignore)
+            return self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=False)
+        return shared.raycast_all(
+            self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
+        )
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
@@ -1486,14 +1340,10 @@ update_interval, batch
 
         Parameters
         ----------
-        shape : Shape
-            One for all queries, or one for each.
-        positions : array_like, shape (q, d), or (d,) for all
-            Its positions at the beginning.
+        shape, positions, rotations
+            As in `query_shape`: the shape at the beginning of its motion.
         motions : array_like, shape (q, d), or (d,) for all
             How far it moves, along a straight line and without rotating. Finite.
-        rotations : array_like, optional
-            As in `query_shape`.
         workers, layer, mask, batch, ignore
             As in `query`.
 
@@ -1502,11 +1352,6 @@ update_interval, batch
         SweepHits
             ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; 0 for shapes that
             touch at the beginning, infinite for none. Of several rows at one time, the lowest.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `query`.
 
         Examples
         --------
@@ -1532,16 +1377,12 @@ update_interval, batch
         mask: Filter = None,
         ignore: Ignored = None,
     ) -> Visible:
-        """Find the rows in view of a camera, and the level of detail of each.
+        """Find the rows in view of one camera, by `frustum`, and the level of detail of each.
 
         Parameters
         ----------
-        matrix : array_like, shape (4, 4); in 2D (3, 3)
-            Projection times view; see `perspective`, `orthographic` and `look_at`.
-        planes : array_like, shape (p, d + 1)
-            Instead of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``.
-        depth : {"minus_one_to_one", "zero_to_one"}
-            The range of depth that the matrix maps near and far to.
+        matrix, planes, depth
+            As in `frustum`, for one camera.
         eye : array_like, shape (d,), optional
             Where distances are measured from. Default: None, the eye of a perspective matrix; other cameras have none.
         lod : sequence of float
@@ -1557,7 +1398,7 @@ update_interval, batch
         Raises
         ------
         ValueError, TypeError
-            As `frustum`; more than one matrix; distances that do not ascend.
+            As `frustum`; more than one camera; distances that do not ascend.
 
         Examples
         --------
@@ -1580,21 +1421,19 @@ update_interval, batch
     # Snapshots ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, data: bool = True) -> None:
-        """Write the world to a file; see `to_bytes` for what is stored.
-
-        The file appears under its name when it is complete: an error on the way leaves an older one as it was.
+        """Write the world, as `to_bytes` gives it, to a file; an error leaves an older file as it was.
 
         Parameters
         ----------
         path : path-like
             The file. By custom, its name ends in .world.
         data : bool
-            Whether to store the `data` of actors, which must be JSON then.
+            As in `to_bytes`.
 
         Raises
         ------
-        TypeError
-            The `data` of an actor is not JSON, or its shape is a custom one; names the row.
+        TypeError, RuntimeError
+            As `to_bytes`.
         OSError
             The file cannot be written.
 
@@ -1612,23 +1451,17 @@ update_interval, batch
         write_snapshot(path, self.to_bytes(data=data))
 
     def to_bytes(self, *, data: bool = True) -> bytes:
-        """Give the world as bytes.
+        """Give the world as bytes, with a checksum and without code.
 
-        Stored is everything that decides what the world does from now on: the rows with their shapes, positions,
+        They hold everything that decides what the world does from now on: the rows with their shapes, positions,
         velocities, layers and handles, the pairs that touch or are deferred, the number of the step, the time and the
-        options. Two worlds that were made by the same calls give the same bytes.
-
-        Not stored is code: handlers, subscribers, and the classes of actors; nor the last frame.
+        options. They do not hold handlers, subscribers, the classes of actors, and the last frame. Two worlds that were
+        made by the same calls give the same bytes.
 
         Parameters
         ----------
         data : bool
             Whether to store the `data` of actors, which must be JSON then.
-
-        Returns
-        -------
-        bytes
-            With a checksum. They contain no code.
 
         Raises
         ------
@@ -1668,19 +1501,17 @@ update_interval, batch
         path : path-like
             The file.
         actors : mapping, optional
-            Classes of actors, by row or by name of a layer: such rows get an actor of this class, which keeps the data.
-            A row counts before a layer; of several layers, the last one counts.
+            As in `from_bytes`.
 
         Returns
         -------
         World
-            It continues as the one that was saved would have: the same events in every step. Its class is the one
-            that this method is called on.
+            As `from_bytes`.
 
         Raises
         ------
         ValueError
-            Another kind of file, damaged, or of another version; says what is wrong. An unknown layer in `actors`.
+            As `from_bytes`; names the file.
         OSError
             The file cannot be read.
         """
@@ -1699,11 +1530,13 @@ update_interval, batch
         data : bytes-like
             All of it, and nothing more. It is not needed afterwards.
         actors : mapping, optional
-            See `load`.
+            Classes of actors, by row or by name of a layer: such rows get an actor of this class, which keeps the data.
+            A row counts before a layer; of several layers, the last one counts.
 
         Returns
         -------
         World
+            Of the class that this method is called on. It has the same events in every step as the one that was saved.
 
         Raises
         ------
@@ -1731,7 +1564,7 @@ update_interval, batch
         about, arrays = unpack(state["snapshot"])
         self._fill(about, arrays)
         for row, value in state["data"].items():
-            self._actors.set_data(row, value)
+            self._actors.get(row).data = value
         vars(self).update(state["more"])
 
     def __copy__(self) -> Self:
@@ -1742,7 +1575,7 @@ update_interval, batch
         world = cls.__new__(cls)
         world._fill(about, arrays)
         for row, value in about["data"]:
-            world._actors.set_data(row, value)
+            world._actors.get(row).data = value
         classes: dict[int, type[Actor]] = {}
         for which, kind in sorted((actors or {}).items(), key=lambda item: not isinstance(item[0], str)):
             if isinstance(which, str):
@@ -1776,36 +1609,28 @@ update_interval, batch
         self,
         shapes: Any,
         places: NDArray[np.float64],
-        velocities: Any,
-        rotations: Any,
-        angular_velocities: Any,
+        motion: tuple[Any, Any, Any],
         body_type: Any,
         boundary: Any,
         layer: Any,
         mask: Any,
-        group: Any,
-        sensor: Any,
-        ccd: Any,
-        update_interval: Any,
-        batch: Any,
+        rare: dict[str, Any],
         actor: Actor | None = None,
         data: Any = None,
     ) -> NDArray[np.int32]:
         """Add rows at checked places, (n, d); everything else is checked before anything is changed.
 
-        `actor` is that of a single row, which has `data`; without it, `data` are those of all rows.
+        `motion` are velocities, rotations and angular velocities, `rare` what few bodies need. `actor` is that of a
+        single row, which has `data`; without it, `data` are those of all rows.
         """
         columns, d = self._columns, self.dim
         count = len(places)
-        turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
-        speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
-        spins = _angular(angular_velocities, d, count)
+        speeds = None if motion[0] is None else as_table(motion[0], "velocities", (d,), count)
+        turns = None if motion[1] is None else as_rotations(motion[1], "rotations", d, count)
+        spins = _angular(motion[2], d, count)
         types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
         limits = self._boundaries(boundary, types, count)
-        rare: dict[str, NDArray[Any]] = {}
-        is_plain = sensor is False and ccd is False and type(group) is type(update_interval) is type(batch) is int
-        if not is_plain or group != 0 or update_interval != 1 or batch != 0 or columns.has_rare():
-            self._check_rare(rare, count, group, sensor, ccd, update_interval, batch)
+        rare = columns.checked_rare(rare, count)
         if not columns.closed and "ccd" in rare and rare["ccd"].any():
             raise ValueError("ccd=True needs a world with touching=True")
         named = columns.layers if layer is None else columns.layers.with_names(layer)
@@ -1845,31 +1670,6 @@ update_interval, batch
         finally:
             columns.geometries.drop_unused()
         return rows
-
-    def _check_rare(
-        self,
-        rare: dict[str, NDArray[Any]],
-        count: int,
-        group: Any,
-        sensor: Any,
-        ccd: Any,
-        update_interval: Any,
-        batch: Any,
-    ) -> None:
-        """Put the values of new rows in columns that few worlds need where these must be written."""
-        columns = self._columns
-        if columns.is_rare("groups", group):
-            rare["groups"] = as_whole_numbers(group, "group", count, np.int64)
-        if columns.is_rare("sensors", sensor):
-            rare["sensors"] = as_flags(sensor, "sensor", count)
-        if columns.is_rare("ccd", ccd):
-            rare["ccd"] = as_flags(ccd, "ccd", count)
-        if columns.is_rare("update_intervals", update_interval):
-            rare["update_intervals"] = as_whole_numbers(update_interval, "update_interval", count, np.int32, least=1)
-        if columns.is_rare("batches", batch):
-            rare["batches"] = as_whole_numbers(batch, "batch", count, np.int64)
-        if columns.is_rare("asleep", False):
-            rare["asleep"] = np.zeros(count, np.bool_)
 
     def _boundaries(self, given: Any, types: NDArray[np.uint8], count: int) -> NDArray[np.uint8] | None:
         """Give the boundaries of new rows; None where those of the world hold for all rows."""
