@@ -115,18 +115,10 @@ class Actor:
 
     @property
     def row(self) -> int:
-        """Its row in the world's arrays.
-
-        Raises
-        ------
-        UnknownRowError
-            It has been removed. So do all the properties that read the world.
-        """
+        """Its row in the world's arrays. A removed one raises UnknownRowError here, as by all that reads the world."""
         if not self.alive:
-            kind = f"this {type(self).__name__}"
-            raise UnknownRowError(
-                f"{kind} is in no world yet" if self._world is None else f"{kind} has been removed from its world"
-            )
+            fault = "is in no world yet" if self._world is None else "has been removed from its world"
+            raise UnknownRowError(f"this {type(self).__name__} {fault}")
         return self._handle & _ROW
 
     @property
@@ -230,13 +222,7 @@ class Actor:
         return bool(self.world.sensors[self.row])
 
     def remove(self) -> bool:
-        """Take it out of its world.
-
-        Returns
-        -------
-        bool
-            False if it has been removed already: so two handlers may both remove it.
-        """
+        """Take it out of its world. False if it has been removed already: so two handlers may both remove it."""
         if not self.alive:
             return False
         self.world.remove([self.row])
@@ -377,7 +363,7 @@ class Actors:
         if actor is None:
             actor = Actor()
             actor._world, actor._handle = self._world, handle
-            self._note(actor)
+            self._seen[handle] = self._reference(actor, handle)
         return actor
 
     @property
@@ -455,9 +441,6 @@ class Actors:
         if isinstance(value, list | tuple | set | frozenset) and any(isinstance(part, Actor) for part in value):
             return np.array([self._own_row(part) if isinstance(part, Actor) else part for part in value], np.int32)
         return value
-
-    def _note(self, actor: Actor) -> None:
-        self._seen[actor._handle] = self._reference(actor, actor._handle)
 
     def _reference(self, actor: Actor, handle: int) -> _Reference:
         reference = _Reference(actor, self._overlook)

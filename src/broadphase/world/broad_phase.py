@@ -111,14 +111,6 @@ class BroadPhase:
         """Rows whose boxes may have left those of the index."""
         return self._room()
 
-    def note_insertion(self, change: Change, rows: NDArray[np.int32]) -> None:
-        """Note that rows come into the world."""
-        self._note(change, True, rows)
-
-    def note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
-        """Note that rows leave the world."""
-        self._note(change, False, rows)
-
     def pending(self) -> list[tuple[bool, NDArray[np.int32]]]:
         """List what the index has not followed yet: rows that came, or left, in order; neighbours of a kind joined."""
         ways: list[tuple[bool, list[NDArray[np.int32]]]] = []
@@ -224,7 +216,8 @@ class BroadPhase:
         self._pending, self._pending_count = None, 0
         self._index = index
 
-    def _note(self, change: Change, is_new: bool, rows: NDArray[np.int32]) -> None:
+    def note(self, change: Change, rows: NDArray[np.int32], *, is_new: bool) -> None:
+        """Note that rows come into the world, or leave it."""
         if self._index is None or not len(rows):
             return
         count = self._pending_count + len(rows)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Waiting: TypeAlias = tuple[Pairs, NDArray[np.int64], Flags]  # pairs, the step that left each, whether dropped
     OnLimit: TypeAlias = Literal["defer", "drop"]
 
-__all__ = ["Budget", "Pace", "Waiting", "overlapping_pairs", "spend"]
+__all__ = ["Budget", "Pace", "overlapping_pairs", "spend"]
 
 # A pair that has waited for so many steps is starving, and an eighth of each step goes to those: so the last one is
 # tested some steps later, whatever comes before it, and pairs of high priority have seven eighths.

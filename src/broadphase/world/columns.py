@@ -229,14 +229,6 @@ class Columns:
         self.writes += 1
         return view
 
-    def note_version(self, change: Change) -> None:
-        """Note that rows come or leave, or begin or stop moving."""
-        change.assign(self, version=self.version + 1)
-
-    def note_writes(self, change: Change) -> None:
-        """Note that velocities are written."""
-        change.assign(self, writes=self.writes + 1)
-
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""
         if not self._replaced:
@@ -384,7 +376,7 @@ class Columns:
         """Take into use the rows that `fill` has filled."""
         self.rows.insert_rows(change, rows)
         change.flag(self.changed, True, rows)
-        self.note_version(change)
+        change.assign(self, version=self.version + 1)
         if self._view is not None:
             self.show(change, self.seen, max(self.slots, int(rows[-1]) + 1 if len(rows) else 0))
         self.count_geometries(change, used=records)
@@ -394,8 +386,11 @@ class Columns:
         self.rows.remove_rows(change, rows)
         for column in (self.changed, self.velocities, self.displaced):
             change.clear(column, rows)
-        change.assign(self, ignored=self.ignored_without(rows))
-        self.note_version(change)
+        ignored = self.ignored
+        if ignored is not None:
+            kept = ignored[~np.isin(ignored, rows).any(axis=1)]
+            ignored = kept if len(kept) else None
+        change.assign(self, ignored=ignored, version=self.version + 1)
         if self.geometries:
             self.count_geometries(change, released=self.seen.store.records(rows))
 
@@ -452,10 +447,6 @@ class Columns:
         if self.generation_then is None:
             change.assign(self, generation_then=self.rows.generation.copy())
 
-    def displaced_rows(self) -> NDArray[np.int32]:
-        """Give the rows that were put elsewhere."""
-        return np.flatnonzero(self.displaced).astype(np.int32)
-
     def displace(self, change: Change, rows: NDArray[np.int32]) -> None:
         """Note that rows are put elsewhere."""
         change.flag(self.displaced, True, rows)
@@ -491,22 +482,13 @@ class Columns:
             at = int(np.argmax(bad))
             self.refuse(int(rows[at]), positions[at], None if rotations is None else rotations[at])
 
-    # Pairs that are never reported ----------------------------------------------------------------------------------
+    # Which pairs count ----------------------------------------------------------------------------------------------
 
-    def ignored_with(self, pairs: NDArray[np.int32]) -> NDArray[np.int32] | None:
-        """Give the ignored pairs and these."""
-        return _ordered_pairs(np.union1d(self._ignored_keys(), keys_of(pairs)))
-
-    def ignored_but(self, pairs: NDArray[np.int32]) -> NDArray[np.int32] | None:
-        """Give the ignored pairs but for these."""
-        return _ordered_pairs(np.setdiff1d(self._ignored_keys(), keys_of(pairs)))
-
-    def ignored_without(self, rows: NDArray[np.int32]) -> NDArray[np.int32] | None:
-        """Give the ignored pairs but for those of some rows."""
-        if self.ignored is None:
-            return None
-        kept = self.ignored[~np.isin(self.ignored, rows).any(axis=1)]
-        return kept if len(kept) else None
+    def set_ignored(self, change: Change, pairs: NDArray[np.int32], ignored: bool) -> None:
+        """Never report these pairs, first < second; or report them again."""
+        known = np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
+        keys = (np.union1d if ignored else np.setdiff1d)(known, keys_of(pairs))
+        change.assign(self, ignored=pairs_of(keys) if len(keys) else None)
 
     def filters(self) -> PairFilter:
         """Return which pairs count, by row; static rows are left to the caller."""
@@ -514,9 +496,6 @@ class Columns:
         group = None if self.groups is None else self.groups[: self.slots]
         batch = None if self.batches is None else self.batches[: self.slots]
         return PairFilter(layer=layer, mask=mask, group=group, ignore_pairs=self.ignored, batch=batch)
-
-    def _ignored_keys(self) -> NDArray[np.int64]:
-        return np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
 
     def refuse(self, row: int, position: Floats, rotation: Any) -> NoReturn:
         """Say that a row has no place."""
@@ -534,10 +513,6 @@ def no_rotations(count: int, dim: int) -> Floats:
     rotations = np.zeros((count, 4))
     rotations[:, 0] = 1.0
     return rotations
-
-
-def _ordered_pairs(keys: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    return pairs_of(keys) if len(keys) else None
 
 
 def _longer(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

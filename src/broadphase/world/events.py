@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
     _Layers: TypeAlias = NDArray[np.uint64] | None
 
-__all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo", "is_handler"]
+__all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo"]
 
 EventKind: TypeAlias = Literal["enter", "stay", "exit"]
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -396,19 +396,24 @@ class EventBus:
         # Held while handlers, hooks and subscribers are called.
         self._calling = _native.Guard("events")
 
-    def registering(self, kind: EventKind, first: Any, second: Any) -> Callable[[Function], Function]:
-        """Make the decorator that registers a handler; unknown names of layers raise here."""
+    def register(self, kind: EventKind, first: Any, second: Any) -> Any:
+        """Make the decorator that registers a handler; or register `first`, if it is one.
+
+        An unknown name of a layer raises here.
+        """
+        if callable(first) and second is None and not isinstance(first, Actor):
+            return self.register(kind, None, None)(first)
         for name in (first, second):
             if isinstance(name, Actor):
                 self._actors.as_rows(name)
         if isinstance(first, Actor) or isinstance(second, Actor):
             return self._registering_actor(kind, first, second)
         layers = self._columns.layers
-        key = tuple(ALL_BITS if name is None else layers.bits(name) for name in (first, second))
+        one, other = (ALL_BITS if name is None else layers.bits(name) for name in (first, second))
 
         def register(function: Function) -> Function:
             registration = _Registration(kind, _checked(function), next(self._numbers))
-            watch = self._by_layers.setdefault((key[0], key[1]), _LayerWatch(key[0], key[1]))
+            watch = self._by_layers.setdefault((one, other), _LayerWatch(one, other))
             watch.add(registration, self._columns.rows.bits[0], self._world.touching)
             return function
 
@@ -666,11 +671,6 @@ def _checked(function: Function) -> Function:
     if not callable(function):
         raise TypeError(f"a handler must be callable, not {quoted(function)}")
     return function
-
-
-def is_handler(value: Any) -> bool:
-    """Whether this is the decorated function itself: a decorator was used without parentheses."""
-    return callable(value) and not isinstance(value, Actor)
 
 
 def _are_in(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.bool_]:

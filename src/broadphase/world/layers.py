@@ -11,7 +11,7 @@ from broadphase.errors import quoted, unknown_name
 from broadphase.filters import as_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
@@ -74,15 +74,9 @@ class Layers:
         unknown = [name for name in _names_in(value) if name != "all" and name not in self._numbers]
         if not unknown:
             return self
-        more = self._copy()
+        more = self.copy()
         for name in unknown:
             more.add(name)
-        return more
-
-    def with_layer(self, name: str, priority: int | None = None) -> Layers:
-        """Give a copy in which a layer is declared, by `add`."""
-        more = self._copy()
-        more.add(name, priority)
         return more
 
     def bits(self, value: Any, what: str = "layer") -> int:
@@ -184,7 +178,8 @@ class Layers:
                 raise ValueError(f"layers: {error}") from None
         return layers
 
-    def _copy(self) -> Layers:
+    def copy(self) -> Layers:
+        """Give layers with the same names and priorities."""
         more = Layers()
         more._numbers, more._priorities = dict(self._numbers), list(self._priorities)
         return more
@@ -194,8 +189,10 @@ class Layers:
             # Through Python's integers, because of bits past int64.
             return np.full(count, np.uint64(self.bits(_plain(value), what)), np.uint64)
         if _is_of_names(value):
-            parts = _one_each(value, count, what)
-            return np.array([self.bits(_plain(part), what) for part in parts], np.uint64)
+            if len(value) != count:
+                hint = "several layers of one row are a set of names"
+                raise ValueError(f"{what}: {len(value)} names for {count} rows; {hint}")
+            return np.array([self.bits(_plain(part), what) for part in value], np.uint64)
         array: NDArray[np.uint64] = as_attribute(what, value, count, np.uint64)
         return array.copy()
 
@@ -212,19 +209,11 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    return (
-        value.item() if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim) else value
-    )
+    is_number = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if is_number else value
 
 
 def _is_of_names(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "UO"
     return any(isinstance(part, str | set | frozenset) for part in value)
-
-
-def _one_each(value: Any, count: int, what: str) -> Iterable[Any]:
-    if len(value) != count:
-        raise ValueError(f"{what}: {len(value)} names for {count} rows; several layers of one row are a set of names")
-    parts: Iterable[Any] = value
-    return parts

@@ -105,7 +105,7 @@ def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[
     arrays["waiting"], arrays["waiting_since"], arrays["waiting_dropped"] = core.waiting
     if columns.ignored is not None:
         arrays["ignored"] = columns.ignored
-    displaced = columns.displaced_rows()
+    displaced = np.flatnonzero(columns.displaced).astype(np.int32)
     if len(displaced):
         arrays["displaced"] = displaced
     records: Any = columns.seen.store.records(columns.rows.numbers)

@@ -17,16 +17,13 @@ overlap. There is nothing to execute, no date, and nothing about the machine: eq
 from __future__ import annotations
 
 import json
-import os
 import struct
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.errors import quoted
-from broadphase.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["VERSION", "as_json", "pack", "read_snapshot", "unpack", "write_snapshot"]
+__all__ = ["VERSION", "as_json", "pack", "unpack"]
 
 MAGIC = b"\x93bpWorld"
 VERSION = 3
@@ -127,20 +124,6 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
     if end != total:
         raise ValueError(f"the arrays of the snapshot end at byte {end}, and the snapshot at {total}")
     return header["about"], arrays
-
-
-def write_snapshot(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes to a file, which has either its old content or all of its new one, whenever anything stops."""
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(data)
-
-
-def read_snapshot(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Read a file that holds what `pack` made; as `unpack`, and errors name the file."""
-    try:
-        return unpack(Path(path).read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from None
 
 
 def as_json(value: Any, what: str) -> str:

@@ -120,7 +120,7 @@ class Answers:
         columns, change = self._columns, Change()
         if len(removed):
             columns.remove(change, removed)
-            self._scene.broad.note_removal(change, removed)
+            self._scene.broad.note(change, removed, is_new=False)
             self._actors.forget(change, handles)
         columns.show(change, columns.spare)
         return change

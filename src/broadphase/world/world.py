@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import weakref
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -15,6 +17,7 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
 from broadphase.errors import quoted
+from broadphase.files import replacing
 from broadphase.filters import QueryFilter
 from broadphase.index import queries as shared
 from broadphase.representations import html_facts
@@ -25,11 +28,11 @@ from broadphase.world.actor import RENDER, Actor, Actors
 from broadphase.world.broad_phase import BroadPhase
 from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
-from broadphase.world.events import EventBus, is_handler
+from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
 from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.snapshot import checked_data, describe, options_of, restore
-from broadphase.world.snapshot_format import as_json, pack, read_snapshot, unpack, write_snapshot
+from broadphase.world.snapshot_format import as_json, pack, unpack
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
 from broadphase.world.values import (
@@ -46,9 +49,7 @@ from broadphase.world.values import (
 )
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from typing import Concatenate, Literal, ParamSpec, Self, TypeAlias, TypedDict, Unpack
 
     from numpy.typing import ArrayLike, NDArray
@@ -61,12 +62,12 @@ if TYPE_CHECKING:
     from broadphase.pairs import MethodName
     from broadphase.recording import Recording
     from broadphase.shapes import Shape
-    from broadphase.world.events import EventKind
     from broadphase.world.layers import LayerNames
     from broadphase.world.values import BodyType, Boundary
 
     Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
     Filter: TypeAlias = LayerNames | ArrayLike | None
+    Which: TypeAlias = LayerNames | Actor | None
     Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
     ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
     ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
@@ -450,21 +451,12 @@ class World:
         return self._columns.rare("asleep")
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Get handles of rows: numbers that are never given to other bodies.
+        """Get handles of rows, which are never given to other bodies: shape (k,), int64.
 
         Parameters
         ----------
         rows : array_like of int, shape (k,), optional
-            Default: None, all `rows`.
-
-        Returns
-        -------
-        ndarray, shape (k,), int64
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use; names it.
+            Default: None, all `rows`. One that is not in use raises `UnknownRowError`.
         """
         return self._columns.rows.handles(self.rows if rows is None else rows)
 
@@ -502,21 +494,12 @@ class World:
             One shape.
         position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
         update_interval, batch
-            As in `add_many`, for one.
+            As in `add_many`, for one; so are the errors.
         data : object, optional
             Any object of yours: `Actor.data`.
         actor : type, or Actor that is in no world
-            `Actor`, or a class derived from it, whose hooks (`update`, `on_enter`, …) the world calls.
-
-        Returns
-        -------
-        Actor
-            Of that class.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `add_many`.
+            `Actor`, or a class derived from it, whose hooks (`update`, `on_enter`, …) the world calls. The result is of
+            it.
 
         Examples
         --------
@@ -629,14 +612,7 @@ class World:
         Parameters
         ----------
         rows : array_like of int, shape (k,), Actor, or list of Actor
-            No row twice.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use; names it.
-        ValueError
-            A row that is named twice.
+            One that is not in use raises `UnknownRowError`, one that is named twice ValueError; the error names it.
         """
         columns = self._columns
         with self._guard.changing:
@@ -647,7 +623,7 @@ class World:
             columns.remove(change, numbers)
             change.flag(columns.renewed, True, numbers)
             columns.note_removal(change)
-            self._scene.broad.note_removal(change, numbers)
+            self._scene.broad.note(change, numbers, is_new=False)
             self._actors.forget(change, columns.rows.handles(numbers))
             change.commit()
             columns.geometries.drop_unused()
@@ -669,11 +645,6 @@ class World:
             As in `remove`.
         positions, rotations, velocities, angular_velocities : array_like, optional
             As in `add_many`. Default: None, as they are.
-
-        Raises
-        ------
-        UnknownRowError, ValueError, TypeError
-            As `remove` and `add_many`.
         """
         columns, d = self._columns, self.dim
         with self._guard.changing:
@@ -696,7 +667,7 @@ class World:
             if spins is not None:
                 change.write(columns.with_angular_velocities(), spins, numbers)
             if speeds is not None or spins is not None:
-                columns.note_writes(change)
+                change.assign(columns, writes=columns.writes + 1)
             change.commit()
 
     def set_shapes(self, rows: Rows, shapes: Shape | Sequence[Shape]) -> None:
@@ -708,11 +679,6 @@ class World:
             As in `remove`.
         shapes : Shape, or list of Shape
             One for all, or one each.
-
-        Raises
-        ------
-        UnknownRowError, ValueError, TypeError
-            As `remove` and `add_many`.
         """
         columns = self._columns
         with self._guard.changing:
@@ -745,11 +711,6 @@ class World:
             As in `remove`.
         layer, mask, group
             As in `add_many`. Default: None, as they are.
-
-        Raises
-        ------
-        UnknownRowError, ValueError, TypeError
-            As `remove` and `add_many`.
         """
         columns = self._columns
         with self._guard.changing:
@@ -772,8 +733,8 @@ class World:
 
         Parameters
         ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            A row that is not in use raises `UnknownRowError`, which names it.
+        rows
+            As in `remove`, in any order and number.
         """
         self._set_asleep(rows, True)
 
@@ -793,14 +754,8 @@ class World:
         Parameters
         ----------
         pairs : array_like of int, shape (k, 2)
-            Rows. A pair is reported again when one of its rows has been removed and is reused.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use; names it.
-        ValueError, TypeError
-            A wrong shape, or a row with itself.
+            Rows. One that is not in use raises `UnknownRowError`, a row with itself ValueError. A pair is reported
+            again when one of its rows has been removed and is reused.
         """
         self._change_ignored(as_pairs(pairs), True)
 
@@ -815,7 +770,7 @@ class World:
         self._change_ignored(as_pairs(pairs), False)
 
     def layer(self, name: str, priority: int | None = None) -> int:
-        """Declare a layer, unless there is one of this name, and get its bit.
+        """Declare a layer, unless there is one of this name, and get its bit, a power of two.
 
         In `add`, `add_many` and `set_filters`, a new name in `layer` declares it, too. Masks, handlers and queries need
         names that are declared: an unknown one is an error.
@@ -823,20 +778,11 @@ class World:
         Parameters
         ----------
         name : str
-            Not "all", which stands for every layer. Bit 0 is "default", the layer of bodies that are given none.
+            Not "all", which stands for every layer. Bit 0 is "default", the layer of bodies that are given none. The
+            65th name raises ValueError.
         priority : int, optional
             Pairs of layers with a high priority are tested first where a step has a budget. Default: None, as it is,
             and 0 at first.
-
-        Returns
-        -------
-        int
-            A power of two.
-
-        Raises
-        ------
-        ValueError
-            All 64 bits have names.
 
         Examples
         --------
@@ -845,9 +791,10 @@ class World:
         >>> world.layer("ball"), world.layer("wall", priority=1), world.layer("ball")
         (2, 4, 2)
         """
-        named = self._columns.layers.with_layer(name, priority)
+        named = self._columns.layers.copy()
+        bit = named.add(name, priority)
         self._columns.layers = named
-        return named.bits(name)
+        return bit
 
     # Steps ----------------------------------------------------------------------------------------------------------
 
@@ -915,12 +862,8 @@ class World:
     def refresh(self) -> None:
         """Look where bodies are, so that queries see it. No events are found.
 
-        Bodies with ``ccd=True`` are followed from where they were last seen, that is, from here on.
-
-        Raises
-        ------
-        ValueError
-            A row without a finite position or rotation; names it.
+        Bodies with ``ccd=True`` are followed from where they were last seen, that is, from here on. A row without a
+        finite position or rotation raises ValueError, which names it.
         """
         columns = self._columns
         with self._guard.changing:
@@ -930,7 +873,7 @@ class World:
             self._core.look(None if broad.index is None else broad.behind, self._answers)
 
     def on_step(self, function: Handler) -> Handler:
-        """Have a function called with the `Frame` of every step, after handlers and hooks.
+        """Have a function called with the `Frame` of every step, after handlers and hooks; returns it, as a decorator.
 
         Every subscriber is called, also when a handler or another subscriber raises; `step` raises the first exception,
         with the others as notes.
@@ -938,12 +881,7 @@ class World:
         Parameters
         ----------
         function : callable
-            Called with the frame.
-
-        Returns
-        -------
-        callable
-            The function itself: this may be used as a decorator. `remove_handler` ends it.
+            Called with the frame, until `remove_handler`.
 
         Examples
         --------
@@ -960,6 +898,8 @@ class World:
     def record(self, path: str | Path) -> Recording:
         """Write every step from now on to a file for the viewer of Rerun: shapes, contacts, events and figures.
 
+        It subscribes by `on_step`. A copy of a recorded world is not recorded.
+
         Parameters
         ----------
         path : str or Path
@@ -974,10 +914,6 @@ class World:
         ------
         MissingExtraError
             Rerun is not installed: ``pip install 'broadphase[record]'``.
-
-        Notes
-        -----
-        It subscribes by `on_step`. A copy of a recorded world is not recorded.
 
         Examples
         --------
@@ -994,17 +930,12 @@ class World:
     # Events and actors ----------------------------------------------------------------------------------------------
 
     def actor(self, row: int) -> Actor:
-        """Get one body as an object.
+        """Get one body as an object, which is the same as long as somebody holds it.
 
         Parameters
         ----------
         row : int
             Its row. One that is not in use raises `UnknownRowError`.
-
-        Returns
-        -------
-        Actor
-            The same object as long as somebody holds it.
 
         Examples
         --------
@@ -1020,9 +951,7 @@ class World:
     def on_enter(self, first: Handler, /) -> Handler: ...
 
     @overload
-    def on_enter(
-        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
-    ) -> Callable[[Handler], Handler]: ...
+    def on_enter(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     def on_enter(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that begins to touch.
@@ -1078,31 +1007,27 @@ class World:
         >>> ball.position
         array([2., 0.])
         """
-        return self._on("enter", first, second)
+        return self._bus.register("enter", first, second)
 
     @overload
     def on_stay(self, first: Handler, /) -> Handler: ...
 
     @overload
-    def on_stay(
-        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
-    ) -> Callable[[Handler], Handler]: ...
+    def on_stay(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     def on_stay(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that touches, at each step after the first; as `on_enter`."""
-        return self._on("stay", first, second)
+        return self._bus.register("stay", first, second)
 
     @overload
     def on_exit(self, first: Handler, /) -> Handler: ...
 
     @overload
-    def on_exit(
-        self, first: LayerNames | Actor | None = None, second: LayerNames | Actor | None = None
-    ) -> Callable[[Handler], Handler]: ...
+    def on_exit(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     def on_exit(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that touches no longer, or of which one was removed; as `on_enter`."""
-        return self._on("exit", first, second)
+        return self._bus.register("exit", first, second)
 
     def remove_handler(self, handler: Callable[..., object]) -> int:
         """Remove all registrations of a handler or subscriber, and return how many there were. It is not called again.
@@ -1266,8 +1191,8 @@ class World:
         ignore: Ignored = None,
     ) -> Any:
         if directions is None or as_reals(origins, "origins").ndim == 1:
-            allowed = QueryFilter(layer, mask, ignore)
-            hits = self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=True)
+            ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
+            hits = self._hits_of_one_ray(ray, batch, allowed, is_first=True)
             return hits[0] if hits else None
         return shared.raycast(
             self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
@@ -1315,8 +1240,8 @@ class World:
         ignore: Ignored = None,
     ) -> Any:
         if directions is None or as_reals(origins, "origins").ndim == 1:
-            allowed = QueryFilter(layer, mask, ignore)
-            return self._hits_of_one_ray(origins, directions, max_distance, batch, allowed, is_first=False)
+            ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
+            return self._hits_of_one_ray(ray, batch, allowed, is_first=False)
         return shared.raycast_all(
             self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
         )
@@ -1430,13 +1355,6 @@ class World:
         data : bool
             As in `to_bytes`.
 
-        Raises
-        ------
-        TypeError, RuntimeError
-            As `to_bytes`.
-        OSError
-            The file cannot be written.
-
         Examples
         --------
         >>> import pathlib, tempfile
@@ -1448,10 +1366,12 @@ class World:
         >>> bp.World.load(path).actor(0).data
         {'color': 'red'}
         """
-        write_snapshot(path, self.to_bytes(data=data))
+        content = self.to_bytes(data=data)
+        with replacing(path) as unfinished:
+            unfinished.write_bytes(content)
 
     def to_bytes(self, *, data: bool = True) -> bytes:
-        """Give the world as bytes, with a checksum and without code.
+        """Give the world as bytes, with a checksum and without code. Time and memory O(rows + pairs that touch).
 
         They hold everything that decides what the world does from now on: the rows with their shapes, positions,
         velocities, layers and handles, the pairs that touch or are deferred, the number of the step, the time and the
@@ -1469,10 +1389,6 @@ class World:
             The `data` of an actor is not JSON, or its shape is a custom one; names the row.
         RuntimeError
             Another thread is changing the world.
-
-        Notes
-        -----
-        Time and memory O(rows + pairs that touch); the checksum takes some nanoseconds a byte.
 
         Examples
         --------
@@ -1494,7 +1410,7 @@ class World:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, actors: ActorClasses | None = None) -> Self:
-        """Read a world from a file that `save` wrote.
+        """Read a world from a file that `save` wrote; as `from_bytes`, and errors name the file.
 
         Parameters
         ----------
@@ -1502,24 +1418,12 @@ class World:
             The file.
         actors : mapping, optional
             As in `from_bytes`.
-
-        Returns
-        -------
-        World
-            As `from_bytes`.
-
-        Raises
-        ------
-        ValueError
-            As `from_bytes`; names the file.
-        OSError
-            The file cannot be read.
         """
+        content = Path(path).read_bytes()
         try:
-            return cls._made_of(*read_snapshot(path), actors)
+            return cls._made_of(*unpack(content), actors)
         except ValueError as error:
-            text = str(error)
-            raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, actors: ActorClasses | None = None) -> Self:
@@ -1659,7 +1563,7 @@ class World:
                 columns.set_boundaries(change, rows, limits)
             if named is not columns.layers:
                 change.assign(columns, layers=named)
-            broad.note_insertion(change, rows)
+            broad.note(change, rows, is_new=True)
             if actor is not None:
                 self._actors.attach(change, actor, int(rows[0]), data)
             elif data is not None:
@@ -1688,44 +1592,22 @@ class World:
             numbers = columns.rows.known(self._actors.as_rows(rows))
             change = Change()
             columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
-            columns.note_version(change)
+            change.assign(columns, version=columns.version + 1)
             change.commit()
 
     def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
         columns = self._columns
         with self._guard.changing:
             rows = columns.rows.known(pairs.ravel())
-            given = rows.reshape(-1, 2)
             change = Change()
-            change.assign(columns, ignored=columns.ignored_with(given) if ignored else columns.ignored_but(given))
+            columns.set_ignored(change, rows.reshape(-1, 2), ignored)
             change.flag(columns.changed, True, rows)
             change.commit()
 
-    def _on(self, kind: EventKind, first: Any, second: Any) -> Any:
-        if is_handler(first) and second is None:
-            return self._bus.registering(kind, None, None)(first)
-        return self._bus.registering(kind, first, second)
-
-    def _hits_of_one_ray(
-        self, origin: Any, direction: Any, max_distance: Any, batch: Any, allowed: QueryFilter, *, is_first: bool
-    ) -> list[Hit]:
-        begin, along = queries.one_ray(origin, direction)
-        length = float(np.sqrt((along * along).sum()))
-        ahead = along / (length if length > 0 else 1.0)
+    def _hits_of_one_ray(self, ray: Any, batch: ByRow, allowed: QueryFilter, *, is_first: bool) -> list[Hit]:
         with self._guard.reading:
             scene = self._scene.in_batches(batch)
-            found = queries.hits_of_one_ray(scene, begin, along, max_distance, allowed, is_first=is_first)
-            return [
-                Hit(
-                    self._actors.get(row),
-                    distance,
-                    begin + ahead * distance,
-                    normal + 0.0,
-                    (begin, along),
-                    queries.cell_of(self._scene, [row]),
-                )
-                for row, distance, normal in found
-            ]
+            return queries.hits_of_one_ray(scene, self._actors, ray, allowed, is_first=is_first)
 
     # What the shared queries need, see `broadphase.index.queries.Searchable`.
     _few = None
