@@ -8,13 +8,14 @@ import pytest
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.world import broad_phase, budget, columns, step, touching
+from broadphase.world import broad_phase, columns, step
+from broadphase.world import values as world_values
 from busy_worlds import change, make_world, rotations, shapes_of
 from index_cases import generator
 from world_histories import small_thresholds
 
 EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
-MODULES = (broad_phase, budget, columns, step, touching)
+MODULES = (broad_phase, columns, step, world_values)
 
 
 class StepError(Exception):

@@ -32,10 +32,9 @@ _ROW = 0xFFFF_FFFF  # of a handle
 class Actor:
     """One body in a world: a view of one row, made when it is asked for.
 
-    `World.add` and `World.actor` give actors. What is written to one is written to the world's arrays, and the other
-    way round. Two actors are equal if they are of the same body, which they name by its handle: when the body is
-    removed, an actor is stale for ever, also after the row is in use again, and everything but `alive`, `handle`,
-    `data` and `remove` raises `UnknownRowError`.
+    `World.add` and `World.actor` give actors. What is written to an actor is written to the world's arrays, and the
+    other way round. Two actors are equal if they are of the same body. An actor of a removed body stays stale, even
+    when the row is used again: then everything but `alive`, `handle`, `data` and `remove` raises `UnknownRowError`.
 
     For behaviour of your own, derive a class, override any of `update`, `on_enter`, `on_stay`, `on_exit` and `render`,
     and give the class, or an object of it, to `World.add`. The world keeps such actors, and those with `data`, as long
@@ -387,14 +386,10 @@ class Actors:
         """Keep actors that are removed only until the exits of their pairs are delivered."""
         if not self._held:
             return
-        if len(handles) > len(self._held):
-            named = set(handles.tolist())
-            removed = [handle for handle in self._held if handle in named]
-        else:
-            removed = [handle for handle in handles.tolist() if handle in self._held]
         counts = dict(self._counts)
-        for handle in removed:
-            actor = self._held[handle]
+        for handle in handles.tolist():
+            if (actor := self._held.get(handle)) is None:
+                continue
             change.delete_item(self._held, handle)
             change.set_item(self._removed, handle, actor)
             if hooks := type(actor)._hooks:

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.world.touching import keys_of
+from broadphase.world.values import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -108,8 +108,11 @@ class BroadPhase:
 
     @property
     def behind(self) -> NDArray[np.uint8]:
-        """Rows whose boxes may have left those of the index."""
-        return self._room()
+        """Rows whose boxes may have left those of the index, (capacity,)."""
+        capacity = len(self._columns.positions)
+        if len(self._behind) < capacity:
+            self._behind = np.concatenate([self._behind, np.zeros(capacity - len(self._behind), np.uint8)])
+        return self._behind
 
     def pending(self) -> list[tuple[bool, NDArray[np.int32]]]:
         """List what the index has not followed yet: rows that came, or left, in order; neighbours of a kind joined."""
@@ -126,7 +129,7 @@ class BroadPhase:
         """Note that boxes of rows, or of a mask of rows, have changed."""
         self._core.forget_near()
         if self._index is not None:
-            self._room()[rows] = 1
+            self.behind[rows] = 1
 
     def up_to_date(self) -> BoxIndex:
         """Give the index; its boxes hold those of the shapes where the world sees them."""
@@ -177,7 +180,7 @@ class BroadPhase:
             index = self._options.make(self._fat(boxes[:slots]), batch=batch)
             if columns.rows.living != slots:
                 index.remove(np.flatnonzero(~columns.rows.alive[:slots]))
-            self._room()[:] = 0
+            self.behind[:] = 0
             if boxes is not columns.seen.boxes:
                 self._behind[:slots] = 1
             self._pending, self._pending_count = None, 0
@@ -190,7 +193,7 @@ class BroadPhase:
             pairs = np.stack([some.repeat(np.diff(near.offsets)), near.rows], axis=1)
             return self._synchronized(boxes) if self.narrow(boxes, len(some), pairs) else index
         kept = self._index._store.corners
-        rows: Any = _native.left_boxes(boxes, kept, self._room(), columns.rows.alive, slots)
+        rows: Any = _native.left_boxes(boxes, kept, self.behind, columns.rows.alive, slots)
         if len(rows):
             self._index.update(self._fat(boxes[rows]), rows)
         return self._index
@@ -206,7 +209,7 @@ class BroadPhase:
                     continue
                 corners = boxes[rows]
                 corners[~self._columns.rows.alive[rows]] = 0.0  # removed again, and perhaps never placed
-                self._room()[rows] = 1
+                self.behind[rows] = 1
                 batches = self._columns.batches
                 batch = None if batches is None else batches[rows]
                 if not len(index) or not np.array_equal(index.insert(self._fat(corners), batch=batch), rows):
@@ -225,12 +228,6 @@ class BroadPhase:
             change.assign(self, _index=None, _pending=None, _pending_count=0)
         else:
             change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)
-
-    def _room(self) -> NDArray[np.uint8]:
-        capacity = len(self._columns.positions)
-        if len(self._behind) < capacity:
-            self._behind = np.concatenate([self._behind, np.zeros(capacity - len(self._behind), np.uint8)])
-        return self._behind
 
     def _fat(self, corners: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.margin is None:

@@ -16,8 +16,7 @@ from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
 from broadphase.world.layers import ALL_BITS, Layers
-from broadphase.world.touching import keys_of, pairs_of
-from broadphase.world.values import BOUNDARIES, DYNAMIC, as_flags, as_whole_numbers, is_rotation
+from broadphase.world.values import BOUNDARIES, DYNAMIC, as_flags, as_whole_numbers, is_rotation, keys_of, pairs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from broadphase.errors import quoted
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
 from broadphase.world.layers import ALL_BITS
 from broadphase.world.queries import cell_of
-from broadphase.world.touching import keys_of
+from broadphase.world.values import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,10 +275,6 @@ class _LayerWatch:
         # Keys of open pairs, ascending, and which of them are swapped; None: only handlers of enters.
         self.open: _Open | None = None
 
-    def of_kind(self, kind: EventKind) -> list[_Registration]:
-        """List the handlers of one kind."""
-        return [registration for registration in self.registrations if registration.kind == kind]
-
     def add(self, registration: _Registration, layers: _Layers, touching: Pairs) -> None:
         """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
         if registration.kind != "enter" and self.open is None:
@@ -309,7 +305,7 @@ class _LayerWatch:
             chosen["exit"] = places, swaps[found]
             if len(found):
                 keys, swaps = np.delete(keys, found), np.delete(swaps, found)
-            if self.of_kind("stay"):
+            if any(registration.kind == "stay" for registration in self.registrations):
                 lasting = keys_of(pairs_of("stay"))
                 still_open = _are_in(keys, lasting)  # a pair that a budget has deferred is in neither list
                 chosen["stay"] = np.searchsorted(lasting, keys[still_open]), swaps[still_open]
@@ -464,8 +460,7 @@ class EventBus:
         Every subscriber is called, whatever handlers or others raise; the first exception is raised, and the others are
         notes on it.
         """
-        actors, calls = self._actors, {}
-        change = Change()
+        actors, calls, change = self._actors, {}, Change()
         if self._by_layers or self._by_actor or any(actors.has(hook) for hook in (ENTER, STAY, EXIT)):
             calls["_queue"] = deque(self._calls(frame, change))
         if self._subscribers:
@@ -531,8 +526,9 @@ class EventBus:
             chosen, pairs = watch.choose(layers, calls.pairs)
             change.assign(watch, open=pairs)
             for kind, (places, is_swapped) in chosen.items():
-                for registration in watch.of_kind(kind):
-                    calls.add(kind, places, registration, registration.number, is_swapped)
+                for registration in watch.registrations:
+                    if registration.kind == kind:
+                        calls.add(kind, places, registration, registration.number, is_swapped)
         self._choose_hooks(calls)
         self._choose_by_actor(calls, change)
         return calls.in_order(_FrameEvents(self._actors, self._scene, frame))

@@ -11,7 +11,7 @@ from broadphase.narrow.custom import are_custom
 from broadphase.narrow.row_pairs import contacts_of
 from broadphase.representations import html_facts
 from broadphase.world.boundary import where_touching
-from broadphase.world.touching import NO_PAIRS
+from broadphase.world.values import NO_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

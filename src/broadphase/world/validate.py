@@ -10,8 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.pairs import pairs
-from broadphase.world.touching import keys_of
-from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC
+from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

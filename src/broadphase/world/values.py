@@ -1,4 +1,4 @@
-"""Values that users give for rows, checked: one value for all rows, or one for each."""
+"""Values that users give for rows, checked: one value for all rows, or one for each; and pairs of rows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "BODY_TYPES",
     "BOUNDARIES",
     "DYNAMIC",
+    "NO_PAIRS",
     "STATIC",
     "BodyType",
     "Boundary",
@@ -31,7 +32,9 @@ __all__ = [
     "as_table",
     "as_whole_numbers",
     "is_rotation",
+    "keys_of",
     "numbers_of_names",
+    "pairs_of",
 ]
 
 BodyType: TypeAlias = Literal["dynamic", "static", "kinematic"]
@@ -41,6 +44,9 @@ Boundary: TypeAlias = Literal["none", "bounce", "wrap", "remove"]
 BODY_TYPES: tuple[BodyType, ...] = get_args(BodyType)
 BOUNDARIES: tuple[Boundary, ...] = get_args(Boundary)
 DYNAMIC, STATIC = BODY_TYPES.index("dynamic"), BODY_TYPES.index("static")
+
+NO_PAIRS = np.empty((2, 0), np.int32).T
+NO_PAIRS.flags.writeable = False
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _FEW = 16  # numbers are checked sooner one by one
@@ -184,3 +190,14 @@ def _for_each(array: NDArray[Any], name: str, count: int) -> NDArray[Any]:
     if array.shape != (count,):
         raise ValueError(f"{name} has shape {array.shape} for {count} bodies")
     return array
+
+
+def keys_of(pairs: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Give one number for each pair; the numbers have the lexicographic order of the pairs."""
+    keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
+    return keys
+
+
+def pairs_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Undo `keys_of`."""
+    return np.stack([keys >> 32, keys & 0xFFFF_FFFF]).astype(np.int32).T

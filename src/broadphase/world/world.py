@@ -973,10 +973,8 @@ class World:
 
         Raises
         ------
-        UnknownRowError
-            An actor that has been removed.
-        ValueError
-            An unknown layer.
+        UnknownRowError, ValueError
+            An actor that has been removed; an unknown layer.
 
         Notes
         -----
