@@ -327,7 +327,7 @@ DERIVED = {
     },
     "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
     "BroadPhase": {
-        *("method", "search", "threads", "_options", "_columns", "_core", "_index", "_behind", "_pending"),
+        *("method", "search", "threads", "_options", "_columns", "_core", "index", "_behind", "_pending"),
         *("_pending_count", "_share", "outside", "world"),
     },
     # What a step with a budget takes is measured again.

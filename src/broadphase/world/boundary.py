@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.int32]
     Meets: TypeAlias = Callable[[NDArray[np.intp], Floats], NDArray[np.bool_]]
 
-__all__ = ["image_pairs", "images_of", "parts_of_images", "where_touching", "wrap"]
+__all__ = ["image_pairs", "images_of", "parts_of_images", "where_touching"]
 
 # Of one query: some 100 MB of scratch memory.
 _MOST_IMAGES = 1_000_000
@@ -29,25 +29,6 @@ _MOST_IMAGES = 1_000_000
 _FEW_IMAGES, _ROOM = 32, 2.0**-40
 # Parts of the world are halved along all axes while an image leaves out more than a quarter of the smaller ones.
 _WORTH_HALVING = 0.75
-
-
-def wrap(positions: NDArray[np.float64], bounds: NDArray[np.float64], moves: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Move what has left the world, in place, back in at the other side; give the rows that were moved, ascending.
-
-    Positions, (n, d), are moved into ``[lower, upper)`` by multiples of the size of the world, from however far; those
-    in there stay as they are, to the bit. A result that would round to the upper boundary becomes the lower one.
-    `moves` is 1, or 0 for rows that are not looked at.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> positions = np.array([[10.0, 5.0], [-21.0, -1e-30]])
-    >>> wrap(positions, np.array([[0.0, 0.0], [10.0, 10.0]]), np.ones(2, np.uint8))
-    array([0, 1], dtype=int32)
-    >>> positions.tolist()
-    [[0.0, 5.0], [9.0, 0.0]]
-    """
-    return cast("NDArray[np.int32]", _native.wrap(positions, bounds, moves))
 
 
 def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tuple[Rows, Floats]:

@@ -77,7 +77,7 @@ class BroadPhase:
         self.threads = worker_count(workers)
         self._columns, self._core = columns, core
         self._share = 1.0  # of the margins that is used
-        self._index: BoxIndex | None = None
+        self.index: BoxIndex | None = None  # None: it is built when it is needed
         self._behind = np.zeros(0, np.uint8)
         # What has come into the world and left it, and the index has not followed: (those before, is_new, rows).
         self._pending: _Pending | None = None
@@ -99,12 +99,7 @@ class BroadPhase:
     @property
     def nbytes(self) -> int:
         """Bytes of the index."""
-        return 0 if self._index is None else self._index.memory_bytes
-
-    @property
-    def index(self) -> BoxIndex | None:
-        """The index as it is; None if it is to be built when it is needed."""
-        return self._index
+        return 0 if self.index is None else self.index.memory_bytes
 
     @property
     def behind(self) -> NDArray[np.uint8]:
@@ -128,7 +123,7 @@ class BroadPhase:
     def mark(self, rows: Any) -> None:
         """Note that boxes of rows, or of a mask of rows, have changed."""
         self._core.forget_near()
-        if self._index is not None:
+        if self.index is not None:
             self.behind[rows] = 1
 
     def up_to_date(self) -> BoxIndex:
@@ -166,7 +161,7 @@ class BroadPhase:
         if np.count_nonzero(meet) > _TOO_FEW * len(some):
             return False
         self._share *= _NARROWER if self._share > _NARROWER**4 else 0.0
-        self._index = self._pending = None
+        self.index = self._pending = None
         self._pending_count = 0
         return True
 
@@ -175,7 +170,7 @@ class BroadPhase:
         columns, slots = self._columns, self._columns.slots
         if self._pending is not None:
             self._follow(boxes)
-        if self._index is None:
+        if self.index is None:
             batch = None if columns.batches is None else columns.batches[:slots]
             index = self._options.make(self._fat(boxes[:slots]), batch=batch)
             if columns.rows.living != slots:
@@ -184,7 +179,7 @@ class BroadPhase:
             if boxes is not columns.seen.boxes:
                 self._behind[:slots] = 1
             self._pending, self._pending_count = None, 0
-            self._index = index
+            self.index = index
             if self.method != "auto":
                 return index
             some = columns.rows.numbers[:: columns.rows.living // _A_SAMPLE + 1]
@@ -192,15 +187,15 @@ class BroadPhase:
             near = search._near_boxes(boxes[some, 0], boxes[some, 1], 1)
             pairs = np.stack([some.repeat(np.diff(near.offsets)), near.rows], axis=1)
             return self._synchronized(boxes) if self.narrow(boxes, len(some), pairs) else index
-        kept = self._index._store.corners
+        kept = self.index._store.corners
         rows: Any = _native.left_boxes(boxes, kept, self.behind, columns.rows.alive, slots)
         if len(rows):
-            self._index.update(self._fat(boxes[rows]), rows)
-        return self._index
+            self.index.update(self._fat(boxes[rows]), rows)
+        return self.index
 
     def _follow(self, boxes: NDArray[np.float64]) -> None:
         """Let the index follow the rows that have come and left since; drop it if it cannot."""
-        index, self._index = self._index, None  # whatever interrupts this, the index is built again
+        index, self.index = self.index, None  # whatever interrupts this, the index is built again
         try:
             for is_new, rows in self.pending():
                 if index is None or not is_new:
@@ -217,15 +212,15 @@ class BroadPhase:
         except MemoryError:
             index = None
         self._pending, self._pending_count = None, 0
-        self._index = index
+        self.index = index
 
     def note(self, change: Change, rows: NDArray[np.int32], *, is_new: bool) -> None:
         """Note that rows come into the world, or leave it."""
-        if self._index is None or not len(rows):
+        if self.index is None or not len(rows):
             return
         count = self._pending_count + len(rows)
         if count > max(_MOST_PENDING, self._columns.rows.living):  # nobody uses the index, it seems
-            change.assign(self, _index=None, _pending=None, _pending_count=0)
+            change.assign(self, index=None, _pending=None, _pending_count=0)
         else:
             change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)
 

@@ -223,10 +223,11 @@ class Columns:
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
 
-    def given_out(self, view: Floats) -> Floats:
-        """Note that somebody gets a view, and may write to it."""
+    def given_out(self, column: Floats) -> Floats:
+        """Give a view of a column to somebody, who may write to it."""
+        self.take_up_writes()
         self.writes += 1
-        return view
+        return column[: self.slots]
 
     def take_up_writes(self) -> None:
         """Write to the columns what users have written to arrays that these have replaced."""

@@ -164,16 +164,13 @@ class Frame:
         if self._contacts is None:
             if self._columns.contacts_of != self.number:
                 raise RuntimeError(f"contacts of frame {self.number} have expired: read them before the next step")
-            self._contacts = self._made_contacts()
+            columns, pairs = self._columns, self.touching
+            shapes = columns.view
+            kept = np.ones(len(pairs), np.bool_)
+            if columns.sensors is not None:
+                kept &= ~(columns.sensors[pairs[:, 0]] | columns.sensors[pairs[:, 1]])
+            for side in (0, 1):
+                kept &= ~are_custom(shapes, np.ascontiguousarray(pairs[:, side]))
+            pairs, offsets = where_touching(shapes, pairs[kept], columns.period_bounds)
+            self._contacts = contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)
         return self._contacts
-
-    def _made_contacts(self) -> Contacts:
-        columns, pairs = self._columns, self.touching
-        shapes = columns.view
-        kept = np.ones(len(pairs), np.bool_)
-        if columns.sensors is not None:
-            kept &= ~(columns.sensors[pairs[:, 0]] | columns.sensors[pairs[:, 1]])
-        for side in (0, 1):
-            kept &= ~are_custom(shapes, np.ascontiguousarray(pairs[:, side]))
-        pairs, offsets = where_touching(shapes, pairs[kept], columns.period_bounds)
-        return contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)

@@ -24,7 +24,7 @@ from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sp
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.world.actor import Actor
-from broadphase.world.boundary import images_of, parts_of_images, wrap
+from broadphase.world.boundary import images_of, parts_of_images
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,14 +94,6 @@ class Scene:
             self.place()
             return self.broad.up_to_date()
 
-    def around(self) -> Floats:
-        """Give a box around all bodies, shape (2, d)."""
-        self.place()
-        boxes = self.columns.seen.boxes[self.columns.rows.numbers]
-        if not len(boxes):
-            return np.zeros((2, self.columns.dim))
-        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
-
     def parts(self) -> list[_Part]:
         """Give the bodies of a periodic world: those near it, and the others moved to it by whole periods.
 
@@ -153,7 +145,7 @@ def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
     seen, count = columns.seen, len(rows)
     boxes, everybody = np.empty((count, 2, columns.dim)), np.arange(count, dtype=np.int32)
     positions = seen.positions[rows]
-    wrap(positions, bounds, np.ones(count, np.uint8))
+    _native.wrap(positions, bounds, np.ones(count, np.uint8))
     rotations = None if seen.rotations is None else seen.rotations[rows]
     store: Any = _native.ShapeStore(columns.dim)
     store.set(everybody, *cast("Any", seen.store.records(rows)))
@@ -506,7 +498,11 @@ def _cut(scene: Scene, corners: Floats) -> Floats:
     """Cut boxes off beyond all bodies if they are larger than shapes may be."""
     if (np.abs(corners) <= LARGEST).all():
         return corners
-    least, most = scene.around()
+    scene.place()
+    boxes = scene.columns.seen.boxes[scene.columns.rows.numbers]
+    if not len(boxes):
+        return np.zeros_like(corners)
+    least, most = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     beyond = np.maximum(most - least, 1.0)
     return np.clip(corners, least - beyond, most + beyond)
 

@@ -357,26 +357,22 @@ class World:
     @property
     def positions(self) -> NDArray[np.float64]:
         """Positions of the bodies, shape (slots, d): a view. Write to it; the next `step` or `refresh` sees that."""
-        self._columns.take_up_writes()
-        return self._columns.given_out(self._columns.positions[: self.slots])
+        return self._columns.given_out(self._columns.positions)
 
     @property
     def velocities(self) -> NDArray[np.float64]:
         """Length units a second, shape (slots, d): a view. Write to it."""
-        self._columns.take_up_writes()
-        return self._columns.given_out(self._columns.velocities[: self.slots])
+        return self._columns.given_out(self._columns.velocities)
 
     @property
     def rotations(self) -> NDArray[np.float64]:
         """Radians, shape (slots,), or quaternions (w, x, y, z), shape (slots, 4): a view. Write to it."""
-        self._columns.take_up_writes()
-        return self._columns.given_out(self._columns.with_rotations()[: self.slots])
+        return self._columns.given_out(self._columns.with_rotations())
 
     @property
     def angular_velocities(self) -> NDArray[np.float64]:
         """Radians a second, shape (slots,), or about each axis, (slots, 3): a view. Write to it."""
-        self._columns.take_up_writes()
-        return self._columns.given_out(self._columns.with_angular_velocities()[: self.slots])
+        return self._columns.given_out(self._columns.with_angular_velocities())
 
     @property
     def boxes(self) -> NDArray[np.float64]:
