@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world import queries
 from oracles.shapes import Part, parts_of, shape_distance, shapes_touch
 from world_query_cases import make_world
 
@@ -57,8 +58,10 @@ def test_nearest_bodies_are_those_of_the_oracle(dim, seed):
         np.testing.assert_allclose(distances[k], [away[row] for row in rows[k].tolist()], atol=1e-9)
 
 
+@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("dim", "seed"), CASES)
-def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed):
+def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed, few, monkeypatch):
+    monkeypatch.setattr(queries, "_FEW_BODIES", few)
     world, draws = make_world(dim, seed)
     bodies = placed_bodies(world)
     origins = draws.places(COUNT, 2)
@@ -78,3 +81,25 @@ def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed):
             hits += 1
             assert shape_distance(bodies[int(rows[k])], end) < 1e-7
     assert hits > COUNT // 4
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize(("dim", "seed"), CASES)
+def test_first_hits_are_the_first_of_all_hits_with_filters(dim, seed, few, monkeypatch):
+    monkeypatch.setattr(queries, "_FEW_BODIES", few)
+    world, draws = make_world(dim, seed)
+    world.set_filters(world.rows[::3], layer="rare")
+    origins = draws.places(5 * COUNT, 2)
+    directions = draws.places(5 * COUNT) - origins
+    limits = draws.numbers(0, 6, 5 * COUNT)
+    for options in ({}, {"mask": "rare"}, {"ignore": world.rows[np.newaxis, 1::4]}):
+        first = world.raycast(origins, directions, limits, **options)
+        every = world.raycast_all(origins, directions, limits, **options)
+        expected = [every[k][0][0] if len(every[k][0]) else -1 for k in range(5 * COUNT)]
+        assert first.rows.tolist() == expected
+        assert [bool(hit) for hit in world.raycast_any(origins, directions, limits, **options)] == [
+            row >= 0 for row in expected
+        ]
+        for k in range(5 * COUNT):
+            hit = world.raycast(origins[k], directions[k], limits[k], **options)
+            assert (-1 if hit is None else hit.actor.row) == expected[k]

@@ -53,6 +53,9 @@ _ROOM = 1 + 1e-9
 # So many more boxes than shapes are looked at first: mostly, the nearest shapes are among them.
 _MORE_BOXES = 4
 
+# Among so few bodies, all hits of a ray are sooner found than the first box and then what is in front of its shape.
+_FEW_BODIES = 1000
+
 # Directions within these need no scaling: the time in which one of them crosses a world of any size is in range.
 _LARGEST_DIRECTION, _SMALLEST_DIRECTION = 2.0**10, 2.0**-10
 
@@ -326,43 +329,42 @@ def find_first_hits(
     scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
 ) -> RayHits:
     """Find the first row that each ray hits."""
-    count, along = len(begin), _scaled(along)
-    asked = _asked(scene, count, allowed)
-    # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-    index, options = scene.index(), asked.options()
-    boxes = index.raycast(begin, along, limit, workers=workers, **options).rows
-    rows, queries = _allowed(scene, boxes, np.arange(count, dtype=np.int32), asked)
-    first, _ = _distances(scene, rows, begin[queries], along[queries])
-    reach = limit.copy()
-    reach[queries] = np.minimum(reach[queries], first)
-    others = index.raycast_all(begin, along, reach * _ROOM, workers=workers, **options)
-    more = np.flatnonzero(others.rows != boxes[others.query_rows])
-    more_rows, more_queries = _allowed(scene, others.rows[more], others.query_rows[more], asked)
-    behind, _ = _distances(scene, more_rows, begin[more_queries], along[more_queries])
-    rows, queries = np.concatenate([rows, more_rows]), np.concatenate([queries, more_queries])
-    found = np.concatenate([first, behind])
-    found[found > limit[queries]] = np.inf
-    return RayHits(*_first_of_each(rows, queries, found, count))
+    asked = _asked(scene, len(begin), allowed)
+    if scene.columns.rows.living > _FEW_BODIES:
+        # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
+        boxes = scene.index().raycast(begin, _scaled(along), limit, workers=workers, **asked.options()).rows
+        rows, queries = _allowed(scene, boxes, np.arange(len(begin), dtype=np.int32), asked)
+        first, _ = _distances(scene, rows, begin[queries], _scaled(along)[queries])
+        limit = limit.copy()
+        limit[queries] = np.minimum(limit[queries], first)
+    rows, queries, found, _ = _hits(scene, begin, along, limit, workers, asked)
+    return RayHits(*_first_of_each(rows, queries, found, len(begin)))
 
 
 def find_all_hits(
     scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
 ) -> RayHitsAll:
     """Find all rows that each ray hits, in the order in which it enters them."""
-    rows, queries, found, _ = _sorted_hits(scene, begin, along, limit, workers, allowed)
+    rows, queries, found, _ = _in_order(_hits(scene, begin, along, limit, workers, _asked(scene, len(begin), allowed)))
     return RayHitsAll(rows, np.searchsorted(queries, np.arange(len(begin) + 1)).astype(np.int64), found)
 
 
-def _sorted_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
+def _hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, asked: _Asked
 ) -> tuple[Rows, Rows, Floats, Floats]:
-    """Give rows, rays, distances and normals of all hits, in the order of rays, distances and rows."""
-    along, asked = _scaled(along), _asked(scene, len(begin), allowed)
+    """Give rows, rays, distances and normals of all hits, in the order of rays."""
+    along = _scaled(along)
     found = scene.index().raycast_all(begin, along, limit * _ROOM, workers=workers, **asked.options())
     rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
     away, normals = _distances(scene, rows, begin[queries], along[queries])
     hit = np.flatnonzero((away <= limit[queries]) & (away < np.inf))
-    order = hit[np.lexsort((rows[hit], away[hit], queries[hit]))]
+    return rows[hit], queries[hit], away[hit], normals[hit]
+
+
+def _in_order(hits: tuple[Rows, Rows, Floats, Floats]) -> tuple[Rows, Rows, Floats, Floats]:
+    """Put hits in the order of rays, distances and rows."""
+    rows, queries, away, normals = hits
+    order = np.lexsort((rows, away, queries))
     return rows[order], queries[order], away[order], normals[order]
 
 
@@ -378,10 +380,10 @@ def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, allowed: QueryFilter
         way = as_reals(direction, "directions")
     begin, along, limit = rays(scene.columns.dim, start[np.newaxis], way[np.newaxis], max_distance)
     if allowed.ignore is not None:  # by one ray: one, or a list
-        ignore = np.atleast_1d(as_array(_handles(scene, allowed.ignore), "ignore"))
-        allowed = replace(allowed, ignore=ignore[np.newaxis])
-    # Also for the first alone: one pass is sooner done than the two of `find_first_hits`, but for some 100,000 bodies.
-    rows, _, away, normals = _sorted_hits(scene, begin, along, limit, 1, allowed)
+        ignore = as_array(_handles(scene, allowed.ignore), "ignore")
+        allowed = replace(allowed, ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
+    # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
+    rows, _, away, normals = _in_order(_hits(scene, begin, along, limit, 1, _asked(scene, 1, allowed)))
     most = 1 if is_first else len(rows)
     length = float(np.sqrt((way * way).sum()))
     ahead = way / (length if length > 0 else 1.0)
