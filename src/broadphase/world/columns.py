@@ -201,8 +201,8 @@ class Columns:
         for name in (*RARE, "boundaries"):
             column = getattr(self, name)
             if column is not None:
-                dtype, default = self._rare(name)
-                grown[name] = _longer(column, np.full(more, default, dtype))
+                blank = BOUNDARIES.index(self.boundary) if name == "boundaries" else RARE[name][2]
+                grown[name] = _longer(column, np.full(more, blank, column.dtype))
         for one in (self.spare, self.seen):
             positions = _longer(one.positions, np.zeros((more, d)))
             rotations = None if one.rotations is None else _longer(one.rotations, no_rotations(more, d))
@@ -300,47 +300,29 @@ class Columns:
                 checked[name] = as_whole_numbers(value, argument, count, cast("Any", dtype), least)
         return checked
 
-    def _rare(self, name: str) -> tuple[type[np.generic], int]:
-        return (np.uint8, BOUNDARIES.index(self.boundary)) if name == "boundaries" else RARE[name][1:]
-
     def set_rare(self, change: Change, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
-        """Write to a column that few worlds need, allocated when a value differs from the default."""
-        dtype, default = self._rare(name)
-        column = getattr(self, name)
+        """Write to such a column, or to `boundaries`; it is allocated when a value differs from the default."""
+        column: NDArray[Any] | None = getattr(self, name)
         if column is not None:
             change.write(column, values, rows)
-        elif not (values == default).all():
-            column = np.full(len(self.positions), default, dtype)
+        elif (values != self.defaults(name, self.body_types[rows])).any():
+            column = self.defaults(name, self.body_types)
             column[rows] = values
             change.assign(self, **{name: column})
 
     def rare(self, name: str) -> NDArray[Any]:
         """Give such a column up to the last slot in use, read-only."""
-        dtype, default = self._rare(name)
-        column = getattr(self, name)
-        shown: NDArray[Any] = np.full(self.slots, default, dtype) if column is None else column[: self.slots].view()
+        column: NDArray[Any] | None = getattr(self, name)
+        shown = self.defaults(name, self.body_types[: self.slots]) if column is None else column[: self.slots].view()
         shown.flags.writeable = False
         return shown
 
-    def default_boundaries(self, body_types: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Give what happens at the bounds to bodies of these types that were given no boundary."""
-        default = BOUNDARIES.index(self.boundary)
-        return np.where(body_types == DYNAMIC, np.uint8(default), np.uint8(0))
-
-    def all_boundaries(self) -> NDArray[np.uint8]:
-        """Give what happens at the bounds to each row, shape (slots,)."""
-        if self.boundaries is None:
-            return self.default_boundaries(self.body_types[: self.slots])
-        return self.boundaries[: self.slots]
-
-    def set_boundaries(self, change: Change, rows: NDArray[np.int32], values: NDArray[np.uint8]) -> None:
-        """Write to the boundaries, allocated if need be."""
-        if self.boundaries is None:
-            boundaries = self.default_boundaries(self.body_types)
-            boundaries[rows] = values
-            change.assign(self, boundaries=boundaries)
-        else:
-            change.write(self.boundaries, values, rows)
+    def defaults(self, name: str, body_types: NDArray[np.uint8]) -> NDArray[Any]:
+        """Give what bodies of these types have in such a column if they were given nothing."""
+        if name == "boundaries":
+            return np.where(body_types == DYNAMIC, np.uint8(BOUNDARIES.index(self.boundary)), np.uint8(0))
+        _, dtype, default = RARE[name]
+        return np.full(len(body_types), default, dtype)
 
     # Bodies that come and go -----------------------------------------------------------------------------------------
 

@@ -299,8 +299,8 @@ def _is_needed(columns: Columns, name: str, alive: NDArray[np.bool_], blank: Any
     if name in _ALWAYS:
         return True
     if name == "boundaries":
-        default = columns.default_boundaries(columns.body_types[: len(alive)])
-        return bool((columns.all_boundaries() != default)[alive].any())
+        default = columns.defaults(name, columns.body_types[: len(alive)])
+        return bool((columns.rare(name) != default)[alive].any())
     names = ("rotations", "seen_rotations") if "rotations" in name else (name,)
     parts = [_column(columns, one) for one in names]
     return any(part is not None and (part[: len(alive)][alive] != blank).any() for part in parts)

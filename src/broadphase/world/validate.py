@@ -54,7 +54,7 @@ def _column_faults(columns: Columns) -> Iterator[str]:
         yield "there are angular velocities and no rotations"
     if (columns.body_types[:slots] >= len(BODY_TYPES)).any() or (columns.rare("update_intervals") < 1).any():
         yield "a body type or an update interval is out of range"
-    if (columns.all_boundaries() >= len(BOUNDARIES)).any():
+    if (columns.rare("boundaries") >= len(BOUNDARIES)).any():
         yield "a boundary is out of range"
     dead = ~columns.rows.alive
     if columns.changed[dead].any():

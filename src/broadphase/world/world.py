@@ -402,7 +402,7 @@ class World:
     @property
     def boundaries(self) -> NDArray[np.uint8]:
         """Places in ("none", "bounce", "wrap", "remove"): what happens to each body at the bounds. Read-only."""
-        return _read_only(self._columns.all_boundaries())
+        return self._columns.rare("boundaries")
 
     @property
     def layers(self) -> NDArray[np.uint64]:
@@ -1527,8 +1527,9 @@ class World:
         turns = None if motion[1] is None else as_rotations(motion[1], "rotations", d, count)
         spins = _angular(motion[2], d, count)
         types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
-        limits = self._boundaries(boundary, types, count)
         rare = columns.checked_rare(rare, count)
+        if (limits := self._boundaries(boundary, types, count)) is not None:
+            rare["boundaries"] = limits
         if not columns.closed and "ccd" in rare and rare["ccd"].any():
             raise ValueError("ccd=True needs a world with touching=True")
         named = columns.layers if layer is None else columns.layers.with_names(layer)
@@ -1544,7 +1545,7 @@ class World:
             columns.fill(rows, records, types, places, speeds, turns, spins)
             broad = self._scene.broad
             if (
-                actor is not None and named is columns.layers and layers is None and limits is None and not rare
+                actor is not None and named is columns.layers and layers is None and not rare
                 and broad.index is None and columns.can_append(rows) and self._actors.append(actor, columns, data)
             ):  # fmt: skip
                 return rows
@@ -1553,8 +1554,6 @@ class World:
             columns.set_bits(change, rows, layers, masks)
             for name, values in rare.items():
                 columns.set_rare(change, name, rows, values)
-            if limits is not None:
-                columns.set_boundaries(change, rows, limits)
             if named is not columns.layers:
                 change.assign(columns, layers=named)
             broad.note(change, rows, is_new=True)
@@ -1573,12 +1572,11 @@ class World:
         """Give the boundaries of new rows; None where those of the world hold for all rows."""
         columns = self._columns
         if given is None:
-            return None if columns.boundaries is None else columns.default_boundaries(types)
+            return None if columns.boundaries is None else columns.defaults("boundaries", types)
         limits = numbers_of_names(given, "boundary", count, BOUNDARIES)
         if columns.bounds is None and limits.any():
             raise ValueError(f'boundary="{BOUNDARIES[int(limits.max())]}" needs the bounds of the world')
-        same = np.array_equal(limits, columns.default_boundaries(types))
-        return None if same and columns.boundaries is None else limits
+        return limits
 
     def _set_asleep(self, rows: Any, asleep: bool) -> None:
         columns = self._columns
