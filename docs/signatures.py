@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 
-import broadphase
-
 METHODS = FunctionType | classmethod | staticmethod
 MODULES = (
     "broadphase",
@@ -26,7 +24,7 @@ MODULES = (
 )
 #: Options that several functions share, in the order in which each of them takes these.
 ORDER = (
-    "boxes", "other", "origins", "directions", "points", "centers", "half_sizes", "radii", "positions", "rotations",
+    "boxes", "points", "other", "origins", "directions", "centers", "half_sizes", "radii", "positions", "rotations",
     "k", "max_distance", "pairs", "within", "exclude_self",
     "method", "device", "workers", "sort", "touching", "margin",
     "layer", "mask", "group", "static", "ignore_pairs", "ignore_shared",

@@ -9,11 +9,10 @@ import pytest
 pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
 
-from signatures import ORDER, parameters_of, public_functions, write_page  # noqa: E402
+from signatures import ORDER, parameters_of, public_functions, write_page
 
 FUNCTIONS = dict(public_functions())
-# What has another default for a reason: options of what is added to a world, and what runs on all cores because it takes
-# minutes.
+# Other defaults for a reason: what is added to a world, and what takes minutes and so runs on all cores.
 OTHER_DEFAULTS = {
     ("broadphase.World", "margin"),  # chosen by how far bodies move
     ("broadphase.World.add", "batch"),
@@ -46,7 +45,7 @@ def test_options_that_functions_share_have_one_default():
 
 def test_options_are_keywords_wherever_they_are_shared():
     options = {"workers", "sort", "touching", "ignore", "period", "max_pairs", "capacity", "invalid", "progress"}
-    of_values = {"broadphase.scale.BoxColumns"}  # columns by name
+    of_values = {"broadphase.scale.BoxColumns", "broadphase.scenes.Remove"}  # what files say, by name
     assert not [name for name, s in FUNCTIONS.items() if name not in of_values and set(parameters_of(s)[0]) & options]
 
 

@@ -75,9 +75,9 @@ def neighbors(
     distances: bool = False,
     vectors: bool = False,
     shifts: bool = False,
-    batch: ByRow = None,
-    sort: bool = False,
     workers: int = 1,
+    sort: bool = False,
+    batch: ByRow = None,
 ) -> Neighbors:
     """Find all pairs of points whose distance is at most a cutoff, with all images in a periodic cell.
 
@@ -103,13 +103,13 @@ def neighbors(
         Each pair in both directions, in the order of the first rows, with `Neighbors.offsets`.
     distances, vectors, shifts : bool
         What to return besides the rows.
+    workers : int
+        Threads to use; -1 for one per core. Does not change the result.
+    sort : bool
+        Sort by first row, second row and, with `shifts`, shift.
     batch : int or array_like of int, shape (n,), optional
         A key for each point: points of different keys are no pairs, and are never compared. With `other`, a tuple of
         two. Many small systems in one call.
-    sort : bool
-        Sort by first row, second row and, with `shifts`, shift.
-    workers : int
-        Threads to use; -1 for one per core. Does not change the result.
 
     Returns
     -------
@@ -209,7 +209,7 @@ class NeighborList:
         The largest distance of a pair.
     skin : float
         By how much longer the cutoff of the search is: larger, and there are fewer searches, but more pairs to look at.
-    periodic, full, distances, vectors, shifts, sort, workers
+    periodic, full, distances, vectors, shifts, workers, sort
         As in `neighbors`.
 
     Attributes
@@ -251,8 +251,8 @@ class NeighborList:
         distances: bool = False,
         vectors: bool = False,
         shifts: bool = False,
-        sort: bool = False,
         workers: int = 1,
+        sort: bool = False,
     ) -> None:
         self._cutoff = _checked_cutoff(as_real(cutoff, "cutoff"))
         self._skin = as_real(skin, "skin")

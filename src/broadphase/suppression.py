@@ -41,8 +41,8 @@ def nms(
     form: FormName = "xyxy",
     degrees: bool = False,
     metric: RatioName = "iou",
-    batch: ArrayLike | None = None,
     workers: int = 1,
+    batch: ArrayLike | None = None,
 ) -> NDArray[np.int32]:
     """Keep the best of boxes that overlap: greedy non-maximum suppression.
 
@@ -67,10 +67,10 @@ def nms(
     metric : {"iou", "ios"}
         The ratio of two boxes: the volume that they share (area in 2D, length in 1D) over that of their union, or over
         that of the smaller one, which finds parts of an object inside the whole. A box of zero volume overlaps none.
-    batch : array_like of int, shape (n,), or int, optional
-        Any int64. Only boxes with the same number suppress each other: images of a batch, or classes of objects.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
+    batch : array_like of int, shape (n,), or int, optional
+        Any int64. Only boxes with the same number suppress each other: images of a batch, or classes of objects.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def soft_nms(
     min_score: float = 0.001,
     form: FormName = "xyxy",
     degrees: bool = False,
-    batch: ArrayLike | None = None,
     workers: int = 1,
+    batch: ArrayLike | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Lower the scores of boxes that overlap better ones: Soft-NMS.
 

@@ -174,7 +174,7 @@ class Index:
     RayHits(rows=array([1], dtype=int32), distances=array([5.]))
     """
 
-    def __init__(self, boxes: Boxes, *, batch: Any = None, device: Any = None) -> None:
+    def __init__(self, boxes: Boxes, *, device: Any = None, batch: Any = None) -> None:
         wp = warp()
         given = _boxes_on(boxes, device)
         place = given.place

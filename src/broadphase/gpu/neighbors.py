@@ -76,10 +76,10 @@ def neighbors(
     distances: bool = False,
     vectors: bool = False,
     shifts: bool = False,
-    batch: Any = None,
-    sort: bool = False,
-    capacity: int | None = None,
     device: Any = None,
+    sort: bool = False,
+    batch: Any = None,
+    capacity: int | None = None,
 ) -> Any:
     """Find all pairs of points on a device whose distance is at most a cutoff, with all images in a periodic cell.
 

@@ -40,12 +40,12 @@ def join(
     upper: ColumnName | list[ColumnName],
     by: ColumnName | list[ColumnName] | None = None,
     how: Literal["inner", "left", "nearest"] = "inner",
+    workers: int = 1,
     touching: bool = True,
     keep: list[str] | tuple[list[str] | None, list[str] | None] | None = None,
     suffixes: tuple[str, str] = ("", "_right"),
     count: bool | str = False,
     distance: bool | str = False,
-    workers: int = 1,
     max_pairs: int | None = None,
 ) -> AnyTable:
     """Join the rows of two tables whose intervals, or boxes, overlap.

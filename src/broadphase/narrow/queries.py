@@ -212,9 +212,9 @@ def raycast(
     shapes: Shapes,
     origins: ArrayLike,
     directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
     *,
     rows: ArrayLike | None = None,
-    max_distance: ArrayLike = np.inf,
 ) -> ShapeRayHits:
     """Find where each ray enters one shape.
 
@@ -226,11 +226,11 @@ def raycast(
         At most 1e40.
     directions : array_like, shape (q, d), or (d,) for all
         Finite, of any length. A ray of zero direction hits the shapes that hold its origin.
+    max_distance : array_like, shape (q,), or one number
+        Length of each ray, in the unit of the shapes, whatever the length of its direction.
     rows : array_like of int, shape (q,), optional
         The shape that each ray is tested with, such as candidates from ``raycast_all`` of an index of ``shapes.boxes``.
         Default: ray k with shape k.
-    max_distance : array_like, shape (q,), or one number
-        Length of each ray, in the unit of the shapes, whatever the length of its direction.
 
     Returns
     -------

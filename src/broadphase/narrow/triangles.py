@@ -21,7 +21,7 @@ __all__ = ["triangle_pairs"]
 
 
 def triangle_pairs(
-    mesh: Any, other: Any = None, *, ignore_shared: bool = True, touching: bool = True, workers: int = 1
+    mesh: Any, other: Any = None, *, workers: int = 1, touching: bool = True, ignore_shared: bool = True
 ) -> NDArray[np.int32]:
     """Find every pair of triangles that intersect: of two meshes, or within one.
 

@@ -52,24 +52,24 @@ class BoxColumns:
         The columns of the lower corner and of the upper one, one per axis.
     keep : tuple of str
         Columns that come along with each pair.
-    layer, mask, group, batch : str, optional
-        The columns of these options of `broadphase.pairs`.
     touching : bool
         As in `broadphase.pairs`.
     margin : float
         As in `broadphase.pairs`.
+    layer, mask, group, batch : str, optional
+        The columns of these options of `broadphase.pairs`.
     """
 
     id: str | None = "id"
     lower: tuple[str, ...] = ("x0", "y0", "z0")
     upper: tuple[str, ...] = ("x1", "y1", "z1")
     keep: tuple[str, ...] = ()
+    touching: bool = True
+    margin: float = 0.0
     layer: str | None = None
     mask: str | None = None
     group: str | None = None
     batch: str | None = None
-    touching: bool = True
-    margin: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -95,6 +95,7 @@ def pairs(
     lower: Sequence[str] = ("x0", "y0", "z0"),
     upper: Sequence[str] = ("x1", "y1", "z1"),
     keep: Sequence[str] = (),
+    workers: int = -1,
     touching: bool = True,
     margin: float = 0.0,
     layer: str | None = None,
@@ -104,7 +105,6 @@ def pairs(
     engine: str = "local",
     address: str | None = None,
     memory: str | int = "2GB",
-    workers: int = -1,
     plan: Plan | None = None,
     resume: bool = True,
     scratch: str | os.PathLike[str] | None = None,
@@ -195,7 +195,7 @@ def pairs(
        doi:10.1109/ICDE.2000.839452
     """
     low, high, kept = as_names(lower, "lower"), as_names(upper, "upper"), as_names(keep, "keep")
-    columns = BoxColumns(id, low, high, kept, layer, mask, group, batch, touching, margin)
+    columns = BoxColumns(id, low, high, kept, touching, margin, layer, mask, group, batch)
     size = as_bytes(memory, "memory")
     sets, goes_on = [files] if other is None else [files, other], as_flag(resume, "resume")
     if engine not in _ENGINES:

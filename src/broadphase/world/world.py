@@ -172,12 +172,12 @@ class World:
         self,
         dim: int = 2,
         *,
-        method: MethodName | IndexOptions = "auto",
         bounds: ArrayLike | None = None,
         boundary: Boundary = "none",
-        margin: float | None = None,
+        method: MethodName | IndexOptions = "auto",
         workers: int = 1,
         touching: bool = True,
+        margin: float | None = None,
     ) -> None:
         import numpy.ma  # noqa: F401  # as in `BoxIndex`: before anything is changed
 
