@@ -145,38 +145,14 @@ inline double wrapped(double from, double to, double x) {
 // Moves positions into the half-open bounds. Returns the rows that were not there.
 template <std::size_t D>
 std::vector<std::int32_t> wrap(double* positions, const double* bounds, const std::uint8_t* moves, std::size_t count) {
-  constexpr std::size_t kTogether = 64, kLanes = 2 * D;
   std::vector<std::int32_t> rows;
-  const auto is_out = [&](std::size_t row) {
-    bool any = false;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double x = positions[row * D + k];
-      any |= (x < bounds[k]) | (x >= bounds[D + k]);
-    }
-    return any;
-  };
-  for (std::size_t begin = 0; begin < count; begin += kTogether) {
-    const std::size_t end = std::min(count, begin + kTogether);
-    bool any = end < begin + kTogether;
-    if (!any) {  // nearly all are within: two rows side by side, for the compiler to take several numbers at a time
-      double least[kLanes], most[kLanes];
-      const double* place = positions + begin * D;
-      for (std::size_t k = 0; k < kLanes; ++k) least[k] = most[k] = place[k];
-      for (std::size_t at = kLanes; at < kTogether * D; at += kLanes)
-        for (std::size_t k = 0; k < kLanes; ++k) {
-          least[k] = place[at + k] < least[k] ? place[at + k] : least[k];
-          most[k] = place[at + k] > most[k] ? place[at + k] : most[k];
-        }
-      for (std::size_t k = 0; k < kLanes; ++k) any |= !(least[k] >= bounds[k % D] && most[k] < bounds[D + k % D]);
-    }
-    for (std::size_t row = begin; any && row < end; ++row) {
-      if (moves[row] == 0 || !is_out(row)) continue;
-      for (std::size_t k = 0; k < D; ++k) {
-        double& x = positions[row * D + k];
-        x = wrapped(bounds[k], bounds[D + k], x);
-      }
-      rows.push_back(static_cast<std::int32_t>(row));
-    }
+  for (std::size_t row = 0; row < count; ++row) {
+    double* place = positions + row * D;
+    bool is_out = false;
+    for (std::size_t k = 0; k < D; ++k) is_out |= (place[k] < bounds[k]) | (place[k] >= bounds[D + k]);
+    if (!is_out || moves[row] == 0) continue;
+    for (std::size_t k = 0; k < D; ++k) place[k] = wrapped(bounds[k], bounds[D + k], place[k]);
+    rows.push_back(static_cast<std::int32_t>(row));
   }
   return rows;
 }

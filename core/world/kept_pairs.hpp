@@ -78,8 +78,8 @@ TouchingStep next_touching_of_kept(const ShapeStore& shapes, const KeptPairs& ke
 
   TouchingStep step;
   for (detail::Differences& some : found) {
-    detail::append(step.began, std::move(some.began));
-    detail::append(step.ended, std::move(some.ended));
+    append(step.began, std::move(some.began));
+    append(step.ended, std::move(some.ended));
   }
   if (step.began.size + step.ended.size == 0) {
     step.same = true;

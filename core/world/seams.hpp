@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -45,22 +44,14 @@ struct MovedBoxes {
   std::size_t count() const { return rows.size(); }
 
   void add(std::int32_t row, const Worlds& by, const double* box, const Period<D>& period) {
-    std::array<double, 2 * D> moved;
+    rows.push_back(row);
+    worlds.push_back(by);
+    std::array<double, 2 * D>& moved = corners.emplace_back();
     for (std::size_t k = 0; k < D; ++k) {
-      moved[k] = box[k];
-      moved[D + k] = box[D + k];
-      if (by[k] != 0) move(k, by[k] * period.size(k), moved);
+      const double way = by[k] * period.size(k);
+      moved[k] = by[k] == 0 ? box[k] : difference_down(box[k], -way);
+      moved[D + k] = by[k] == 0 ? box[D + k] : difference_up(box[D + k], -way);
     }
-    add(row, by, moved);
-  }
-  // By one world down along an axis.
-  void add_below(std::int32_t row, std::size_t axis, const double* box, const Period<D>& period) {
-    std::array<double, 2 * D> moved;
-    std::copy_n(box, 2 * D, moved.begin());
-    move(axis, -period.size(axis), moved);
-    Worlds by{};
-    by[axis] = -1;
-    add(row, by, moved);
   }
   void append(MovedBoxes&& more) {
     if (rows.empty()) {
@@ -70,17 +61,6 @@ struct MovedBoxes {
     rows.insert(rows.end(), more.rows.begin(), more.rows.end());
     worlds.insert(worlds.end(), more.worlds.begin(), more.worlds.end());
     corners.insert(corners.end(), more.corners.begin(), more.corners.end());
-  }
-
- private:
-  static void move(std::size_t axis, double way, std::array<double, 2 * D>& box) {
-    box[axis] = difference_down(box[axis], -way);
-    box[D + axis] = difference_up(box[D + axis], -way);
-  }
-  void add(std::int32_t row, const Worlds& by, const std::array<double, 2 * D>& box) {
-    rows.push_back(row);
-    worlds.push_back(by);
-    corners.push_back(box);
   }
 };
 
@@ -220,29 +200,6 @@ class SeamImages {
         });
   }
 
-  // Adds what there is of a box. Most are given at their places, are near one side only, and reach out of the world by
-  // less than is usual.
-  void add(std::int32_t row, Near& part) const {
-    const double* box = box_of(row);
-    unsigned near_below = 0, near_above = 0, is_other = 0;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double middle = box[k] / 2 + box[D + k] / 2, beyond = period_.from[k] - reach_[k];
-      near_below |= static_cast<unsigned>(box[k] <= low_[k]) << k;
-      near_above |= static_cast<unsigned>(box[D + k] >= high_[k]) << k;
-      is_other |= static_cast<unsigned>(!(middle >= period_.from[k])) |
-                  static_cast<unsigned>(!(middle < period_.to[k])) | static_cast<unsigned>(!(box[k] >= beyond)) |
-                  static_cast<unsigned>(!(box[D + k] <= period_.to[k] + reach_[k]));
-    }
-    const unsigned both = near_below | near_above;
-    if ((is_other | (both & (both - 1))) != 0 || near_below == near_above) {
-      add_any(row, part);
-    } else if (near_above != 0) {
-      part.images.add_below(row, static_cast<std::size_t>(std::countr_zero(near_above)), box, period_);
-    } else {
-      part.met.add(row, Worlds{}, box, period_);
-    }
-  }
-
   // By how many worlds a box is to be moved to its place. False: where that is, its numbers do not say.
   bool place(const double* box, Worlds& worlds) const {
     bool is_known = true;
@@ -257,7 +214,8 @@ class SeamImages {
     return is_known;
   }
 
-  void add_any(std::int32_t row, Near& part) const {
+  // Adds what there is of a box.
+  void add(std::int32_t row, Near& part) const {
     const double* box = box_of(row);
     Worlds home, down, up;  // the latter: the farthest images by which it can meet others
     const bool is_known = place(box, home);

@@ -32,7 +32,7 @@ struct Touching {
   PlainArray<std::uint32_t> starts;  // one more than `rows`
   std::size_t rows = 0;
 
-  PairColumns columns() const { return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size}; }
+  PairColumns columns() const { return columns_of(pairs); }
   TouchingPairs by_row() const { return {columns(), starts.get(), rows}; }
 };
 
@@ -161,7 +161,7 @@ class World {
 
     // The narrow phase: in place, across seams, and on the way of what is followed.
     step.stats.candidates = candidates.pairs().count;
-    Tests tests = request.has_budget ? tests_of(callbacks.spend(candidates.pairs(), candidates.is_tight, renewed))
+    Tests tests = request.has_budget ? Tests{callbacks.spend(candidates.pairs(), candidates.is_tight, renewed)}
                                      : test_all(columns, memory, candidates, renewed, request, callbacks, workers);
     if (tests.is_difference_known) step.stats.compared = candidates.pairs().count;
     if (!columns.closed) drop_closed(columns, tests.spent.touching);
@@ -269,35 +269,14 @@ class World {
 
   // What the narrow phase knows.
   struct Tests {
-    Spent spent;
-    std::optional<TouchingStep> known;  // what began and ended, of near pairs
-    bool is_difference_known = false;   // and nothing else touches
-    int hits = NearPairs::kUnknown;     // which flags of near pairs have been written
+    Spent spent{};
+    std::optional<TouchingStep> known{};  // what began and ended, of near pairs
+    bool is_difference_known = false;     // and nothing else touches
+    int hits = NearPairs::kUnknown;       // which flags of near pairs have been written
   };
 
   static double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
-  static PairColumns columns_of(const Pairs& pairs) {
-    return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
-  }
   static std::int64_t handle(const std::int64_t* generations, std::int32_t row) { return generations[row] << 32 | row; }
-  static Tests tests_of(Spent&& spent) {
-    Tests tests;
-    tests.spent = std::move(spent);
-    return tests;
-  }
-  // Keeps the pairs for which keep(i, j) holds.
-  template <class Keep>
-  static void keep_pairs(Pairs& pairs, Keep&& keep) {
-    std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < pairs.size; ++k) {
-      const std::int32_t i = first[k], j = second[k];
-      first[kept] = i;
-      second[kept] = j;
-      kept += keep(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) ? 1 : 0;
-    }
-    pairs.size = kept;
-  }
   static bool boxes_meet(const double* boxes, std::size_t i, std::size_t j, bool closed) {
     return overlaps(boxes + i * 2 * D, boxes + i * 2 * D + D, boxes + j * 2 * D, boxes + j * 2 * D + D, D, closed, 0.0);
   }
@@ -337,14 +316,8 @@ class World {
     for (std::size_t row = 0; count != columns.living && row < is_static.size(); ++row)
       has_static |= (is_static[row] & columns.next_changed[row]) != 0;
     if (!has_static && alive == nullptr) return;
-    if (candidates.are_near) {
-      const PairColumns near = candidates.pairs();
-      candidates.found.block = allocate_pairs(near.count + 1);
-      candidates.found.size = candidates.found.stride = near.count;
-      std::copy_n(near.first, near.count, candidates.found.block.get());
-      std::copy_n(near.second, near.count, candidates.found.block.get() + near.count);
-      candidates.are_near = false;
-    }
+    if (candidates.are_near) candidates.found = copy_of(candidates.pairs());
+    candidates.are_near = false;
     keep_pairs(candidates.found, [&](std::size_t i, std::size_t j) {
       const bool is_leaving = alive != nullptr && (alive[i] & alive[j]) == 0;
       return !is_leaving && !(has_static && (is_static[i] & is_static[j]) != 0);
@@ -359,13 +332,13 @@ class World {
     PairColumns pairs = candidates.pairs();
     Pairs more;
     if (const PairColumns waiting = memory.waiting.columns(); waiting.count > 0) {
-      detail::append(more, columns_copied(pairs));
+      append(more, copy_of(pairs));
       for (std::size_t k = 0; k < waiting.count; ++k) {
         const auto i = static_cast<std::size_t>(waiting.first[k]), j = static_cast<std::size_t>(waiting.second[k]);
         // Those of which a row has changed are among the candidates.
         if ((columns.next_changed[i] | columns.next_changed[j] | renewed[i] | renewed[j]) == 0 &&
             boxes_meet(columns.spare.boxes, i, j, true))
-          detail::push(more, waiting.first[k], waiting.second[k]);
+          push(more, waiting.first[k], waiting.second[k]);
       }
       pairs = columns_of(more);
     }
@@ -404,34 +377,31 @@ class World {
     TouchingPairRows found =
         keep_touching<D>(*columns.spare.shapes, pairs, around, squared_half<D>(period), hits, workers);
     Pairs& all = found.touching;
-    RowList unknown;
-    std::vector<double> offsets;
+    if (!found.others.unknown.empty()) append(all, callbacks.touching(found.others.unknown));
     if (const std::vector<std::size_t>& far = found.others.far; !far.empty()) {
       const NearestImages<D> images(pairs, far, boxes, period);
-      const TouchingImages moved = keep_touching_images<D>(*columns.spare.shapes, images.pairs(), {boxes, boxes});
-      for (const std::size_t k : moved.touching) {
-        detail::push(all, images.first[k], images.second[k]);
+      for (const std::size_t k : add_touching_images(columns, images.pairs(), all, callbacks))
         if (hits != nullptr) hits[far[k]] = 1;
-      }
-      for (const std::size_t k : moved.unknown) {
-        unknown.insert(unknown.end(), {images.first[k], images.second[k]});
-        const double* offset = images.offsets.data() + k * D;
-        offsets.insert(offsets.end(), offset, offset + D);
-      }
     }
-    if (!found.others.unknown.empty()) detail::append(all, callbacks.touching(found.others.unknown));
-    if (!unknown.empty()) detail::append(all, callbacks.touching_images(unknown, offsets));
     return std::move(all);
   }
 
-  static Pairs columns_copied(const PairColumns& columns) {
-    Pairs pairs;
-    pairs.block = allocate_pairs(columns.count + 1);
-    pairs.size = columns.count;
-    pairs.stride = columns.count + 1;
-    std::copy_n(columns.first, columns.count, pairs.block.get());
-    std::copy_n(columns.second, columns.count, pairs.block.get() + pairs.stride);
-    return pairs;
+  // Adds pairs that touch where the second is moved, and not where they are. Returns the places of those that the core
+  // knows of.
+  static std::vector<std::size_t> add_touching_images(const Columns<D>& columns, const ShapePairs& pairs, Pairs& all,
+                                                      StepCallbacks<D>& callbacks) {
+    const double* boxes = columns.spare.boxes;
+    TouchingImages moved = keep_touching_images<D>(*columns.spare.shapes, pairs, {boxes, boxes});
+    for (const std::size_t k : moved.touching) push(all, pairs.first[k], pairs.second[k]);
+    if (moved.unknown.empty()) return std::move(moved.touching);
+    RowList unknown;
+    std::vector<double> offsets;
+    for (const std::size_t k : moved.unknown) {
+      unknown.insert(unknown.end(), {pairs.first[k], pairs.second[k]});
+      offsets.insert(offsets.end(), pairs.offsets + k * D, pairs.offsets + (k + 1) * D);
+    }
+    append(all, callbacks.touching_images(unknown, offsets));
+    return std::move(moved.touching);
   }
 
   // Of open boxes, the interiors must meet.
@@ -453,10 +423,6 @@ class World {
     FoundSeams found = find_seams<D>(search, *request.search.kernels, interrupt);
     if (found.wide_row >= 0)
       callbacks.refuse(StepCallbacks<D>::Refusal::width, static_cast<std::size_t>(found.wide_row));
-    const auto is_among = [](const PairColumns& pairs, std::int32_t i, std::int32_t j) {
-      const std::size_t at = detail::first_not_before(pairs, i, j);
-      return at < pairs.count && pairs.first[at] == i && pairs.second[at] == j;
-    };
     if (again.count > 0) {
       std::size_t kept = 0;
       for (std::size_t k = 0; k < found.first.size(); ++k) {
@@ -472,26 +438,20 @@ class World {
     }
     if (found.first.empty()) return;
     const ShapePairs pairs{found.first.data(), found.second.data(), found.offsets.data(), found.first.size()};
-    const TouchingImages moved = keep_touching_images<D>(*columns.spare.shapes, pairs, {boxes, boxes});
     Pairs across;
-    for (const std::size_t k : moved.touching) detail::push(across, found.first[k], found.second[k]);
-    if (!moved.unknown.empty()) {
-      RowList unknown;
-      std::vector<double> offsets;
-      for (const std::size_t k : moved.unknown) {
-        unknown.insert(unknown.end(), {found.first[k], found.second[k]});
-        offsets.insert(offsets.end(), found.offsets.data() + k * D, found.offsets.data() + (k + 1) * D);
-      }
-      detail::append(across, callbacks.touching_images(unknown, offsets));
-    }
+    add_touching_images(columns, pairs, across, callbacks);
     if (across.size == 0) return;
     if (!tests.spent.waiting.first.empty()) {  // a pair that waits is known in place, or not at all
-      std::vector<std::uint8_t> is_found(across.size);
-      mark_among(columns_of(across), columns_of(tests.spent.touching), false, is_found);
-      std::size_t k = 0;
-      keep_pairs(across, [&](std::size_t, std::size_t) { return is_found[k++] == 0; });
+      leave_out_those_among(columns_of(tests.spent.touching), false, across);
     }
-    detail::append(tests.spent.touching, std::move(across));
+    append(tests.spent.touching, std::move(across));
+  }
+
+  static void leave_out_those_among(const PairColumns& others, bool are_ordered, Pairs& pairs) {
+    std::vector<std::uint8_t> is_found(pairs.size);
+    mark_among(columns_of(pairs), others, are_ordered, is_found);
+    std::size_t k = 0;
+    keep_pairs(pairs, [&](std::int32_t, std::int32_t) { return is_found[k++] == 0; });
   }
 
   // What touched a followed body on its way, and did not touch it before.
@@ -538,45 +498,42 @@ class World {
                                        Tests& tests) {
     if (impacts.meetings.empty()) return;
     Pairs passed;
-    for (const Meeting<D>& one : impacts.meetings) detail::push(passed, one.first, one.second);
+    for (const Meeting<D>& one : impacts.meetings) push(passed, one.first, one.second);
     const bool is_known = tests.is_difference_known;
     if (is_known) {
       const TouchingStep& known = *tests.known;
-      const PairColumns now = known.same ? memory.touching->columns() : columns_of(known.touching);
-      tests.spent.touching = columns_copied(now);
+      tests.spent.touching = copy_of(known.same ? memory.touching->columns() : columns_of(known.touching));
     }
-    std::vector<std::uint8_t> is_found(passed.size);
-    mark_among(columns_of(passed), columns_of(tests.spent.touching), is_known, is_found);
-    std::size_t at = 0;
-    keep_pairs(passed, [&](std::size_t, std::size_t) { return is_found[at++] == 0; });
+    leave_out_those_among(columns_of(tests.spent.touching), is_known, passed);
     if (passed.size == 0) return;
     tests.is_difference_known = false;
     tests.hits = NearPairs::kUnknown;
-    detail::append(tests.spent.touching, columns_copied(columns_of(passed)));
+    append(tests.spent.touching, copy_of(columns_of(passed)));
     add_waiting(passed, number, tests.spent.waiting);
   }
 
   // Adds pairs in order to those that wait, but for those that do already.
   static void add_waiting(const Pairs& pairs, std::int64_t number, Waiting& waiting) {
     const Waiting last = std::move(waiting);
+    const PairColumns before = last.columns();
     waiting = {};
+    const auto add = [&](std::int32_t i, std::int32_t j, std::int64_t since, std::uint8_t dropped) {
+      waiting.first.push_back(i);
+      waiting.second.push_back(j);
+      waiting.since.push_back(since);
+      waiting.dropped.push_back(dropped);
+    };
     std::size_t at = 0;
-    const auto take_last = [&] {
-      waiting.first.push_back(last.first[at]);
-      waiting.second.push_back(last.second[at]);
-      waiting.since.push_back(last.since[at]);
-      waiting.dropped.push_back(last.dropped[at++]);
+    const auto add_last = [&] {
+      add(last.first[at], last.second[at], last.since[at], last.dropped[at]);
+      ++at;
     };
     for (std::size_t k = 0; k < pairs.size; ++k) {
-      const std::pair<std::int32_t, std::int32_t> pair{pairs.block[k], pairs.block[pairs.stride + k]};
-      while (at < last.first.size() && std::pair(last.first[at], last.second[at]) < pair) take_last();
-      if (at < last.first.size() && std::pair(last.first[at], last.second[at]) == pair) continue;
-      waiting.first.push_back(pair.first);
-      waiting.second.push_back(pair.second);
-      waiting.since.push_back(number);
-      waiting.dropped.push_back(0);
+      const std::int32_t i = pairs.block[k], j = pairs.block[pairs.stride + k];
+      while (before.has_less(at, i, j)) add_last();
+      if (!before.has(at, i, j)) add(i, j, number, 0);
     }
-    while (at < last.first.size()) take_last();
+    while (at < before.count) add_last();
   }
 
   RowKinds kinds_;

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -23,7 +21,75 @@ struct PairColumns {
   const std::int32_t* first = nullptr;
   const std::int32_t* second = nullptr;
   std::size_t count = 0;
+
+  // Whether there is a pair at a place that is less than (i, j) in lexicographic order; whether it is (i, j).
+  bool has_less(std::size_t at, std::int32_t i, std::int32_t j) const {
+    return at < count && (first[at] < i || (first[at] == i && second[at] < j));
+  }
+  bool has(std::size_t at, std::int32_t i, std::int32_t j) const {
+    return at < count && first[at] == i && second[at] == j;
+  }
 };
+
+inline PairColumns columns_of(const Pairs& pairs) {
+  return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
+}
+inline Pairs copy_of(const PairColumns& columns) {
+  Pairs pairs{allocate_pairs(columns.count + 1), columns.count, columns.count + 1};
+  std::copy_n(columns.first, columns.count, pairs.block.get());
+  std::copy_n(columns.second, columns.count, pairs.block.get() + pairs.stride);
+  return pairs;
+}
+
+inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
+  if (pairs.size == pairs.stride) {
+    const std::size_t stride = pairs.stride * 2 + 256;
+    PairBlock block = allocate_pairs(stride);
+    std::copy_n(pairs.block.get(), pairs.size, block.get());
+    std::copy_n(pairs.block.get() + pairs.stride, pairs.size, block.get() + stride);
+    pairs.block = std::move(block);
+    pairs.stride = stride;
+  }
+  pairs.block[pairs.size] = i;
+  pairs.block[pairs.stride + pairs.size++] = j;
+}
+
+// Puts pairs behind others.
+inline void append(Pairs& pairs, Pairs&& more) {
+  if (pairs.size == 0) {
+    pairs = std::move(more);
+    return;
+  }
+  for (std::size_t k = 0; k < more.size; ++k) push(pairs, more.block[k], more.block[more.stride + k]);
+}
+
+// Keeps the pairs for which keep(i, j) holds. Each is written, and then counted: which ones stay cannot be foretold.
+template <class Keep>
+void keep_pairs(Pairs& pairs, Keep&& keep) {
+  std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < pairs.size; ++k) {
+    const std::int32_t i = first[k], j = second[k];
+    first[kept] = i;
+    second[kept] = j;
+    kept += keep(i, j) ? 1 : 0;
+  }
+  pairs.size = kept;
+}
+
+// Of pairs in order: the first that is not less than (i, j).
+inline std::size_t first_not_before(const PairColumns& pairs, std::int32_t i, std::int32_t j) {
+  std::size_t begin = 0, end = pairs.count;
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    const bool is_before = pairs.has_less(middle, i, j);
+    (is_before ? begin : end) = is_before ? middle + 1 : middle;
+  }
+  return begin;
+}
+inline bool is_among(const PairColumns& pairs, std::int32_t i, std::int32_t j) {
+  return pairs.has(first_not_before(pairs, i, j), i, j);
+}
 
 // What is known of rows since the last step; either may be null.
 struct RowChanges {
@@ -52,39 +118,6 @@ namespace detail {
 // A thread takes some 50 us to start.
 inline constexpr std::size_t kTasksWorthThreads = 3;
 
-inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
-  if (pairs.size == pairs.stride) {
-    const std::size_t stride = pairs.stride * 2 + 256;
-    PairBlock block = allocate_pairs(stride);
-    std::copy_n(pairs.block.get(), pairs.size, block.get());
-    std::copy_n(pairs.block.get() + pairs.stride, pairs.size, block.get() + stride);
-    pairs.block = std::move(block);
-    pairs.stride = stride;
-  }
-  pairs.block[pairs.size] = i;
-  pairs.block[pairs.stride + pairs.size++] = j;
-}
-
-// Puts pairs behind others.
-inline void append(Pairs& pairs, Pairs&& more) {
-  if (pairs.size == 0) {
-    pairs = std::move(more);
-    return;
-  }
-  for (std::size_t k = 0; k < more.size; ++k) push(pairs, more.block[k], more.block[more.stride + k]);
-}
-
-// Of pairs in order: the first that is not less than (i, j).
-inline std::size_t first_not_before(const PairColumns& pairs, std::int32_t i, std::int32_t j) {
-  std::size_t begin = 0, end = pairs.count;
-  while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    const bool is_before = pairs.first[middle] < i || (pairs.first[middle] == i && pairs.second[middle] < j);
-    (is_before ? begin : end) = is_before ? middle + 1 : middle;
-  }
-  return begin;
-}
-
 // Of the first pair that is not less than (i, j).
 inline std::size_t place_of(const TouchingPairs& last, std::int32_t i, std::int32_t j) {
   if (static_cast<std::size_t>(i) >= last.rows) return last.pairs.count;
@@ -98,51 +131,20 @@ inline std::size_t place_of(const TouchingPairs& last, std::int32_t i, std::int3
   return static_cast<std::size_t>(at - last.pairs.second);
 }
 
-// The pair (i, j), or `count` of the pairs if it is not there. The pairs of a row are compared four at a time, because
-// branches on each could not be foretold.
+// The pair (i, j), or `count` of the pairs if it is not there.
 inline std::size_t find_pair(const TouchingPairs& last, std::int32_t i, std::int32_t j) {
-  constexpr std::size_t kStep = 4, kMany = 64;
-  const std::size_t none = last.pairs.count;
-  if (static_cast<std::size_t>(i) >= last.rows) return none;
-  std::size_t at = last.starts[i];
-  const std::size_t end = last.starts[i + 1];
-  if (end - at <= kMany) {
-    for (; at < end && at + kStep <= none; at += kStep) {
-      const std::int32_t* second = last.pairs.second + at;
-      const auto is = [&](unsigned k) { return static_cast<unsigned>(second[k] == j) << k; };
-      const unsigned in_row = (1u << std::min(end - at, kStep)) - 1, same = (is(0) | is(1) | is(2) | is(3)) & in_row;
-      if (same != 0) return at + static_cast<std::size_t>(std::countr_zero(same));
-    }
-    if (at >= end) return none;
-  }
-  at = place_of(last, i, j);
-  return at < end && last.pairs.second[at] == j ? at : none;
-}
-
-// One bit for each flag, 0 or 1: of 1e5 rows, the nearest cache holds all.
-inline std::vector<std::uint64_t> bits_of(const std::uint8_t* flags, std::size_t count) {
-  std::vector<std::uint64_t> bits((count + 63) / 64);
-  std::size_t k = 0;
-  if constexpr (std::endian::native == std::endian::little)
-    for (; k + 8 <= count; k += 8) {
-      std::uint64_t eight;
-      std::memcpy(&eight, flags + k, sizeof(eight));
-      bits[k / 64] |= (eight * 0x0102040810204080u) >> 56 << k % 64;  // byte i becomes bit i
-    }
-  for (; k < count; ++k) bits[k / 64] |= std::uint64_t{flags[k]} << k % 64;
-  return bits;
+  const std::size_t at = place_of(last, i, j);
+  return last.pairs.has(at, i, j) ? at : last.pairs.count;
 }
 
 // Drops repetitions from pairs in order.
 inline void make_unique(Pairs& pairs) {
-  std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
-  std::size_t kept = 0;
-  for (std::size_t k = 0; k < pairs.size; ++k) {
-    if (kept > 0 && first[kept - 1] == first[k] && second[kept - 1] == second[k]) continue;
-    first[kept] = first[k];
-    second[kept++] = second[k];
-  }
-  pairs.size = kept;
+  std::int32_t last_i = -1, last_j = -1;
+  keep_pairs(pairs, [&](std::int32_t i, std::int32_t j) {
+    const bool is_other = i != last_i || j != last_j;
+    last_i = i, last_j = j;
+    return is_other;
+  });
 }
 
 // Where the pairs of a row begin, or of the first row after it that has some.
@@ -243,10 +245,7 @@ Pairs pairs_around(const std::int32_t* rows, std::size_t count, const std::int32
 inline void mark_among(const PairColumns& few, const PairColumns& many, bool is_ordered,
                        std::vector<std::uint8_t>& found) {
   if (is_ordered) {
-    for (std::size_t k = 0; k < few.count; ++k) {
-      const std::size_t at = detail::first_not_before(many, few.first[k], few.second[k]);
-      found[k] = at < many.count && many.first[at] == few.first[k] && many.second[at] == few.second[k] ? 1 : 0;
-    }
+    for (std::size_t k = 0; k < few.count; ++k) found[k] = is_among(many, few.first[k], few.second[k]) ? 1 : 0;
     return;
   }
   std::vector<std::pair<std::uint64_t, std::size_t>> keys(few.count);
@@ -311,50 +310,24 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
       if (at < old.count && !is_renewed(i, j))
         goes_on[at].store(1, std::memory_order_relaxed);
       else
-        detail::push(began[task], i, j);
+        push(began[task], i, j);
     }
   });
-  for (Pairs& some : began) detail::append(step.began, std::move(some));
+  for (Pairs& some : began) append(step.began, std::move(some));
   if (step.began.size > 0) {
     sort_pairs(step.began, rows, workers, interrupt);
     detail::make_unique(step.began);
   }
 
-  // Whether one of so many pairs may have a changed row. Without a branch for each: the second rows are looked up, and
-  // as the first ones ascend, all rows between them are.
-  constexpr std::size_t kTogether = 8;
-  const bool is_known = since.changed != nullptr && since.renewed == nullptr && again.count == 0;
-  const std::vector<std::uint64_t> has_changed =
-      is_known ? detail::bits_of(since.changed, rows) : std::vector<std::uint64_t>();
-  const auto may_end = [&](std::size_t k) {
-    if (!is_known) return true;
-    std::uint64_t any = 0;
-    for (std::size_t at = k; at < k + kTogether; ++at) {
-      const auto row = static_cast<std::size_t>(old.second[at]);
-      any |= has_changed[row / 64] >> row % 64 & 1;
-    }
-    const auto row = static_cast<std::size_t>(old.first[k]);
-    const auto last_row = static_cast<std::size_t>(old.first[k + kTogether - 1]);
-    std::uint64_t from_row = ~std::uint64_t{0} << row % 64;
-    for (std::size_t word = row / 64; word < last_row / 64; ++word, from_row = ~std::uint64_t{0})
-      any |= has_changed[word] & from_row;
-    return (any | (has_changed[last_row / 64] & from_row & ~std::uint64_t{0} >> (63 - last_row % 64))) != 0;
-  };
   std::vector<std::vector<std::size_t>> gone(old.count / pairs_a_task + 1);
   in_tasks(old.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
-    std::size_t retested = detail::first_not_before(again, old.first[begin], old.second[begin]);
+    std::size_t retested = first_not_before(again, old.first[begin], old.second[begin]);
     const auto was_tested = [&](std::int32_t i, std::int32_t j) {
       if (since.changed == nullptr || (since.changed[i] | since.changed[j]) != 0) return true;
-      while (retested < again.count &&
-             (again.first[retested] < i || (again.first[retested] == i && again.second[retested] < j)))
-        ++retested;
-      return retested < again.count && again.first[retested] == i && again.second[retested] == j;
+      while (again.has_less(retested, i, j)) ++retested;
+      return again.has(retested, i, j);
     };
     for (std::size_t k = begin; k < end; ++k) {
-      if (k + kTogether <= end && !may_end(k)) {
-        k += kTogether - 1;
-        continue;
-      }
       const std::int32_t i = old.first[k], j = old.second[k];
       if (goes_on[k].load(std::memory_order_relaxed) == 0 && (is_renewed(i, j) || was_tested(i, j)))
         gone[task].push_back(k);
@@ -362,7 +335,7 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   });
   std::vector<std::size_t> ended_at;
   for (const std::vector<std::size_t>& some : gone) ended_at.insert(ended_at.end(), some.begin(), some.end());
-  for (const std::size_t k : ended_at) detail::push(step.ended, old.first[k], old.second[k]);
+  for (const std::size_t k : ended_at) push(step.ended, old.first[k], old.second[k]);
   if (step.began.size == 0 && step.ended.size == 0) {
     step.same = true;
     return step;

@@ -133,16 +133,7 @@ Turns turns_of(Pairs&& candidates, bool is_tight, const WaitingPairs& waiting, c
                const Ranks* ranks, std::size_t rank_count, std::int64_t number, bool is_sorted, Interrupt& interrupt) {
   const PairBoxes boxes{rows.boxes, rows.boxes};
   if (!is_tight) {
-    std::int32_t *first = candidates.block.get(), *second = first + candidates.stride;
-    const ShapePairs given{first, second, nullptr, candidates.size};
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < candidates.size; ++k) {
-      const bool meet = boxes.overlap<D>(given, k);
-      first[kept] = first[k];
-      second[kept] = second[k];
-      kept += meet ? 1 : 0;
-    }
-    candidates.size = kept;
+    keep_pairs(candidates, [&](std::int32_t i, std::int32_t j) { return boxes.overlap<D>({&i, &j, nullptr, 1}, 0); });
   }
   if (is_sorted) sort_pairs(candidates, rows.count, 1, interrupt);
   const std::int32_t *first = candidates.block.get(), *second = first + candidates.stride;
@@ -168,10 +159,9 @@ Turns turns_of(Pairs&& candidates, bool is_tight, const WaitingPairs& waiting, c
   };
   for (std::size_t k = 0; k < candidates.size; ++k) {
     const std::int32_t i = first[k], j = second[k];
-    while (at < again.count && (again.first[at] < i || (again.first[at] == i && again.second[at] < j)))
-      add_waiting(at++);
+    while (waiting.pairs.has_less(at, i, j)) add_waiting(at++);
     std::int64_t since = number;
-    if (at < again.count && again.first[at] == i && again.second[at] == j) {
+    if (waiting.pairs.has(at, i, j)) {
       if (!detail::is_flagged(rows.renewed, i, j)) since = waiting.since[at];
       ++at;
     }
@@ -204,39 +194,17 @@ inline LeftPairs left_pairs(const PairColumns& pairs, const std::int64_t* since,
                             const std::uint8_t* is_tested, const PairColumns& last, const std::uint8_t* renewed,
                             std::size_t rows, bool is_sorted, Interrupt& interrupt) {
   LeftPairs left;
-  std::size_t count = 0, at = 0;
-  for (std::size_t k = 0; k < pairs.count; ++k) count += is_tested[k] == 0 ? 1 : 0;
-  if (!is_sorted) {
-    Pairs rest;
-    rest.stride = std::max<std::size_t>(count, 1);
-    rest.block = allocate_pairs(rest.stride);
-    for (std::size_t k = 0; k < pairs.count; ++k) {
-      if (is_tested[k] != 0) continue;
-      rest.block[rest.size] = pairs.first[k];
-      rest.block[rest.stride + rest.size++] = pairs.second[k];
-    }
-    sort_pairs(rest, rows, 1, interrupt);
-    const std::vector<std::uint8_t> none(count, 0);
-    const std::int32_t* first = rest.block.get();
-    return left_pairs({first, first + rest.stride, count}, since, none.data(), none.data(), last, renewed, rows, true,
-                      interrupt);
-  }
-  left.pairs.size = count;
-  left.pairs.stride = std::max<std::size_t>(count, 1);
-  left.pairs.block = allocate_pairs(left.pairs.stride);
-  left.since.reserve(count);
-  left.is_dropped.reserve(count);
-  std::int32_t *first = left.pairs.block.get(), *second = first + left.pairs.stride;
   for (std::size_t k = 0; k < pairs.count; ++k) {
     if (is_tested[k] != 0) continue;
-    const std::int32_t i = pairs.first[k], j = pairs.second[k];
-    *first++ = i;
-    *second++ = j;
+    push(left.pairs, pairs.first[k], pairs.second[k]);
     left.since.push_back(since[k]);
-    left.is_dropped.push_back(is_idle[k]);
-    while (at < last.count && (last.first[at] < i || (last.first[at] == i && last.second[at] < j))) ++at;
-    if (at < last.count && last.first[at] == i && last.second[at] == j && !detail::is_flagged(renewed, i, j))
-      detail::push(left.touching, i, j);
+    left.is_dropped.push_back(is_sorted ? is_idle[k] : 0);
+  }
+  if (!is_sorted && left.pairs.size > 0) sort_pairs(left.pairs, rows, 1, interrupt);
+  for (std::size_t k = 0, at = 0; k < left.pairs.size; ++k) {
+    const std::int32_t i = left.pairs.block[k], j = left.pairs.block[left.pairs.stride + k];
+    while (last.has_less(at, i, j)) ++at;
+    if (last.has(at, i, j) && !detail::is_flagged(renewed, i, j)) push(left.touching, i, j);
   }
   return left;
 }
