@@ -4,12 +4,17 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "boxes/any_boxes.hpp"
 #include "boxes/box_view.hpp"
@@ -23,12 +28,19 @@ namespace nb = nanobind;
 
 namespace broadphase::python {
 
+using namespace nb::literals;
+
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = Vector<std::int32_t>;
+using Flags = Vector<std::uint8_t>;
+using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// Lower and upper numbers of each row: (n, 2, d).
+using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // Rows of `lower` and `upper`, (n, d) arrays of T whose last axis is contiguous (checked in Python).
 template <class T>
@@ -47,38 +59,65 @@ inline AnyBoxes any_boxes(const AnyArray& lower, const AnyArray& upper) {
   return with_boxes(lower, upper, [&](const auto& boxes) { return AnyBoxes(boxes, lower.shape(1)); });
 }
 
-// An (m, 2) array that owns the block: two contiguous columns, seen as rows.
-inline nb::object as_array(Pairs&& pairs) {
-  std::int32_t* data = pairs.block.get();
-  auto kept = std::make_unique<PairBlock>(std::move(pairs.block));
-  nb::capsule owner(kept.get(), [](void* block) noexcept { delete static_cast<PairBlock*>(block); });
+// An array of some values, which lives as long as it keeps what holds them.
+template <class T, class Holder>
+nb::object array_in(Holder&& holder, T* values, std::initializer_list<std::size_t> shape,
+                    const std::int64_t* strides = nullptr) {
+  using Kept = std::remove_cvref_t<Holder>;
+  auto kept = std::make_unique<Kept>(std::forward<Holder>(holder));
+  nb::capsule owner(kept.get(), [](void* held) noexcept { delete static_cast<Kept*>(held); });
   (void)kept.release();
-  const std::size_t shape[2] = {pairs.size, 2};
-  const std::int64_t strides[2] = {1, static_cast<std::int64_t>(pairs.stride)};
-  return nb::cast(nb::ndarray<nb::numpy, std::int32_t>(data, 2, shape, owner, strides));
+  return nb::cast(nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner, strides));
 }
 
-// An array that takes over the values of a vector.
+// Arrays that take over the values of vectors and blocks.
 template <class T>
-nb::object as_array(std::vector<T>&& values, std::size_t columns) {
-  auto kept = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = kept->data();
-  const std::size_t shape[2] = {kept->size() / columns, columns};
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  (void)kept.release();
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, columns > 1 ? 2 : 1, shape, owner));
+nb::object as_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  T* data = values.data();
+  return array_in(std::move(values), data, shape);
+}
+template <class T>
+nb::object as_array(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return as_array(std::move(values), {size});
+}
+template <class T>
+nb::object as_table(std::vector<T>&& values, std::size_t columns) {
+  const std::size_t rows = values.size() / columns;
+  return as_array(std::move(values), {rows, columns});
+}
+template <class T>
+nb::object as_array(PlainMemory<T>&& block, std::initializer_list<std::size_t> shape) {
+  T* data = block.get();
+  return array_in(std::move(block), data, shape);
+}
+// One whose memory waits for the next call when Python drops it.
+template <class T>
+nb::object as_array(PlainArray<T>&& values, std::initializer_list<std::size_t> shape) {
+  T* data = values.get();
+  return array_in(std::move(values), data, shape);
+}
+// (m, 2): two contiguous columns, seen as rows.
+inline nb::object as_array(Pairs&& pairs) {
+  if (pairs.block == nullptr) pairs.block = allocate_pairs(0);
+  std::int32_t* data = pairs.block.get();
+  const std::int64_t strides[2] = {1, static_cast<std::int64_t>(std::max<std::size_t>(pairs.stride, 1))};
+  return array_in(std::move(pairs.block), data, {pairs.size, 2}, strides);
 }
 
-// (n, dimension) values.
-inline nb::object as_corners(std::vector<double>&& values, std::size_t dimension) {
-  const std::size_t count = values.size() / dimension;
-  return as_array(std::move(values), 1).attr("reshape")(count, dimension);
+// A tuple of arrays that take over vectors and pairs; other values are there as they are.
+template <class Value>
+decltype(auto) as_part(Value&& value) {
+  if constexpr (requires { as_array(std::forward<Value>(value)); })
+    return as_array(std::forward<Value>(value));
+  else
+    return std::forward<Value>(value);
 }
-
-inline nb::object as_tuple(Ragged&& answers) {
-  nb::object rows = as_array(std::move(answers.rows), 1);
-  return nb::make_tuple(rows, as_array(std::move(answers.offsets), 1));
+template <class... Values>
+nb::tuple as_tuple(Values&&... values) {
+  return nb::make_tuple(as_part(std::forward<Values>(values))...);
 }
+inline nb::tuple as_tuple(Ragged&& answers) { return as_tuple(std::move(answers.rows), std::move(answers.offsets)); }
 
 // Below, releasing the GIL takes longer than the work.
 constexpr std::size_t kWorthLettingGo = 4096;
@@ -94,30 +133,51 @@ auto without_gil(std::size_t count, Use&& use) {
 // far a search has come; true if one of these has raised.
 bool signal_pending(std::size_t done, std::size_t total);
 
-const Kernels& chosen_kernels();
+// Calls work(interrupt) without the GIL, and returns what it returns.
+template <class Work>
+auto at_work(Work&& work) {
+  const ReleasedGil release;
+  Interrupt interrupt(signal_pending);
+  return work(interrupt);
+}
 
-// Before any index: it binds their filters.
-void bind_pairs(nb::module_& module);
-void bind_guard(nb::module_& module);
-void bind_store(nb::module_& module);
-void bind_commit(nb::module_& module);
-void bind_regions(nb::module_& module);
-void bind_suppression(nb::module_& module);
-void bind_padding(nb::module_& module);
-// Before any index: it binds their base class.
-void bind_tree_queries(nb::module_& module);
-void bind_few_queries(nb::module_& module);
-void bind_bvh(nb::module_& module);
-void bind_octree(nb::module_& module);
-void bind_linear_tree(nb::module_& module);
-void bind_sweep_and_prune(nb::module_& module);
-void bind_brute_force(nb::module_& module);
-void bind_joining(nb::module_& module);
-void bind_grid(nb::module_& module);
-void bind_shapes(nb::module_& module);
-// After the shapes, whose class it uses.
-void bind_meshes(nb::module_& module);
-void bind_touching(nb::module_& module);
-void bind_motion(nb::module_& module);
+// Calls use(std::integral_constant<std::size_t, D>()): worlds and shapes are in the plane or in space.
+template <class Use>
+auto in_plane_or_space(std::size_t dimension, Use&& use) {
+  if (dimension != 2 && dimension != 3) throw nb::value_error("2 or 3 numbers a row are needed");
+  return dimension == 2 ? use(std::integral_constant<std::size_t, 2>()) : use(std::integral_constant<std::size_t, 3>());
+}
+
+// Calls use(view, interrupt) with the boxes in their own dtype, without the GIL.
+template <class Use>
+auto on_boxes(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+  return at_work([&](Interrupt& interrupt) {
+    return with_boxes(lower, upper, [&](const auto& boxes) { return use(boxes, interrupt); });
+  });
+}
+
+// Boxes of an outline as they are found, and the level of each.
+struct Outline {
+  explicit Outline(std::size_t of) : dimension(of) {}
+  nb::tuple as_tuple() && {
+    return python::as_tuple(as_table(std::move(lower), dimension), as_table(std::move(upper), dimension),
+                            std::move(level));
+  }
+  std::size_t dimension;
+  std::vector<double> lower, upper;
+  std::vector<std::int32_t> level;
+};
+
+// Null where there is none.
+template <class Array>
+auto data_of(const std::optional<Array>& array) {
+  return array ? array->data() : nullptr;
+}
+
+inline void require(bool fits) {
+  if (!fits) throw nb::value_error("the arrays differ in their number of rows or of columns");
+}
+
+const Kernels& chosen_kernels();
 
 }  // namespace broadphase::python

@@ -29,26 +29,21 @@ class BruteForceIndex : public BlockIndex {
  public:
   explicit BruteForceIndex(std::size_t dimension) : chain_(tree) { tree.blocks = Blocks(dimension); }
 
-  using Rows = Vector<std::int32_t>;
-
   void build(AnyArray lower, AnyArray upper, Rows rows) {
-    const ReleasedGil release;
-    with_boxes(lower, upper, [&](const auto& boxes) { chain_.build(boxes, rows.data(), rows.shape(0)); });
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt&) { chain_.build(boxes, rows.data(), rows.shape(0)); });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
-    const ReleasedGil release;
-    with_boxes(lower, upper, [&](const auto& boxes) { chain_.insert(boxes, rows.data(), rows.shape(0)); });
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt&) { chain_.insert(boxes, rows.data(), rows.shape(0)); });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows) {
-    const ReleasedGil release;
-    with_boxes(lower, upper, [&](const auto& boxes) { chain_.update(boxes, rows.data(), rows.shape(0)); });
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt&) { chain_.update(boxes, rows.data(), rows.shape(0)); });
   }
   void remove(Rows rows) { chain_.remove(rows.data(), rows.shape(0)); }
 
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) {
-    tests_ = all_pairs();
-    found_ = 0;
+    const std::uint64_t n = chain_.count();
+    last_.note(n > 0 ? n * (n - 1) / 2 : 0, 0);
     if (chain_.count() == 0) return;
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       Problem<T> problem;
@@ -63,7 +58,7 @@ class BruteForceIndex : public BlockIndex {
       use(BruteForce<T>(problem, chosen_kernels(), search.workers, Interrupt(signal_pending), std::move(rows)));
     });
   }
-  void note(const auto& /*method*/, std::uint64_t found) { found_ = found; }
+  void note(const auto& /*method*/, std::uint64_t found) { last_.found = found; }
 
   nb::dict stats() const {
     const std::uint64_t n = chain_.count();
@@ -71,45 +66,29 @@ class BruteForceIndex : public BlockIndex {
     result["rows"] = n;
     result["nodes"] = static_cast<std::uint64_t>(tree.blocks.count());
     result["depth"] = n > 0 ? 1 : 0;
-    result["tests"] = tests_.load();
-    result["pairs"] = found_.load();
-    result["brute_force_tests"] = all_pairs();
+    last_.put(result, n);
     return result;
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const ReleasedGil release;
-    const char* fault =
-        with_boxes(lower, upper, [&](const auto& boxes) { return chain_.fault(boxes, rows.data(), rows.shape(0)); });
+    const char* fault = on_boxes(
+        lower, upper, [&](const auto& boxes, Interrupt&) { return chain_.fault(boxes, rows.data(), rows.shape(0)); });
     return fault != nullptr ? fault : "";
   }
 
   std::size_t memory_bytes() const { return chain_.bytes(); }
 
  private:
-  std::uint64_t all_pairs() const {
-    const std::uint64_t n = chain_.count();
-    return n > 0 ? n * (n - 1) / 2 : 0;
-  }
-
   RowChain chain_;
-  std::atomic<std::uint64_t> tests_{0}, found_{0};  // of the last search for pairs
+  LastSearch last_;
 };
 
 }  // namespace
 
 void bind_brute_force(nb::module_& module) {
-  const auto lower = nb::arg("lower"), upper = nb::arg("upper"), rows = nb::arg("rows");
   nb::class_<BruteForceIndex, BlockIndex> bound(module, "BruteForceIndex");
-  bind_index_pairs(bound);
-  bound.def(nb::init<std::size_t>(), nb::arg("dimension"))
-      .def("build", &BruteForceIndex::build, lower, upper, rows)
-      .def("insert", &BruteForceIndex::insert, lower, upper, rows)
-      .def("update", &BruteForceIndex::update, lower, upper, rows)
-      .def("remove", &BruteForceIndex::remove, rows)
-      .def("stats", &BruteForceIndex::stats)
-      .def("validate", &BruteForceIndex::validate, lower, upper, rows)
-      .def_prop_ro("memory_bytes", &BruteForceIndex::memory_bytes);
+  bind_index(bound);
+  bound.def(nb::init<std::size_t>(), "dimension"_a);
 }
 
 }  // namespace broadphase::python

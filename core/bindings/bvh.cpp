@@ -14,10 +14,15 @@
 #include "bindings.hpp"
 #include "bvh/changes.hpp"
 #include "bvh/pairs.hpp"
+#include "bvh_once.hpp"
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 
 namespace broadphase {
+
+#define BROADPHASE_HERE
+BROADPHASE_BVH_OF(BROADPHASE_HERE, float)
+BROADPHASE_BVH_OF(BROADPHASE_HERE, double)
 
 template const MethodCalls<float>& calls_of<BvhPairs, float>();
 template const MethodCalls<double>& calls_of<BvhPairs, double>();
@@ -34,8 +39,6 @@ class BvhIndex : public BlockIndex {
       : bvh_(tree, quality), changes_(std::in_place_type<BvhChanges<float>>, dimension) {
     tree.blocks = Blocks(dimension);
   }
-
-  using Rows = Vector<std::int32_t>;
 
   void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
@@ -69,9 +72,7 @@ class BvhIndex : public BlockIndex {
   }
 
   std::size_t optimize() {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    return bvh_.optimize(interrupt);
+    return at_work([&](Interrupt& interrupt) { return bvh_.optimize(interrupt); });
   }
 
   // Appends to a list (pairs that entered, pairs that exited) since the last call. Throws, and then neither the list
@@ -82,25 +83,20 @@ class BvhIndex : public BlockIndex {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
       found = changes.find(bvh_, tree, boxes, touching, work);
     });
-    nb::object enter = as_array(std::move(found.enter));
-    reports.append(nb::make_tuple(enter, as_array(std::move(found.exit))));
-    const ReleasedGil release;
-    with_boxes(lower, upper,
-               [&]<class T>(const BoxView<T>& boxes) { std::get<BvhChanges<T>>(changes_).keep(bvh_, boxes); });
+    reports.append(as_tuple(std::move(found.enter), std::move(found.exit)));
+    on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt&) {
+      std::get<BvhChanges<T>>(changes_).keep(bvh_, boxes);
+    });
   }
 
   template <class Use>
   void with_pairs(const AnyArray& lower, const AnyArray& upper, const PairSearch& search, Use&& use) const {
     with_boxes(lower, upper, [&](const auto& boxes) { use_pairs_of(tree, boxes, search, use); });
   }
-  void note(const auto& method, std::uint64_t found) {
-    tests_ = method.tests();
-    found_ = found;
-  }
+  void note(const auto& method, std::uint64_t found) { last_.note(method.tests(), found); }
 
   nb::dict stats() const {
     const BvhReport report = bvh_.report();
-    const double n = static_cast<double>(bvh_.rows());
     nb::dict result;
     result["method"] = "bvh";
     result["rows"] = bvh_.rows();
@@ -113,32 +109,26 @@ class BvhIndex : public BlockIndex {
     result["bytes"] = memory_bytes();
     result["regroupings"] = bvh_.regroupings();
     result["rebuilds"] = bvh_.rebuilds();
-    result["tests"] = tests_.load();
-    result["pairs"] = found_.load();
-    result["brute_force_tests"] = static_cast<std::uint64_t>(n * (n - 1) / 2);
+    last_.put(result, static_cast<std::uint64_t>(bvh_.rows()));
     return result;
   }
 
   nb::tuple outline() const {
-    const std::size_t dimension = tree.dimension();
-    std::vector<double> lower, upper;
-    std::vector<std::int32_t> level;
+    Outline outline(tree.dimension());
     bvh_.for_each_block([&](std::int32_t block, std::size_t depth) {
       const LocalBounds<double> bounds = read_bounds(tree.blocks, block);
-      for (std::size_t k = 0; k < dimension; ++k) {
-        lower.push_back(tree.frame.given(bounds.box[k], k));
-        upper.push_back(tree.frame.given(bounds.box[dimension + k], k));
+      for (std::size_t k = 0; k < outline.dimension; ++k) {
+        outline.lower.push_back(tree.frame.given(bounds.box[k], k));
+        outline.upper.push_back(tree.frame.given(bounds.box[outline.dimension + k], k));
       }
-      level.push_back(static_cast<std::int32_t>(depth));
+      outline.level.push_back(static_cast<std::int32_t>(depth));
     });
-    return nb::make_tuple(as_corners(std::move(lower), dimension), as_corners(std::move(upper), dimension),
-                          as_array(std::move(level), 1));
+    return std::move(outline).as_tuple();
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const ReleasedGil release;
-    return with_boxes(lower, upper,
-                      [&](const auto& boxes) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
+    return on_boxes(lower, upper,
+                    [&](const auto& boxes, Interrupt&) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
   }
 
   std::size_t memory_bytes() const {
@@ -148,9 +138,7 @@ class BvhIndex : public BlockIndex {
  private:
   template <class Use>
   void change(const AnyArray& lower, const AnyArray& upper, unsigned workers, Use&& use) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       // An index keeps its dtype; an empty one has none yet.
       if (!std::holds_alternative<BvhChanges<T>>(changes_)) changes_.template emplace<BvhChanges<T>>(tree.dimension());
       use(boxes, std::get<BvhChanges<T>>(changes_), Bvh::Work{chosen_kernels(), workers, interrupt});
@@ -159,7 +147,7 @@ class BvhIndex : public BlockIndex {
 
   Bvh bvh_;
   std::variant<BvhChanges<float>, BvhChanges<double>> changes_;
-  std::atomic<std::uint64_t> tests_{0}, found_{0};  // of the last search for pairs
+  LastSearch last_;
 };
 
 }  // namespace
@@ -170,19 +158,11 @@ void bind_bvh(nb::module_& module) {
       .value("balanced", BvhQuality::balanced)
       .value("sah", BvhQuality::sah);
   nb::class_<BvhIndex, BlockIndex> bound(module, "Bvh");
-  bind_index_pairs(bound);
-  bound.def(nb::init<std::size_t, BvhQuality>(), nb::arg("dimension"), nb::arg("quality") = BvhQuality::balanced)
-      .def("build", &BvhIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
-      .def("insert", &BvhIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
-      .def("update", &BvhIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("workers") = 1)
-      .def("remove", &BvhIndex::remove, nb::arg("rows"))
+  bind_index(bound, "workers"_a = 1);
+  bound.def(nb::init<std::size_t, BvhQuality>(), "dimension"_a, "quality"_a = BvhQuality::balanced)
       .def("optimize", &BvhIndex::optimize)
-      .def("changes", &BvhIndex::changes, nb::arg("lower"), nb::arg("upper"), nb::arg("touching"), nb::arg("workers"),
-           nb::arg("reports"))
-      .def("stats", &BvhIndex::stats)
-      .def("outline", &BvhIndex::outline)
-      .def("validate", &BvhIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def_prop_ro("memory_bytes", &BvhIndex::memory_bytes);
+      .def("changes", &BvhIndex::changes, "lower"_a, "upper"_a, "touching"_a, "workers"_a, "reports"_a)
+      .def("outline", &BvhIndex::outline);
 }
 
 }  // namespace broadphase::python

@@ -14,8 +14,6 @@
 
 namespace broadphase::python {
 
-void bind_coherent_pairs(nb::module_& module);
-
 namespace {
 
 // Those of an index. Threads may search at once: one of them keeps near pairs, the others are told nothing.
@@ -71,10 +69,10 @@ class IndexPairs {
 void bind_coherent_pairs(nb::module_& module) {
   nb::class_<IndexPairs>(module, "CoherentPairs", "Pairs of boxes that move a little from one search to the next.")
       .def(nb::init<>())
-      .def("pairs", &IndexPairs::pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("living").none(),
-           nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
+      .def("pairs", &IndexPairs::pairs, "method"_a, "lower"_a, "upper"_a, "living"_a.none(), "touching"_a,
+           "filter"_a.none(), "workers"_a, "sort"_a, "limit"_a,
            "Pairs, if near ones serve; None: search, and note how many there are.")
-      .def("note", &IndexPairs::note, nb::arg("count"))
+      .def("note", &IndexPairs::note, "count"_a)
       .def_prop_ro("uses", &IndexPairs::uses)
       .def_prop_ro("tests", &IndexPairs::tests, "Near pairs, each of which a search tests.")
       .def_prop_ro("memory_bytes", &IndexPairs::memory_bytes);

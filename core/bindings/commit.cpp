@@ -11,29 +11,11 @@
 
 #include "bindings.hpp"
 #include "change.hpp"
+#include "small_arrays.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-// The numbers of an array of NumPy.
-class BufferView {
- public:
-  BufferView(nb::handle array, int flags) : is_any_(PyObject_GetBuffer(array.ptr(), &view_, flags) == 0) {
-    if (!is_any_) PyErr_Clear();
-  }
-  BufferView(const BufferView&) = delete;
-  BufferView& operator=(const BufferView&) = delete;
-  ~BufferView() {
-    if (is_any_) PyBuffer_Release(&view_);
-  }
-  bool is_float64() const { return is_any_ && view_.format != nullptr && std::strcmp(view_.format, "d") == 0; }
-  const Py_buffer* operator->() const { return &view_; }
-
- private:
-  Py_buffer view_;
-  bool is_any_;
-};
 
 void commit(nb::list arrays, nb::list dictionaries, nb::list items, nb::list shapes, unsigned workers) {
   PreparedChange(arrays, dictionaries, items, shapes).write(workers);
@@ -77,35 +59,25 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   for (std::size_t k = 0; k < 3; ++k) PyObject_GenericSetAttr(actor.ptr(), kNames[k].ptr(), values[k].ptr());
 }
 
-// Writes a few finite numbers, an array or a sequence of floats, to a row of an array of float64; false, and nothing
-// has been written, where they are something else, which others look at.
+// Writes a few finite numbers, an array or a sequence, to a row of an array of float64; false, and nothing has been
+// written, where they are something else, which others look at.
 bool write_row(nb::handle array, std::size_t row, nb::handle numbers) {
-  constexpr Py_ssize_t kMost = 4;
+  constexpr std::size_t kMost = 4;
   double values[kMost];
-  Py_ssize_t count = 0;
-  if (Py_TYPE(numbers.ptr()) == Py_TYPE(array.ptr())) {
-    const BufferView view(numbers, PyBUF_FORMAT | PyBUF_ND | PyBUF_STRIDES);
-    if (!view.is_float64() || view->ndim != 1 || view->shape[0] > kMost) return false;
-    for (count = 0; count < view->shape[0]; ++count)
-      values[count] =
-          *reinterpret_cast<const double*>(static_cast<const std::byte*>(view->buf) + count * view->strides[0]);
-  } else if (PyTuple_CheckExact(numbers.ptr()) || PyList_CheckExact(numbers.ptr())) {
-    if (count = PySequence_Fast_GET_SIZE(numbers.ptr()); count > kMost) return false;
-    for (Py_ssize_t k = 0; k < count; ++k) {
-      PyObject* number = PySequence_Fast_GET_ITEM(numbers.ptr(), k);
-      if (!PyFloat_Check(number)) return false;
-      values[k] = PyFloat_AS_DOUBLE(number);
-    }
-  } else {
+  const FewNumbers given(numbers);
+  if (!given.has_rows_of({}) || given.rows() > kMost || !given.read(values)) return false;
+  const std::size_t count = given.rows();
+  if (!std::all_of(values, values + count, [](double x) { return std::isfinite(x); })) return false;
+  Py_buffer to;
+  if (PyObject_GetBuffer(array.ptr(), &to, PyBUF_FORMAT | PyBUF_ND | PyBUF_WRITABLE) != 0) {
+    PyErr_Clear();
     return false;
   }
-  for (Py_ssize_t k = 0; k < count; ++k)
-    if (!std::isfinite(values[k])) return false;
-  const BufferView to(array, PyBUF_FORMAT | PyBUF_ND | PyBUF_WRITABLE);
-  if (!to.is_float64() || to->ndim != 2 || to->shape[1] != count || row >= static_cast<std::size_t>(to->shape[0]))
-    return false;
-  std::copy_n(values, count, static_cast<double*>(to->buf) + row * static_cast<std::size_t>(count));
-  return true;
+  const bool fits = std::strcmp(to.format, "d") == 0 && to.ndim == 2 && to.shape[1] == static_cast<Py_ssize_t>(count) &&
+                    row < static_cast<std::size_t>(to.shape[0]);
+  if (fits) std::copy_n(values, count, static_cast<double*>(to.buf) + row * count);
+  PyBuffer_Release(&to);
+  return fits;
 }
 
 // Takes the first entry from a deque, and calls a function: an interruption leaves the entry there, or finds the call
@@ -119,18 +91,16 @@ nb::object deliver(nb::object queue, nb::object function, nb::object argument) {
 
 void bind_commit(nb::module_& module) {
   module.def(
-      "commit", &commit, nb::arg("arrays"), nb::arg("dictionaries"), nb::arg("items") = nb::list(),
-      nb::arg("shapes") = nb::list(), nb::arg("workers") = 1,
+      "commit", &commit, "arrays"_a, "dictionaries"_a, "items"_a = nb::list(), "shapes"_a = nb::list(), "workers"_a = 1,
       "Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper "
       "corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of "
       "it, or nothing.");
-  module.def("insert_body", &insert_body, nb::arg("rows"), nb::arg("columns"), nb::arg("alive").noconvert(),
-             nb::arg("changed").noconvert(), nb::arg("row"), nb::arg("actor"), nb::arg("world"), nb::arg("handle"),
-             nb::arg("data").none(), nb::arg("seen"), nb::arg("reference"), nb::arg("held").none(),
+  module.def("insert_body", &insert_body, "rows"_a, "columns"_a, "alive"_a.noconvert(), "changed"_a.noconvert(),
+             "row"_a, "actor"_a, "world"_a, "handle"_a, "data"_a.none(), "seen"_a, "reference"_a, "held"_a.none(),
              "Take a row into use behind all others, with its actor: all of it, or nothing.");
-  module.def("write_row", &write_row, nb::arg("array"), nb::arg("row"), nb::arg("numbers"),
+  module.def("write_row", &write_row, "array"_a, "row"_a, "numbers"_a,
              "Write a few finite numbers to a row; false, and nothing is written, where they are something else.");
-  module.def("deliver", &deliver, nb::arg("queue"), nb::arg("function"), nb::arg("argument"),
+  module.def("deliver", &deliver, "queue"_a, "function"_a, "argument"_a,
              "Take the first entry from a deque and call a function, with no signal in between.");
 }
 

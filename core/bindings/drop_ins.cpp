@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "blocks.hpp"
+#include "small_arrays.hpp"
 
 namespace broadphase::python {
 
@@ -37,7 +37,7 @@ void handle_signals() {
 bool is_tuple(PyObject* object) { return PyTuple_Check(object) && Py_TYPE(object)->tp_iter == PyTuple_Type.tp_iter; }
 
 // A tuple or a list as a tuple: another thread may change a list. Nothing for other objects.
-nb::object as_tuple(PyObject* object) {
+nb::object tuple_of(PyObject* object) {
   if (is_tuple(object)) return nb::borrow(object);
   return PyList_CheckExact(object) ? checked(PyList_AsTuple(object)) : nb::object();
 }
@@ -67,55 +67,10 @@ nb::object flat_copy(PyObject* object) {
   return copy;
 }
 
-template <class T>
-void read_row(const Py_buffer& view, double* to) {
-  for (Py_ssize_t k = 0; k < view.shape[0]; ++k) {
-    T number;
-    std::memcpy(&number, static_cast<const char*>(view.buf) + k * view.strides[0], sizeof(number));
-    to[k] = static_cast<double>(number);
-  }
-}
-
-// Reads floats and ints of a tuple or a list, or the numbers of an array. How many there are; 0 where there are others,
-// or more than `most`.
+// Reads the numbers of a tuple, a list or an array. How many there are; 0 where there are others, or more than `most`.
 std::size_t read_numbers(PyObject* from, double* to, std::size_t most) {
-  if (const nb::object numbers = as_tuple(from); numbers.is_valid()) {
-    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(numbers.ptr()));
-    if (count > most) return 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      PyObject* const number = PyTuple_GET_ITEM(numbers.ptr(), static_cast<Py_ssize_t>(k));
-      if (PyFloat_Check(number)) {  // numpy.float64 too
-        to[k] = PyFloat_AS_DOUBLE(number);
-        continue;
-      }
-      if (!PyLong_CheckExact(number)) return 0;
-      to[k] = PyLong_AsDouble(number);
-      if (to[k] == -1.0 && PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return 0;
-      }
-    }
-    return count;
-  }
-  Py_buffer view;
-  if (!PyObject_CheckBuffer(from) || PyObject_GetBuffer(from, &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
-    PyErr_Clear();
-    return 0;
-  }
-  std::size_t count = 0;
-  if (view.ndim == 1 && view.shape[0] <= static_cast<Py_ssize_t>(most)) {
-    count = static_cast<std::size_t>(view.shape[0]);
-    switch (view.format != nullptr && std::strlen(view.format) == 1 ? view.format[0] : ' ') {
-      case 'd': read_row<double>(view, to); break;
-      case 'f': read_row<float>(view, to); break;
-      case 'i': read_row<int>(view, to); break;
-      case 'l': read_row<long>(view, to); break;
-      case 'q': read_row<long long>(view, to); break;
-      default: count = 0;
-    }
-  }
-  PyBuffer_Release(&view);
-  return count;
+  const FewNumbers numbers(from);
+  return numbers.has_rows_of({}) && numbers.rows() <= most && numbers.read(to) ? numbers.rows() : 0;
 }
 
 template <class T>
@@ -143,7 +98,7 @@ nb::tuple read_boxes(nb::handle stream, std::size_t dimension, bool interleaved,
     const nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
     if (!item.is_valid()) break;
     if (count % kBetweenSignals == 0) handle_signals();
-    nb::object parts = as_tuple(item.ptr());
+    nb::object parts = tuple_of(item.ptr());
     double numbers[kMostNumbers], box[kMostNumbers];
     bool is_plain = parts.is_valid() && PyTuple_GET_SIZE(parts.ptr()) == 3 &&
                     PyIndex_Check(PyTuple_GET_ITEM(parts.ptr(), 0)) &&
@@ -175,8 +130,7 @@ nb::tuple read_boxes(nb::handle stream, std::size_t dimension, bool interleaved,
     std::copy_n(box, width, corners.get() + count++ * width);
   }
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  nb::object first = owned(std::move(ids), count, 0);
-  return nb::make_tuple(first, owned(std::move(corners), count, width), kept);
+  return as_tuple(as_array(std::move(ids), {count}), as_array(std::move(corners), {count, width}), kept);
 }
 
 // The ints from 0 on, each made when it is first needed and then shared.
@@ -311,8 +265,7 @@ nb::tuple within(Table<double> places, Table<double> points, Vector<std::int32_t
     }
   };
   without_gil(rows.shape(0), choose);
-  nb::object found = owned(std::move(kept), count, 0);
-  return nb::make_tuple(found, as_array(std::move(sizes), 1));
+  return as_tuple(as_array(std::move(kept), {count}), std::move(sizes));
 }
 
 // The three numbers of row k, or their opposites.
@@ -373,7 +326,7 @@ nb::object nearest_to_box(Vector<std::int32_t> rows, Corners boxes, nb::handle c
   std::vector<std::int32_t> nearest;
   nearest.reserve(found.size());
   for (const auto& one : found) nearest.push_back(one.second);
-  return as_array(std::move(nearest), 1);
+  return as_array(std::move(nearest));
 }
 
 // Whether a pair without a shift goes from the larger row to the smaller, or the first part of its shift is negative.
@@ -381,11 +334,6 @@ bool goes_back(const std::int32_t* shift, std::int32_t first, std::int32_t secon
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (shift[axis] != 0) return shift[axis] < 0;
   return first > second;
-}
-
-template <class Array>
-auto data_of(const std::optional<Array>& array) {
-  return array ? array->data() : nullptr;
 }
 
 // Pairs in space, each given once, by the atom that they are found from: both, or only one as `goes_back` says. With
@@ -467,36 +415,31 @@ nb::tuple pairs_by_atom(PairTable pairs, std::optional<Vector<double>> distances
       std::fill(atoms.get() + start_of[atom], atoms.get() + start_of[atom + 1], static_cast<std::int64_t>(atom));
   };
   without_gil(size, file);
-  const auto given = [total](auto&& block, bool is_wanted, std::size_t columns) {
-    return is_wanted ? owned(std::move(block), total, columns) : nb::object(nb::none());
+  const auto given = [](auto&& block, bool is_wanted, std::initializer_list<std::size_t> shape) {
+    return is_wanted ? as_array(std::move(block), shape) : nb::object(nb::none());
   };
-  nb::object first = given(std::move(atoms), with_first, 0), second = given(std::move(neighbors), true, 0);
-  nb::object length = given(std::move(lengths), distances.has_value(), 0);
-  nb::object difference = given(std::move(differences), vectors.has_value(), 3);
-  nb::object image = given(std::move(images), shifts.has_value(), 3);
-  return nb::make_tuple(as_array(std::move(starts), 1), first, second, length, difference, image);
+  return as_tuple(std::move(starts), given(std::move(atoms), with_first, {total}),
+                  as_array(std::move(neighbors), {total}), given(std::move(lengths), distances.has_value(), {total}),
+                  given(std::move(differences), vectors.has_value(), {total, 3}),
+                  given(std::move(images), shifts.has_value(), {total, 3}));
 }
 
 }  // namespace
 
 void bind_drop_ins(nb::module_& module) {
-  module.def("read_boxes", &read_boxes, nb::arg("stream"), nb::arg("dimension"), nb::arg("interleaved"),
-             nb::arg("is_flat"), nb::arg("copy"), nb::arg("other"),
+  module.def("read_boxes", &read_boxes, "stream"_a, "dimension"_a, "interleaved"_a, "is_flat"_a, "copy"_a, "other"_a,
              "Ids, corners and kept objects of a stream of (id, coordinates, object).");
-  module.def("set_of_pairs", &set_of_pairs, nb::arg("pairs"), nb::arg("count"), "A set of (first, second).");
-  module.def("dict_of_pairs", &dict_of_pairs, nb::arg("pairs"), nb::arg("values"), nb::arg("count"),
-             "A dict of values by (first, second).");
-  module.def("lists_of", &lists_of, nb::arg("rows"), nb::arg("sizes"), nb::arg("count"),
-             "Rows divided into lists of these sizes.");
-  module.def("within", &within, nb::arg("places"), nb::arg("points"), nb::arg("rows"), nb::arg("offsets"),
-             nb::arg("radii"), "The rows of each query within its radius, and how many these are.");
-  module.def("entries_in", &entries_in, nb::arg("entries"), nb::arg("corners"), nb::arg("within"),
+  module.def("set_of_pairs", &set_of_pairs, "pairs"_a, "count"_a, "A set of (first, second).");
+  module.def("dict_of_pairs", &dict_of_pairs, "pairs"_a, "values"_a, "count"_a, "A dict of values by (first, second).");
+  module.def("lists_of", &lists_of, "rows"_a, "sizes"_a, "count"_a, "Rows divided into lists of these sizes.");
+  module.def("within", &within, "places"_a, "points"_a, "rows"_a, "offsets"_a, "radii"_a,
+             "The rows of each query within its radius, and how many these are.");
+  module.def("entries_in", &entries_in, "entries"_a, "corners"_a, "within"_a,
              "Which entries (id, corners, object) overlap a box, or lie within it.");
-  module.def("nearest_to_box", &nearest_to_box, nb::arg("rows"), nb::arg("boxes"), nb::arg("corners"), nb::arg("most"),
+  module.def("nearest_to_box", &nearest_to_box, "rows"_a, "boxes"_a, "corners"_a, "most"_a,
              "The nearest of some rows to a box, with all that are as far as the last.");
-  module.def("pairs_by_atom", &pairs_by_atom, nb::arg("pairs"), nb::arg("distances").none(), nb::arg("vectors").none(),
-             nb::arg("shifts").none(), nb::arg("count"), nb::arg("radii").none(), nb::arg("selves").none(),
-             nb::arg("both"), nb::arg("ascending"), nb::arg("with_first"),
+  module.def("pairs_by_atom", &pairs_by_atom, "pairs"_a, "distances"_a.none(), "vectors"_a.none(), "shifts"_a.none(),
+             "count"_a, "radii"_a.none(), "selves"_a.none(), "both"_a, "ascending"_a, "with_first"_a,
              "Pairs by their atoms: starts, first and second rows, distances, vectors and shifts.");
 }
 

@@ -29,62 +29,6 @@ PyObject* query_name() {
   return name;
 }
 
-// The numbers of an array that are floats or doubles in native byte order, read in place; nothing of any other object.
-class Numbers {
- public:
-  explicit Numbers(nb::handle from) {
-    if (Py_TYPE(from.ptr()) != reinterpret_cast<PyTypeObject*>(NumPy::get().array)) return;
-    if (PyObject_GetBuffer(from.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
-      PyErr_Clear();
-      return;
-    }
-    is_held_ = true;
-    const char* format = view_.format;
-    is_double_ = std::strcmp(format, "d") == 0;
-    is_good_ = is_double_ || std::strcmp(format, "f") == 0;
-  }
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
-  ~Numbers() {
-    if (is_held_) PyBuffer_Release(&view_);
-  }
-
-  // Whether it has this shape, of up to so many rows.
-  template <std::size_t N>
-  bool has_rows_of(const std::array<std::size_t, N>& row) const {
-    if (!is_good_ || view_.ndim != N + 1 || view_.shape[0] > static_cast<Py_ssize_t>(kMostQueries)) return false;
-    for (std::size_t k = 0; k < N; ++k)
-      if (view_.shape[k + 1] != static_cast<Py_ssize_t>(row[k])) return false;
-    return true;
-  }
-  std::size_t rows() const { return static_cast<std::size_t>(view_.shape[0]); }
-
-  // Reads all numbers, in the order of the axes.
-  void read(double* to) const {
-    const char* first = static_cast<const char*>(view_.buf);
-    const Py_ssize_t blocks = view_.ndim == 3 ? view_.shape[1] : 1, across = view_.ndim == 3 ? view_.strides[1] : 0;
-    const Py_ssize_t last = view_.ndim - 1, count = view_.shape[last], step = view_.strides[last];
-    for (Py_ssize_t i = 0; i < view_.shape[0]; ++i)
-      for (Py_ssize_t j = 0; j < blocks; ++j)
-        for (Py_ssize_t k = 0; k < count; ++k) *to++ = number(first + i * view_.strides[0] + j * across + k * step);
-  }
-
- private:
-  double number(const char* at) const {
-    double wide;
-    float narrow;
-    if (is_double_) {
-      std::memcpy(&wide, at, sizeof(wide));
-      return wide;
-    }
-    std::memcpy(&narrow, at, sizeof(narrow));
-    return static_cast<double>(narrow);
-  }
-
-  Py_buffer view_;
-  bool is_held_ = false, is_good_ = false, is_double_ = false;
-};
-
 // Answers for an index as it is when this is made, and without filters. Each query returns None where it is not made
 // for the arguments, or where the index has begun to change since: then the other way through Python answers, or
 // raises.
@@ -104,13 +48,12 @@ class FewQueries {
         changes_(guard_.changes()) {}
 
   nb::object boxes(nb::handle boxes, nb::handle workers, nb::handle layer, nb::handle mask) {
-    const Numbers given(boxes);
+    const FewNumbers given(boxes);
     const std::size_t dimension = tree_.dimension();
-    if (!is_plain(workers, layer, mask) ||
-        !(given.has_rows_of<2>({2, dimension}) || given.has_rows_of<1>({2 * dimension})))
+    if (!is_plain(workers, layer, mask) || !(are_few(given, {2, dimension}) || are_few(given, {2 * dimension})))
       return nb::none();
     double corners[8 * kMostQueries];
-    given.read(corners);
+    if (!given.read(corners)) return nb::none();
     for (std::size_t query = 0; query < given.rows(); ++query)
       for (std::size_t k = 0; k < dimension; ++k) {
         const double* box = corners + query * 2 * dimension;
@@ -124,7 +67,7 @@ class FewQueries {
 
   nb::object points(nb::handle points, nb::handle workers, nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries];
-    const Numbers given(points);
+    const FewNumbers given(points);
     const std::size_t dimension = tree_.dimension();
     if (!is_plain(workers, layer, mask) || !read_points(given, place)) return nb::none();
     return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
@@ -137,7 +80,7 @@ class FewQueries {
 
   nb::object balls(nb::handle centers, nb::handle radius, nb::handle workers, nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries];
-    const Numbers given(centers);
+    const FewNumbers given(centers);
     const std::size_t dimension = tree_.dimension();
     const std::optional<double> reach = number(radius);
     if (!is_plain(workers, layer, mask) || !reach || !(*reach >= 0 && *reach < kNever) || !read_points(given, place))
@@ -151,7 +94,7 @@ class FewQueries {
   nb::object nearest(nb::handle points, nb::handle k, nb::handle max_distance, nb::handle workers, nb::handle layer,
                      nb::handle mask) {
     double place[4 * kMostQueries];
-    const Numbers given(points);
+    const FewNumbers given(points);
     const std::size_t dimension = tree_.dimension(), wanted = columns(k);
     const std::optional<double> farthest = number(max_distance);
     if (wanted == 0 || !is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(given, place))
@@ -180,7 +123,7 @@ class FewQueries {
   nb::object first_hits(nb::handle origins, nb::handle directions, nb::handle max_distance, nb::handle workers,
                         nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries], along[4 * kMostQueries];
-    const Numbers from(origins), onward(directions);
+    const FewNumbers from(origins), onward(directions);
     const std::optional<double> farthest = number(max_distance);
     if (!is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(from, place) ||
         !read_points(onward, along) || from.rows() != onward.rows())
@@ -225,12 +168,14 @@ class FewQueries {
     if (integer == 0 || integer > large) return std::nullopt;
     return static_cast<double>(integer);
   }
+  static bool are_few(const FewNumbers& given, std::initializer_list<std::size_t> row) {
+    return given.is_array() && given.has_rows_of(row) && given.rows() <= kMostQueries;
+  }
   // Finite points, (q, d).
-  bool read_points(const Numbers& given, double* place) const {
+  bool read_points(const FewNumbers& given, double* place) const {
     const std::size_t dimension = tree_.dimension();
-    if (!given.has_rows_of<1>({dimension})) return false;
-    given.read(place);
-    return std::all_of(place, place + given.rows() * dimension, [](double x) { return std::isfinite(x); });
+    return are_few(given, {dimension}) && given.read(place) &&
+           std::all_of(place, place + given.rows() * dimension, [](double x) { return std::isfinite(x); });
   }
   // Of the result for the k nearest; 0 where that is no int, or a large one.
   std::size_t columns(nb::handle k) const {
@@ -273,8 +218,8 @@ class FewQueries {
     };
     if (!answer(ask)) return nb::none();
     constexpr std::size_t kSmall = 1024;
-    nb::object found = rows.size() > kSmall ? as_array(std::move(rows), 1)
-                                            : small_array(rows.data(), rows.size(), 0, NumPy::get().int32);
+    nb::object found =
+        rows.size() > kSmall ? as_array(std::move(rows)) : small_array(rows.data(), rows.size(), 0, NumPy::get().int32);
     return nb::make_tuple(found, small_array(offsets, queries + 1, 0, NumPy::get().int64));
   }
 
@@ -291,19 +236,19 @@ class FewQueries {
 }  // namespace
 
 void bind_few_queries(nb::module_& module) {
-  const auto workers = nb::arg("workers"), layer = nb::arg("layer"), mask = nb::arg("mask");
+  const auto workers = "workers"_a, layer = "layer"_a, mask = "mask"_a;
   nb::class_<FewQueries>(module, "FewQueries",
                          "A few queries of an index in their plainest form; None where the general way must answer.")
-      .def(nb::init<nb::object, nb::object, AnyArray, AnyArray, std::size_t, nb::dict>(), nb::arg("guard"),
-           nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("count"), nb::arg("seconds"))
-      .def("boxes", &FewQueries::boxes, nb::arg("boxes").none(), workers.none(), layer.none(), mask.none())
-      .def("points", &FewQueries::points, nb::arg("points").none(), workers.none(), layer.none(), mask.none())
-      .def("balls", &FewQueries::balls, nb::arg("centers").none(), nb::arg("radius").none(), workers.none(),
+      .def(nb::init<nb::object, nb::object, AnyArray, AnyArray, std::size_t, nb::dict>(), "guard"_a, "index"_a,
+           "lower"_a, "upper"_a, "count"_a, "seconds"_a)
+      .def("boxes", &FewQueries::boxes, "boxes"_a.none(), workers.none(), layer.none(), mask.none())
+      .def("points", &FewQueries::points, "points"_a.none(), workers.none(), layer.none(), mask.none())
+      .def("balls", &FewQueries::balls, "centers"_a.none(), "radius"_a.none(), workers.none(), layer.none(),
+           mask.none())
+      .def("nearest", &FewQueries::nearest, "points"_a.none(), "k"_a.none(), "max_distance"_a.none(), workers.none(),
            layer.none(), mask.none())
-      .def("nearest", &FewQueries::nearest, nb::arg("points").none(), nb::arg("k").none(),
-           nb::arg("max_distance").none(), workers.none(), layer.none(), mask.none())
-      .def("first_hits", &FewQueries::first_hits, nb::arg("origins").none(), nb::arg("directions").none(),
-           nb::arg("max_distance").none(), workers.none(), layer.none(), mask.none());
+      .def("first_hits", &FewQueries::first_hits, "origins"_a.none(), "directions"_a.none(), "max_distance"_a.none(),
+           workers.none(), layer.none(), mask.none());
 }
 
 }  // namespace broadphase::python

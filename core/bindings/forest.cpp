@@ -5,26 +5,19 @@
 
 namespace broadphase::python {
 
-void bind_forest(nb::module_& module);
-
 namespace {
 
-using Rows = Vector<std::int32_t>;
 using Keys = Vector<std::int64_t>;
 
 void build(Forest& forest, AnyArray lower, AnyArray upper, Rows rows, Keys keys, unsigned workers) {
-  const ReleasedGil release;
-  Interrupt interrupt(signal_pending);
-  with_boxes(lower, upper, [&](const auto& boxes) {
+  on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
     forest.build(boxes, rows.data(), rows.shape(0), keys.data(), {chosen_kernels(), workers, interrupt});
   });
 }
 
 void follow(Forest& forest, AnyArray lower, AnyArray upper, Rows rows, Vector<bool> alive, Keys keys,
             unsigned workers) {
-  const ReleasedGil release;
-  Interrupt interrupt(signal_pending);
-  with_boxes(lower, upper, [&](const auto& boxes) {
+  on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
     forest.follow(boxes, rows.data(), rows.shape(0), alive.data(), keys.data(), {chosen_kernels(), workers, interrupt});
   });
 }
@@ -33,11 +26,10 @@ void follow(Forest& forest, AnyArray lower, AnyArray upper, Rows rows, Vector<bo
 
 void bind_forest(nb::module_& module) {
   nb::class_<Forest>(module, "Forest", "A tree for each key.")
-      .def(nb::init<std::size_t>(), nb::arg("dimension"))
-      .def("build", &build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("keys"), nb::arg("workers"),
+      .def(nb::init<std::size_t>(), "dimension"_a)
+      .def("build", &build, "lower"_a, "upper"_a, "rows"_a, "keys"_a, "workers"_a,
            "Replace all trees by those of these rows; keys are by row.")
-      .def("follow", &follow, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"), nb::arg("alive"), nb::arg("keys"),
-           nb::arg("workers"),
+      .def("follow", &follow, "lower"_a, "upper"_a, "rows"_a, "alive"_a, "keys"_a, "workers"_a,
            "Let the trees follow what has become of these rows. After an exception, they must be built again.")
       .def_prop_ro("packed_count", &Forest::packed_count, "How many trees were packed so far.")
       .def_prop_ro("memory_bytes", &Forest::bytes);

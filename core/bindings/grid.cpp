@@ -27,22 +27,21 @@ namespace broadphase::python {
 namespace {
 
 struct Seen {
+  explicit Seen(std::size_t dimension) : outline(dimension) {}
   std::vector<std::int64_t> cells;  // along each axis, of the grid over all boxes
   std::size_t sweep_axis = 0, grids = 0, records = 0, depth = 0;
   std::uint64_t tests = 0;
-  std::vector<double> lower, upper;  // of the cells with two boxes or more
-  std::vector<std::int32_t> level;
+  Outline outline;  // of the cells with two boxes or more
 };
 
 template <class T>
-Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
-  Interrupt interrupt(signal_pending);
+Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely, Interrupt& interrupt) {
   Problem<T> problem;
   problem.first = boxes;
   problem.dimension = dimension;
   const SceneShape shape = shape_of(sample_of(problem), problem.dimension);
   const Grid<T> grid(problem, chosen_kernels(), 1, shape, interrupt);
-  Seen seen;
+  Seen seen(dimension);
   const GridLayout<T>& top = grid.level(0).layout();
   seen.cells.assign(top.cells, top.cells + dimension);
   seen.sweep_axis = top.sweep_axis;
@@ -52,12 +51,12 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
   grid.for_each_cell([&](const GridLevel<T>& level, std::size_t cell) {
     const GridLayout<T>& layout = level.layout();
     seen.depth = std::max(seen.depth, level.depth() + 1);
-    seen.level.push_back(static_cast<std::int32_t>(level.depth()));
+    seen.outline.level.push_back(static_cast<std::int32_t>(level.depth()));
     for (std::size_t k = 0; k < dimension; ++k) {
       const std::size_t at =
           cell / static_cast<std::size_t>(layout.cell_stride[k]) % static_cast<std::size_t>(layout.cells[k]);
-      seen.lower.push_back(level.edge(k, at));
-      seen.upper.push_back(level.edge(k, at + 1));
+      seen.outline.lower.push_back(level.edge(k, at));
+      seen.outline.upper.push_back(level.edge(k, at + 1));
     }
   });
   return seen;
@@ -66,40 +65,26 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely) {
 // `closely`: also counts the tests of a search, which takes about as long as the search.
 nb::dict describe_grid(AnyArray lower, AnyArray upper, bool closely) {
   const std::size_t dimension = lower.shape(1);
-  Seen seen;
-  {
-    const ReleasedGil release;
-    seen = with_boxes(lower, upper, [&](const auto& boxes) { return look(boxes, dimension, closely); });
-  }
+  Seen seen = on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+    return look(boxes, dimension, closely, interrupt);
+  });
   nb::dict result;
   result["cells_by_axis"] = seen.cells;
   result["sweep_axis"] = seen.sweep_axis;
   result["grids"] = seen.grids;
   result["records"] = seen.records;
-  result["cells"] = seen.level.size();
+  result["cells"] = seen.outline.level.size();
   result["depth"] = seen.depth;
   result["tests"] = seen.tests;
-  nb::object low = as_corners(std::move(seen.lower), dimension), high = as_corners(std::move(seen.upper), dimension);
-  result["outline"] = nb::make_tuple(low, high, python::as_array(std::move(seen.level), 1));
+  result["outline"] = std::move(seen.outline).as_tuple();
   return result;
-}
-
-template <class T>
-nb::object array_of(PlainMemory<T>&& values, std::size_t count) {
-  auto kept = std::make_unique<PlainMemory<T>>(std::move(values));
-  T* data = kept->get();
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainMemory<T>*>(p); });
-  (void)kept.release();
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, &count, owner));
 }
 
 // Boxes of either dtype in cells; in none where cells do not suit them.
 class AnyBoxCells {
  public:
   AnyBoxCells(AnyArray lower, AnyArray upper, unsigned workers) {
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
+    on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       auto& cells = cells_.emplace<std::unique_ptr<BoxCells<T>>>(std::make_unique<BoxCells<T>>());
       if (!cells->file(boxes, lower.shape(1), chosen_kernels(), workers, interrupt)) cells.reset();
     });
@@ -109,16 +94,14 @@ class AnyBoxCells {
   // same dtype. None where cells do not suit them.
   nb::object find(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) const {
     std::optional<FoundByQuery> answers;
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       const auto& cells = std::get<std::unique_ptr<BoxCells<T>>>(cells_);
       if (cells == nullptr) return;
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
       answers = cells->find(boxes, view<T>(asked_lower, asked_upper), chosen_kernels(), workers, interrupt);
     });
     if (!answers) return nb::none();
-    nb::object rows = array_of(std::move(answers->rows), answers->row_count);
-    return nb::make_tuple(rows, array_of(std::move(answers->offsets), answers->query_count + 1));
+    return as_tuple(as_array(std::move(answers->rows), {answers->row_count}),
+                    as_array(std::move(answers->offsets), {answers->query_count + 1}));
   }
 
   std::size_t memory_bytes() const {
@@ -140,13 +123,11 @@ double boxes_of_any_query(AnyArray lower, AnyArray upper, AnyArray asked_lower, 
 
 void bind_grid(nb::module_& module) {
   nb::class_<AnyBoxCells>(module, "BoxCells")
-      .def(nb::init<AnyArray, AnyArray, unsigned>(), nb::arg("lower"), nb::arg("upper"), nb::arg("workers"))
-      .def("find", &AnyBoxCells::find, nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
-           nb::arg("asked_upper"), nb::arg("workers"))
+      .def(nb::init<AnyArray, AnyArray, unsigned>(), "lower"_a, "upper"_a, "workers"_a)
+      .def("find", &AnyBoxCells::find, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a, "workers"_a)
       .def_prop_ro("memory_bytes", &AnyBoxCells::memory_bytes);
-  module.def("boxes_of_query", &boxes_of_any_query, nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
-             nb::arg("asked_upper"));
-  module.def("describe_grid", &describe_grid, nb::arg("lower"), nb::arg("upper"), nb::arg("closely"));
+  module.def("boxes_of_query", &boxes_of_any_query, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a);
+  module.def("describe_grid", &describe_grid, "lower"_a, "upper"_a, "closely"_a);
 }
 
 }  // namespace broadphase::python

@@ -61,10 +61,10 @@ void bind_guard(nb::module_& module) {
   nb::class_<Hold>(module, "Hold", "What ``with guard.reading:`` and its like hold; for one ``with`` statement.")
       .def("__enter__", &Hold::enter)
       .def(
-          "__exit__", [](Hold& hold, nb::handle, nb::handle, nb::handle) { hold.leave(); }, nb::arg("type").none(),
-          nb::arg("error").none(), nb::arg("traceback").none());
+          "__exit__", [](Hold& hold, nb::handle, nb::handle, nb::handle) { hold.leave(); }, "type"_a.none(),
+          "error"_a.none(), "traceback"_a.none());
   nb::class_<Guard>(module, "Guard", "Many readers or one writer of an index or a world; others are refused.")
-      .def(nb::init<std::string>(), nb::arg("name") = "index")
+      .def(nb::init<std::string>(), "name"_a = "index")
       .def_prop_ro("reading", &hold<&Guard::start_reading, &Guard::stop_reading>,
                    "What a query runs in; RuntimeError while a change runs.")
       .def_prop_ro("changing", &hold<&Guard::start_changing, &Guard::stop_changing>,

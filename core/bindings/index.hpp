@@ -1,6 +1,7 @@
 // What the bindings of the indexes share: the base class of indexes on a tree of blocks, and pairs() and count().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -49,48 +50,66 @@ void use_pairs_of(const BlockTree& tree, const BoxView<T>& boxes, const PairSear
   use(TreePairs<KeepOverlaps<T>>(tree, keep, chosen_kernels()));
 }
 
-// Binds pairs() and count(). The index has
+// The numbers of tests and pairs of the last search for pairs of an index.
+struct LastSearch {
+  std::atomic<std::uint64_t> tests{0}, found{0};
+  void note(std::uint64_t some_tests, std::uint64_t some_pairs) {
+    tests = some_tests;
+    found = some_pairs;
+  }
+  void put(nb::dict& stats, std::uint64_t rows) const {
+    stats["tests"] = tests.load();
+    stats["pairs"] = found.load();
+    stats["brute_force_tests"] = rows > 0 ? rows * (rows - 1) / 2 : 0;
+  }
+};
+
+// Binds what all indexes on a tree have; `more` are the arguments of changes besides boxes and rows. The index has
 //   with_pairs(lower, upper, search, use): makes a method of its boxes and calls use(method), unless there can be no
 //     pair; called without the GIL;
 //   note(method, found): records the statistics of the search.
-template <class Class>
-void bind_index_pairs(Class& bound) {
+template <class Class, class... More>
+void bind_index(Class& bound, const More&... more) {
   using Index = typename Class::Type;
-  const auto lower = nb::arg("lower"), upper = nb::arg("upper"), touching = nb::arg("touching"),
-             workers = nb::arg("workers");
-  const auto filter = nb::arg("filter").none();
+  const auto lower = "lower"_a, upper = "upper"_a, rows = "rows"_a, touching = "touching"_a, workers = "workers"_a;
+  const auto filter = "filter"_a.none();
+  bound.def("build", &Index::build, lower, upper, rows, more...)
+      .def("insert", &Index::insert, lower, upper, rows, more...)
+      .def("update", &Index::update, lower, upper, rows, more...)
+      .def("remove", &Index::remove, rows)
+      .def("stats", &Index::stats)
+      .def("validate", &Index::validate, lower, upper, rows)
+      .def_prop_ro("memory_bytes", &Index::memory_bytes);
   bound.def(
       "pairs",
       [](Index& index, const AnyArray& low, const AnyArray& high, bool closed, const PairFilter* attributes,
          unsigned threads, bool sort, std::uint64_t limit) {
-        Pairs found;
-        {
-          const ReleasedGil release;
-          Interrupt interrupt(signal_pending);
+        return as_array(at_work([&](Interrupt& interrupt) {
           const PairSearch search{closed, attributes != nullptr ? attributes->get() : nullptr, threads, interrupt};
+          Pairs found;
           found.block = allocate_pairs(0);
           index.with_pairs(low, high, search, [&](const auto& method) {
             found = collect_pairs(method, search.filter, threads, limit, interrupt);
             index.note(method, found.size);
           });
           if (sort) sort_pairs(found, low.shape(0), threads, interrupt);
-        }
-        return as_array(std::move(found));
+          return found;
+        }));
       },
-      lower, upper, touching, filter, workers, nb::arg("sort"), nb::arg("limit"));
+      lower, upper, touching, filter, workers, "sort"_a, "limit"_a);
   bound.def(
       "count",
       [](Index& index, const AnyArray& low, const AnyArray& high, bool closed, const PairFilter* attributes,
          unsigned threads) {
-        const ReleasedGil release;
-        Interrupt interrupt(signal_pending);
-        const PairSearch search{closed, attributes != nullptr ? attributes->get() : nullptr, threads, interrupt};
-        std::uint64_t found = 0;
-        index.with_pairs(low, high, search, [&](const auto& method) {
-          found = count_pairs(method, search.filter, threads, interrupt);
-          index.note(method, found);
+        return at_work([&](Interrupt& interrupt) {
+          const PairSearch search{closed, attributes != nullptr ? attributes->get() : nullptr, threads, interrupt};
+          std::uint64_t found = 0;
+          index.with_pairs(low, high, search, [&](const auto& method) {
+            found = count_pairs(method, search.filter, threads, interrupt);
+            index.note(method, found);
+          });
+          return found;
         });
-        return found;
       },
       lower, upper, touching, filter, workers);
 }

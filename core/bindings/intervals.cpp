@@ -30,18 +30,18 @@ struct IntervalQuery {
   std::size_t key_count;
   bool touching;
 
-  // Calls use(intervals) for those of the right type, without the GIL.
+  // Calls use(intervals, interrupt) for those of the right type, without the GIL.
   template <class Use>
-  void sorted(Interrupt& interrupt, Use&& use) const {
+  void sorted(const Use& use) const {
     const auto dtype = std::get<0>(first).dtype();
     if (dtype == nb::dtype<float>())
-      sorted_as<float>(interrupt, use);
+      sorted_as<float>(use);
     else if (dtype == nb::dtype<double>())
-      sorted_as<double>(interrupt, use);
+      sorted_as<double>(use);
     else if (dtype == nb::dtype<std::int32_t>())
-      sorted_as<std::int32_t>(interrupt, use);
+      sorted_as<std::int32_t>(use);
     else
-      sorted_as<std::int64_t>(interrupt, use);
+      sorted_as<std::int64_t>(use);
   }
 
  private:
@@ -53,23 +53,23 @@ struct IntervalQuery {
             keys ? keys->data() : nullptr};
   }
   template <class T, class Use>
-  void sorted_as(Interrupt& interrupt, Use& use) const {
-    const ReleasedGil release;
-    const KeyedIntervals<T> own = as<T>(first), other = second ? as<T>(*second) : KeyedIntervals<T>{};
-    if constexpr (sizeof(T) == 8) {
-      const IntervalPairs<std::int32_t> small(own, other, second.has_value(), key_count, touching, 0, interrupt);
-      if (small.is_exact()) return use(small, interrupt);
-    }
-    use(IntervalPairs<T>(own, other, second.has_value(), key_count, touching, T(0), interrupt), interrupt);
+  void sorted_as(const Use& use) const {
+    at_work([&](Interrupt& interrupt) {
+      const KeyedIntervals<T> own = as<T>(first), other = second ? as<T>(*second) : KeyedIntervals<T>{};
+      if constexpr (sizeof(T) == 8) {
+        const IntervalPairs<std::int32_t> small(own, other, second.has_value(), key_count, touching, 0, interrupt);
+        if (small.is_exact()) return use(small, interrupt);
+      }
+      use(IntervalPairs<T>(own, other, second.has_value(), key_count, touching, T(0), interrupt), interrupt);
+    });
   }
 };
 
 nb::object interval_pairs(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
                           const PairFilter* filter, unsigned workers, bool sort, std::uint64_t limit) {
   const IntervalQuery query{first, second, key_count, touching};
-  Interrupt interrupt(signal_pending);
   Pairs result;
-  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+  query.sorted([&](const auto& intervals, Interrupt& interrupt) {
     result = collect_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, limit, interrupt);
     if (!sort) return;
     const std::size_t other = second ? std::get<0>(*second).shape(0) : 0;
@@ -81,9 +81,8 @@ nb::object interval_pairs(Columns first, std::optional<Columns> second, std::siz
 std::uint64_t count_intervals(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
                               const PairFilter* filter, unsigned workers) {
   const IntervalQuery query{first, second, key_count, touching};
-  Interrupt interrupt(signal_pending);
   std::uint64_t result = 0;
-  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+  query.sorted([&](const auto& intervals, Interrupt& interrupt) {
     result = count_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, interrupt);
   });
   return result;
@@ -91,42 +90,39 @@ std::uint64_t count_intervals(Columns first, std::optional<Columns> second, std:
 
 nb::object count_each_interval(Columns first, Columns second, std::size_t key_count, bool touching) {
   const IntervalQuery query{first, second, key_count, touching};
-  Interrupt interrupt(signal_pending);
   std::vector<std::int64_t> counts(std::get<0>(first).shape(0));
-  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) { intervals.count_each(counts.data(), interrupt); });
-  return as_array(std::move(counts), 1);
+  query.sorted([&](const auto& intervals, Interrupt& interrupt) { intervals.count_each(counts.data(), interrupt); });
+  return as_array(std::move(counts));
 }
 
 // (row of the second set, gap); of whole numbers gaps are unsigned.
 nb::tuple nearest_intervals(Columns first, Columns second, std::size_t key_count) {
   const IntervalQuery query{first, second, key_count, true};
-  Interrupt interrupt(signal_pending);
   const std::size_t count = std::get<0>(first).shape(0);
   const auto dtype = std::get<0>(first).dtype();
   const bool is_whole = dtype == nb::dtype<std::int32_t>() || dtype == nb::dtype<std::int64_t>();
   std::vector<std::int32_t> rows(count);
   std::vector<double> gaps(is_whole ? 0 : count);
   std::vector<std::uint64_t> whole_gaps(is_whole ? count : 0);
-  query.sorted(interrupt, [&](const auto& intervals, Interrupt&) {
+  query.sorted([&](const auto& intervals, Interrupt& interrupt) {
     if (is_whole)
       intervals.find_nearest(rows.data(), whole_gaps.data(), interrupt);
     else
       intervals.find_nearest(rows.data(), gaps.data(), interrupt);
   });
-  nb::object found = as_array(std::move(rows), 1);
-  return nb::make_tuple(found, is_whole ? as_array(std::move(whole_gaps), 1) : as_array(std::move(gaps), 1));
+  return as_tuple(std::move(rows), is_whole ? as_array(std::move(whole_gaps)) : as_array(std::move(gaps)));
 }
 
 }  // namespace
 
 void bind_intervals(nb::module_& module) {
-  module.def("interval_pairs", &interval_pairs, nb::arg("first"), nb::arg("second").none(), nb::arg("key_count"),
-             nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"));
-  module.def("count_intervals", &count_intervals, nb::arg("first"), nb::arg("second").none(), nb::arg("key_count"),
-             nb::arg("touching"), nb::arg("filter").none(), nb::arg("workers"));
-  module.def("count_each_interval", &count_each_interval, nb::arg("first"), nb::arg("second"), nb::arg("key_count"),
-             nb::arg("touching"), "How many of the second each of the first is in a pair with.");
-  module.def("nearest_intervals", &nearest_intervals, nb::arg("first"), nb::arg("second"), nb::arg("key_count"),
+  module.def("interval_pairs", &interval_pairs, "first"_a, "second"_a.none(), "key_count"_a, "touching"_a,
+             "filter"_a.none(), "workers"_a, "sort"_a, "limit"_a);
+  module.def("count_intervals", &count_intervals, "first"_a, "second"_a.none(), "key_count"_a, "touching"_a,
+             "filter"_a.none(), "workers"_a);
+  module.def("count_each_interval", &count_each_interval, "first"_a, "second"_a, "key_count"_a, "touching"_a,
+             "How many of the second each of the first is in a pair with.");
+  module.def("nearest_intervals", &nearest_intervals, "first"_a, "second"_a, "key_count"_a,
              "The nearest of the second to each of the first, -1 for none, and the gap between them.");
 }
 

@@ -23,23 +23,19 @@ nb::object keep(const Vector<std::int32_t>& rows, const Vector<std::int64_t>& of
   const std::int32_t* candidates = rows.data();
   const std::int64_t* at = offsets.data();
   const std::size_t count = offsets.shape(0) - 1;
-  Ragged answers;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    struct Nothing {};
-    answers = collect_ragged<Nothing>(count, rows.shape(0) / std::max<std::size_t>(count, 1), workers, interrupt,
-                                      [&](std::size_t query, Nothing&, std::vector<std::int32_t>& kept) {
-                                        double box[8];
-                                        for (std::int64_t k = at[query]; k < at[query + 1]; ++k) {
-                                          const auto row = static_cast<std::size_t>(candidates[k]);
-                                          if (!allowed.allows(row, query)) continue;
-                                          boxes.read(row, box);
-                                          if (test(query, box)) kept.push_back(candidates[k]);
-                                        }
-                                      });
-  }
-  return as_tuple(std::move(answers));
+  struct Nothing {};
+  const auto pick = [&](std::size_t query, Nothing&, std::vector<std::int32_t>& kept) {
+    double box[8];
+    for (std::int64_t k = at[query]; k < at[query + 1]; ++k) {
+      const auto row = static_cast<std::size_t>(candidates[k]);
+      if (!allowed.allows(row, query)) continue;
+      boxes.read(row, box);
+      if (test(query, box)) kept.push_back(candidates[k]);
+    }
+  };
+  return as_tuple(at_work([&](Interrupt& interrupt) {
+    return collect_ragged<Nothing>(count, rows.shape(0) / std::max<std::size_t>(count, 1), workers, interrupt, pick);
+  }));
 }
 
 nb::object keep_allowed(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, AnyArray lower, AnyArray upper,
@@ -78,14 +74,12 @@ nb::object keep_convex(Vector<std::int32_t> rows, Vector<std::int64_t> offsets, 
 }  // namespace
 
 void bind_joining(nb::module_& module) {
-  const auto rows = nb::arg("rows"), offsets = nb::arg("offsets"), lower = nb::arg("lower"), upper = nb::arg("upper"),
-             workers = nb::arg("workers");
-  const auto filter = nb::arg("filter").none();
-  module.def("keep_allowed", &keep_allowed, rows, offsets, lower, upper, nb::arg("filter"), workers);
-  module.def("keep_near", &keep_near, rows, offsets, lower, upper, nb::arg("centers"), nb::arg("radii"), filter,
-             workers);
-  module.def("keep_convex", &keep_convex, rows, offsets, lower, upper, nb::arg("region_offsets"), nb::arg("axes"),
-             nb::arg("least"), nb::arg("most"), nb::arg("around_lower"), nb::arg("around_upper"), filter, workers);
+  const auto rows = "rows"_a, offsets = "offsets"_a, lower = "lower"_a, upper = "upper"_a, workers = "workers"_a;
+  const auto filter = "filter"_a.none();
+  module.def("keep_allowed", &keep_allowed, rows, offsets, lower, upper, "filter"_a, workers);
+  module.def("keep_near", &keep_near, rows, offsets, lower, upper, "centers"_a, "radii"_a, filter, workers);
+  module.def("keep_convex", &keep_convex, rows, offsets, lower, upper, "region_offsets"_a, "axes"_a, "least"_a,
+             "most"_a, "around_lower"_a, "around_upper"_a, filter, workers);
 }
 
 }  // namespace broadphase::python

@@ -38,8 +38,6 @@ LinearWorld world_of(const Corner& low, const Corner& high) {
 
 class LinearTreeIndex : public BlockIndex {
  public:
-  using Rows = Vector<std::int32_t>;
-
   LinearTreeIndex(std::size_t dimension, bool flat, bool covered, int depth, std::size_t most_depth, const Corner& low,
                   const Corner& high)
       : covered_(covered),
@@ -49,17 +47,17 @@ class LinearTreeIndex : public BlockIndex {
   }
 
   void build(AnyArray lower, AnyArray upper, Rows rows) {
-    change(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
       index_.build(boxes, rows.data(), rows.shape(0), interrupt);
     });
   }
   void insert(AnyArray lower, AnyArray upper, Rows rows) {
-    change(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
       index_.insert(boxes, rows.data(), rows.shape(0), interrupt);
     });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows) {
-    change(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
       index_.update(boxes, rows.data(), rows.shape(0), interrupt);
     });
   }
@@ -81,10 +79,7 @@ class LinearTreeIndex : public BlockIndex {
                           search.interrupt));
     });
   }
-  void note(const auto& method, std::uint64_t found) {
-    tests_ = method.test_count();
-    found_ = found;
-  }
+  void note(const auto& method, std::uint64_t found) { last_.note(method.test_count(), found); }
 
   nb::dict stats() const {
     const LinearCells& cells = index_.cells();
@@ -97,9 +92,7 @@ class LinearTreeIndex : public BlockIndex {
     result["cells_by_level"] = cells.count_by_level();
     result["bytes_by_level"] = cells.bytes_by_level();
     result["bytes"] = index_.bytes();
-    result["tests"] = tests_.load();
-    result["pairs"] = found_.load();
-    result["brute_force_tests"] = n * (n > 0 ? n - 1 : 0) / 2;
+    last_.put(result, n);
     result["leaf_share"] = leaf_share();
     return result;
   }
@@ -127,27 +120,24 @@ class LinearTreeIndex : public BlockIndex {
         }
       });
     });
-    return nb::make_tuple(as_array(std::move(level), 1), as_array(std::move(number), 1));
+    return as_tuple(std::move(level), std::move(number));
   }
 
   nb::tuple outline() const {
     const LinearCells& cells = index_.cells();
     const LinearWorld& world = index_.world();
-    const std::size_t dimension = tree.dimension();
-    std::vector<double> lower, upper;
-    std::vector<std::int32_t> level;
+    Outline outline(tree.dimension());
     for (std::size_t cell = 0; cell < cells.count(); ++cell) {
-      const auto at = morton_cell(cells.number(cell), dimension);
+      const auto at = morton_cell(cells.number(cell), outline.dimension);
       const double along = std::ldexp(1.0, static_cast<int>(cells.level(cell)));
-      for (std::size_t k = 0; k < dimension; ++k) {
+      for (std::size_t k = 0; k < outline.dimension; ++k) {
         const double share = static_cast<double>(at[k]) / along, next = static_cast<double>(at[k] + 1) / along;
-        lower.push_back(world.low[k] * (1 - share) + world.high[k] * share);
-        upper.push_back(world.low[k] * (1 - next) + world.high[k] * next);
+        outline.lower.push_back(world.low[k] * (1 - share) + world.high[k] * share);
+        outline.upper.push_back(world.low[k] * (1 - next) + world.high[k] * next);
       }
-      level.push_back(static_cast<std::int32_t>(cells.level(cell)));
+      outline.level.push_back(static_cast<std::int32_t>(cells.level(cell)));
     }
-    return nb::make_tuple(as_corners(std::move(lower), dimension), as_corners(std::move(upper), dimension),
-                          as_array(std::move(level), 1));
+    return std::move(outline).as_tuple();
   }
 
   nb::tuple bounds() const {
@@ -156,60 +146,44 @@ class LinearTreeIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    const ReleasedGil release;
-    return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    return on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt&) {
       return LinearValidation<T>(index_, tree, boxes, rows.data(), rows.shape(0)).fault();
     });
   }
   std::size_t memory_bytes() const { return index_.bytes(); }
 
  private:
-  template <class Use>
-  void change(const AnyArray& lower, const AnyArray& upper, Use&& use) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { use(boxes, interrupt); });
-  }
-
   bool covered_;
   LinearIndex index_;
-  std::atomic<std::uint64_t> tests_{0}, found_{0};  // of the last search for pairs
+  LastSearch last_;
 };
 
 }  // namespace
 
 void bind_linear_tree(nb::module_& module) {
   nb::class_<LinearTreeIndex, BlockIndex> bound(module, "LinearTree");
-  bind_index_pairs(bound);
+  bind_index(bound);
   bound
-      .def(nb::init<std::size_t, bool, bool, int, std::size_t, const Corner&, const Corner&>(), nb::arg("dimension"),
-           nb::arg("flat"), nb::arg("covered"), nb::arg("depth"), nb::arg("most_depth"), nb::arg("low"),
-           nb::arg("high"))
-      .def("build", &LinearTreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("insert", &LinearTreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("update", &LinearTreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("remove", &LinearTreeIndex::remove, nb::arg("rows"))
+      .def(nb::init<std::size_t, bool, bool, int, std::size_t, const Corner&, const Corner&>(), "dimension"_a, "flat"_a,
+           "covered"_a, "depth"_a, "most_depth"_a, "low"_a, "high"_a)
       .def_prop_ro("is_settled", &LinearTreeIndex::is_settled, "Whether it may be asked for anything but queries.")
-      .def("stats", &LinearTreeIndex::stats)
-      .def("cells_of", &LinearTreeIndex::cells_of, nb::arg("lower"), nb::arg("upper"))
+      .def("cells_of", &LinearTreeIndex::cells_of, "lower"_a, "upper"_a)
       .def("outline", &LinearTreeIndex::outline)
       .def_prop_ro("depth", &LinearTreeIndex::depth)
       .def_prop_ro("leaf_share", &LinearTreeIndex::leaf_share)
-      .def_prop_ro("bounds", &LinearTreeIndex::bounds)
-      .def("validate", &LinearTreeIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def_prop_ro("memory_bytes", &LinearTreeIndex::memory_bytes);
+      .def_prop_ro("bounds", &LinearTreeIndex::bounds);
   module.def(
       "morton_number", [](const std::vector<std::uint64_t>& cell) { return morton_number(cell.data(), cell.size()); },
-      nb::arg("cell"));
+      "cell"_a);
   module.def(
       "morton_cell",
       [](std::uint64_t number, std::size_t dimension) {
         const auto cell = morton_cell(number, dimension);
         return std::vector<std::uint64_t>(cell.begin(), cell.begin() + static_cast<std::ptrdiff_t>(dimension));
       },
-      nb::arg("number"), nb::arg("dimension"));
-  module.def("levels_to_common", &levels_to_common, nb::arg("a"), nb::arg("b"), nb::arg("dimension"));
-  module.def("level_start", &level_start, nb::arg("level"), nb::arg("dimension"));
+      "number"_a, "dimension"_a);
+  module.def("levels_to_common", &levels_to_common, "a"_a, "b"_a, "dimension"_a);
+  module.def("level_start", &level_start, "level"_a, "dimension"_a);
 }
 
 }  // namespace broadphase::python

@@ -13,13 +13,10 @@
 #include "bindings.hpp"
 #include "filters.hpp"
 #include "meetings.hpp"
-#include "moving_rows.hpp"
 #include "placed_shapes.hpp"
 #include "world/ccd.hpp"
 
 namespace broadphase::python {
-
-void bind_meetings(nb::module_& module);
 
 namespace {
 
@@ -35,8 +32,7 @@ nb::object as_object(Impacts<D>&& found) {
     for (const double x : found.endless->motion) motion.append(x);
     endless = nb::make_tuple(found.endless->row, kMostBends, from, motion);
   }
-  nb::object impacts = columns_of(found.meetings), rows = as_array(std::move(found.rows), 1);
-  return nb::make_tuple(impacts, endless, rows, as_array(std::move(found.candidate_counts), 1));
+  return as_tuple(as_columns(found.meetings), endless, std::move(found.rows), std::move(found.candidate_counts));
 }
 
 // ((pairs (m, 2), times, normals), (row, most, from, motion) of a followed row that crosses the world more than `most`
@@ -71,45 +67,39 @@ nb::object find_impacts(const PlacedShapes& shapes, Boxes boxes, MaybeNumbers ro
     }
   }
   for (std::size_t k = 0; rows && k < rows->shape(0); ++k) require_row(rows->data()[k]);
-  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
   const auto find = [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     const Followed<D> followed{
         count,
-        {before.data(), after.data(), now.data(), boxes.data(), alive.data(), is_ccd.data(), at(batches),
+        {before.data(), after.data(), now.data(), boxes.data(), alive.data(), is_ccd.data(), data_of(batches),
          turned ? turns.data() : nullptr, turned ? std::get<0>(*turned).data() : nullptr,
-         turned ? std::get<2>(*turned).data() : nullptr, turned ? std::get<0>(*turned).shape(0) : 0, at(bounds),
+         turned ? std::get<2>(*turned).data() : nullptr, turned ? std::get<0>(*turned).shape(0) : 0, data_of(bounds),
          is_periodic},
         &shapes.store,
-        at(rotations),
+        data_of(rotations),
         looked_at.data(),
-        at(update_intervals),
+        data_of(update_intervals),
         renewed.data(),
         {first.data(), second.data(), first.shape(0)},
         filter != nullptr ? filter->get() : nullptr};
-    const auto search = [&] {
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
+    return as_object(at_work([&](Interrupt& interrupt) {
       return impacts_on_the_way(followed,
                                 rows ? std::vector(rows->data(), rows->data() + rows->shape(0))
                                      : rows_near_ways(followed.journeys, count, workers),
                                 chosen_kernels(), workers, interrupt, [&](Approaches<D>& some) {
                                   if (!others.is_none()) ask_for_times(others, some);
                                 });
-    };
-    return as_object(search());
+    }));
   };
-  return dimension == 2 ? find(std::integral_constant<std::size_t, 2>())
-                        : find(std::integral_constant<std::size_t, 3>());
+  return in_plane_or_space(dimension, find);
 }
 
 }  // namespace
 
 void bind_meetings(nb::module_& module) {
-  module.def("impacts_on_the_way", &find_impacts, nb::arg("shapes"), nb::arg("boxes"), nb::arg("rotations").none(),
-             nb::arg("before"), nb::arg("after"), nb::arg("now"), nb::arg("alive"), nb::arg("is_ccd"),
-             nb::arg("looked_at"), nb::arg("update_intervals").none(), nb::arg("renewed"), nb::arg("batches").none(),
-             nb::arg("turned").none(), nb::arg("bounds").none(), nb::arg("is_periodic"), nb::arg("filter").none(),
-             nb::arg("first"), nb::arg("second"), nb::arg("others").none(), nb::arg("rows").none(), nb::arg("workers"),
+  module.def("impacts_on_the_way", &find_impacts, "shapes"_a, "boxes"_a, "rotations"_a.none(), "before"_a, "after"_a,
+             "now"_a, "alive"_a, "is_ccd"_a, "looked_at"_a, "update_intervals"_a.none(), "renewed"_a,
+             "batches"_a.none(), "turned"_a.none(), "bounds"_a.none(), "is_periodic"_a, "filter"_a.none(), "first"_a,
+             "second"_a, "others"_a.none(), "rows"_a.none(), "workers"_a,
              "What touched a followed body since the last step.");
 }
 

@@ -20,12 +20,11 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "bvh_once.hpp"
 #include "choose/find.hpp"
 #include "small_arrays.hpp"
 
 namespace broadphase::python {
-
-void bind_mesh_scene(nb::module_& module);
 
 namespace {
 
@@ -50,9 +49,8 @@ struct KeptScene {
 };
 
 // One thread at a time works on a scene, the others wait. A handler of a signal that comes while it does must not.
-class Turn {
- public:
-  explicit Turn(KeptScene& kept) : kept_(kept) {
+struct Turn {
+  explicit Turn(KeptScene& of) : kept(of) {
     if (kept.owner == std::this_thread::get_id())
       throw std::runtime_error("a query of these objects has been interrupted by this call");
     if (!kept.mutex.try_lock()) {
@@ -64,25 +62,19 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    kept_.owner = std::thread::id();
-    kept_.mutex.unlock();
+    kept.owner = std::thread::id();
+    kept.mutex.unlock();
   }
-
- private:
-  KeptScene& kept_;
+  KeptScene& kept;
 };
 
 // Turns at two scenes, or one that is both, in an order that is the same for all threads.
-class Turns {
- public:
-  Turns(KeptScene& a, KeptScene& b) {
-    const bool is_a_first = std::less<>()(&a, &b);
-    first_.emplace(is_a_first ? a : b);
-    if (&a != &b) second_.emplace(is_a_first ? b : a);
+struct Turns {
+  Turns(KeptScene& a, KeptScene& b) : first(std::less<>()(&a, &b) ? a : b) {
+    if (&a != &b) second.emplace(&first.kept == &a ? b : a);
   }
-
- private:
-  std::optional<Turn> first_, second_;
+  Turn first;
+  std::optional<Turn> second;
 };
 
 // The numbers of a matrix (4, 4) of finite doubles; of other objects, what NumPy makes of them.
@@ -91,21 +83,8 @@ std::array<double, 16> matrix_of(nb::handle given) {
   std::array<double, 16> numbers{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
   if (given.is_none()) return numbers;
   const auto read = [&](nb::handle from) {
-    Py_buffer view;
-    if (!PyObject_CheckBuffer(from.ptr())) return false;
-    if (PyObject_GetBuffer(from.ptr(), &view, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
-      PyErr_Clear();
-      return false;
-    }
-    const bool is_good =
-        view.ndim == 2 && view.shape[0] == kRows && view.shape[1] == kRows && std::strcmp(view.format, "d") == 0;
-    for (std::size_t k = 0; is_good && k < numbers.size(); ++k)
-      std::memcpy(&numbers[k],
-                  static_cast<const char*>(view.buf) + static_cast<Py_ssize_t>(k / kRows) * view.strides[0] +
-                      static_cast<Py_ssize_t>(k % kRows) * view.strides[1],
-                  sizeof(double));
-    PyBuffer_Release(&view);
-    return is_good;
+    const FewNumbers matrix(from);
+    return matrix.is_array() && matrix.has_rows_of({kRows}) && matrix.rows() == kRows && matrix.read(numbers.data());
   };
   if (!read(given)) {
     const nb::object array =
@@ -189,19 +168,19 @@ nb::list hits_with(KeptScene& kept, KeptScene& other, bool all) {
   return found;
 }
 
-nb::tuple as_tuple(const MeshScene::Nearest& nearest) {
+nb::tuple parts_of(const MeshScene::Nearest& nearest) {
   return nb::make_tuple(nearest.distance, nearest.slots[0], nearest.slots[1], nearest.faces[0], nearest.faces[1]);
 }
 
 nb::tuple nearest(KeptScene& kept, std::int32_t of) {
   const Turn turn(kept);
   if (of >= 0 && !kept.scene.has(static_cast<std::size_t>(of))) throw nb::index_error("the slot is free");
-  return as_tuple(work(kept.scene.size(), [&](const Find& find) { return kept.scene.nearest(of, find); }));
+  return parts_of(work(kept.scene.size(), [&](const Find& find) { return kept.scene.nearest(of, find); }));
 }
 
 nb::tuple nearest_to(KeptScene& kept, KeptScene& other) {
   const Turns turns(kept, other);
-  return as_tuple(work(kept.scene.size() + other.scene.size(),
+  return parts_of(work(kept.scene.size() + other.scene.size(),
                        [&](const Find& find) { return kept.scene.nearest_to(other.scene, find); }));
 }
 
@@ -261,13 +240,8 @@ nb::tuple contacts(KeptScene& kept, KeptScene& other, Table<std::int32_t> pairs,
     }
   };
   work(kNoLimit, search);
-  const auto table = [](std::vector<std::int32_t>&& rows) {
-    const std::size_t count = rows.size() / 3;
-    return as_array(std::move(rows), 1).attr("reshape")(count, 3);
-  };
-  nb::object of_faces = table(std::move(faces)), others = table(std::move(of_solids)),
-             of_normals = as_corners(std::move(normals), 3), of_depths = as_array(std::move(depths), 1);
-  return nb::make_tuple(of_faces, others, of_normals, of_depths, as_corners(std::move(points), 3));
+  return as_tuple(as_table(std::move(faces), 3), as_table(std::move(of_solids), 3), as_table(std::move(normals), 3),
+                  std::move(depths), as_table(std::move(points), 3));
 }
 
 // Origins and axes of meshes, (k, 4, 3).
@@ -281,13 +255,13 @@ nb::object frames(KeptScene& kept, Vector<std::int32_t> slots) {
     const double* frame = kept.scene.frame(slot);
     numbers.insert(numbers.end(), frame, frame + kNumbers);
   }
-  return as_array(std::move(numbers), 1).attr("reshape")(slots.shape(0), 4, 3);
+  return as_array(std::move(numbers), {slots.shape(0), 4, 3});
 }
 
 }  // namespace
 
 void bind_mesh_scene(nb::module_& module) {
-  const auto slot = nb::arg("slot"), other = nb::arg("other");
+  const auto slot = "slot"_a, other = "other"_a;
   nb::class_<KeptMesh>(module, "SceneMesh", "A surface of triangles; or a convex solid, and the same a little smaller.")
       .def(
           "__init__",
@@ -297,7 +271,7 @@ void bind_mesh_scene(nb::module_& module) {
             shape.bounds = bounds_of(bounds);
             new (self) KeptMesh{shape, surface, {}};
           },
-          nb::arg("surface"), nb::arg("bounds"))
+          "surface"_a, "bounds"_a)
       .def(
           "__init__",
           [](KeptMesh* self, nb::object solid, Table<double> bounds, nb::object smaller, Table<double> smaller_bounds) {
@@ -308,10 +282,10 @@ void bind_mesh_scene(nb::module_& module) {
             shape.bounds_of_smaller = bounds_of(smaller_bounds);
             new (self) KeptMesh{shape, solid, smaller};
           },
-          nb::arg("solid"), nb::arg("bounds"), nb::arg("smaller"), nb::arg("bounds_of_smaller"));
+          "solid"_a, "bounds"_a, "smaller"_a, "bounds_of_smaller"_a);
   nb::class_<KeptScene>(module, "MeshScene", "Hulls and meshes that move; pairs of those that have not are kept.")
       .def(nb::init<>())
-      .def("put", &put, slot, nb::arg("shape"), nb::arg("transform").none(),
+      .def("put", &put, slot, "shape"_a, "transform"_a.none(),
            "Put a shape into a slot; False, and nothing has changed, if the matrix is not a rotation.")
       .def("remove", &remove, slot)
       .def_prop_ro("version", [](const KeptScene& self) { return self.scene.version(); })
@@ -320,13 +294,13 @@ void bind_mesh_scene(nb::module_& module) {
           "How many pairs of its own have been tested so far.")
       .def("any_hit", &any_hit)
       .def("all_hits", &all_hits, "Pairs of slots that collide, (m, 2), the lower one first.")
-      .def("hits_with", &hits_with, other, nb::arg("all"), "Pairs that collide: all, or one if there is any.")
-      .def("nearest", &nearest, nb::arg("of"),
+      .def("hits_with", &hits_with, other, "all"_a, "Pairs that collide: all, or one if there is any.")
+      .def("nearest", &nearest, "of"_a,
            "(distance, slot, slot, face, face) of the nearest two, or with the one of a slot unless that is -1.")
       .def("nearest_to", &nearest_to, other)
-      .def("witness", &witness, other, nb::arg("nearest"))
-      .def("contacts", &contacts, other, nb::arg("pairs"), nb::arg("most"))
-      .def("frames", &frames, nb::arg("slots"));
+      .def("witness", &witness, other, "nearest"_a)
+      .def("contacts", &contacts, other, "pairs"_a, "most"_a)
+      .def("frames", &frames, "slots"_a);
 }
 
 }  // namespace broadphase::python

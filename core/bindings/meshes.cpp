@@ -13,6 +13,7 @@
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
+#include "pair_answers.hpp"
 #include "placed_shapes.hpp"
 
 namespace broadphase::python {
@@ -23,11 +24,9 @@ namespace {
 template <class Made, class Make>
 nb::list made_by(std::size_t count, unsigned workers, const Make& make) {
   std::vector<std::optional<Made>> made(count);
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  at_work([&](Interrupt& interrupt) {
     for_each_task(count, workers, interrupt, [&](unsigned, std::size_t k) { made[k].emplace(make(k)); });
-  }
+  });
   nb::list result;
   for (std::optional<Made>& one : made) result.append(nb::cast(std::move(*one)));
   return result;
@@ -130,7 +129,7 @@ nb::object overlaps_of(const PlacedShapes& a, nb::list geometries_a, const Place
   std::vector<std::uint8_t> answers(first.shape(0));
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) { answers[k] = overlaps(x, y) ? 1 : 0; });
-  return as_array(std::move(answers), 1);
+  return as_array(std::move(answers));
 }
 
 // Faces that overlap, (m, 3): the place of the pair, and the faces of both, -1 for a shape that has none. Of each pair
@@ -147,21 +146,21 @@ nb::object overlapping_faces(const PlacedShapes& a, nb::list geometries_a, const
                return --left == 0;
              });
            });
-  const std::size_t count = found.size() / 3;
-  return as_array(std::move(found), 1).attr("reshape")(count, 3);
+  return as_table(std::move(found), 3);
 }
 
 nb::object distances(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                      Rows first, Rows second, MaybeNumbers offsets, double within, unsigned workers) {
-  std::vector<double> gaps(first.shape(0)), normals(3 * first.shape(0));
+  NumbersAndNormals found(first.shape(0), 3);
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, workers,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-             const NearestElements nearest = nearest_elements(x, y, within);
-             gaps[k] = nearest.distance;
-             std::copy_n(nearest.normal.begin(), 3, normals.data() + 3 * k);
+             found.put<3>(k, [&](Vec<3>* normal) {
+               const NearestElements nearest = nearest_elements(x, y, within);
+               *normal = nearest.normal;
+               return nearest.distance;
+             });
            });
-  nb::object of_gaps = as_array(std::move(gaps), 1);
-  return nb::make_tuple(of_gaps, as_corners(std::move(normals), 3));
+  return std::move(found).as_tuple();
 }
 
 // What meshes enclose, by number; null for those that count as surfaces, and for hulls.
@@ -203,8 +202,7 @@ nb::object clearances(const PlacedShapes& a, nb::list geometries_a, nb::list sol
                    std::copy_n(found.first.begin(), 3, points.data() + 6 * k);
                    std::copy_n(found.second.begin(), 3, points.data() + 6 * k + 3);
                  });
-  nb::object of_gaps = as_array(std::move(gaps), 1), of_relations = as_array(std::move(relations), 1);
-  return nb::make_tuple(of_gaps, as_array(std::move(points), 1).attr("reshape")(count, 2, 3), of_relations);
+  return as_tuple(std::move(gaps), as_array(std::move(points), {count, 2, 3}), std::move(relations));
 }
 
 // Depths, and numbers of how they are measured.
@@ -218,8 +216,7 @@ nb::object depths(const PlacedShapes& a, nb::list geometries_a, nb::list solids_
                    values[k] = found.depth;
                    measures[k] = static_cast<std::uint8_t>(found.by);
                  });
-  nb::object of_values = as_array(std::move(values), 1);
-  return nb::make_tuple(of_values, as_array(std::move(measures), 1));
+  return as_tuple(std::move(values), std::move(measures));
 }
 
 // Where points are: 0 outside, 1 on the surface, 2 inside, each of one closed mesh; 0 for other shapes.
@@ -235,69 +232,45 @@ nb::object points_in_mesh(const PlacedShapes& shapes, nb::list geometries, nb::l
     std::vector<double> unmoved;
     const MeshSide side = placed.side(row, nullptr, unmoved);
     for (std::size_t k = 0; k < count; ++k) {
-      Vec<3> point;
-      std::copy_n(points.data() + 3 * k, 3, point.begin());
-      answers[k] = static_cast<std::uint8_t>(whereabouts(point, side, *solid));
+      answers[k] = static_cast<std::uint8_t>(whereabouts(vector_of<3>(points, k), side, *solid));
       interrupt.check();
     }
   }
-  return as_array(std::move(answers), 1);
+  return as_array(std::move(answers));
 }
 
 nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                     Rows first, Rows second, MaybeNumbers offsets) {
-  constexpr std::size_t kMost = Contact<3>::kMostPoints;
-  const std::size_t count = first.shape(0);
-  std::vector<double> normals(3 * count), depths(count), points(3 * kMost * count, detail::kEnough);
-  std::vector<std::int8_t> counts(count);
+  FoundContacts found(first.shape(0), 3);
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
-           [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-             const Contact<3> found = contact(x, y);
-             std::copy_n(found.normal.begin(), 3, normals.data() + 3 * k);
-             depths[k] = found.depth;
-             counts[k] = static_cast<std::int8_t>(found.count);
-             for (std::size_t p = 0; p < found.count; ++p)
-               std::copy_n(found.points[p].begin(), 3, points.data() + 3 * (kMost * k + p));
-           });
-  nb::object of_normals = as_corners(std::move(normals), 3), of_depths = as_array(std::move(depths), 1),
-             of_counts = as_array(std::move(counts), 1);
-  return nb::make_tuple(of_normals, of_depths, of_counts,
-                        as_array(std::move(points), 1).attr("reshape")(count, kMost, 3));
+           [&](std::size_t k, const MeshSide& x, const MeshSide& y) { found.put<3>(k, contact(x, y)); });
+  return std::move(found).as_tuple();
 }
 
 nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                    Rows first, Rows second, Numbers motions, MaybeNumbers offsets) {
-  std::vector<double> times(first.shape(0)), normals(3 * first.shape(0));
+  NumbersAndNormals found(first.shape(0), 3);
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, 1,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
-             Vec<3> motion, normal{};
-             std::copy_n(motions.data() + 3 * k, 3, motion.begin());
-             times[k] = impact_time(x, motion, y, &normal);
-             std::copy_n(normal.begin(), 3, normals.data() + 3 * k);
+             found.put<3>(k, [&](Vec<3>* normal) { return impact_time(x, vector_of<3>(motions, k), y, normal); });
            });
-  nb::object of_times = as_array(std::move(times), 1);
-  return nb::make_tuple(of_times, as_corners(std::move(normals), 3));
+  return std::move(found).as_tuple();
 }
 
 nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
-  const std::size_t count = rows.shape(0);
-  std::vector<double> times(count), normals(3 * count);
+  NumbersAndNormals found(rows.shape(0), 3);
   const Placed placed{shapes.store, geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)})};
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  at_work([&](Interrupt& interrupt) {
     std::vector<double> unmoved;
-    for (std::size_t k = 0; k < count; ++k) {
-      Vec<3> origin, direction, normal{};
-      std::copy_n(origins.data() + 3 * k, 3, origin.begin());
-      std::copy_n(directions.data() + 3 * k, 3, direction.begin());
-      times[k] = ray_hit(placed.side(rows.data()[k], nullptr, unmoved), origin, direction, &normal);
-      std::copy_n(normal.begin(), 3, normals.data() + 3 * k);
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+      const MeshSide side = placed.side(rows.data()[k], nullptr, unmoved);
+      found.put<3>(k, [&](Vec<3>* normal) {
+        return ray_hit(side, vector_of<3>(origins, k), vector_of<3>(directions, k), normal);
+      });
       interrupt.check();
     }
-  }
-  nb::object of_times = as_array(std::move(times), 1);
-  return nb::make_tuple(of_times, as_corners(std::move(normals), 3));
+  });
+  return std::move(found).as_tuple();
 }
 
 // Of the candidates, each a row of the first faces and one of the second, those whose triangles intersect.
@@ -306,27 +279,22 @@ nb::object triangle_pairs(Table<double> vertices, Table<std::int32_t> faces, Tab
                           bool touching, unsigned workers) {
   const TrianglePairs method({vertices.data(), faces.data()}, {other_vertices.data(), other_faces.data()}, first.data(),
                              second.data(), first.shape(0), touching);
-  Pairs result;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    result = collect_pairs(method, nullptr, workers, kNoLimit, interrupt);
-  }
-  return as_array(std::move(result));
+  return as_array(
+      at_work([&](Interrupt& interrupt) { return collect_pairs(method, nullptr, workers, kNoLimit, interrupt); }));
 }
 
 }  // namespace
 
 void bind_meshes(nb::module_& module) {
-  const auto a = nb::arg("a"), geometries_a = nb::arg("geometries_a"), b = nb::arg("b"),
-             geometries_b = nb::arg("geometries_b"), solids_a = nb::arg("solids_a"), solids_b = nb::arg("solids_b"),
-             workers = nb::arg("workers"), first = nb::arg("first"), second = nb::arg("second");
-  const auto offsets = nb::arg("offsets").none();
+  const auto a = "a"_a, geometries_a = "geometries_a"_a, b = "b"_a, geometries_b = "geometries_b"_a,
+             solids_a = "solids_a"_a, solids_b = "solids_b"_a, workers = "workers"_a, first = "first"_a,
+             second = "second"_a;
+  const auto offsets = "offsets"_a.none();
   nb::class_<MeshTree>(module, "MeshTree")
       .def_prop_ro("middle",
                    [](const MeshTree& tree) {
                      const Vec<3> middle = tree.middle();
-                     return as_array(std::vector<double>(middle.begin(), middle.end()), 1);
+                     return as_array(std::vector<double>(middle.begin(), middle.end()));
                    })
       .def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
   nb::class_<MeshSolid>(module, "MeshSolid")
@@ -340,26 +308,23 @@ void bind_meshes(nb::module_& module) {
             if (made.corner_count() == 0) throw nb::value_error("the points lie in one plane");
             new (self) Polytope(std::move(made));
           },
-          nb::arg("points"))
+          "points"_a)
       .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
-  module.def("mesh_trees", &mesh_trees, nb::arg("meshes"), workers);
-  module.def("mesh_solids", &mesh_solids, nb::arg("trees"), workers);
+  module.def("mesh_trees", &mesh_trees, "meshes"_a, workers);
+  module.def("mesh_solids", &mesh_solids, "trees"_a, workers);
   module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);
-  module.def("geometry_faces", &overlapping_faces, a, geometries_a, b, geometries_b, first, second, nb::arg("most"));
-  module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets,
-             nb::arg("within"), workers);
+  module.def("geometry_faces", &overlapping_faces, a, geometries_a, b, geometries_b, first, second, "most"_a);
+  module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets, "within"_a,
+             workers);
   module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
-             nb::arg("within"), workers);
+             "within"_a, workers);
   module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
-  module.def("points_in_mesh", &points_in_mesh, nb::arg("shapes"), nb::arg("geometries"), nb::arg("solids"),
-             nb::arg("row"), nb::arg("points"));
+  module.def("points_in_mesh", &points_in_mesh, "shapes"_a, "geometries"_a, "solids"_a, "row"_a, "points"_a);
   module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
-  module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, nb::arg("motions"),
-             offsets);
-  module.def("geometry_rays", &rays, nb::arg("shapes"), nb::arg("geometries"), nb::arg("rows"), nb::arg("origins"),
-             nb::arg("directions"));
-  module.def("triangle_pairs", &triangle_pairs, nb::arg("vertices"), nb::arg("faces"), nb::arg("other_vertices"),
-             nb::arg("other_faces"), nb::arg("first"), nb::arg("second"), nb::arg("touching"), nb::arg("workers"));
+  module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a, offsets);
+  module.def("geometry_rays", &rays, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a);
+  module.def("triangle_pairs", &triangle_pairs, "vertices"_a, "faces"_a, "other_vertices"_a, "other_faces"_a, "first"_a,
+             "second"_a, "touching"_a, "workers"_a);
 }
 
 }  // namespace broadphase::python

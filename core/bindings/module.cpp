@@ -68,24 +68,18 @@ bool signal_pending(std::size_t done, std::size_t total) {
   return has_raised;
 }
 
-// After the meshes, whose classes it uses.
-void bind_mesh_scene(nb::module_& module);
-void bind_robots(nb::module_& module);
-void bind_seams(nb::module_& module);
-void bind_world(nb::module_& module);
-void bind_coherent_pairs(nb::module_& module);
-// After the shapes, whose class it uses.
-void bind_meetings(nb::module_& module);
-void bind_forest(nb::module_& module);
-void bind_turns(nb::module_& module);
-void bind_neighbors(nb::module_& module);
-void bind_tiles(nb::module_& module);
-// After the pairs, whose filters it uses.
-void bind_intervals(nb::module_& module);
-void bind_names(nb::module_& module);
-void bind_simple_features(nb::module_& module);
-void bind_drop_ins(nb::module_& module);
-void bind_moving_points(nb::module_& module);
+// One in each file. What others use comes first: the filters of pairs before the indexes, the base class of indexes on
+// trees (tree_queries) before these, shapes before meshes.
+// clang-format off
+#define BROADPHASE_BINDINGS(each) \
+  each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) each(bvh) \
+  each(octree) each(linear_tree) each(sweep_and_prune) each(brute_force) each(joining) each(grid) each(shapes) \
+  each(meshes) each(mesh_scene) each(robots) each(touching) each(seams) each(world) each(coherent_pairs) \
+  each(meetings) each(turns) each(commit) each(suppression) each(padding) each(tiles) each(intervals) each(names) \
+  each(simple_features) each(neighbors) each(motion) each(drop_ins) each(moving_points)
+// clang-format on
+#define BROADPHASE_DECLARE(name) void bind_##name(nb::module_& module);
+BROADPHASE_BINDINGS(BROADPHASE_DECLARE)
 
 }  // namespace broadphase::python
 
@@ -95,14 +89,14 @@ NB_MODULE(_core, m) {
 
   // Daemon threads that are inside calls at exit keep what they use: nothing that a user is to read of.
   nb::set_leak_warnings(false);
-  m.def("set_leak_warnings", &nb::set_leak_warnings, nb::arg("on"),
+  m.def("set_leak_warnings", &nb::set_leak_warnings, "on"_a,
         "Say whether the interpreter's end lists the objects of this module that are left; for tests.");
   const char* wanted = std::getenv("BROADPHASE_SIMD");
   set_simd_level(wanted != nullptr && *wanted != '\0' ? std::string(wanted) : simd_levels().back());
   m.def("simd_levels", &simd_levels, "SIMD levels of this build that this processor supports, weakest first.");
   m.def("simd_level", [] { return std::string(chosen_kernels().level); }, "The SIMD level in use.");
-  m.def("set_simd_level", &set_simd_level, nb::arg("name"), "Select the SIMD level.");
-  m.def("watch", &watch, nb::arg("watcher").none(),
+  m.def("set_simd_level", &set_simd_level, "name"_a, "Select the SIMD level.");
+  m.def("watch", &watch, "watcher"_a.none(),
         "Call ``watcher(done, total)`` now and then while this thread searches; None: no longer. Returns the one "
         "before.");
 
@@ -116,39 +110,6 @@ NB_MODULE(_core, m) {
     }
   });
 
-  bind_pairs(m);
-  bind_guard(m);
-  bind_store(m);
-  bind_regions(m);
-  bind_forest(m);
-  bind_tree_queries(m);
-  bind_few_queries(m);
-  bind_bvh(m);
-  bind_octree(m);
-  bind_linear_tree(m);
-  bind_sweep_and_prune(m);
-  bind_brute_force(m);
-  bind_joining(m);
-  bind_grid(m);
-  bind_shapes(m);
-  bind_meshes(m);
-  bind_mesh_scene(m);
-  bind_robots(m);
-  bind_touching(m);
-  bind_seams(m);
-  bind_world(m);
-  bind_coherent_pairs(m);
-  bind_meetings(m);
-  bind_turns(m);
-  bind_commit(m);
-  bind_suppression(m);
-  bind_padding(m);
-  bind_tiles(m);
-  bind_intervals(m);
-  bind_names(m);
-  bind_simple_features(m);
-  bind_neighbors(m);
-  bind_motion(m);
-  bind_drop_ins(m);
-  bind_moving_points(m);
+#define BROADPHASE_BIND(name) bind_##name(m);
+  BROADPHASE_BINDINGS(BROADPHASE_BIND)
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "moving_rows.hpp"
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
 #include "world/noticing.hpp"
@@ -19,7 +18,6 @@ namespace {
 
 // Rows that are written to.
 using Changed = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Rows that are not in use get shapes, which are placed, and all else that bodies begin with. Each value is a row of
 // its array; those that are not given are 0, and rotations those of nothing rotated.
@@ -46,96 +44,87 @@ void fill(PlacedShapes& seen, PlacedShapes& spare, Rows rows, Vector<std::uint8_
   const auto write = [](double* to, const double* from, std::size_t row, std::size_t k, std::size_t width) {
     for (std::size_t i = 0; i < width; ++i) to[row * width + i] = from != nullptr ? from[k * width + i] : 0.0;
   };
-  const auto at = [](const auto& array) { return array ? array->data() : nullptr; };
   for (std::size_t k = 0; k < count; ++k) {
     const auto row = static_cast<std::size_t>(rows.data()[k]);
     stale.data()[row] = 1;
     body_types.data()[row] = types.data()[k];
     write(positions.data(), places.data(), row, k, dimension);
     write(seen_positions.data(), places.data(), row, k, dimension);
-    write(velocities.data(), at(speeds), row, k, dimension);
-    for (double* of : {at(rotations), at(seen_rotations)}) {
+    write(velocities.data(), data_of(speeds), row, k, dimension);
+    for (double* of : {data_of(rotations), data_of(seen_rotations)}) {
       if (of == nullptr) continue;
-      write(of, at(turns), row, k, turn);
+      write(of, data_of(turns), row, k, turn);
       if (!turns && dimension == 3) of[row * turn] = 1.0;
     }
-    if (angular_velocities) write(angular_velocities->data(), at(spins), row, k, spin);
+    if (angular_velocities) write(angular_velocities->data(), data_of(spins), row, k, spin);
   }
   const auto place = [&](auto d) {
-    double *to = seen_positions.data(), *turned = at(seen_rotations);
+    double *to = seen_positions.data(), *turned = data_of(seen_rotations);
     for (std::size_t k = 0; k < count; ++k)
       look_at_row<d()>(seen.store, Poses<d()>{to, turned, to, turned, boxes.data()},
                        static_cast<std::size_t>(rows.data()[k]));
   };
-  without_gil(count, [&] {
-    if (dimension == 2)
-      place(std::integral_constant<std::size_t, 2>());
-    else
-      place(std::integral_constant<std::size_t, 3>());
-  });
+  without_gil(count, [&] { in_plane_or_space(dimension, place); });
 }
 
 void require_boxes(const Boxes& boxes, const Table<double>& bounds, std::size_t count) {
   require(boxes.shape(0) == count && boxes.shape(1) == 2 && bounds.shape(0) == 2 && bounds.shape(1) == boxes.shape(2));
 }
 
-template <bool kInside>
-nb::object rows_beyond_bounds(Boxes boxes, Table<double> bounds, Vector<std::uint8_t> moves) {
-  const std::size_t count = boxes.shape(0);
-  require_boxes(boxes, bounds, moves.shape(0));
-  return as_array(in_plane_or_space(boxes.shape(2),
-                                    [&](auto d) {
-                                      if constexpr (kInside)
-                                        return rows_sticking_out<d()>(boxes.data(), bounds.data(), moves.data(), count);
-                                      else
-                                        return rows_outside<d()>(boxes.data(), bounds.data(), moves.data(), count);
-                                    }),
-                  1);
+// Calls use(d) without the GIL: the rows that it returns.
+template <class Use>
+nb::object rows_of(std::size_t dimension, const Use& use) {
+  return as_array(at_work([&](Interrupt&) { return in_plane_or_space(dimension, use); }));
 }
 
-nb::object bounce_rows(Changed positions, Changed velocities, Vector<std::int32_t> rows, Boxes boxes,
-                       Table<double> bounds) {
+nb::object rows_sticking_out_of(Boxes boxes, Table<double> bounds, Flags moves) {
+  require_boxes(boxes, bounds, moves.shape(0));
+  return rows_of(boxes.shape(2), [&](auto d) {
+    return rows_sticking_out<d()>(boxes.data(), bounds.data(), moves.data(), moves.shape(0));
+  });
+}
+
+nb::object rows_outside_of(Boxes boxes, Table<double> bounds, Flags moves) {
+  require_boxes(boxes, bounds, moves.shape(0));
+  return rows_of(boxes.shape(2),
+                 [&](auto d) { return rows_outside<d()>(boxes.data(), bounds.data(), moves.data(), moves.shape(0)); });
+}
+
+nb::object bounce_rows(Changed positions, Changed velocities, Rows rows, Boxes boxes, Table<double> bounds) {
   require_boxes(boxes, bounds, rows.shape(0));
   const std::size_t dimension = positions.shape(1);
   require(velocities.shape(0) == rows.shape(0) && velocities.shape(1) == dimension && boxes.shape(2) == dimension);
   for (std::size_t i = 0; i < rows.shape(0); ++i)
     require(static_cast<std::size_t>(rows.data()[i]) < positions.shape(0));
-  return as_array(in_plane_or_space(dimension,
-                                    [&](auto d) {
-                                      return bounce<d()>(positions.data(), velocities.data(), rows.data(), boxes.data(),
-                                                         rows.shape(0), bounds.data());
-                                    }),
-                  1);
+  return rows_of(dimension, [&](auto d) {
+    return bounce<d()>(positions.data(), velocities.data(), rows.data(), boxes.data(), rows.shape(0), bounds.data());
+  });
 }
 
-nb::object wrap_rows(Changed positions, Table<double> bounds, Vector<std::uint8_t> moves) {
+nb::object wrap_rows(Changed positions, Table<double> bounds, Flags moves) {
   const std::size_t count = positions.shape(0), dimension = positions.shape(1);
   require(moves.shape(0) == count && bounds.shape(0) == 2 && bounds.shape(1) == dimension);
-  return as_array(
-      in_plane_or_space(dimension,
-                        [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); }),
-      1);
+  return rows_of(dimension, [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); });
 }
 
 }  // namespace
 
 void bind_motion(nb::module_& module) {
   // A converted copy would be changed instead.
-  const auto positions = nb::arg("positions").noconvert(), velocities = nb::arg("velocities").noconvert();
-  module.def("fill", &fill, nb::arg("seen"), nb::arg("spare"), nb::arg("rows"), nb::arg("kinds"), nb::arg("sizes"),
-             nb::arg("numbers"), nb::arg("types"), nb::arg("places"), nb::arg("speeds").none(), nb::arg("turns").none(),
-             nb::arg("spins").none(), positions, velocities, nb::arg("rotations").noconvert().none(),
-             nb::arg("angular_velocities").noconvert().none(), nb::arg("seen_positions").noconvert(),
-             nb::arg("seen_rotations").noconvert().none(), nb::arg("boxes").noconvert(),
-             nb::arg("body_types").noconvert(), nb::arg("stale").noconvert(),
+  const auto positions = "positions"_a.noconvert(), velocities = "velocities"_a.noconvert();
+  module.def("fill", &fill, "seen"_a, "spare"_a, "rows"_a, "kinds"_a, "sizes"_a, "numbers"_a, "types"_a, "places"_a,
+             "speeds"_a.none(), "turns"_a.none(), "spins"_a.none(), positions, velocities,
+             "rotations"_a.noconvert().none(), "angular_velocities"_a.noconvert().none(),
+             "seen_positions"_a.noconvert(), "seen_rotations"_a.noconvert().none(), "boxes"_a.noconvert(),
+             "body_types"_a.noconvert(), "stale"_a.noconvert(),
              "Write to rows that are not in use what bodies begin with.");
-  module.def("sticking_out", &rows_beyond_bounds<true>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
+  module.def("sticking_out", &rows_sticking_out_of, "boxes"_a, "bounds"_a, "moves"_a,
              "Rows of boxes that are not wholly within the bounds.");
-  module.def("outside", &rows_beyond_bounds<false>, nb::arg("boxes"), nb::arg("bounds"), nb::arg("moves"),
+  module.def("outside", &rows_outside_of, "boxes"_a, "bounds"_a, "moves"_a,
              "Rows of boxes that do not touch the bounds.");
-  module.def("bounce", &bounce_rows, positions, velocities, nb::arg("rows"), nb::arg("boxes"), nb::arg("bounds"),
+  module.def("bounce", &bounce_rows, positions, velocities, "rows"_a, "boxes"_a, "bounds"_a,
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
-  module.def("wrap", &wrap_rows, positions, nb::arg("bounds"), nb::arg("moves"),
+  module.def("wrap", &wrap_rows, positions, "bounds"_a, "moves"_a,
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
 }
 

@@ -18,84 +18,6 @@ namespace {
 
 constexpr std::size_t kMostAxes = 8;
 
-// A list, a tuple or an array of numbers that are doubles without rounding.
-class Numbers {
- public:
-  explicit Numbers(nb::handle from) : from_(from.ptr()) {
-    if (Py_TYPE(from_) != reinterpret_cast<PyTypeObject*>(NumPy::get().array)) return;
-    is_array_ = PyObject_GetBuffer(from_, &view_, PyBUF_FORMAT | PyBUF_STRIDES) == 0;
-    if (!is_array_) PyErr_Clear();
-  }
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
-  ~Numbers() {
-    if (is_array_) PyBuffer_Release(&view_);
-  }
-
-  // False, with `to` in any state, unless it is of this shape; of one axis if there are 0 columns.
-  bool read(std::size_t rows, std::size_t columns, double* to) const {
-    if (!is_array_) return columns == 0 && read_sequence(rows, to);
-    if (view_.ndim != (columns == 0 ? 1 : 2) || view_.shape[0] != static_cast<Py_ssize_t>(rows)) return false;
-    if (columns > 0 && view_.shape[1] != static_cast<Py_ssize_t>(columns)) return false;
-    const char* first = static_cast<const char*>(view_.buf);
-    const Py_ssize_t across = columns == 0 ? 0 : view_.strides[1];
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < std::max<std::size_t>(1, columns); ++j) {
-        const char* at = first + static_cast<Py_ssize_t>(i) * view_.strides[0] + static_cast<Py_ssize_t>(j) * across;
-        if (!read_number(at, *to++)) return false;
-      }
-    return true;
-  }
-
-  // Where an array begins, if its numbers are one after another.
-  const void* first() const { return is_array_ && view_.strides[0] == view_.itemsize ? view_.buf : nullptr; }
-
- private:
-  template <class T>
-  static double number(const char* at) {
-    T value;
-    std::memcpy(&value, at, sizeof(value));
-    return static_cast<double>(value);
-  }
-  bool read_number(const char* at, double& to) const {
-    if (view_.format[0] == '\0' || view_.format[1] != '\0') return false;
-    switch (view_.format[0]) {
-      case 'd': to = number<double>(at); return true;
-      case 'f': to = number<float>(at); return true;
-      case 'i': to = number<int>(at); return true;
-      case 'l': to = number<long>(at); return true;
-      case 'q': to = number<long long>(at); return true;
-      default: return false;
-    }
-  }
-  bool read_sequence(std::size_t count, double* to) const {
-    const bool is_list = PyList_CheckExact(from_);
-    if (!is_list && !PyTuple_CheckExact(from_)) return false;
-    if (PySequence_Fast_GET_SIZE(from_) != static_cast<Py_ssize_t>(count)) return false;
-    for (std::size_t k = 0; k < count; ++k) {
-      const nb::object item = nb::steal(PySequence_GetItem(from_, static_cast<Py_ssize_t>(k)));
-      if (!item.is_valid()) {  // another thread has shortened the list
-        PyErr_Clear();
-        return false;
-      }
-      if (PyFloat_Check(item.ptr())) {  // numpy.float64 too
-        to[k] = PyFloat_AS_DOUBLE(item.ptr());
-      } else {
-        int overflow = 0;
-        if (!PyLong_CheckExact(item.ptr())) return false;
-        const long long whole = PyLong_AsLongLongAndOverflow(item.ptr(), &overflow);
-        if (overflow != 0) return false;
-        to[k] = static_cast<double>(whole);
-      }
-    }
-    return true;
-  }
-
-  PyObject* from_;
-  Py_buffer view_;
-  bool is_array_ = false;
-};
-
 // The positions that are an array of NumPy, which anybody may write to who holds it or a view of it. Views that have
 // been handed out are noted; as long as one is alive, which the counts of references tell, so is the note, and each
 // query looks whether what is noted has changed.
@@ -144,9 +66,9 @@ class WatchedPoints {
   bool move(std::size_t row, nb::handle to, nb::handle bounds) {
     const std::size_t dimension = points_.dimension();
     double place[kMostAxes], box[2 * kMostAxes];
-    if (row >= count_ || !is_writable_ || !Numbers(to).read(dimension, 0, place) ||
-        !Numbers(bounds).read(dimension, 2, box))
-      return false;
+    if (row >= count_ || !is_writable_ || !read_place(FewNumbers(to), place)) return false;
+    const FewNumbers limits(bounds);
+    if (!limits.has_rows_of({2}) || limits.rows() != dimension || !limits.read(box)) return false;
     for (std::size_t k = 0; k < dimension; ++k)
       if (!(place[k] >= box[2 * k] && place[k] <= box[2 * k + 1])) return false;
     std::copy_n(place, dimension, data_ + row * dimension);
@@ -208,6 +130,9 @@ class WatchedPoints {
     return found;
   }
 
+  bool read_place(const FewNumbers& from, double* to) const {
+    return from.has_rows_of({}) && from.rows() == points_.dimension() && from.read(to);
+  }
   static bool read_one(nb::handle from, double& to) {
     if (PyFloat_Check(from.ptr())) {
       to = PyFloat_AS_DOUBLE(from.ptr());
@@ -230,13 +155,13 @@ class WatchedPoints {
       search.without = row;
       see_moves(point, nullptr);
     } else {
-      const Numbers numbers(point);
-      if (!numbers.read(dimension, 0, search.place)) return false;
+      const FewNumbers numbers(point);
+      if (!read_place(numbers, search.place)) return false;
       see_moves(point, numbers.first());
     }
     search.point = search.place;
     if (repeats) {
-      if (!Numbers(size).read(dimension, 0, search.lengths)) return false;
+      if (!read_place(FewNumbers(size), search.lengths)) return false;
       search.size = search.lengths;
     }
     for (std::size_t k = 0; k < dimension; ++k)
@@ -337,24 +262,22 @@ nb::object places_of(nb::list agents) {
 
 }  // namespace
 
-void bind_moving_points(nb::module_& module);
-
 void bind_moving_points(nb::module_& module) {
-  const auto row = nb::arg("row"), items = nb::arg("items"), repeats = nb::arg("repeats");
-  const auto point = nb::arg("point").none(), size = nb::arg("size").none();
+  const auto row = "row"_a, items = "items"_a, repeats = "repeats"_a;
+  const auto point = "point"_a.none(), size = "size"_a.none();
   const nb::lock_self lock;
-  module.def("places_of", &places_of, nb::arg("agents"), "Attributes `pos`, if all are tuples of two floats.");
+  module.def("places_of", &places_of, "agents"_a, "Attributes `pos`, if all are tuples of two floats.");
   nb::class_<WatchedPoints>(module, "MovingPoints",
                             "Positions that are written one at a time between queries for those around a place.")
-      .def(nb::init<std::size_t, bool>(), nb::arg("dimension"), nb::arg("is_private"))
-      .def("adopt", &WatchedPoints::adopt, nb::arg("array").none(), nb::arg("owner").none(), lock)
+      .def(nb::init<std::size_t, bool>(), "dimension"_a, "is_private"_a)
+      .def("adopt", &WatchedPoints::adopt, "array"_a.none(), "owner"_a.none(), lock)
       .def("note", &WatchedPoints::note, row, lock)
       .def("note_all", &WatchedPoints::note_all, lock)
-      .def("move", &WatchedPoints::move, row, nb::arg("to").none(), nb::arg("bounds").none(), lock)
-      .def("within", &WatchedPoints::within, items, point, row, nb::arg("radius").none(), repeats, size, lock)
-      .def("nearest", &WatchedPoints::nearest, items, point, row, nb::arg("count"), repeats, size, lock)
-      .def("squared_within", &WatchedPoints::squared_within, items, point, nb::arg("radius"), nb::arg("limit"),
-           nb::arg("is_apart"), repeats, size, lock)
+      .def("move", &WatchedPoints::move, row, "to"_a.none(), "bounds"_a.none(), lock)
+      .def("within", &WatchedPoints::within, items, point, row, "radius"_a.none(), repeats, size, lock)
+      .def("nearest", &WatchedPoints::nearest, items, point, row, "count"_a, repeats, size, lock)
+      .def("squared_within", &WatchedPoints::squared_within, items, point, "radius"_a, "limit"_a, "is_apart"_a, repeats,
+           size, lock)
       .def_prop_ro("comparisons", &WatchedPoints::comparisons, lock)
       .def_prop_ro("noted", &WatchedPoints::noted, lock);
 }

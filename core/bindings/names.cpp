@@ -159,22 +159,23 @@ class Column {
     });
   }
 
-  template <class Index>
-  static void look_up_as(const ArrowArray& array, const std::vector<std::uint32_t>& of_value, std::uint32_t* to) {
-    const auto* values = static_cast<const Index*>(array.buffers[1]);
-    each_row(array, to, [&](std::int64_t at) { return of_value[static_cast<std::size_t>(values[at])]; });
-  }
+  // Numbers of values, of any type of whole numbers.
   static bool look_up(std::string_view format, const ArrowArray& array, const std::vector<std::uint32_t>& of_value,
                       std::uint32_t* to) {
+    const auto look_up_as = [&](auto of_type) {
+      const auto* values = static_cast<const decltype(of_type)*>(array.buffers[1]);
+      each_row(array, to, [&](std::int64_t at) { return of_value[static_cast<std::size_t>(values[at])]; });
+      return true;
+    };
     switch (format[0]) {
-      case 'c': look_up_as<std::int8_t>(array, of_value, to); return true;
-      case 'C': look_up_as<std::uint8_t>(array, of_value, to); return true;
-      case 's': look_up_as<std::int16_t>(array, of_value, to); return true;
-      case 'S': look_up_as<std::uint16_t>(array, of_value, to); return true;
-      case 'i': look_up_as<std::int32_t>(array, of_value, to); return true;
-      case 'I': look_up_as<std::uint32_t>(array, of_value, to); return true;
-      case 'l': look_up_as<std::int64_t>(array, of_value, to); return true;
-      case 'L': look_up_as<std::uint64_t>(array, of_value, to); return true;
+      case 'c': return look_up_as(std::int8_t());
+      case 'C': return look_up_as(std::uint8_t());
+      case 's': return look_up_as(std::int16_t());
+      case 'S': return look_up_as(std::uint16_t());
+      case 'i': return look_up_as(std::int32_t());
+      case 'I': return look_up_as(std::uint32_t());
+      case 'l': return look_up_as(std::int64_t());
+      case 'L': return look_up_as(std::uint64_t());
       default: return false;
     }
   }
@@ -200,14 +201,14 @@ nb::object number_names(nb::list capsules) {
   }
   if (!are_names) return nb::none();
   nb::list arrays;
-  for (auto& of_column : numbers) arrays.append(as_array(std::move(of_column), 1));
+  for (auto& of_column : numbers) arrays.append(as_array(std::move(of_column)));
   return nb::make_tuple(arrays, names.count());
 }
 
 }  // namespace
 
 void bind_names(nb::module_& module) {
-  module.def("number_names", &number_names, nb::arg("capsules"),
+  module.def("number_names", &number_names, "capsules"_a,
              "Number the names in Arrow streams: an array each, and how many there are; None for other data.");
 }
 

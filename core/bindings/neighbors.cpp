@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "blocks.hpp"
 
 namespace broadphase::python {
 
@@ -23,9 +22,10 @@ namespace {
 
 // What the pairs have besides their rows, or None.
 nb::tuple details(NeighborPairs& pairs) {
-  return nb::make_tuple(pairs.has_distances ? owned(std::move(pairs.distances), pairs.size, 0) : nb::none(),
-                        pairs.has_vectors ? owned(std::move(pairs.vectors), pairs.size, pairs.dimension) : nb::none(),
-                        pairs.has_shifts ? owned(std::move(pairs.shifts), pairs.size, pairs.dimension) : nb::none());
+  const std::size_t size = pairs.size, dimension = pairs.dimension;
+  return as_tuple(pairs.has_distances ? as_array(std::move(pairs.distances), {size}) : nb::none(),
+                  pairs.has_vectors ? as_array(std::move(pairs.vectors), {size, dimension}) : nb::none(),
+                  pairs.has_shifts ? as_array(std::move(pairs.shifts), {size, dimension}) : nb::none());
 }
 
 PointView points_of(const Table<double>& points, const std::optional<Vector<double>>& reaches) {
@@ -65,16 +65,14 @@ template <class Find>
 nb::tuple result(std::size_t points, bool by_point, bool both, bool sorted, Find&& find) {
   NeighborPairs pairs;
   NeighborLists lists;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  at_work([&](Interrupt& interrupt) {
     pairs = find(interrupt);
     if (by_point) lists = list_by_point(pairs, points, both, sorted, interrupt);
-  }
+  });
   NeighborPairs& found = by_point ? lists.entries : pairs;
   const nb::tuple more = details(found);
-  const nb::object offsets = by_point ? as_array(std::move(lists.offsets), 1) : nb::none();
-  return nb::make_tuple(as_array(Pairs{std::move(found.rows), found.size, found.capacity}), offsets, more);
+  const nb::object offsets = by_point ? as_array(std::move(lists.offsets)) : nb::none();
+  return as_tuple(Pairs{std::move(found.rows), found.size, found.capacity}, offsets, more);
 }
 
 nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::optional<KeyedSet> keys,
@@ -111,10 +109,10 @@ NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys
   query.cell_count = cells.size();
   query.cutoff = cutoff;
   query.shifts = true;
-  const ReleasedGil release;
-  Interrupt interrupt(signal_pending);
-  return NeighborCandidates(find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt),
-                            query.points.count, interrupt);
+  return at_work([&](Interrupt& interrupt) {
+    return NeighborCandidates(find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt),
+                              query.points.count, interrupt);
+  });
 }
 
 static_assert(sizeof(Shift) == 3 * sizeof(std::int32_t) && sizeof(Matrix3) == 9 * sizeof(double));
@@ -144,17 +142,12 @@ nb::object motion(Table<double> points, Table<double> before, std::optional<Keye
                       points.shape(1),    matrices(back), point_cells(cells, keys_of(keys)),
                       matrices(inverses), limit,          rounding};
   PlainArray<Shift> jumps;
-  Moved moved;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    moved = motion_of(motion, workers, interrupt, jumps);
-  }
+  const Moved moved = at_work([&](Interrupt& interrupt) { return motion_of(motion, workers, interrupt, jumps); });
   if (moved == Moved::kTooFar) return nb::bool_(false);
   if (moved == Moved::kLittle) return nb::none();
   std::vector<std::int32_t> numbers(3 * motion.count);
   std::memcpy(numbers.data(), jumps.get(), numbers.size() * sizeof(std::int32_t));
-  return as_array(std::move(numbers), 3);
+  return as_table(std::move(numbers), 3);
 }
 
 }  // namespace
@@ -174,21 +167,17 @@ void bind_neighbors(nb::module_& module) {
         PyErr_Format(PyExc_ValueError, "cell: the periodic vectors of cell %zu do not span a volume", flat.cell);
     }
   });
-  module.def("neighbors", &neighbors, nb::arg("points"), nb::arg("others").none(), nb::arg("keys").none(),
-             nb::arg("other_keys").none(), nb::arg("cells"), nb::arg("periodic"), nb::arg("cutoff"),
-             nb::arg("reaches").none(), nb::arg("other_reaches").none(), nb::arg("larger"), nb::arg("distances"),
-             nb::arg("vectors"), nb::arg("shifts"), nb::arg("by_point"), nb::arg("both"), nb::arg("sorted"),
-             nb::arg("workers"));
+  module.def("neighbors", &neighbors, "points"_a, "others"_a.none(), "keys"_a.none(), "other_keys"_a.none(), "cells"_a,
+             "periodic"_a, "cutoff"_a, "reaches"_a.none(), "other_reaches"_a.none(), "larger"_a, "distances"_a,
+             "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)
-      .def("near", &near, nb::arg("points"), nb::arg("jumps").none(), nb::arg("keys").none(), nb::arg("cells"),
-           nb::arg("periodic"), nb::arg("cutoff"), nb::arg("distances"), nb::arg("vectors"), nb::arg("shifts"),
-           nb::arg("by_point"), nb::arg("both"), nb::arg("sorted"), nb::arg("workers"));
-  module.def("neighbor_candidates", &candidates, nb::arg("points"), nb::arg("keys").none(), nb::arg("cells"),
-             nb::arg("periodic"), nb::arg("cutoff"), nb::arg("workers"));
-  module.def("motion", &motion, nb::arg("points"), nb::arg("before"), nb::arg("keys").none(), nb::arg("cells_before"),
-             nb::arg("back").none(), nb::arg("inverses").none(), nb::arg("limit"), nb::arg("rounding"),
-             nb::arg("workers"),
+      .def("near", &near, "points"_a, "jumps"_a.none(), "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
+           "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
+  module.def("neighbor_candidates", &candidates, "points"_a, "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
+             "workers"_a);
+  module.def("motion", &motion, "points"_a, "before"_a, "keys"_a.none(), "cells_before"_a, "back"_a.none(),
+             "inverses"_a.none(), "limit"_a, "rounding"_a, "workers"_a,
              "False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.");
 }
 

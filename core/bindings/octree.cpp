@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "bvh_once.hpp"
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 #include "octree/index.hpp"
@@ -26,8 +27,6 @@ namespace {
 
 class OctreeIndex : public BlockIndex {
  public:
-  using Rows = Vector<std::int32_t>;
-
   OctreeIndex(std::size_t dimension, double minimum, double looseness, std::size_t leaf_capacity,
               std::vector<double> world_lower, std::vector<double> world_upper)
       : octree_(tree, packed, {minimum, looseness, leaf_capacity, std::move(world_lower), std::move(world_upper)}) {
@@ -48,21 +47,17 @@ class OctreeIndex : public BlockIndex {
   void remove(const Rows& rows) { octree_.remove(rows.data(), rows.shape(0)); }
 
   void settle(const AnyArray& lower, const AnyArray& upper) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { octree_.settle(boxes, chosen_kernels(), interrupt); });
+    on_boxes(lower, upper,
+             [&](const auto& boxes, Interrupt& interrupt) { octree_.settle(boxes, chosen_kernels(), interrupt); });
   }
   void pack(const AnyArray& lower, const AnyArray& upper) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&](const auto& boxes) { octree_.pack(boxes, chosen_kernels(), interrupt); });
+    on_boxes(lower, upper,
+             [&](const auto& boxes, Interrupt& interrupt) { octree_.pack(boxes, chosen_kernels(), interrupt); });
   }
 
   // The same for pairs, but only if a search through the cells would be in vain for the most part.
   void pack_for_pairs(const AnyArray& lower, const AnyArray& upper) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       if (looks_ != octree_.looks()) {
         const OctreePairs<T> pairs(octree_, boxes, true, OctreeKinds(), chosen_kernels(), interrupt);
         pairs_are_packed_ = pairs.is_in_vain(interrupt);
@@ -108,7 +103,6 @@ class OctreeIndex : public BlockIndex {
       if (cell.is_idle) lives.push_back(cell.life);
     });
     std::sort(lives.begin(), lives.end());
-    const auto n = static_cast<double>(octree_.alive());
     const OctreePoolFigures& pool = octree_.figures();
     nb::dict result;
     result["method"] = "octree";
@@ -121,10 +115,8 @@ class OctreeIndex : public BlockIndex {
     result["outside"] = octree_.limit() > 0 ? octree_.cell(OctreeCells::kTop).rows : 0;
     result["root_edge"] = root_edge();
     result["smallest_edge"] = octree_.lattice().edge(0) / tree.frame.scale;
-    result["tests"] = tests_.load();
     result["cell_tests"] = cell_tests_.load();
-    result["pairs"] = found_.load();
-    result["brute_force_tests"] = static_cast<std::uint64_t>(n * (n - 1) / 2);
+    last_.put(result, octree_.alive());
     result["lives"] = lives;
     result["pool"] = octree_.pooled();
     result["cells_created"] = pool.created;
@@ -139,20 +131,18 @@ class OctreeIndex : public BlockIndex {
 
   // The corners of the root, in given coordinates.
   nb::tuple world() const {
-    std::vector<double> lower, upper;
-    add_cube(octree_.root(), lower, upper);
-    return nb::make_tuple(as_array(std::move(lower), 1), as_array(std::move(upper), 1));
+    Outline root(tree.dimension());
+    add_cube(octree_.root(), root);
+    return as_tuple(std::move(root.lower), std::move(root.upper));
   }
 
   nb::tuple outline() const {
-    std::vector<double> lower, upper;
-    std::vector<std::int32_t> level;
+    Outline outline(tree.dimension());
     for_each_cell(octree_, [&](std::int32_t number, std::int32_t depth) {
-      add_cube(number, lower, upper);
-      level.push_back(depth);
+      add_cube(number, outline);
+      outline.level.push_back(depth);
     });
-    return nb::make_tuple(as_corners(std::move(lower), tree.dimension()),
-                          as_corners(std::move(upper), tree.dimension()), as_array(std::move(level), 1));
+    return std::move(outline).as_tuple();
   }
   // The cell of the outline that each row is in; -1 outside the root.
   nb::object cells_of(const Rows& rows) const {
@@ -163,12 +153,11 @@ class OctreeIndex : public BlockIndex {
     result.reserve(rows.shape(0));
     for (std::size_t k = 0; k < rows.shape(0); ++k)
       result.push_back(place[static_cast<std::size_t>(octree_.cell_of(rows.data()[k]))]);
-    return as_array(std::move(result), 1);
+    return as_array(std::move(result));
   }
 
   std::string validate(const AnyArray& lower, const AnyArray& upper, const Rows& rows) const {
-    const ReleasedGil release;
-    return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
+    return on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt&) {
       const std::string fault = OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
       return fault.empty() ? octree_.fault_of_packed(boxes, rows.data(), rows.shape(0)) : fault;
     });
@@ -183,56 +172,48 @@ class OctreeIndex : public BlockIndex {
 
  private:
   void note(std::uint64_t tests, std::uint64_t cell_tests, std::uint64_t found) {
-    tests_ = tests;
+    last_.note(tests, found);
     cell_tests_ = cell_tests;
-    found_ = found;
   }
 
   double root_edge() const { return octree_.lattice().edge(octree_.lattice().levels()) / tree.frame.scale; }
 
-  void add_cube(std::int32_t number, std::vector<double>& lower, std::vector<double>& upper) const {
+  void add_cube(std::int32_t number, Outline& to) const {
     const OctreeCell& cell = octree_.cell(number);
     const OctreeLattice& lattice = octree_.lattice();
     for (std::size_t k = 0; k < tree.dimension(); ++k) {
       const auto corner = static_cast<double>(cell.corner[k]);
-      lower.push_back(tree.frame.given(lattice.local(corner, k), k));
-      upper.push_back(tree.frame.given(lattice.local(corner + std::ldexp(1.0, cell.level), k), k));
+      to.lower.push_back(tree.frame.given(lattice.local(corner, k), k));
+      to.upper.push_back(tree.frame.given(lattice.local(corner + std::ldexp(1.0, cell.level), k), k));
     }
   }
 
   PendingOctree octree_;
   std::uint64_t looks_ = 0;  // the looks for crowds when it was last seen what is best for pairs
   bool pairs_are_packed_ = false;
-  std::atomic<std::uint64_t> tests_{0}, cell_tests_{0}, found_{0};  // of the last search for pairs
+  LastSearch last_;
+  std::atomic<std::uint64_t> cell_tests_{0};  // of the last search for pairs
 };
 
 }  // namespace
 
 void bind_octree(nb::module_& module) {
   nb::class_<OctreeIndex, BlockIndex> bound(module, "Octree");
-  bind_index_pairs(bound);
+  bind_index(bound);
   bound
       .def(nb::init<std::size_t, double, double, std::size_t, std::vector<double>, std::vector<double>>(),
-           nb::arg("dimension"), nb::arg("minimum"), nb::arg("looseness"), nb::arg("leaf_capacity"),
-           nb::arg("world_lower"), nb::arg("world_upper"))
-      .def("build", &OctreeIndex::build, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("insert", &OctreeIndex::insert, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("update", &OctreeIndex::update, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
-      .def("remove", &OctreeIndex::remove, nb::arg("rows"))
-      .def("settle", &OctreeIndex::settle, nb::arg("lower"), nb::arg("upper"))
-      .def("pack", &OctreeIndex::pack, nb::arg("lower"), nb::arg("upper"))
-      .def("pack_for_pairs", &OctreeIndex::pack_for_pairs, nb::arg("lower"), nb::arg("upper"))
-      .def("stats", &OctreeIndex::stats)
+           "dimension"_a, "minimum"_a, "looseness"_a, "leaf_capacity"_a, "world_lower"_a, "world_upper"_a)
+      .def("settle", &OctreeIndex::settle, "lower"_a, "upper"_a)
+      .def("pack", &OctreeIndex::pack, "lower"_a, "upper"_a)
+      .def("pack_for_pairs", &OctreeIndex::pack_for_pairs, "lower"_a, "upper"_a)
       .def("world", &OctreeIndex::world)
       .def("outline", &OctreeIndex::outline)
-      .def("cells_of", &OctreeIndex::cells_of, nb::arg("rows"))
-      .def("validate", &OctreeIndex::validate, nb::arg("lower"), nb::arg("upper"), nb::arg("rows"))
+      .def("cells_of", &OctreeIndex::cells_of, "rows"_a)
       .def_prop_ro("pending", &OctreeIndex::pending)
       .def_prop_ro("is_settled", &OctreeIndex::is_settled)
       .def_prop_ro("needs_build", &OctreeIndex::needs_build)
       .def_prop_ro("needs_packing", &OctreeIndex::needs_packing)
-      .def_prop_ro("is_crowded", &OctreeIndex::is_crowded)
-      .def_prop_ro("memory_bytes", &OctreeIndex::memory_bytes);
+      .def_prop_ro("is_crowded", &OctreeIndex::is_crowded);
 }
 
 }  // namespace broadphase::python

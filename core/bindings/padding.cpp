@@ -20,11 +20,6 @@ std::size_t table_size(std::size_t rows, std::size_t columns) {
   return rows * columns;
 }
 
-template <class T>
-nb::object table_of(std::vector<T>&& values, std::size_t rows, std::size_t columns) {
-  return as_array(std::move(values), 1).attr("reshape")(rows, columns);
-}
-
 // The first so many values of each query, and `fill` behind the last. There is one offset more than queries.
 template <class T>
 nb::object padded_values(Vector<T> values, Vector<std::int64_t> offsets, std::size_t width, T fill) {
@@ -37,7 +32,7 @@ nb::object padded_values(Vector<T> values, Vector<std::int64_t> offsets, std::si
       std::copy_n(values.data() + begin, std::min(width, found), table.data() + k * width);
     }
   });
-  return table_of(std::move(table), count, width);
+  return as_array(std::move(table), {count, width});
 }
 
 // The first members of each group, in their order, -1 behind the last; and how many it has.
@@ -50,8 +45,7 @@ nb::tuple padded_groups(Vector<std::int64_t> group_of, std::size_t count, std::s
       if (place < width) members[group * width + place] = static_cast<std::int32_t>(k);
     }
   });
-  nb::object table = table_of(std::move(members), count, width);
-  return nb::make_tuple(table, as_array(std::move(counts), 1));
+  return as_tuple(as_array(std::move(members), {count, width}), std::move(counts));
 }
 
 using Entry = std::pair<double, std::int32_t>;  // value, row
@@ -119,22 +113,19 @@ nb::tuple least_of_each(Vector<std::int32_t> rows, Vector<std::int32_t> queries,
       begin = next;
     }
   });
-  nb::object of_rows = table_of(std::move(table), count, wanted);
-  return nb::make_tuple(of_rows, table_of(std::move(least), count, wanted));
+  return as_tuple(as_array(std::move(table), {count, wanted}), as_array(std::move(least), {count, wanted}));
 }
 
 }  // namespace
 
 void bind_padding(nb::module_& module) {
   constexpr const char* kDoc = "The first so many values of each query, filled up behind the last.";
-  module.def("padded_values", &padded_values<std::int32_t>, nb::arg("values"), nb::arg("offsets"), nb::arg("width"),
-             nb::arg("fill"), kDoc);
-  module.def("padded_values", &padded_values<double>, nb::arg("values"), nb::arg("offsets"), nb::arg("width"),
-             nb::arg("fill"), kDoc);
-  module.def("padded_groups", &padded_groups, nb::arg("group_of"), nb::arg("count"), nb::arg("width"),
+  module.def("padded_values", &padded_values<std::int32_t>, "values"_a, "offsets"_a, "width"_a, "fill"_a, kDoc);
+  module.def("padded_values", &padded_values<double>, "values"_a, "offsets"_a, "width"_a, "fill"_a, kDoc);
+  module.def("padded_groups", &padded_groups, "group_of"_a, "count"_a, "width"_a,
              "The first so many members of each group, -1 behind the last, and how many there are.");
-  module.def("least_of_each", &least_of_each, nb::arg("rows"), nb::arg("queries"), nb::arg("values"), nb::arg("limits"),
-             nb::arg("wanted"), "The least values of each query within its limit, and their rows; each row once.");
+  module.def("least_of_each", &least_of_each, "rows"_a, "queries"_a, "values"_a, "limits"_a, "wanted"_a,
+             "The least values of each query within its limit, and their rows; each row once.");
 }
 
 }  // namespace broadphase::python

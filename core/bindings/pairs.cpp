@@ -36,7 +36,7 @@ nb::object allowed_pairs(const PairFilter& filter, Vector<std::int32_t> first, V
   for (std::size_t k = 0; k < allowed.size(); ++k)
     allowed[k] =
         filter.get()->allows(static_cast<std::size_t>(first.data()[k]), static_cast<std::size_t>(second.data()[k]));
-  return as_array(std::move(allowed), 1);
+  return as_array(std::move(allowed));
 }
 
 // Which boxes of one set, or of two, are compared at all. Nothing is left of the keys but the order of the rows, so
@@ -47,10 +47,8 @@ class BatchedRows {
   using Set = std::tuple<std::size_t, std::optional<Vector<std::int64_t>>, std::size_t>;
 
   BatchedRows(const Set& first, const std::optional<Set>& second) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
     const RowKeys own = keys_of(first), other = second ? keys_of(*second) : RowKeys{};
-    batches_ = batches_of(own, second ? &other : nullptr, interrupt);
+    batches_ = at_work([&](Interrupt& interrupt) { return batches_of(own, second ? &other : nullptr, interrupt); });
   }
   // Null where all boxes are compared.
   const Batches* get() const { return batches_.is_whole ? nullptr : &batches_; }
@@ -135,11 +133,8 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
                  const BatchedRows* batches, unsigned workers, bool sort, std::uint64_t limit,
                  std::optional<Vector<double>> period) {
   const PairQuery query{lower, upper, other_lower, other_upper, touching, margin, filter, batches, period, workers};
-  Pairs result;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    result = query.with_problem([&](const auto& problem) {
+  return as_array(at_work([&](Interrupt& interrupt) {
+    Pairs result = query.with_problem([&](const auto& problem) {
       const Preparation with{chosen_kernels(), workers, interrupt};
       if (!query.period) return find_pairs(name, problem, limit, with);
       return collect_pairs(AnyMethod{prepare(name, query, problem, with)}, problem.filter, workers, limit, interrupt);
@@ -148,8 +143,8 @@ nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<
       const std::size_t other = other_lower ? other_lower->shape(0) : 0;
       sort_pairs(result, std::max(lower.shape(0), other), workers, interrupt);
     }
-  }
-  return as_array(std::move(result));
+    return result;
+  }));
 }
 
 std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
@@ -171,19 +166,15 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
 // The rows of `boxes` that each box of `asked`, in the same dtype, overlaps: ascending, with the offset of each result.
 nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
                 unsigned workers) {
-  Ragged answers;
-  with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  return as_tuple(on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
     Problem<T> problem;
     problem.first = view<T>(asked_lower, asked_upper);
     problem.second = boxes;
     problem.dimension = lower.shape(1);
     problem.cross = true;
     Pairs pairs = find_pairs(name, problem, kNoLimit, {chosen_kernels(), workers, interrupt});
-    answers = by_query(std::move(pairs), problem.first.count, boxes.count, workers, interrupt);
-  });
-  return as_tuple(std::move(answers));
+    return by_query(std::move(pairs), problem.first.count, boxes.count, workers, interrupt);
+  }));
 }
 
 // What "auto" measures and expects: of boxes in batches, of the batch with the most candidates.
@@ -279,13 +270,9 @@ class PairStream {
 
   // At least `wanted` more pairs, or the last ones; then an empty array.
   nb::object next(std::size_t wanted) {
-    Pairs result;
-    {
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
-      result = search_.next(query_.filter != nullptr ? query_.filter->get() : nullptr, wanted, interrupt);
-    }
-    return as_array(std::move(result));
+    return as_array(at_work([&](Interrupt& interrupt) {
+      return search_.next(query_.filter != nullptr ? query_.filter->get() : nullptr, wanted, interrupt);
+    }));
   }
 
  private:
@@ -320,8 +307,7 @@ class PlacedBoxes {
     std::vector<double> corners(boxes.lower, boxes.lower + boxes.count * 2 * dimension);
     std::vector<std::int32_t> rows(boxes.count);
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = boxes_.row_of(static_cast<std::int32_t>(k));
-    nb::object numbers = as_array(std::move(rows), 1);
-    return nb::make_tuple(as_array(std::move(corners), 1).attr("reshape")(boxes.count, 2, dimension), numbers);
+    return as_tuple(as_array(std::move(corners), {boxes.count, 2, dimension}), std::move(rows));
   }
 
   // The rows that each asked box overlaps in the cell, ascending, by those that its images were found to.
@@ -386,36 +372,30 @@ void bind_pairs(nb::module_& module) {
                     std::pair<PairFilter::Integers, PairFilter::Integers>,
                     std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Rows, PairFilter::Rows>,
                     PairFilter::Words, std::pair<PairFilter::Integers, PairFilter::Integers>>(),
-           nb::arg("layer"), nb::arg("mask"), nb::arg("group"), nb::arg("static"), nb::arg("shared"),
-           nb::arg("ignored").none(), nb::arg("batch"))
-      .def("allows", &allowed_pairs, nb::arg("first"), nb::arg("second"), "Whether each pair passes the filter.");
+           "layer"_a, "mask"_a, "group"_a, "static"_a, "shared"_a, "ignored"_a.none(), "batch"_a)
+      .def("allows", &allowed_pairs, "first"_a, "second"_a, "Whether each pair passes the filter.");
   nb::class_<BatchedRows>(module, "BatchedRows")
-      .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), nb::arg("first"),
-           nb::arg("second").none())
+      .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), "first"_a, "second"_a.none())
       .def_prop_ro("key_count", &BatchedRows::key_count);
   nb::class_<PlacedBoxes>(module, "PlacedBoxes")
-      .def_static("in_cell", &PlacedBoxes::in_cell, nb::arg("lower"), nb::arg("upper"), nb::arg("period"))
-      .def("others", &PlacedBoxes::others, nb::arg("lower"), nb::arg("upper"))
+      .def_static("in_cell", &PlacedBoxes::in_cell, "lower"_a, "upper"_a, "period"_a)
+      .def("others", &PlacedBoxes::others, "lower"_a, "upper"_a)
       .def("placed", &PlacedBoxes::placed)
-      .def("keep", &PlacedBoxes::keep, nb::arg("asked"), nb::arg("found"), nb::arg("offsets"), nb::arg("workers"));
+      .def("keep", &PlacedBoxes::keep, "asked"_a, "found"_a, "offsets"_a, "workers"_a);
   nb::class_<PairStream>(module, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
                     nb::object, nb::object, unsigned, std::optional<Vector<double>>>(),
-           nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-           nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-           nb::arg("batches").none(), nb::arg("workers"), nb::arg("period") = nb::none())
-      .def("next", &PairStream::next, nb::arg("wanted"));
-  module.def("pairs", &pairs, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-             nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("batches").none(), nb::arg("workers"), nb::arg("sort"), nb::arg("limit"),
-             nb::arg("period") = nb::none());
-  module.def("report", &report, nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-             nb::arg("other_upper").none(), nb::arg("batches").none(), nb::arg("period") = nb::none());
-  module.def("count", &count, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("other_lower").none(),
-             nb::arg("other_upper").none(), nb::arg("touching"), nb::arg("margin"), nb::arg("filter").none(),
-             nb::arg("batches").none(), nb::arg("workers"), nb::arg("period") = nb::none());
-  module.def("join", &join, nb::arg("method"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
-             nb::arg("asked_upper"), nb::arg("workers"));
+           "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(), "touching"_a, "margin"_a,
+           "filter"_a.none(), "batches"_a.none(), "workers"_a, "period"_a = nb::none())
+      .def("next", &PairStream::next, "wanted"_a);
+  module.def("pairs", &pairs, "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
+             "touching"_a, "margin"_a, "filter"_a.none(), "batches"_a.none(), "workers"_a, "sort"_a, "limit"_a,
+             "period"_a = nb::none());
+  module.def("report", &report, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
+             "batches"_a.none(), "period"_a = nb::none());
+  module.def("count", &count, "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
+             "touching"_a, "margin"_a, "filter"_a.none(), "batches"_a.none(), "workers"_a, "period"_a = nb::none());
+  module.def("join", &join, "method"_a, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a, "workers"_a);
 }
 
 }  // namespace broadphase::python

@@ -17,7 +17,6 @@
 
 namespace broadphase::python {
 
-using Rows = Vector<std::int32_t>;
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using MaybeNumbers = std::optional<Numbers>;
@@ -76,8 +75,7 @@ struct PlacedShapes {
       sizes.push_back(static_cast<std::int32_t>(record.size()));
       numbers.insert(numbers.end(), record.begin(), record.end());
     }
-    nb::object of_kinds = as_array(std::move(kinds), 1), of_sizes = as_array(std::move(sizes), 1);
-    return nb::make_tuple(of_kinds, of_sizes, as_array(std::move(numbers), 1));
+    return as_tuple(std::move(kinds), std::move(sizes), std::move(numbers));
   }
   // Makes row k the axis-aligned box k of (n, 2, d), already placed: its corners are stored as given.
   void set_boxes(const Numbers& boxes) {
@@ -97,7 +95,7 @@ struct PlacedShapes {
   nb::object placed(std::size_t row) const {
     require(row);
     const std::span<const double> record = dimension == 2 ? store.placed<2>(row).record : store.placed<3>(row).record;
-    return as_array(std::vector<double>(record.begin(), record.end()), 1);
+    return as_array(std::vector<double>(record.begin(), record.end()));
   }
 
  private:

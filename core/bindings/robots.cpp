@@ -18,8 +18,6 @@
 
 namespace broadphase::python {
 
-void bind_robots(nb::module_& module);
-
 namespace {
 
 struct Geometry {
@@ -145,9 +143,7 @@ constexpr std::size_t kRowsATask = 64, kPathsATask = 4;
 nb::object poses(const Articulated& robot, Table<double> values) {
   const std::size_t count = require_columns(robot, values), links = robot.kinematics().link_count();
   std::vector<double> positions(3 * count * links), rotations(4 * count * links);
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  at_work([&](Interrupt& interrupt) {
     std::vector<LinkPose> found(links);
     for (std::size_t row = 0; row < count; ++row) {
       robot.kinematics().place(values.data() + row * values.shape(1), found.data());
@@ -157,9 +153,8 @@ nb::object poses(const Articulated& robot, Table<double> values) {
       }
       if (row % kRowsATask == 0) interrupt.check();
     }
-  }
-  nb::object of_positions = as_array(std::move(positions), 1).attr("reshape")(count, links, 3);
-  return nb::make_tuple(of_positions, as_array(std::move(rotations), 1).attr("reshape")(count, links, 4));
+  });
+  return as_tuple(as_array(std::move(positions), {count, links, 3}), as_array(std::move(rotations), {count, links, 4}));
 }
 
 nb::object collide(const Articulated& robot, Table<double> values, const Obstacles* obstacles, double padding,
@@ -169,7 +164,7 @@ nb::object collide(const Articulated& robot, Table<double> values, const Obstacl
   for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
     answers[row] = robot.collides(values.data() + row * values.shape(1), obstacles, padding, posed) ? 1 : 0;
   });
-  return as_array(std::move(answers), 1);
+  return as_array(std::move(answers));
 }
 
 nb::object clearance_of(const Articulated& robot, Table<double> values, const Obstacles* obstacles, double within,
@@ -179,7 +174,7 @@ nb::object clearance_of(const Articulated& robot, Table<double> values, const Ob
   for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
     gaps[row] = robot.clearance(values.data() + row * values.shape(1), obstacles, within, posed);
   });
-  return as_array(std::move(gaps), 1);
+  return as_array(std::move(gaps));
 }
 
 nb::object first_contacts(const Articulated& robot, Table<double> from, Table<double> to, const Obstacles* obstacles,
@@ -204,28 +199,25 @@ nb::object first_contacts(const Articulated& robot, Table<double> from, Table<do
                  times[row] = robot.first_contact(from.data() + row * from.shape(1), to.data() + row * to.shape(1),
                                                   obstacles, padding, tolerance, posed, look);
                });
-  return as_array(std::move(times), 1);
+  return as_array(std::move(times));
 }
 
 }  // namespace
 
 void bind_robots(nb::module_& module) {
-  const auto values = nb::arg("values"), workers = nb::arg("workers"), padding = nb::arg("padding");
-  const auto obstacles = nb::arg("obstacles").none();
+  const auto values = "values"_a, workers = "workers"_a, padding = "padding"_a;
+  const auto obstacles = "obstacles"_a.none();
   nb::class_<Obstacles>(module, "Obstacles")
-      .def("__init__", &make_obstacles, nb::arg("shapes"), nb::arg("rows"), nb::arg("geometries"),
-           nb::keep_alive<1, 4>())
+      .def("__init__", &make_obstacles, "shapes"_a, "rows"_a, "geometries"_a, nb::keep_alive<1, 4>())
       .def_prop_ro("memory_bytes", &Obstacles::memory_bytes);
   nb::class_<Articulated>(module, "Articulated")
-      .def("__init__", &make_articulated, nb::arg("parents"), nb::arg("joints"), nb::arg("axes"), nb::arg("positions"),
-           nb::arg("rotations"), nb::arg("columns"), nb::arg("scales"), nb::arg("part_links"), nb::arg("part_kinds"),
-           nb::arg("part_sizes"), nb::arg("numbers"), nb::arg("geometries"), nb::arg("meet_obstacles"),
-           nb::arg("pairs"), nb::keep_alive<1, 13>())
+      .def("__init__", &make_articulated, "parents"_a, "joints"_a, "axes"_a, "positions"_a, "rotations"_a, "columns"_a,
+           "scales"_a, "part_links"_a, "part_kinds"_a, "part_sizes"_a, "numbers"_a, "geometries"_a, "meet_obstacles"_a,
+           "pairs"_a, nb::keep_alive<1, 13>())
       .def("poses", &poses, values)
       .def("collides", &collide, values, obstacles, padding, workers)
-      .def("clearance", &clearance_of, values, obstacles, nb::arg("within"), workers)
-      .def("first_contact", &first_contacts, nb::arg("begin"), nb::arg("end"), obstacles, padding, nb::arg("tolerance"),
-           workers);
+      .def("clearance", &clearance_of, values, obstacles, "within"_a, workers)
+      .def("first_contact", &first_contacts, "begin"_a, "end"_a, obstacles, padding, "tolerance"_a, workers);
 }
 
 }  // namespace broadphase::python

@@ -11,12 +11,9 @@
 
 #include "bindings.hpp"
 #include "filters.hpp"
-#include "moving_rows.hpp"
 #include "narrow/batch.hpp"
 
 namespace broadphase::python {
-
-void bind_seams(nb::module_& module);
 
 namespace {
 
@@ -29,34 +26,22 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
       bounds.shape(1) != dimension || counts.shape(0) > boxes.shape(0) ||
       (changed && changed->shape(0) < counts.shape(0)) || (keys && keys->shape(0) < counts.shape(0)))
     throw nb::value_error("the arrays differ in their number of rows or of columns");
-  FoundSeams found;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    const SeamSearch search{boxes.data(),
-                            bounds.data(),
-                            counts.data(),
-                            counts.shape(0),
-                            changed ? changed->data() : nullptr,
-                            filter != nullptr ? filter->get() : nullptr,
-                            keys ? keys->data() : nullptr,
-                            any_width,
-                            workers};
-    found = dimension == 2 ? find_seams<2>(search, chosen_kernels(), interrupt)
-                           : find_seams<3>(search, chosen_kernels(), interrupt);
-  }
+  FoundSeams found = at_work([&](Interrupt& interrupt) {
+    const SeamSearch search{boxes.data(),    bounds.data(),    counts.data(),
+                            counts.shape(0), data_of(changed), filter != nullptr ? filter->get() : nullptr,
+                            data_of(keys),   any_width,        workers};
+    return in_plane_or_space(dimension, [&](auto d) { return find_seams<d()>(search, chosen_kernels(), interrupt); });
+  });
   RowPairs pairs;
   for (std::size_t k = 0; k < found.first.size(); ++k) pairs.insert(pairs.end(), {found.first[k], found.second[k]});
-  nb::object kept = as_array(std::move(pairs), 2);
-  return nb::make_tuple(found.wide_row, kept, as_corners(std::move(found.offsets), dimension));
+  return as_tuple(found.wide_row, as_table(std::move(pairs), 2), as_table(std::move(found.offsets), dimension));
 }
 
 }  // namespace
 
 void bind_seams(nb::module_& module) {
-  module.def("seam_pairs", &seam_pairs, nb::arg("boxes"), nb::arg("bounds"), nb::arg("counts"),
-             nb::arg("changed").none(), nb::arg("filter").none(), nb::arg("keys").none(), nb::arg("any_width"),
-             nb::arg("workers"),
+  module.def("seam_pairs", &seam_pairs, "boxes"_a, "bounds"_a, "counts"_a, "changed"_a.none(), "filter"_a.none(),
+             "keys"_a.none(), "any_width"_a, "workers"_a,
              "Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.");
 }
 

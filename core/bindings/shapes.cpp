@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "narrow/batch.hpp"
+#include "pair_answers.hpp"
 #include "placed_shapes.hpp"
 #include "world/noticing.hpp"
 
@@ -19,28 +20,19 @@ namespace {
 
 // Calls use(std::integral_constant<std::size_t, D>()) without the GIL.
 template <class Use>
-void in_dimension(std::size_t dimension, Use&& use) {
+void in_dimension(const PlacedShapes& shapes, Use&& use) {
   const ReleasedGil release;
-  if (dimension == 2)
-    use(std::integral_constant<std::size_t, 2>());
-  else
-    use(std::integral_constant<std::size_t, 3>());
-}
-
-template <std::size_t D>
-Poses<D> poses_of(const Numbers& positions, const MaybeNumbers& rotations, Written& seen_positions,
-                  std::optional<Written>& seen_rotations, Written& boxes) {
-  return {positions.data(), rotations ? rotations->data() : nullptr, seen_positions.data(),
-          seen_rotations ? seen_rotations->data() : nullptr, boxes.data()};
+  in_plane_or_space(shapes.dimension, use);
 }
 
 // Places rows that are known to have changed.
 void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rotations, Written seen_positions,
            std::optional<Written> seen_rotations, Written boxes) {
-  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    const Poses<D> poses = poses_of<D>(positions, rotations, seen_positions, seen_rotations, boxes);
+  in_dimension(shapes, [&](auto d) {
+    const Poses<d()> poses{positions.data(), data_of(rotations), seen_positions.data(), data_of(seen_rotations),
+                           boxes.data()};
     for (std::size_t k = 0; k < rows.shape(0); ++k)
-      look_at_row<D>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
+      look_at_row<d()>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
   });
 }
 
@@ -48,20 +40,20 @@ void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rota
 nb::object relative_boxes(const PlacedShapes& shapes, Rows rows, MaybeNumbers rotations) {
   const std::size_t count = rows.shape(0), dimension = shapes.dimension;
   std::vector<double> boxes(count * 2 * dimension);
-  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+  in_dimension(shapes, [&](auto d) {
     for (std::size_t k = 0; k < count; ++k) {
       const auto row = static_cast<std::size_t>(rows.data()[k]);
       const auto bounds =
-          shapes.store.relative_bounds<D>(row, rotations ? rotations->data() + row * kRotationNumbers<D> : nullptr);
-      std::copy_n(bounds.lower.begin(), D, boxes.data() + 2 * k * D);
-      std::copy_n(bounds.upper.begin(), D, boxes.data() + (2 * k + 1) * D);
+          shapes.store.relative_bounds<d()>(row, rotations ? rotations->data() + row * kRotationNumbers<d()> : nullptr);
+      std::copy_n(bounds.lower.begin(), d(), boxes.data() + 2 * k * d());
+      std::copy_n(bounds.upper.begin(), d(), boxes.data() + (2 * k + 1) * d());
     }
   });
-  return as_array(std::move(boxes), 1).attr("reshape")(count, 2, dimension);
+  return as_array(std::move(boxes), {count, 2, dimension});
 }
 
 ShapePairs pairs_of(const Rows& first, const Rows& second, const MaybeNumbers& offsets) {
-  return {first.data(), second.data(), offsets ? offsets->data() : nullptr, first.shape(0)};
+  return {first.data(), second.data(), data_of(offsets), first.shape(0)};
 }
 
 // Both or none.
@@ -72,99 +64,103 @@ PairBoxes boxes_of(const MaybeNumbers& first, const MaybeNumbers& second) {
 nb::object overlap_flags(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets,
                          MaybeNumbers boxes_a, MaybeNumbers boxes_b) {
   std::vector<std::uint8_t> answers(first.shape(0));
-  in_dimension(a.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    overlaps_of<D>(a.store, b.store, pairs_of(first, second, offsets), boxes_of(boxes_a, boxes_b), answers.data());
+  in_dimension(a, [&](auto d) {
+    overlaps_of<d()>(a.store, b.store, pairs_of(first, second, offsets), boxes_of(boxes_a, boxes_b), answers.data());
   });
-  return as_array(std::move(answers), 1);
+  return as_array(std::move(answers));
 }
 
 // (pairs that overlap, pairs with a hull or a mesh whose boxes do), each (m, 2). Boxes: null if those of all pairs do.
 nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, MaybeNumbers boxes, unsigned workers) {
   TouchingPairRows found;
-  in_dimension(shapes.dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+  in_dimension(shapes, [&](auto d) {
     constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-    found =
-        keep_touching<D>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), kNoLimit, nullptr, workers);
+    found = keep_touching<d()>(shapes.store, pairs_of(first, second, {}), boxes_of(boxes, boxes), kNoLimit, nullptr,
+                               workers);
   });
-  nb::object kept = as_array(std::move(found.touching));
-  return nb::make_tuple(kept, as_array(std::move(found.others.unknown), 2));
+  return as_tuple(std::move(found.touching), as_table(std::move(found.others.unknown), 2));
 }
 
 nb::object distances(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
-  const std::size_t count = first.shape(0), dimension = a.dimension;
-  std::vector<double> values(count), normals(count * dimension);
-  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    distances_of<D>(a.store, b.store, pairs_of(first, second, offsets), values.data(), normals.data());
+  NumbersAndNormals found(first.shape(0), a.dimension);
+  in_dimension(a, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    for_each_pair<D>(
+        a.store, b.store, pairs_of(first, second, offsets),
+        [&](std::size_t k, const ShapeView<D>& x, const ShapeView<D>& y) {
+          found.put<D>(k, [&](Vec<D>* normal) { return signed_distance(x, y, normal); });
+        },
+        [&](std::size_t k) { found.leave(k); });
   });
-  nb::object gaps = as_array(std::move(values), 1);
-  return nb::make_tuple(gaps, as_corners(std::move(normals), dimension));
+  return std::move(found).as_tuple();
 }
 
+// Precondition: the pairs overlap.
 nb::object contacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, MaybeNumbers offsets) {
-  const std::size_t count = first.shape(0), dimension = a.dimension, most = dimension == 2 ? 2 : 4;
-  std::vector<double> normals(count * dimension), depths(count), points(count * most * dimension);
-  std::vector<std::int8_t> counts(count);
-  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    contacts_of<D>(a.store, b.store, pairs_of(first, second, offsets),
-                   {normals.data(), depths.data(), counts.data(), points.data()});
+  FoundContacts found(first.shape(0), a.dimension);
+  in_dimension(a, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    for_each_pair<D>(
+        a.store, b.store, pairs_of(first, second, offsets),
+        [&](std::size_t k, const ShapeView<D>& x, const ShapeView<D>& y) { found.put<D>(k, contact(x, y)); },
+        [&](std::size_t k) { found.leave(k); });
   });
-  nb::object of_normals = as_corners(std::move(normals), dimension), of_depths = as_array(std::move(depths), 1),
-             of_counts = as_array(std::move(counts), 1);
-  return nb::make_tuple(of_normals, of_depths, of_counts,
-                        as_array(std::move(points), 1).attr("reshape")(count, most, dimension));
+  return std::move(found).as_tuple();
 }
 
 nb::object impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, Numbers motions,
                    MaybeNumbers offsets) {
-  const std::size_t count = first.shape(0), dimension = a.dimension;
-  std::vector<double> times(count), normals(count * dimension);
-  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    impacts_of<D>(a.store, b.store, pairs_of(first, second, offsets), motions.data(), times.data(), normals.data());
+  NumbersAndNormals found(first.shape(0), a.dimension);
+  in_dimension(a, [&](auto d) {
+    impacts_of<d()>(a.store, b.store, pairs_of(first, second, offsets), motions.data(), found.numbers.data(),
+                    found.normals.data());
   });
-  nb::object of_times = as_array(std::move(times), 1);
-  return nb::make_tuple(of_times, as_corners(std::move(normals), dimension));
+  return std::move(found).as_tuple();
 }
 
+// Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it; inf if there is none, NaN for
+// hulls and meshes.
 nb::object rays(const PlacedShapes& shapes, Rows rows, Numbers origins, Numbers directions) {
-  const std::size_t count = rows.shape(0), dimension = shapes.dimension;
-  std::vector<double> times(count), normals(count * dimension);
-  in_dimension(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-    ray_hits_of<D>(shapes.store, rows.data(), count, origins.data(), directions.data(), times.data(), normals.data());
+  NumbersAndNormals found(rows.shape(0), shapes.dimension);
+  in_dimension(shapes, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+      const ShapeView<D> shape = shapes.store.placed<D>(static_cast<std::size_t>(rows.data()[k]));
+      if (is_kept_elsewhere(shape.kind))
+        found.leave(k);
+      else
+        found.put<D>(k, [&](Vec<D>* normal) {
+          return ray_hit(shape, vector_of<D>(origins, k), vector_of<D>(directions, k), normal);
+        });
+    }
   });
-  nb::object of_times = as_array(std::move(times), 1);
-  return nb::make_tuple(of_times, as_corners(std::move(normals), dimension));
+  return std::move(found).as_tuple();
 }
 
 }  // namespace
 
 void bind_shapes(nb::module_& module) {
-  const auto positions = nb::arg("positions"), seen_positions = nb::arg("seen_positions"), boxes = nb::arg("boxes"),
-             rows = nb::arg("rows"), a = nb::arg("a"), b = nb::arg("b"), first = nb::arg("first"),
-             second = nb::arg("second");
-  const auto rotations = nb::arg("rotations").none(), seen_rotations = nb::arg("seen_rotations").none(),
-             offsets = nb::arg("offsets").none();
+  const auto positions = "positions"_a, seen_positions = "seen_positions"_a, boxes = "boxes"_a, rows = "rows"_a,
+             a = "a"_a, b = "b"_a, first = "first"_a, second = "second"_a;
+  const auto rotations = "rotations"_a.none(), seen_rotations = "seen_rotations"_a.none(), offsets = "offsets"_a.none();
   nb::class_<PlacedShapes>(module, "ShapeStore")
       .def(
           "__init__", [](PlacedShapes* self, std::size_t dimension) { new (self) PlacedShapes{dimension, {}}; },
-          nb::arg("dimension"))
+          "dimension"_a)
       .def_ro("dimension", &PlacedShapes::dimension)
-      .def("set", &PlacedShapes::set, rows, nb::arg("kinds"), nb::arg("sizes"), nb::arg("numbers"))
+      .def("set", &PlacedShapes::set, rows, "kinds"_a, "sizes"_a, "numbers"_a)
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)
       .def("relative_boxes", &relative_boxes, rows, rotations)
       .def("clear", &PlacedShapes::clear, rows)
-      .def("placed_kind", &PlacedShapes::placed_kind, nb::arg("row"))
-      .def("placed", &PlacedShapes::placed, nb::arg("row"))
+      .def("placed_kind", &PlacedShapes::placed_kind, "row"_a)
+      .def("placed", &PlacedShapes::placed, "row"_a)
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)
       .def_prop_ro("memory_bytes", [](const PlacedShapes& self) { return self.store.memory_bytes(); });
-  module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, nb::arg("boxes_a") = nb::none(),
-             nb::arg("boxes_b") = nb::none());
-  module.def("shape_touching", &touching, nb::arg("shapes"), first, second, nb::arg("boxes").none(),
-             nb::arg("workers"));
+  module.def("shape_overlaps", &overlap_flags, a, b, first, second, offsets, "boxes_a"_a = nb::none(),
+             "boxes_b"_a = nb::none());
+  module.def("shape_touching", &touching, "shapes"_a, first, second, "boxes"_a.none(), "workers"_a);
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
-  module.def("shape_impacts", &impacts, a, b, first, second, nb::arg("motions"), offsets);
-  module.def("shape_rays", &rays, nb::arg("shapes"), rows, nb::arg("origins"), nb::arg("directions"));
+  module.def("shape_impacts", &impacts, a, b, first, second, "motions"_a, offsets);
+  module.def("shape_rays", &rays, "shapes"_a, rows, "origins"_a, "directions"_a);
 }
 
 }  // namespace broadphase::python

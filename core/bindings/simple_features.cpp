@@ -9,14 +9,11 @@
 
 #include "base/memory.hpp"
 #include "bindings.hpp"
-#include "blocks.hpp"
 #include "geos.hpp"
 #include "narrow/simple_features.hpp"
 #include "tree/str_order.hpp"
 
 namespace broadphase::python {
-
-void bind_simple_features(nb::module_& module);
 
 namespace {
 
@@ -44,32 +41,23 @@ std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb
 
 nb::object bounds_of(const GeosFunctions& geos, nb::handle geometries) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
-  std::vector<double> bounds;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    bounds = geos_bounds(geos, read, interrupt);
-  }
-  return as_array(std::move(bounds), 4);
+  return as_table(at_work([&](Interrupt& interrupt) { return geos_bounds(geos, read, interrupt); }), 4);
 }
 
 // Whether pairs meet, or are not farther apart than `reach`.
 nb::object features_meet(const GeosFunctions& geos, nb::handle geometries, Vector<std::int64_t> one,
                          Vector<std::int64_t> other, std::optional<Vector<double>> reach) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
-  std::vector<std::uint8_t> meetings;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
+  std::vector<std::uint8_t> meetings(one.shape(0));
+  at_work([&](Interrupt& interrupt) {
     const GeosFeatures table(geos, read, interrupt);
     FeatureMeetings features(table.table(), interrupt);
-    meetings.resize(one.shape(0));
     if (reach)
       features.within(one.data(), other.data(), reach->data(), meetings.size(), meetings.data());
     else
       features.meet(one.data(), other.data(), meetings.size(), meetings.data());
-  }
-  return as_array(std::move(meetings), 1);
+  });
+  return as_array(std::move(meetings));
 }
 
 // Pair k: point[k], whose box is that row of `bounds`, in the area area[k] of the geometries, or inside if not farther
@@ -117,7 +105,7 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
                                                        : features.place(number[f], place));
       }
   }
-  return as_array(std::move(places), 1);
+  return as_array(std::move(places));
 }
 
 // The relations of pairs; and if that is wanted, whether each geometry is an area of one shell that is surely valid, if
@@ -140,59 +128,47 @@ nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vect
     }
     for (std::size_t k = 0; k < read.size(); ++k) are_simple[k] = used[k] != 0 && features.is_simple(k) ? 1 : 0;
   }
-  nb::object found = as_array(std::move(relations), 1);
-  return nb::make_tuple(found, as_array(std::move(are_simple), 1));
+  return as_tuple(std::move(relations), std::move(are_simple));
 }
 
 nb::object order_by_str(Table<double> bounds, std::size_t capacity) {
-  std::vector<std::int64_t> order;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    order = str_order(bounds.data(), bounds.shape(0), capacity, interrupt);
-  }
-  return as_array(std::move(order), 1);
+  return as_array(
+      at_work([&](Interrupt& interrupt) { return str_order(bounds.data(), bounds.shape(0), capacity, interrupt); }));
 }
 
 nb::object put_in_order(Vector<std::int64_t> one, Vector<std::int64_t> other, bool both_ways,
                         Vector<std::int64_t> visited, std::size_t row_count) {
-  PairsInOrder found;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    found = pairs_in_order(one.data(), other.data(), one.shape(0), both_ways, {visited.data(), visited.shape(0)},
-                           row_count, interrupt);
-  }
-  return owned(std::move(found.rows), 2 * found.size, 0).attr("reshape")(2, found.size);
+  PairsInOrder found = at_work([&](Interrupt& interrupt) {
+    return pairs_in_order(one.data(), other.data(), one.shape(0), both_ways, {visited.data(), visited.shape(0)},
+                          row_count, interrupt);
+  });
+  return as_array(std::move(found.rows), {2, found.size});
 }
 
 }  // namespace
 
 void bind_simple_features(nb::module_& module) {
   nb::class_<GeosFunctions>(module, "GeosFunctions", "What is called of the GEOS that shapely has loaded.")
-      .def(nb::init<const nb::callable&>(), nb::arg("find"));
+      .def(nb::init<const nb::callable&>(), "find"_a);
   module.def(
       "are_geometries",
       [](const GeosFunctions& geos, nb::handle objects) { return find_geometries(geos, objects).has_value(); },
-      nb::arg("geos"), nb::arg("objects"), "Whether all objects of an array are geometries or None.");
-  module.def("geometry_bounds", &bounds_of, nb::arg("geos"), nb::arg("geometries"),
+      "geos"_a, "objects"_a, "Whether all objects of an array are geometries or None.");
+  module.def("geometry_bounds", &bounds_of, "geos"_a, "geometries"_a,
              "The box of each geometry; NaN for None and empty ones.");
-  module.def("features_meet", &features_meet, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"), nb::arg("other"),
-             nb::arg("reach") = nb::none(),
+  module.def("features_meet", &features_meet, "geos"_a, "geometries"_a, "one"_a, "other"_a, "reach"_a = nb::none(),
              "Of pairs of geometries, whether they meet, or are at most so far apart: 0 no, 1 yes, 2 in doubt.");
-  module.def("features_relate", &features_relate, nb::arg("geos"), nb::arg("geometries"), nb::arg("one"),
-             nb::arg("other"), nb::arg("with_validity"),
+  module.def("features_relate", &features_relate, "geos"_a, "geometries"_a, "one"_a, "other"_a, "with_validity"_a,
              "Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas "
              "overlap, 4 a line crosses an area, 5 in doubt; and which geometries of the last two are surely valid "
              "areas, if that is wanted.");
-  module.def("places_in_areas", &places_in_areas, nb::arg("geos"), nb::arg("geometries"), nb::arg("area"),
-             nb::arg("bounds"), nb::arg("point"), nb::arg("is_point"), nb::arg("reach") = nb::none(),
+  module.def("places_in_areas", &places_in_areas, "geos"_a, "geometries"_a, "area"_a, "bounds"_a, "point"_a,
+             "is_point"_a, "reach"_a = nb::none(),
              "Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in "
              "doubt.");
-  module.def("str_order", &order_by_str, nb::arg("bounds"), nb::arg("capacity"),
+  module.def("str_order", &order_by_str, "bounds"_a, "capacity"_a,
              "The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.");
-  module.def("pairs_in_order", &put_in_order, nb::arg("one"), nb::arg("other"), nb::arg("both_ways"),
-             nb::arg("visited"), nb::arg("row_count"),
+  module.def("pairs_in_order", &put_in_order, "one"_a, "other"_a, "both_ways"_a, "visited"_a, "row_count"_a,
              "Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.");
 }
 

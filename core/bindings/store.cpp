@@ -60,18 +60,17 @@ nb::object next_rows(Vector<bool> alive, Vector<std::int64_t> generation, std::s
     if (generation.data()[row] <= last_generation) rows[found++] = static_cast<std::int32_t>(row);
   }
   for (std::size_t row = slots; found < count; ++row) rows[found++] = static_cast<std::int32_t>(row);
-  return as_array(std::move(rows), 1);
+  return as_array(std::move(rows));
 }
 
 }  // namespace
 
 void bind_store(nb::module_& module) {
-  module.def("first_invalid", &first_invalid_row, nb::arg("lower"), nb::arg("upper"),
+  module.def("first_invalid", &first_invalid_row, "lower"_a, "upper"_a,
              "The first row with NaN or lower > upper; -1 if there is none.");
-  module.def("check_rows", &check_rows, nb::arg("rows"), nb::arg("alive"), nb::arg("slots"),
+  module.def("check_rows", &check_rows, "rows"_a, "alive"_a, "slots"_a,
              "The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.");
-  module.def("next_rows", &next_rows, nb::arg("alive"), nb::arg("generation"), nb::arg("slots"), nb::arg("first"),
-             nb::arg("last_generation"), nb::arg("count"),
+  module.def("next_rows", &next_rows, "alive"_a, "generation"_a, "slots"_a, "first"_a, "last_generation"_a, "count"_a,
              "The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.");
 }
 

@@ -32,16 +32,14 @@ using RowPairs = nb::ndarray<const std::int32_t, nb::shape<-1, 2>, nb::device::c
 nb::object overlap_ratios(Table<double> boxes, Table<double> others, Vector<std::int32_t> first,
                           Vector<std::int32_t> second, RatioTo measure) {
   const std::size_t pairs = first.shape(0), width = boxes.shape(1);
-  std::vector<double> ratios;
-  {
-    const ReleasedGil release;
-    ratios.resize(pairs);
+  std::vector<double> ratios(pairs);
+  at_work([&](Interrupt&) {
     for (std::size_t k = 0; k < pairs; ++k) {
       const auto i = static_cast<std::size_t>(first.data()[k]), j = static_cast<std::size_t>(second.data()[k]);
       ratios[k] = overlap_ratio(boxes.data() + i * width, others.data() + j * width, width / 2, measure);
     }
-  }
-  return as_array(std::move(ratios), 1);
+  });
+  return as_array(std::move(ratios));
 }
 
 // Whether a sample of boxes says that each overlaps few others.
@@ -95,74 +93,62 @@ void require_one_each(std::size_t count, std::size_t scores, const Keys& keys) {
   if (scores != count || (keys && keys->shape(0) != count)) throw nb::value_error("one score and one key for each box");
 }
 
-// The rows that are kept, by descending score; nothing where a score is NaN. `rivals`: pairs of all boxes that overlap
-// and have the same key.
+// The rows that are kept, by descending score; None where a score is NaN. `rivals`: pairs of all boxes that overlap and
+// have the same key.
 template <class Boxes>
-std::optional<std::vector<std::int32_t>> best_of(const Boxes& boxes, std::size_t count, const Scores& scores,
-                                                 const Keys& keys, const Rivals& rivals, Exclusion exclusion,
-                                                 unsigned workers, Interrupt& interrupt) {
-  auto rows = with_type(scores, [&](const auto* values) { return best_first(values, count, interrupt); });
-  if (!rows) return std::nullopt;
-  const auto pair = [&](std::size_t k) { return RowPair{(*rivals)(k, 0), (*rivals)(k, 1)}; };
-  const std::vector<std::uint8_t> kept =
-      rivals ? keep_best_by_pairs(boxes, *rows, rivals->shape(0), pair, exclusion, interrupt)
-             : keep_best(boxes, *rows, keys ? keys->data() : nullptr, exclusion, workers, interrupt);
-  std::size_t end = 0;
-  for (const std::int32_t row : *rows)
-    if (kept[static_cast<std::size_t>(row)] != 0) (*rows)[end++] = row;
-  rows->resize(end);
-  return rows;
-}
-
-nb::object as_rows(std::optional<std::vector<std::int32_t>>&& rows) {
-  return rows ? as_array(std::move(*rows), 1) : nb::none();
+nb::object best_of(const Boxes& boxes, std::size_t count, const Scores& scores, const Keys& keys, const Rivals& rivals,
+                   Exclusion exclusion, unsigned workers) {
+  require_one_each(count, scores.shape(0), keys);
+  auto rows = without_gil(count, [&] {
+    Interrupt interrupt(signal_pending);
+    auto best = with_type(scores, [&](const auto* values) { return best_first(values, count, interrupt); });
+    if (!best) return best;
+    const auto pair = [&](std::size_t k) { return RowPair{(*rivals)(k, 0), (*rivals)(k, 1)}; };
+    const std::vector<std::uint8_t> kept =
+        rivals ? keep_best_by_pairs(boxes, *best, rivals->shape(0), pair, exclusion, interrupt)
+               : keep_best(boxes, *best, data_of(keys), exclusion, workers, interrupt);
+    std::erase_if(*best, [&](std::int32_t row) { return kept[static_cast<std::size_t>(row)] == 0; });
+    return best;
+  });
+  return rows ? as_array(std::move(*rows)) : nb::none();
 }
 
 // None where a box or a score is not allowed.
 nb::object nms(Corners boxes, Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure,
                unsigned workers) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
+  const auto with = [&]<class T>(const T* corners) -> nb::object {
+    if (!without_gil(count, [&] { return are_finite(corners, count, dimension); })) return nb::none();
+    return with_dimension(dimension, [&](auto d) {
+      return best_of(UprightBoxes<T, d()>{corners}, count, scores, keys, rivals, {measure, threshold}, workers);
+    });
+  };
+  return boxes.dtype() == nb::dtype<float>() ? with(static_cast<const float*>(boxes.data()))
+                                             : with(static_cast<const double*>(boxes.data()));
+}
+
+// Rows and scores of those that are kept.
+template <class Boxes>
+nb::object softened(const Boxes& boxes, std::size_t count, const Vector<double>& scores, const Keys& keys, Decay decay,
+                    double least, unsigned workers) {
   require_one_each(count, scores.shape(0), keys);
-  std::optional<std::vector<std::int32_t>> found;
-  without_gil(count, [&] {
+  Softened found = without_gil(count, [&] {
     Interrupt interrupt(signal_pending);
-    const auto with = [&]<class T>(const T* corners) {
-      if (!are_finite(corners, count, dimension)) return;
-      found = with_dimension(dimension, [&](auto d) {
-        return best_of(UprightBoxes<T, d()>{corners}, count, scores, keys, rivals, {measure, threshold}, workers,
-                       interrupt);
-      });
-    };
-    if (boxes.dtype() == nb::dtype<float>())
-      with(static_cast<const float*>(boxes.data()));
-    else
-      with(static_cast<const double*>(boxes.data()));
+    return soften(boxes, {scores.data(), scores.data() + count}, data_of(keys), decay, least, workers, interrupt);
   });
-  return as_rows(std::move(found));
+  std::vector<double> kept;
+  kept.reserve(found.rows.size());
+  for (const std::int32_t row : found.rows) kept.push_back(found.scores[static_cast<std::size_t>(row)]);
+  return as_tuple(std::move(found.rows), std::move(kept));
 }
 
-nb::object as_softened(Softened&& softened) {
-  std::vector<double> scores;
-  scores.reserve(softened.rows.size());
-  for (const std::int32_t row : softened.rows) scores.push_back(softened.scores[static_cast<std::size_t>(row)]);
-  nb::object rows = as_array(std::move(softened.rows), 1);
-  return nb::make_tuple(rows, as_array(std::move(scores), 1));
-}
-
-// Rows and scores of those that are kept. Boxes and scores are as they should be.
+// Boxes and scores are as they should be.
 nb::object soft_nms(Table<double> boxes, Vector<double> scores, Keys keys, Decay::Kind decay, double parameter,
                     double least, unsigned workers) {
-  const std::size_t count = boxes.shape(0);
-  require_one_each(count, scores.shape(0), keys);
-  Softened softened;
-  without_gil(count, [&] {
-    Interrupt interrupt(signal_pending);
-    softened = with_dimension(boxes.shape(1) / 2, [&](auto d) {
-      return soften(UprightBoxes<double, d()>{boxes.data()}, {scores.data(), scores.data() + count},
-                    keys ? keys->data() : nullptr, {decay, parameter}, least, workers, interrupt);
-    });
+  return with_dimension(boxes.shape(1) / 2, [&](auto d) {
+    return softened(UprightBoxes<double, d()>{boxes.data()}, boxes.shape(0), scores, keys, {decay, parameter}, least,
+                    workers);
   });
-  return as_softened(std::move(softened));
 }
 
 // Boxes with an angle, of the plane or of space: what is computed from each of them once.
@@ -186,7 +172,7 @@ class RotatedBoxes {
               corners[row * 2 * kDimension + k] = boxes[row].lower(k);
               corners[(row * 2 + 1) * kDimension + k] = boxes[row].upper(k);
             }
-          return as_array(std::move(corners), 1).attr("reshape")(boxes.size(), 2, kDimension);
+          return as_array(std::move(corners), {boxes.size(), 2, kDimension});
         },
         boxes_);
   }
@@ -195,50 +181,31 @@ class RotatedBoxes {
   nb::object ratios(const RotatedBoxes& others, Vector<std::int32_t> first, Vector<std::int32_t> second,
                     RatioTo measure) const {
     const std::size_t pairs = first.shape(0);
-    std::vector<double> ratios;
-    {
+    std::vector<double> ratios(pairs);
+    const auto compare = [&](const auto& boxes) {
       const ReleasedGil release;
-      ratios.resize(pairs);
-      std::visit(
-          [&](const auto& boxes) {
-            const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
-            for (std::size_t k = 0; k < pairs; ++k)
-              ratios[k] = boxes[static_cast<std::size_t>(first.data()[k])].ratio(
-                  other[static_cast<std::size_t>(second.data()[k])], measure);
-          },
-          boxes_);
-    }
-    return as_array(std::move(ratios), 1);
+      const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
+      for (std::size_t k = 0; k < pairs; ++k)
+        ratios[k] = boxes[static_cast<std::size_t>(first.data()[k])].ratio(
+            other[static_cast<std::size_t>(second.data()[k])], measure);
+    };
+    std::visit(compare, boxes_);
+    return as_array(std::move(ratios));
   }
 
   nb::object nms(Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure, unsigned workers) const {
-    return std::visit(
-        [&](const auto& boxes) {
-          require_one_each(boxes.size(), scores.shape(0), keys);
-          std::optional<std::vector<std::int32_t>> found;
-          without_gil(boxes.size(), [&] {
-            Interrupt interrupt(signal_pending);
-            found = best_of(boxes, boxes.size(), scores, keys, rivals, {measure, threshold}, workers, interrupt);
-          });
-          return as_rows(std::move(found));
-        },
-        boxes_);
+    const auto search = [&](const auto& boxes) {
+      return best_of(boxes, boxes.size(), scores, keys, rivals, {measure, threshold}, workers);
+    };
+    return std::visit(search, boxes_);
   }
 
   nb::object soft_nms(Vector<double> scores, Keys keys, Decay::Kind decay, double parameter, double least,
                       unsigned workers) const {
-    return std::visit(
-        [&](const auto& boxes) {
-          require_one_each(boxes.size(), scores.shape(0), keys);
-          Softened softened;
-          without_gil(boxes.size(), [&] {
-            Interrupt interrupt(signal_pending);
-            softened = soften(boxes, {scores.data(), scores.data() + boxes.size()}, keys ? keys->data() : nullptr,
-                              {decay, parameter}, least, workers, interrupt);
-          });
-          return as_softened(std::move(softened));
-        },
-        boxes_);
+    const auto search = [&](const auto& boxes) {
+      return softened(boxes, boxes.size(), scores, keys, {decay, parameter}, least, workers);
+    };
+    return std::visit(search, boxes_);
   }
 
  private:
@@ -254,22 +221,20 @@ void bind_suppression(nb::module_& module) {
   nb::enum_<Decay::Kind>(module, "Decay")
       .value("linear", Decay::Kind::kLinear)
       .value("gaussian", Decay::Kind::kGaussian);
-  module.def("overlap_ratios", &overlap_ratios, nb::arg("boxes"), nb::arg("others"), nb::arg("first"),
-             nb::arg("second"), nb::arg("measure"));
-  module.def("few_overlap", &few_overlap, nb::arg("boxes"), nb::arg("few"));
-  module.def("nms", &nms, nb::arg("boxes"), nb::arg("scores"), nb::arg("keys").none(), nb::arg("pairs").none(),
-             nb::arg("threshold"), nb::arg("measure"), nb::arg("workers"),
-             "Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.");
-  module.def("soft_nms", &soft_nms, nb::arg("boxes"), nb::arg("scores"), nb::arg("keys").none(), nb::arg("decay"),
-             nb::arg("parameter"), nb::arg("least"), nb::arg("workers"));
+  module.def("overlap_ratios", &overlap_ratios, "boxes"_a, "others"_a, "first"_a, "second"_a, "measure"_a);
+  module.def("few_overlap", &few_overlap, "boxes"_a, "few"_a);
+  module.def("nms", &nms, "boxes"_a, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "threshold"_a, "measure"_a,
+             "workers"_a, "Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.");
+  module.def("soft_nms", &soft_nms, "boxes"_a, "scores"_a, "keys"_a.none(), "decay"_a, "parameter"_a, "least"_a,
+             "workers"_a);
   nb::class_<RotatedBoxes>(module, "RotatedBoxes")
-      .def(nb::init<Table<double>, bool>(), nb::arg("numbers"), nb::arg("is_in_degrees"))
+      .def(nb::init<Table<double>, bool>(), "numbers"_a, "is_in_degrees"_a)
       .def("enclosing", &RotatedBoxes::enclosing)
-      .def("ratios", &RotatedBoxes::ratios, nb::arg("others"), nb::arg("first"), nb::arg("second"), nb::arg("measure"))
-      .def("nms", &RotatedBoxes::nms, nb::arg("scores"), nb::arg("keys").none(), nb::arg("pairs").none(),
-           nb::arg("threshold"), nb::arg("measure"), nb::arg("workers"))
-      .def("soft_nms", &RotatedBoxes::soft_nms, nb::arg("scores"), nb::arg("keys").none(), nb::arg("decay"),
-           nb::arg("parameter"), nb::arg("least"), nb::arg("workers"));
+      .def("ratios", &RotatedBoxes::ratios, "others"_a, "first"_a, "second"_a, "measure"_a)
+      .def("nms", &RotatedBoxes::nms, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "threshold"_a, "measure"_a,
+           "workers"_a)
+      .def("soft_nms", &RotatedBoxes::soft_nms, "scores"_a, "keys"_a.none(), "decay"_a, "parameter"_a, "least"_a,
+           "workers"_a);
 }
 
 }  // namespace broadphase::python

@@ -31,8 +31,6 @@ namespace broadphase::python {
 
 namespace {
 
-using Rows = Vector<std::int32_t>;
-
 // float32 or float64, as the store is when it is built.
 class SweepBoxes {
  public:
@@ -78,7 +76,7 @@ class SweepBoxes {
                           limit, interrupt);
       if (sort) sort_pairs(found, boxes.count, workers, interrupt);
     });
-    return python::as_array(std::move(found));
+    return as_array(std::move(found));
   }
   std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
     std::uint64_t found = 0;
@@ -118,7 +116,7 @@ class SweepBoxes {
         ends.push_back(border.begin);
       }
       const RetakenGil gil;
-      result = python::as_array(std::move(ends), 2);
+      result = as_table(std::move(ends), 2);
     });
     return result;
   }
@@ -158,17 +156,15 @@ class SweepBoxes {
 
   // The groups of boxes between void borders. After arrange().
   nb::tuple outline() const {
-    std::vector<double> lower, upper;
-    std::vector<std::int32_t> level;
+    Outline outline(dimension_);
     each([&](const auto& index) {
       index.order().for_each_group([&](const double* box) {
-        lower.insert(lower.end(), box, box + dimension_);
-        upper.insert(upper.end(), box + dimension_, box + 2 * dimension_);
-        level.push_back(0);
+        outline.lower.insert(outline.lower.end(), box, box + dimension_);
+        outline.upper.insert(outline.upper.end(), box + dimension_, box + 2 * dimension_);
+        outline.level.push_back(0);
       });
     });
-    nb::object low = as_corners(std::move(lower), dimension_), high = as_corners(std::move(upper), dimension_);
-    return nb::make_tuple(low, high, python::as_array(std::move(level), 1));
+    return std::move(outline).as_tuple();
   }
 
   // The first violation, or "". `rows`: all rows that should be in the index.
@@ -241,21 +237,21 @@ class SweepBoxes {
 }  // namespace
 
 void bind_sweep_and_prune(nb::module_& module) {
-  const auto lower = nb::arg("lower"), upper = nb::arg("upper"), rows = nb::arg("rows"), workers = nb::arg("workers");
-  const auto touching = nb::arg("touching");
-  const auto filter = nb::arg("filter").none();
+  const auto lower = "lower"_a, upper = "upper"_a, rows = "rows"_a, workers = "workers"_a;
+  const auto touching = "touching"_a;
+  const auto filter = "filter"_a.none();
   nb::class_<SweepBoxes>(module, "SweepIndex")
-      .def(nb::init<std::size_t, std::string, int, std::vector<double>>(), nb::arg("dimension"), nb::arg("along"),
-           nb::arg("axis"), nb::arg("weights"))
+      .def(nb::init<std::size_t, std::string, int, std::vector<double>>(), "dimension"_a, "along"_a, "axis"_a,
+           "weights"_a)
       .def("build", &SweepBoxes::build, lower, upper, rows)
       .def("insert", &SweepBoxes::insert, lower, upper, rows)
       .def("update", &SweepBoxes::update, lower, upper, rows)
       .def("remove", &SweepBoxes::remove, rows)
       .def("arrange", &SweepBoxes::arrange, lower, upper)
-      .def("pairs", &SweepBoxes::pairs, lower, upper, touching, filter, workers, nb::arg("sort"), nb::arg("limit"))
+      .def("pairs", &SweepBoxes::pairs, lower, upper, touching, filter, workers, "sort"_a, "limit"_a)
       .def("count", &SweepBoxes::count, lower, upper, touching, filter, workers)
-      .def("query_rows", &SweepBoxes::query_rows, lower, upper, nb::arg("asked"), workers)
-      .def("query", &SweepBoxes::query, lower, upper, nb::arg("asked_lower"), nb::arg("asked_upper"), workers)
+      .def("query_rows", &SweepBoxes::query_rows, lower, upper, "asked"_a, workers)
+      .def("query", &SweepBoxes::query, lower, upper, "asked_lower"_a, "asked_upper"_a, workers)
       .def("void_borders", &SweepBoxes::void_borders, lower, upper)
       .def("direction", &SweepBoxes::direction)
       .def("stats", &SweepBoxes::stats)

@@ -11,8 +11,6 @@
 
 namespace broadphase::python {
 
-void bind_tiles(nb::module_& module);
-
 namespace {
 
 // What comes from a file is checked here, since a wrong number would be read as an address.
@@ -51,14 +49,10 @@ Tiling tiling_of(Vector<double> at, Vector<std::int32_t> axis, Vector<std::int32
 
 // Of each tile: where its rows begin, how many of them have their lower corner in it; the rows; and the wide ones.
 nb::object assign(const Tiling& tiling, AnyArray lower, AnyArray upper, std::size_t most) {
-  TileRows found;
-  {
-    const ReleasedGil release;
-    found = with_boxes(lower, upper, [&](const auto& boxes) { return tiling.assign(boxes, most); });
-  }
-  nb::object offsets = as_array(std::move(found.offsets), 1), homes = as_array(std::move(found.homes), 1);
-  nb::object rows = as_array(std::move(found.rows), 1);
-  return nb::make_tuple(offsets, homes, rows, as_array(std::move(found.wide), 1));
+  TileRows found = at_work([&](Interrupt&) {
+    return with_boxes(lower, upper, [&](const auto& boxes) { return tiling.assign(boxes, most); });
+  });
+  return as_tuple(std::move(found.offsets), std::move(found.homes), std::move(found.rows), std::move(found.wide));
 }
 
 }  // namespace
@@ -69,9 +63,9 @@ void bind_tiles(nb::module_& module) {
           "__init__",
           [](Tiling* self, Vector<double> at, Vector<std::int32_t> axis, Vector<std::int32_t> leaves,
              std::size_t dimension) { new (self) Tiling(tiling_of(at, axis, leaves, dimension)); },
-          nb::arg("at"), nb::arg("axis"), nb::arg("leaves"), nb::arg("dimension"))
+          "at"_a, "axis"_a, "leaves"_a, "dimension"_a)
       .def_prop_ro("tiles", &Tiling::tiles)
-      .def("assign", &assign, nb::arg("lower"), nb::arg("upper"), nb::arg("most"));
+      .def("assign", &assign, "lower"_a, "upper"_a, "most"_a);
 }
 
 }  // namespace broadphase::python

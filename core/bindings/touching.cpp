@@ -12,11 +12,7 @@ namespace broadphase::python {
 
 namespace {
 
-using Column = Vector<std::int32_t>;
-// Lower and upper corners, (n, 2, d).
-using Boxes = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-PairColumns columns(const Column& first, const Column& second) { return {first.data(), second.data(), first.shape(0)}; }
+PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
 
 // The rows that are flagged as behind, are in use, and whose boxes are not within those kept: ascending.
 nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vector<bool> alive, std::size_t slots) {
@@ -37,27 +33,24 @@ nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vect
       return true;
     });
   });
-  return as_array(std::move(rows), 1);
+  return as_array(std::move(rows));
 }
 
 // Which of a few pairs are among many.
-nb::object among(Column first, Column second, Column of_first, Column of_second, bool is_ordered) {
+nb::object among(Rows first, Rows second, Rows of_first, Rows of_second, bool is_ordered) {
   const std::size_t count = first.shape(0);
   std::vector<std::uint8_t> found(count);
-  {
-    const ReleasedGil release;
-    mark_among(columns(first, second), columns(of_first, of_second), is_ordered, found);
-  }
-  return as_array(std::move(found), 1);
+  at_work([&](Interrupt&) { mark_among(columns(first, second), columns(of_first, of_second), is_ordered, found); });
+  return as_array(std::move(found));
 }
 
 }  // namespace
 
 void bind_touching(nb::module_& module) {
-  module.def("among", &among, nb::arg("first"), nb::arg("second"), nb::arg("of_first"), nb::arg("of_second"),
-             nb::arg("is_ordered"), "Whether each of a few pairs is among many others.");
-  module.def("left_boxes", &left_boxes, nb::arg("boxes").noconvert(), nb::arg("kept").noconvert(), nb::arg("behind"),
-             nb::arg("alive"), nb::arg("slots"), "Rows that are behind and whose boxes are not within those kept.");
+  module.def("among", &among, "first"_a, "second"_a, "of_first"_a, "of_second"_a, "is_ordered"_a,
+             "Whether each of a few pairs is among many others.");
+  module.def("left_boxes", &left_boxes, "boxes"_a.noconvert(), "kept"_a.noconvert(), "behind"_a, "alive"_a, "slots"_a,
+             "Rows that are behind and whose boxes are not within those kept.");
 }
 
 }  // namespace broadphase::python

@@ -75,19 +75,15 @@ class Queries {
   // ask(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they ask about.
   template <class Scratch, class T, class Ask>
   nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
-    Ragged answers;
-    {
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
+    return as_tuple(at_work([&](Interrupt& interrupt) {
       const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
-      answers = collect_ragged<OfWorker<Scratch>>(
+      return collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
           [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
             ask(queries_for(query, own.walked), query, own.scratch, rows);
           },
           order.empty() ? nullptr : order.data());
-    }
-    return as_tuple(std::move(answers));
+    }));
   }
 
   // ask(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little earlier,
@@ -134,10 +130,8 @@ class Queries {
   template <class Scratch, class Ask>
   nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
                            const Ask& ask) const {
-    Ragged answers;
-    {
-      const ReleasedGil release;
-      Interrupt interrupt(signal_pending);
+    return as_tuple(at_work([&](Interrupt& interrupt) {
+      Ragged answers;
       const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
       answers.offsets.assign(places.count + 1, 0);
       const Ragged grouped = collect_ragged<Scratch>(
@@ -158,8 +152,8 @@ class Queries {
         std::copy_n(from, length, answers.rows.begin() + begin);
         from += length;
       }
-    }
-    return as_tuple(std::move(answers));
+      return answers;
+    }));
   }
 
   // ask(queries, group, count, scratch) stores the results of a group itself.
@@ -294,16 +288,6 @@ nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                                     });
 }
 
-// The first `count` values of an array that waits for the next call when Python drops it.
-template <class T>
-nb::object as_values(PlainArray<T>&& values, std::size_t count) {
-  auto kept = std::make_unique<PlainArray<T>>(std::move(values));
-  T* data = kept->get();
-  nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<PlainArray<T>*>(p); });
-  (void)kept.release();
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, 1, &count, owner));
-}
-
 struct NearestAnswers {
   PlainArray<std::int32_t> rows;
   PlainArray<double> distances;
@@ -381,8 +365,8 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
     }
   }
   // Reshaped by the caller: the shape of an empty array is ambiguous.
-  nb::object first = as_values(std::move(answers.rows), count * wanted);
-  return nb::make_tuple(first, as_values(std::move(answers.distances), count * wanted));
+  return as_tuple(as_array(std::move(answers.rows), {count * wanted}),
+                  as_array(std::move(answers.distances), {count * wanted}));
 }
 
 nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
@@ -407,8 +391,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   } else {
     all.each_in_turn<TreeQueries::FirstInTurn>(sweeps, workers, report);
   }
-  nb::object first = as_array(std::move(rows), 1);
-  return nb::make_tuple(first, as_array(std::move(times), 1));
+  return as_tuple(std::move(rows), std::move(times));
 }
 
 nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
@@ -427,7 +410,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   } else {
     all.each_in_turn<TreeQueries::AnyInTurn>(sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
   }
-  return as_array(std::move(touched), 1);
+  return as_array(std::move(touched));
 }
 
 nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
@@ -460,8 +443,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
         times.push_back(hit.first);
       }
   }
-  nb::object rows = as_array(std::move(answers.rows), 1), offsets = as_array(std::move(answers.offsets), 1);
-  return nb::make_tuple(rows, offsets, as_array(std::move(times), 1));
+  return as_tuple(std::move(answers.rows), std::move(answers.offsets), std::move(times));
 }
 
 // Region k has the slabs region_offsets[k] to region_offsets[k + 1].
@@ -491,29 +473,26 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
 void bind_tree_queries(nb::module_& module) {
   nb::class_<BlockIndex>(module, "BlockIndex");
   nb::class_<KeyedQueries, BlockIndex>(module, "KeyedQueries")
-      .def(nb::init<nb::object, Vector<std::int64_t>>(), nb::arg("forest"), nb::arg("keys"));
+      .def(nb::init<nb::object, Vector<std::int64_t>>(), "forest"_a, "keys"_a);
   nb::class_<RowFilter>(module, "QueryFilter")
       .def(nb::init<>())
-      .def("set_layers", &RowFilter::set_layers, nb::arg("row_layer"), nb::arg("row_mask"), nb::arg("query_layer"),
-           nb::arg("query_mask"))
-      .def("set_ignored", &RowFilter::set_ignored, nb::arg("rows"));
-  module.def("query_boxes", &query_boxes, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("asked_lower"),
-             nb::arg("asked_upper"), nb::arg("filter").none(), nb::arg("workers"), nb::arg("loosely") = false);
-  module.def("query_balls", &query_balls, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("centers"),
-             nb::arg("radii"), nb::arg("filter").none(), nb::arg("workers"));
-  module.def("nearest", &nearest, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("points"),
-             nb::arg("wanted"), nb::arg("farthest"), nb::arg("filter").none(), nb::arg("workers"));
+      .def("set_layers", &RowFilter::set_layers, "row_layer"_a, "row_mask"_a, "query_layer"_a, "query_mask"_a)
+      .def("set_ignored", &RowFilter::set_ignored, "rows"_a);
+  module.def("query_boxes", &query_boxes, "index"_a, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a,
+             "filter"_a.none(), "workers"_a, "loosely"_a = false);
+  module.def("query_balls", &query_balls, "index"_a, "lower"_a, "upper"_a, "centers"_a, "radii"_a, "filter"_a.none(),
+             "workers"_a);
+  module.def("nearest", &nearest, "index"_a, "lower"_a, "upper"_a, "points"_a, "wanted"_a, "farthest"_a,
+             "filter"_a.none(), "workers"_a);
   const auto sweeps = [&module](const char* name, auto function) {
-    module.def(name, function, nb::arg("index"), nb::arg("lower"), nb::arg("upper"), nb::arg("from_lower"),
-               nb::arg("from_upper"), nb::arg("motion"), nb::arg("limit"), nb::arg("is_ray"), nb::arg("filter").none(),
-               nb::arg("workers"));
+    module.def(name, function, "index"_a, "lower"_a, "upper"_a, "from_lower"_a, "from_upper"_a, "motion"_a, "limit"_a,
+               "is_ray"_a, "filter"_a.none(), "workers"_a);
   };
   sweeps("sweep_first", &sweep_first);
   sweeps("sweep_any", &sweep_any);
   sweeps("sweep_all", &sweep_all);
-  module.def("query_convex", &query_convex, nb::arg("index"), nb::arg("lower"), nb::arg("upper"),
-             nb::arg("region_offsets"), nb::arg("axes"), nb::arg("least"), nb::arg("most"), nb::arg("around_lower"),
-             nb::arg("around_upper"), nb::arg("filter").none(), nb::arg("workers"));
+  module.def("query_convex", &query_convex, "index"_a, "lower"_a, "upper"_a, "region_offsets"_a, "axes"_a, "least"_a,
+             "most"_a, "around_lower"_a, "around_upper"_a, "filter"_a.none(), "workers"_a);
 }
 
 }  // namespace broadphase::python

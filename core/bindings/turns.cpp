@@ -16,28 +16,9 @@ namespace broadphase::python {
 
 namespace {
 
-using Flags = Vector<std::uint8_t>;
 using Numbers64 = Vector<std::int64_t>;
 
 PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
-
-Pairs copy_of(const Rows& first, const Rows& second) {
-  Pairs pairs;
-  pairs.size = first.shape(0);
-  pairs.stride = std::max<std::size_t>(pairs.size, 1);
-  pairs.block = allocate_pairs(pairs.stride);
-  std::copy_n(first.data(), pairs.size, pairs.block.get());
-  std::copy_n(second.data(), pairs.size, pairs.block.get() + pairs.stride);
-  return pairs;
-}
-
-nb::object as_pairs(Pairs&& pairs) {
-  if (pairs.block == nullptr) {
-    pairs.block = allocate_pairs(1);
-    pairs.stride = 1;
-  }
-  return as_array(std::move(pairs));
-}
 
 // (pairs, since, is_idle, order, ends, oldest): see `turns_of`. `ranks`: those of the 64 layers, of rows in no named
 // layer, and how many there are; or None.
@@ -45,11 +26,8 @@ nb::object turns(std::size_t dimension, Rows first, Rows second, bool is_tight, 
                  Numbers64 waiting_since, Flags waiting_dropped, Numbers boxes, Flags changed, Flags renewed,
                  std::size_t rows, std::optional<Flags> ranks, std::optional<Vector<std::uint64_t>> bits,
                  std::int64_t number, bool is_sorted) {
-  Turns found;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    Ranks of_layers{bits ? bits->data() : nullptr, {}, 0};
+  Turns found = at_work([&](Interrupt& interrupt) {
+    Ranks of_layers{data_of(bits), {}, 0};
     std::size_t rank_count = 1;
     if (ranks) {
       std::copy_n(ranks->data(), 64, of_layers.of_bit.begin());
@@ -58,106 +36,73 @@ nb::object turns(std::size_t dimension, Rows first, Rows second, bool is_tight, 
     }
     const WaitingPairs waiting{columns(waiting_first, waiting_second), waiting_since.data(), waiting_dropped.data()};
     const RowsOfStep of_step{boxes.data(), changed.data(), renewed.data(), rows};
-    const auto made = [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
-      return turns_of<D>(copy_of(first, second), is_tight, waiting, of_step, ranks ? &of_layers : nullptr, rank_count,
-                         number, is_sorted, interrupt);
-    };
-    found = dimension == 2 ? made(std::integral_constant<std::size_t, 2>())
-                           : made(std::integral_constant<std::size_t, 3>());
-  }
-  nb::object pairs = as_pairs(std::move(found.pairs)), since = as_array(std::move(found.since), 1),
-             is_idle = as_array(std::move(found.is_idle), 1), order = as_array(std::move(found.order), 1);
-  nb::object ends = as_array(std::move(found.ends), 1);
-  return nb::make_tuple(pairs, since, is_idle, order, ends, found.oldest);
+    return in_plane_or_space(dimension, [&](auto d) {
+      return turns_of<d()>(copy_of(columns(first, second)), is_tight, waiting, of_step, ranks ? &of_layers : nullptr,
+                           rank_count, number, is_sorted, interrupt);
+    });
+  });
+  return as_tuple(std::move(found.pairs), std::move(found.since), std::move(found.is_idle), std::move(found.order),
+                  std::move(found.ends), found.oldest);
 }
 
 nb::object weights(const PlacedShapes& shapes, Flags alive) {
-  const std::size_t rows = alive.shape(0);
-  return as_array(shapes.dimension == 2 ? weights_of<2>(shapes.store, alive.data(), rows)
-                                        : weights_of<3>(shapes.store, alive.data(), rows),
-                  1);
+  return as_array(in_plane_or_space(
+      shapes.dimension, [&](auto d) { return weights_of<d()>(shapes.store, alive.data(), alive.shape(0)); }));
 }
 
 // (pairs without a flagged row, pairs with one).
 nb::object parted(Rows first, Rows second, Flags flags) {
-  PairBuffer without(nullptr, false), with(nullptr, false);
-  {
-    const ReleasedGil release;
+  Pairs parts[2];
+  at_work([&](Interrupt&) {
     const std::size_t count = first.shape(0);
-    for (PairBuffer* buffer : {&without, &with}) buffer->room(count + 1);
-    std::int32_t* to[2][2] = {{without.first(), without.second()}, {with.first(), with.second()}};
-    std::size_t sizes[2] = {0, 0};
+    for (Pairs& part : parts) part = {allocate_pairs(count + 1), 0, count + 1};
     for (std::size_t k = 0; k < count; ++k) {
       const std::int32_t i = first.data()[k], j = second.data()[k];
-      const std::size_t which = (flags.data()[i] | flags.data()[j]) != 0 ? 1 : 0;
-      to[which][0][sizes[which]] = i;
-      to[which][1][sizes[which]++] = j;
+      push(parts[(flags.data()[i] | flags.data()[j]) != 0 ? 1 : 0], i, j);
     }
-    without.commit(sizes[0]);
-    with.commit(sizes[1]);
-  }
-  const auto listed = [](PairBuffer& buffer) {
-    Pairs pairs;
-    pairs.size = buffer.size();
-    pairs.stride = buffer.capacity();
-    pairs.block = buffer.release();
-    return as_pairs(std::move(pairs));
-  };
-  nb::object quick = listed(without);
-  return nb::make_tuple(quick, listed(with));
+  });
+  return as_tuple(std::move(parts[0]), std::move(parts[1]));
 }
 
 // (how many were tested, pairs that overlap, places of pairs with a hull or a mesh): see `touching_in_time`.
 nb::object touching(const PlacedShapes& shapes, Rows first, Rows second, Rows order, Flags weights, double seconds,
                     unsigned workers) {
-  TestedPairs found;
-  {
-    const ReleasedGil release;
-    const PairColumns pairs = columns(first, second);
-    found =
-        shapes.dimension == 2
-            ? touching_in_time<2>(shapes.store, pairs, order.data(), order.shape(0), weights.data(), seconds, workers)
-            : touching_in_time<3>(shapes.store, pairs, order.data(), order.shape(0), weights.data(), seconds, workers);
-  }
-  nb::object kept = as_pairs(std::move(found.touching));
-  return nb::make_tuple(found.tested, kept, as_array(std::move(found.unknown), 1));
+  TestedPairs found = at_work([&](Interrupt&) {
+    return in_plane_or_space(shapes.dimension, [&](auto d) {
+      return touching_in_time<d()>(shapes.store, columns(first, second), order.data(), order.shape(0), weights.data(),
+                                   seconds, workers);
+    });
+  });
+  return as_tuple(found.tested, std::move(found.touching), std::move(found.unknown));
 }
 
 // (pairs, since, is_dropped, touching): see `left_pairs`.
 nb::object left(Rows first, Rows second, Numbers64 since, Flags is_idle, Flags is_tested, Rows last_first,
                 Rows last_second, Flags renewed, std::size_t rows, bool is_sorted) {
-  LeftPairs found;
-  {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    found = left_pairs(columns(first, second), since.data(), is_idle.data(), is_tested.data(),
-                       columns(last_first, last_second), renewed.data(), rows, is_sorted, interrupt);
-  }
-  nb::object pairs = as_pairs(std::move(found.pairs)), ages = as_array(std::move(found.since), 1),
-             is_dropped = as_array(std::move(found.is_dropped), 1);
-  return nb::make_tuple(pairs, ages, is_dropped, as_pairs(std::move(found.touching)));
+  LeftPairs found = at_work([&](Interrupt& interrupt) {
+    return left_pairs(columns(first, second), since.data(), is_idle.data(), is_tested.data(),
+                      columns(last_first, last_second), renewed.data(), rows, is_sorted, interrupt);
+  });
+  return as_tuple(std::move(found.pairs), std::move(found.since), std::move(found.is_dropped),
+                  std::move(found.touching));
 }
 
 }  // namespace
 
-void bind_turns(nb::module_& module);
-
 void bind_turns(nb::module_& module) {
-  const auto first = nb::arg("first"), second = nb::arg("second"), renewed = nb::arg("renewed"),
-             shapes = nb::arg("shapes"), since = nb::arg("since"), order = nb::arg("order");
-  module.def("turns", &turns, nb::arg("dimension"), first, second, nb::arg("is_tight"), nb::arg("waiting_first"),
-             nb::arg("waiting_second"), nb::arg("waiting_since"), nb::arg("waiting_dropped"), nb::arg("boxes"),
-             nb::arg("changed"), renewed, nb::arg("rows"), nb::arg("ranks").none(), nb::arg("bits").none(),
-             nb::arg("number"), nb::arg("is_sorted"),
+  const auto first = "first"_a, second = "second"_a, renewed = "renewed"_a, shapes = "shapes"_a, since = "since"_a,
+             order = "order"_a;
+  module.def("turns", &turns, "dimension"_a, first, second, "is_tight"_a, "waiting_first"_a, "waiting_second"_a,
+             "waiting_since"_a, "waiting_dropped"_a, "boxes"_a, "changed"_a, renewed, "rows"_a, "ranks"_a.none(),
+             "bits"_a.none(), "number"_a, "is_sorted"_a,
              "Pairs in lexicographic order, since when each waits, which are idle, the order of their turns, and where "
              "each priority ends.");
-  module.def("test_weights", &weights, shapes, nb::arg("alive"),
-             "How long tests with each row take, roughly; 0: no time.");
-  module.def("parted_pairs", &parted, first, second, nb::arg("flags"), "Pairs without a flagged row; pairs with one.");
-  module.def("shape_touching_in_time", &touching, shapes, first, second, order, nb::arg("weights"), nb::arg("seconds"),
-             nb::arg("workers"), "Test pairs until the time is up: how many were tested, and those that overlap.");
-  module.def("left_pairs", &left, first, second, since, nb::arg("is_idle"), nb::arg("is_tested"), nb::arg("last_first"),
-             nb::arg("last_second"), renewed, nb::arg("rows"), nb::arg("is_sorted"),
+  module.def("test_weights", &weights, shapes, "alive"_a, "How long tests with each row take, roughly; 0: no time.");
+  module.def("parted_pairs", &parted, first, second, "flags"_a, "Pairs without a flagged row; pairs with one.");
+  module.def("shape_touching_in_time", &touching, shapes, first, second, order, "weights"_a, "seconds"_a, "workers"_a,
+             "Test pairs until the time is up: how many were tested, and those that overlap.");
+  module.def("left_pairs", &left, first, second, since, "is_idle"_a, "is_tested"_a, "last_first"_a, "last_second"_a,
+             renewed, "rows"_a, "is_sorted"_a,
              "What had no turn, since when, and what of it touched after the last step.");
 }
 

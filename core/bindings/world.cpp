@@ -24,51 +24,27 @@
 
 namespace broadphase::python {
 
-void bind_world(nb::module_& module);
-
 namespace {
 
-using WrittenFlags = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 template <class T>
-nb::object array_of(const std::vector<T>& values, std::size_t columns = 1) {
-  return as_array(std::vector<T>(values), columns);
+nb::object array_of(const std::vector<T>& values, std::initializer_list<std::size_t> shape) {
+  return as_array(std::vector<T>(values), shape);
 }
-
-nb::object array_of_pairs(Pairs&& pairs) {
-  if (pairs.block == nullptr) {
-    pairs.block = allocate_pairs(1);
-    pairs.stride = 1;
-  }
-  return as_array(std::move(pairs));
-}
-
-nb::object array_of_pairs(const PairColumns& columns) {
-  Pairs pairs;
-  pairs.stride = columns.count + 1;
-  pairs.size = columns.count;
-  pairs.block = allocate_pairs(pairs.stride);
-  std::copy_n(columns.first, columns.count, pairs.block.get());
-  std::copy_n(columns.second, columns.count, pairs.block.get() + pairs.stride);
-  return as_array(std::move(pairs));
+template <class T>
+nb::object array_of(const std::vector<T>& values) {
+  return as_array(std::vector<T>(values));
 }
 
 nb::object flags_of(const std::uint8_t* flags, std::size_t count) {
-  return as_array(std::vector<std::uint8_t>(flags, flags + count), 1);
+  return as_array(std::vector<std::uint8_t>(flags, flags + count));
 }
 
 // An array (m, 2) of whatever strides.
 Pairs pairs_of(nb::handle array) {
   const auto given = nb::cast<nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>>(array);
   if (given.shape(1) != 2) throw nb::value_error("pairs have two columns");
-  Pairs pairs;
-  pairs.size = given.shape(0);
-  pairs.stride = pairs.size + 1;
-  pairs.block = allocate_pairs(pairs.stride);
-  for (std::size_t k = 0; k < pairs.size; ++k)
-    for (std::size_t side = 0; side < 2; ++side)
-      pairs.block[side * pairs.stride + k] = given.data()[static_cast<std::int64_t>(k) * given.stride(0) +
-                                                          static_cast<std::int64_t>(side) * given.stride(1)];
+  Pairs pairs{allocate_pairs(given.shape(0) + 1), 0, given.shape(0) + 1};
+  for (std::size_t k = 0; k < given.shape(0); ++k) push(pairs, given(k, 0), given(k, 1));
   return pairs;
 }
 
@@ -79,9 +55,8 @@ std::vector<T> values_of(nb::handle array) {
 }
 
 // Pairs, since when, and whether dropped: see `Waiting`.
-nb::tuple as_tuple(const Waiting& waiting) {
-  nb::object pairs = array_of_pairs(waiting.columns()), since = array_of(waiting.since);
-  return nb::make_tuple(pairs, since, array_of(waiting.dropped));
+nb::tuple parts_of(const Waiting& waiting) {
+  return as_tuple(copy_of(waiting.columns()), array_of(waiting.since), array_of(waiting.dropped));
 }
 Waiting waiting_of(nb::handle given) {
   const auto [pairs, since, dropped] = nb::cast<std::tuple<nb::object, nb::object, nb::object>>(given);
@@ -98,29 +73,24 @@ Waiting waiting_of(nb::handle given) {
 // An array that an attribute had when it was last looked at. Where it is the same object still, nothing is converted.
 class Borrowed {
  public:
-  // Arrays of `numbers` values a row, of at least so many rows; null where the attribute is None.
+  // Arrays of `numbers` values a row, of at least so many rows; null where the attribute is None. Flags may be of
+  // either type that NumPy has for them.
   template <class T>
   T* look(nb::handle value, std::size_t numbers, std::size_t rows) {
-    if (!value.is(kept_)) take(value, nb::dtype<T>(), numbers);
+    if (!value.is(kept_)) take(value, nb::dtype<T>(), numbers, std::is_same_v<T, std::uint8_t>);
     if (data_ != nullptr && rows_ < rows) throw nb::value_error("a column of a world is too short");
     return static_cast<T*>(data_);
-  }
-  // Flags, as NumPy has them in either type.
-  std::uint8_t* look_at_flags(nb::handle value, std::size_t rows) {
-    if (!value.is(kept_)) take(value, std::nullopt, 1);
-    if (data_ != nullptr && rows_ < rows) throw nb::value_error("a column of a world is too short");
-    return static_cast<std::uint8_t*>(data_);
   }
   // Whether others than the attribute and this hold the array.
   bool is_held() const { return data_ != nullptr && Py_REFCNT(kept_.ptr()) > 2; }
 
  private:
-  void take(nb::handle value, std::optional<nb::dlpack::dtype> type, std::size_t numbers) {
+  void take(nb::handle value, nb::dlpack::dtype type, std::size_t numbers, bool are_flags) {
     void* data = nullptr;
     std::size_t rows = 0;
     if (!value.is_none()) {
       const auto array = nb::cast<nb::ndarray<nb::c_contig, nb::device::cpu>>(value, false);
-      if ((type ? array.dtype() != *type : array.itemsize() != 1) || array.ndim() == 0 ||
+      if ((are_flags ? array.itemsize() != 1 : array.dtype() != type) || array.ndim() == 0 ||
           array.size() != array.shape(0) * numbers)
         throw nb::value_error("a column of a world has another type or shape");
       data = array.data();
@@ -309,7 +279,7 @@ class BorrowedColumns {
 
  private:
   std::uint8_t* flags(std::size_t k, nb::handle value, std::size_t slots) {
-    return arrays_[k].look_at_flags(value, slots);
+    return arrays_[k].look<std::uint8_t>(value, 1, slots);
   }
 
   Attributes own_, rows_;
@@ -346,7 +316,7 @@ class PythonCallbacks final : public StepCallbacks<D> {
   }
   void look_at_margins(const Pairs& pairs, std::size_t rows) override {
     const RetakenGil gil;
-    ask("look_at_margins", array_of_pairs(columns_of(pairs)), rows);
+    ask("look_at_margins", as_array(copy_of(columns_of(pairs))), rows);
   }
   Pairs by_given_method(const std::uint8_t* still) override {
     const RetakenGil gil;
@@ -354,15 +324,16 @@ class PythonCallbacks final : public StepCallbacks<D> {
   }
   Pairs touching(const RowList& pairs) override {
     const RetakenGil gil;
-    return pairs_of(ask("touching", array_of(pairs, 2)));
+    return pairs_of(ask("touching", array_of(pairs, {pairs.size() / 2, 2})));
   }
   Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) override {
     const RetakenGil gil;
-    return pairs_of(ask("touching_images", array_of(pairs, 2), array_of(offsets, D)));
+    const std::size_t count = pairs.size() / 2;
+    return pairs_of(ask("touching_images", array_of(pairs, {count, 2}), array_of(offsets, {count, D})));
   }
   Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) override {
     const RetakenGil gil;
-    const nb::object spent = ask("spend", array_of_pairs(pairs), is_tight, flags_of(renewed, columns_.slots));
+    const nb::object spent = ask("spend", as_array(copy_of(pairs)), is_tight, flags_of(renewed, columns_.slots));
     const auto [found, waiting, left, tests, seconds] =
         nb::cast<std::tuple<nb::object, nb::object, nb::object, std::size_t, double>>(spent);
     return {pairs_of(found), waiting_of(waiting), pairs_of(left), tests, seconds};
@@ -387,11 +358,8 @@ class PythonCallbacks final : public StepCallbacks<D> {
     const nb::object method = answers_.attr(name);
     return call_python(method, arguments...);
   }
-  static PairColumns columns_of(const Pairs& pairs) {
-    return {pairs.block.get(), pairs.block.get() + pairs.stride, pairs.size};
-  }
   static nb::object boxes_of(const std::vector<double>& boxes) {
-    return array_of(boxes).attr("reshape")(boxes.size() / (2 * D), 2, D);
+    return array_of(boxes, {boxes.size() / (2 * D), 2, D});
   }
 
   nb::handle answers_;
@@ -407,14 +375,10 @@ struct TouchingArray {
   nb::object get() {
     if (!array.is_valid()) {
       const PairColumns pairs = touching->columns();
-      auto kept = std::make_unique<std::shared_ptr<const Touching>>(touching);
       static const std::int32_t kNone = 0;
       const std::int32_t* data = pairs.first != nullptr ? pairs.first : &kNone;
-      nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::shared_ptr<const Touching>*>(p); });
-      (void)kept.release();
-      const std::size_t shape[2] = {pairs.count, 2};
       const std::int64_t strides[2] = {1, pairs.count > 0 ? static_cast<std::int64_t>(touching->pairs.stride) : 1};
-      array = nb::cast(nb::ndarray<nb::numpy, const std::int32_t>(data, 2, shape, owner, strides));
+      array = array_in(std::shared_ptr(touching), data, {pairs.count, 2}, strides);
     }
     return array;
   }
@@ -454,7 +418,7 @@ class Found {
   std::size_t touching_count() const { return touching_->touching->pairs.size; }
   nb::object enter_at() const { return array_of(enter_at_); }
   nb::object exit_handles() {
-    if (!arrays_[3].is_valid()) arrays_[3] = as_array(std::move(exit_handles_), 2);
+    if (!arrays_[3].is_valid()) arrays_[3] = as_table(std::move(exit_handles_), 2);
     return arrays_[3];
   }
   nb::object removed_handles() {
@@ -462,7 +426,7 @@ class Found {
     return arrays_[4];
   }
   nb::object impacts() const {
-    return std::visit([](const auto& meetings) { return columns_of(meetings); }, impacts_);
+    return std::visit([](const auto& meetings) { return as_columns(meetings); }, impacts_);
   }
   nb::dict stats() const {
     nb::dict stats;
@@ -488,7 +452,7 @@ class Found {
 
  private:
   static nb::object once(nb::object& array, Pairs& pairs) {
-    if (!array.is_valid()) array = array_of_pairs(std::move(pairs));
+    if (!array.is_valid()) array = as_array(std::move(pairs));
     return array;
   }
   std::string reason() const {
@@ -582,7 +546,7 @@ class PyWorld {
     memory_.touching = next;
     last_ = std::make_shared<TouchingArray>(memory_.touching, nb::object());
   }
-  nb::tuple waiting() const { return as_tuple(memory_.waiting); }
+  nb::tuple waiting() const { return parts_of(memory_.waiting); }
   void set_waiting(nb::handle given) { memory_.waiting = waiting_of(given); }
   void forget_near() { memory_.near.drop(); }
   std::size_t memory_bytes() const {
@@ -734,20 +698,19 @@ void bind_world(nb::module_& module) {
                 std::move(name), {method, is_given, keeps_nothing, workers, nullptr, nullptr, refuses_outside}, {}};
             if (limits) self->limits.assign(limits->data(), limits->data() + limits->size());
           },
-          nb::arg("name"), nb::arg("method"), nb::arg("keeps_nothing"), nb::arg("workers"),
-          nb::arg("limits").none() = nb::none(), nb::arg("refuses_outside") = false);
+          "name"_a, "method"_a, "keeps_nothing"_a, "workers"_a, "limits"_a.none() = nb::none(),
+          "refuses_outside"_a = false);
   nb::class_<PyWorld>(module, "World", "The steps of a world, whose columns it borrows.")
-      .def(nb::init<nb::handle, nb::handle, std::size_t, std::optional<Vector<double>>, int, bool>(),
-           nb::arg("columns"), nb::arg("rows"), nb::arg("dimension"), nb::arg("bounds").none(), nb::arg("boundary"),
-           nb::arg("closed"))
-      .def("step", &PyWorld::step, nb::arg("dt"), nb::arg("drops").none(), nb::arg("are_all_in_core"),
-           nb::arg("search"), nb::arg("behind").noconvert().none(), nb::arg("answers"),
+      .def(nb::init<nb::handle, nb::handle, std::size_t, std::optional<Vector<double>>, int, bool>(), "columns"_a,
+           "rows"_a, "dimension"_a, "bounds"_a.none(), "boundary"_a, "closed"_a)
+      .def("step", &PyWorld::step, "dt"_a, "drops"_a.none(), "are_all_in_core"_a, "search"_a,
+           "behind"_a.noconvert().none(), "answers"_a,
            nb::sig("def step(self, dt: float, drops: bool | None, are_all_in_core: bool, search: StepSearch, "
                    "behind: typing.Any, answers: typing.Any) -> StepFound"),
            "Do a step: all of it, or nothing.")
-      .def("look", &PyWorld::look, nb::arg("behind").noconvert().none(), nb::arg("answers"),
+      .def("look", &PyWorld::look, "behind"_a.noconvert().none(), "answers"_a,
            "Place the shapes of all rows where the rows are.")
-      .def("set_touching", &PyWorld::set_touching, nb::arg("pairs"), nb::arg("rows"))
+      .def("set_touching", &PyWorld::set_touching, "pairs"_a, "rows"_a)
       .def("forget_near", &PyWorld::forget_near)
       .def_prop_ro("touching", &PyWorld::touching,
                    nb::sig("def touching(self, /) -> numpy.typing.NDArray[numpy.int32]"))
