@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "fuzz/scene_bytes.hpp"
-#include "narrow/narrow_2d.hpp"
-#include "narrow/narrow_3d.hpp"
+#include "narrow/shape_queries.hpp"
 #include "shapes/store.hpp"
 
 namespace broadphase::fuzz {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "narrow/narrow_2d.hpp"
-#include "narrow/narrow_3d.hpp"
+#include "narrow/shape_queries.hpp"
 #include "query/collect.hpp"
 #include "shapes/store.hpp"
 
@@ -289,56 +288,8 @@ TouchingImages keep_touching_images(const ShapeStore& shapes, const ShapePairs& 
   return found;
 }
 
-// NaN for hulls and meshes. `normals`: D values each, from the first to the second.
-template <std::size_t D>
-void distances_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, double* distances,
-                  double* normals) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  for_each_pair<D>(
-      a, b, pairs,
-      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
-        Vec<D> normal{};
-        distances[k] = signed_distance(first, second, &normal);
-        std::copy_n(normal.begin(), D, normals + k * D);
-      },
-      [&](std::size_t k) {
-        distances[k] = kUnknown;
-        std::fill_n(normals + k * D, D, kUnknown);
-      });
-}
-
-struct ContactColumns {
-  double* normals;      // (m, D)
-  double* depths;       // (m,)
-  std::int8_t* counts;  // number of points; -1 for hulls and meshes
-  double* points;       // NaN past the count
-};
-
-// Precondition: the pairs overlap.
-template <std::size_t D>
-void contacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const ContactColumns& out) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  constexpr std::size_t kMostPoints = Contact<D>::kMostPoints;
-  std::fill_n(out.points, pairs.count * kMostPoints * D, kNone);
-  for_each_pair<D>(
-      a, b, pairs,
-      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
-        const Contact<D> found = contact(first, second);
-        std::copy_n(found.normal.begin(), D, out.normals + k * D);
-        out.depths[k] = found.depth;
-        out.counts[k] = static_cast<std::int8_t>(found.count);
-        for (std::size_t p = 0; p < found.count; ++p)
-          std::copy_n(found.points[p].begin(), D, out.points + (k * kMostPoints + p) * D);
-      },
-      [&](std::size_t k) {
-        std::fill_n(out.normals + k * D, D, kNone);
-        out.depths[k] = kNone;
-        out.counts[k] = -1;
-      });
-}
-
 // The first time in [0, 1] at which the first of each pair, moved by motions[k] relative to the second, touches it; inf
-// if never, NaN for hulls and meshes.
+// if never, NaN for hulls and meshes. `normals`: D values each, from the first to the second.
 template <std::size_t D>
 void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const double* motions, double* times,
                 double* normals) {
@@ -355,26 +306,6 @@ void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pair
         times[k] = kUnknown;
         std::fill_n(normals + k * D, D, kUnknown);
       });
-}
-
-// Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it; inf if there is none, NaN for
-// hulls and meshes.
-template <std::size_t D>
-void ray_hits_of(const ShapeStore& shapes, const std::int32_t* rows, std::size_t count, const double* origins,
-                 const double* directions, double* times, double* normals) {
-  for (std::size_t k = 0; k < count; ++k) {
-    const ShapeView<D> shape = shapes.placed<D>(static_cast<std::size_t>(rows[k]));
-    Vec<D> origin, direction, normal{};
-    std::copy_n(origins + k * D, D, origin.begin());
-    std::copy_n(directions + k * D, D, direction.begin());
-    if (is_kept_elsewhere(shape.kind)) {
-      times[k] = std::numeric_limits<double>::quiet_NaN();
-      normal.fill(times[k]);
-    } else {
-      times[k] = ray_hit(shape, origin, direction, &normal);
-    }
-    std::copy_n(normal.begin(), D, normals + k * D);
-  }
 }
 
 }  // namespace broadphase

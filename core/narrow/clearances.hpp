@@ -307,47 +307,6 @@ inline std::pair<Vec<3>, Vec<3>> nearest_points(const std::array<double, 9>& a, 
   return best;
 }
 
-// The same of a hull and another element that are surely apart; nothing where that is in doubt.
-inline std::optional<std::pair<Vec<3>, Vec<3>>> nearest_points_of_hull(const Element& hull, const Element& other) {
-  using namespace polytopes;
-  double nearest = kInfinity;
-  std::optional<std::pair<Vec<3>, Vec<3>>> found;
-  for_each_cores(hull, other, [&](const Cores& cores, const Frame& frame) {
-    const CoreGap gap = gap_of(cores);
-    const double distance = gap.distance - cores.radii();
-    if (!(distance < nearest)) return true;
-    nearest = distance;
-    found.reset();
-    if (!gap.is_apart || !(distance > 0)) return true;
-    const Vec3 first = gap.on_first + gap.normal * cores.first.radius;
-    const Vec3 second = gap.on_second - gap.normal * cores.second.radius;
-    found = {first * frame.back + frame.origin, second * frame.back + frame.origin};
-    return true;
-  });
-  return found;
-}
-
-// Where two elements are nearest; if they meet, a point where they do.
-inline std::pair<Vec<3>, Vec<3>> nearest_points(const Element& a, const Element& b, double distance,
-                                                const Vec<3>& normal) {
-  using namespace solid;
-  if (distance <= 0) {
-    const Contact<3> found = contact(a, b);
-    return {found.points[0], found.points[0]};
-  }
-  if (a.polytope != nullptr || b.polytope != nullptr) {
-    const bool leads = polytopes::leads(a, b);
-    if (const auto found = leads ? nearest_points_of_hull(a, b) : nearest_points_of_hull(b, a))
-      return leads ? *found : std::pair{found->second, found->first};
-  }
-  // Moved until they touch.
-  std::vector<double> moved(b.shape.record.begin(), b.shape.record.end());
-  const Vec3 back = normal * -distance;
-  shift_shape<3>(b.shape.kind, moved, back.data());
-  const Contact<3> found = contact(a, Element{{b.shape.kind, moved}, b.polytope});
-  return {found.points[0], found.points[0] - back};
-}
-
 // How many of the pieces of a shape are inside a closed mesh, and a point of one that is. `inner`: a point of the
 // shape.
 struct Pieces {
@@ -389,9 +348,8 @@ inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double wi
     std::array<double, 9> corners_a, corners_b;
     const Element x = a.side.element(nearest.first, corners_a), y = b.side.element(nearest.second, corners_b);
     const bool are_triangles = a.side.is_mesh() && b.side.is_mesh();
-    std::tie(found.first, found.second) = are_triangles
-                                              ? detail::nearest_points(corners_a, corners_b)
-                                              : detail::nearest_points(x, y, nearest.distance, nearest.normal);
+    std::tie(found.first, found.second) = are_triangles ? detail::nearest_points(corners_a, corners_b)
+                                                        : nearest_points(x, y, nearest.distance, nearest.normal);
     if (nearest.distance <= 0) {
       found.gap = 0;
       found.second = found.first;

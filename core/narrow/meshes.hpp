@@ -17,6 +17,7 @@
 
 #include "narrow/narrow_3d.hpp"
 #include "narrow/polytopes.hpp"
+#include "narrow/simplex.hpp"
 #include "narrow/triangles.hpp"
 #include "shapes/shape.hpp"
 

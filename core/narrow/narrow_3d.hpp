@@ -1,8 +1,5 @@
-// The narrow phase in 3-d: overlap, signed distance, contact, raycast and time of impact of two placed shapes of any
-// type but hulls and meshes.
-//
-// Shapes are closed: shapes that touch overlap. Results do not depend on the order of the two shapes, bit for bit:
-// a pair is put into a canonical order first, and the normal is negated if that swapped the shapes.
+// The narrow phase in 3-d of convex cores with a radius: what shape queries (narrow_3d.cpp) and those of hulls and
+// meshes are made of.
 #pragma once
 
 #include <array>
@@ -11,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "narrow/compounds.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase::solid {
@@ -337,12 +335,8 @@ bool for_each_axis(const BoxCore& a, const BoxCore& b, Visit&& visit) {
 template <class A, class B>
 inline constexpr bool kAxesTell = B::kRank >= TriangleCore::kRank;
 
-// Signed distance of two cores: `distance` between them, or minus the minimum translation that separates them, along
-// `normal`, a unit vector from the first to the second.
-struct Gap {
-  double distance;
-  Vec3 normal;
-};
+// Of two cores.
+using Gap = ShapeGap<3>;
 
 // The signed gap between two ranges: negative if they overlap. `backwards`: the second is below the first.
 inline double gap_between(const Projection& a, const Projection& b, bool& backwards) {
@@ -564,8 +558,6 @@ Nearest nearest(const A& a, const B& b) {
 
 // ---- Signed distance and overlap of two cores with radii ----
 
-inline Gap turned(const Gap& gap) { return {gap.distance, -gap.normal}; }
-
 // The signed distance of two cores. Coincident points are separated along the x axis.
 inline Gap gap_of(const PointCore& a, const PointCore& b) {
   const Vec3 between = b.at - a.at;
@@ -677,13 +669,8 @@ inline bool within(const BoxCore& a, const BoxCore& b, double) {
 // G. van den Bergen, "Ray Casting against General Convex Objects with Application to Continuous Collision Detection",
 // 2004.
 
-// The time is `kNever` if the two never touch; the normal is from the first, which moves, to the second.
-struct Impact {
-  double time = kNever;
-  Vec3 normal{};
-};
+using Impact = ShapeImpact<3>;
 
-inline Impact turned(const Impact& impact) { return {impact.time, -impact.normal}; }
 inline void keep_first(Impact& best, const Impact& other) {
   if (other.time < best.time) best = other;
 }
@@ -1238,285 +1225,4 @@ Touching touching_of(const A& a, const B& b, const Vec3& n, double first_radius,
   return touching;
 }
 
-// ---- Compounds: their parts, and boxes around the parts by which most pairs of parts are skipped ----
-
-struct PartBounds {
-  Vec3 lower, upper;
-};
-
-// The bounding box of a shape that is not a compound, enlarged by the rounding error, so that shapes that touch have
-// boxes that overlap.
-inline PartBounds bounds_of(const ShapeView<3>& shape) {
-  const Vec3 origin = place_of(shape);
-  return with_core(shape, origin, [&](const auto& core, double radius) {
-    PartBounds bounds;
-    for (std::size_t k = 0; k < 3; ++k) {
-      Vec3 axis{};
-      axis[k] = 1;
-      const Projection extent = project(core, axis);
-      const double slack =
-          4 * kRounding * (std::fabs(origin[k]) + std::fabs(extent.lower) + std::fabs(extent.upper) + radius);
-      bounds.lower[k] = origin[k] + extent.lower - radius - slack;
-      bounds.upper[k] = origin[k] + extent.upper + radius + slack;
-    }
-    return bounds;
-  });
-}
-
-// Calls `visit(part)` for each part of a compound, or for the shape itself, until it returns false.
-template <class Visit>
-void for_each_simple(const ShapeView<3>& shape, Visit&& visit) {
-  if (shape.kind == ShapeKind::kCompound)
-    for_each_part<3>(shape.record, visit);
-  else
-    visit(shape);
-}
-
-// Calls `visit(part of a, part of b, bounds, bounds)` for all pairs of parts until it returns false.
-template <class Visit>
-void for_each_pair_of_parts(const ShapeView<3>& a, const ShapeView<3>& b, Visit&& visit) {
-  bool goes_on = true;
-  for_each_simple(a, [&](const ShapeView<3>& first) {
-    const PartBounds first_bounds = bounds_of(first);
-    for_each_simple(b, [&](const ShapeView<3>& second) {
-      goes_on = visit(first, second, first_bounds, bounds_of(second));
-      return goes_on;
-    });
-    return goes_on;
-  });
-}
-
-// A lower bound of the squared distance of the shapes in two boxes.
-inline double squared_distance(const PartBounds& a, const PartBounds& b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double onwards = b.lower[k] - a.upper[k], back = a.lower[k] - b.upper[k];
-    const double gap = onwards > back ? onwards : back;
-    sum += gap > 0 ? gap * gap : 0;
-  }
-  return sum;
-}
-
-// Whether the first may touch the second while it moves from time 0 to `limit`.
-inline bool may_meet(const PartBounds& a, const Vec3& motion, const PartBounds& b, double limit) {
-  double entry = 0, exit = limit;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double lower = b.lower[k] - a.upper[k], upper = b.upper[k] - a.lower[k];
-    if (motion[k] == 0) {
-      if (lower > 0 || upper < 0) return false;
-      continue;
-    }
-    const double begin = (motion[k] > 0 ? lower : upper) / motion[k], end = (motion[k] > 0 ? upper : lower) / motion[k];
-    entry = begin > entry ? begin : entry;
-    exit = end < exit ? end : exit;
-  }
-  // A tolerance greater than the rounding error of the divisions.
-  return entry <= exit + 1e-12 * std::fabs(exit);
-}
-
 }  // namespace broadphase::solid
-
-namespace broadphase {
-
-// ---- The queries ----
-namespace solid {
-
-// Whether the canonical order of the pair is (b, a). Mostly decided by the kinds or the first numbers.
-inline bool is_turned(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (a.kind != b.kind) return a.kind > b.kind;
-  const std::size_t count = a.record.size() < b.record.size() ? a.record.size() : b.record.size();
-  for (std::size_t k = 0; k < count; ++k)
-    if (a.record[k] != b.record[k]) return a.record[k] > b.record[k];
-  return a.record.size() > b.record.size();
-}
-
-inline bool is_round(ShapeKind kind) { return kind == ShapeKind::kPoint || kind == ShapeKind::kBall; }
-inline double radius_of(const ShapeView<3>& round) { return round.kind == ShapeKind::kBall ? round.record[3] : 0; }
-
-// Concentric balls are separated along the x axis, in either order.
-inline bool are_concentric(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return is_round(a.kind) && is_round(b.kind) && a.record[0] == b.record[0] && a.record[1] == b.record[1] &&
-         a.record[2] == b.record[2];
-}
-
-inline Contact<3> turned(Contact<3> contact) {
-  contact.normal = -contact.normal;
-  return contact;
-}
-
-inline bool rounds_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  const double reach = radius_of(a) + radius_of(b);
-  return squared(vector_at(b.record, 0) - vector_at(a.record, 0)) <= reach * reach;
-}
-
-// For this and the following functions, the shapes are not compounds, in either order.
-inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
-  if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
-  if (is_turned(a, b)) return simple_overlap(b, a);
-  if (is_round(a.kind) && b.kind == ShapeKind::kBox)
-    return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
-  return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
-    return within(first, second, x + y);
-  });
-}
-
-inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_gap(b, a));
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
-  if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
-    const Vec3 way = to_box(a.record, b.record);
-    const double distance = std::sqrt(squared(way));
-    if (distance > 0) return {distance - radius_of(a), way * (1 / distance)};
-  }
-  return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool turns) {
-    const Gap gap = gap_of(first, second);
-    return Gap{gap.distance - (x + y), turns ? -gap.normal : gap.normal};
-  });
-}
-
-inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
-  if (is_turned(a, b)) return turned(simple_cast(b, -motion, a));
-  if (b.kind == ShapeKind::kBox) {
-    if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
-    if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
-  }
-  return with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
-    return turns ? turned(cast(first, -motion, second, x + y)) : cast(first, motion, second, x + y);
-  });
-}
-
-inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_contact(b, a));
-  const Gap gap = simple_gap(a, b);
-  Contact<3> contact;
-  contact.normal = gap.normal;
-  contact.depth = gap.distance < 0 ? -gap.distance : 0;
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
-    put_points_of_boxes(a.record, b.record, contact);
-    return contact;
-  }
-  const Vec3 origin = place_of(a);
-  with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
-    const Vec3 normal = turns ? -gap.normal : gap.normal;
-    if constexpr (std::decay_t<decltype(first)>::kRank == PointCore::kRank) {
-      // A ball has one contact point: its deepest.
-      contact.points[contact.count++] = first.at + normal * (x - 0.5 * contact.depth);
-    } else {
-      put_points(touching_of(first, second, normal, x, y), normal, contact);
-    }
-  });
-  for (std::size_t k = 0; k < contact.count; ++k) contact.points[k] = contact.points[k] + origin;
-  return contact;
-}
-
-// The parts of two shapes, at least one of them a compound, with the least signed distance.
-struct NearestParts {
-  Gap gap{kNever, {1, 0, 0}};
-  ShapeView<3> first{}, second{};
-};
-
-inline NearestParts nearest_parts(const ShapeView<3>& a, const ShapeView<3>& b) {
-  NearestParts best;
-  for_each_pair_of_parts(a, b,
-                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
-                           const double least = squared_distance(x_bounds, y_bounds), limit = best.gap.distance;
-                           if (least > 0 && (limit <= 0 || least >= limit * limit)) return true;
-                           const Gap gap = simple_gap(x, y);
-                           if (gap.distance < limit) best = {gap, x, y};
-                           return true;
-                         });
-  return best;
-}
-
-inline bool parts_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  bool found = false;
-  for_each_pair_of_parts(
-      a, b, [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
-        found = squared_distance(x_bounds, y_bounds) == 0 && simple_overlap(x, y) && bounds_overlap(x, y);
-        return !found;
-      });
-  return found;
-}
-
-inline Impact cast_parts(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
-  if (is_turned(a, b)) return turned(cast_parts(b, -motion, a));
-  Impact first{};
-  for_each_pair_of_parts(a, b,
-                         [&](const auto& x, const auto& y, const PartBounds& x_bounds, const PartBounds& y_bounds) {
-                           if (may_meet(x_bounds, motion, y_bounds, first.time))
-                             keep_first(first, simple_cast(x, motion, y));
-                           return true;
-                         });
-  return first;
-}
-
-inline bool has_parts(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound;
-}
-
-// Of equally near parts the first in the canonical order of the compounds counts.
-inline Gap parts_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return is_turned(a, b) ? turned(nearest_parts(b, a).gap) : nearest_parts(a, b).gap;
-}
-inline Contact<3> parts_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_turned(a, b)) return turned(parts_contact(b, a));
-  const NearestParts parts = nearest_parts(a, b);
-  return parts.gap.distance < kNever ? simple_contact(parts.first, parts.second) : Contact<3>{};
-}
-
-}  // namespace solid
-
-// Whether two shapes overlap whose bounding boxes do. For compounds, this is also required of the boxes of two parts.
-inline bool overlaps(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return solid::has_parts(a, b) ? solid::parts_overlap(a, b) : solid::simple_overlap(a, b);
-}
-
-// The distance of two shapes; if they overlap, minus the length of the minimum translation that separates them. The
-// normal is a unit vector from the first to the second. Time: for compounds, the product of their numbers of parts.
-inline double signed_distance(const ShapeView<3>& a, const ShapeView<3>& b, Vec<3>* normal) {
-  const solid::Gap gap = solid::has_parts(a, b) ? solid::parts_gap(a, b) : solid::simple_gap(a, b);
-  *normal = gap.normal;
-  return gap.distance;
-}
-
-// The contact of two shapes. Precondition: they overlap. For compounds, of the two parts that are deepest in each
-// other.
-inline Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
-  return solid::has_parts(a, b) ? solid::parts_contact(a, b) : solid::simple_contact(a, b);
-}
-
-// The first time >= 0 at which a ray is in a shape; infinite if never. The normal is the outward normal of the shape;
-// for a ray that starts inside, the opposite of its direction.
-inline double ray_hit(const ShapeView<3>& shape, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
-  const ShapeView<3> point{ShapeKind::kPoint, origin};
-  *normal = {};
-  if (overlaps(point, shape)) {
-    if (!solid::is_zero(direction)) *normal = solid::unit(solid::operator-(direction));
-    return 0;
-  }
-  const solid::Impact impact = shape.kind == ShapeKind::kCompound ? solid::cast_parts(point, direction, shape)
-                                                                  : solid::simple_cast(point, direction, shape);
-  if (impact.time < solid::kNever) *normal = solid::operator-(impact.normal);
-  return impact.time;
-}
-
-// The first time in [0, 1] at which `a`, moved by `motion` relative to `b`, touches it; infinite if never. The normal
-// is from the first to the second at that time; at time 0, that of their signed distance.
-inline double impact_time(const ShapeView<3>& a, const Vec<3>& motion, const ShapeView<3>& b, Vec<3>* normal) {
-  *normal = {};
-  if (overlaps(a, b)) {
-    signed_distance(a, b, normal);
-    return 0;
-  }
-  const solid::Impact impact =
-      solid::has_parts(a, b) ? solid::cast_parts(a, motion, b) : solid::simple_cast(a, motion, b);
-  // At the very end of the motion, rounding must not lose a contact.
-  if (!(impact.time <= 1 + solid::kRounding)) return solid::kNever;
-  *normal = impact.normal;
-  // They touch but for rounding: nothing has closed yet whose direction would count.
-  if (impact.time == 0) signed_distance(a, b, normal);
-  return impact.time < 1 ? impact.time : 1;
-}
-
-}  // namespace broadphase

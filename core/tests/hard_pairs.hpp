@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "narrow/narrow_2d.hpp"
 #include "narrow/polytopes.hpp"
+#include "narrow/shape_queries.hpp"
 
 namespace broadphase::tests {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "narrow/narrow_3d.hpp"
+#include "narrow/shape_queries.hpp"
 #include "solids.hpp"
 
 namespace broadphase::tests {

@@ -231,9 +231,8 @@ class MeshScene {
         found.second[k] = deepest.points[0][k] - deepest.normal[k] * distance / 2;
       }
     } else {
-      std::tie(found.first, found.second) = are_surfaces
-                                                ? detail::nearest_points(corners, other_corners)
-                                                : detail::nearest_points(x, y, nearest.distance, nearest.normal);
+      std::tie(found.first, found.second) = are_surfaces ? detail::nearest_points(corners, other_corners)
+                                                         : nearest_points(x, y, nearest.distance, nearest.normal);
     }
     return found;
   }

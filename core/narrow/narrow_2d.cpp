@@ -1,22 +1,16 @@
 // The narrow phase in 2-d: overlap, signed distance, contact, raycast and time of impact of two placed shapes.
 //
-// Shapes are closed: shapes that touch overlap. Every shape but a compound is a rounded polygon: a convex polygon of
-// one or more corners and all points within some radius of it. So each query has one general algorithm, and closed
-// forms for the most frequent types. Time is O(corners * corners). Nothing is allocated.
-//
-// Results do not depend on the order of the two shapes: overlaps and distances are equal bit for bit and normals
-// opposite, unless the shapes are equal or are concentric balls, where no direction is better than another.
-//
-// Preconditions: placed records of any type but kHull, kMesh and kCustom; the parts of a compound are not compounds;
-// numbers are finite, and their squares neither overflow nor underflow.
-#pragma once
-
+// Every shape but a compound is a rounded polygon: a convex polygon of one or more corners and all points within some
+// radius of it. So each query has one general algorithm, and closed forms for the most frequent types. Time is
+// O(corners * corners). Nothing is allocated.
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
+#include "narrow/compounds.hpp"
+#include "narrow/shape_queries.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase::narrow_2d {
@@ -127,16 +121,6 @@ inline double magnitude(const Rounded& polygon) {
     largest_y = y > largest_y ? y : largest_y;
   }
   return largest_x > largest_y ? largest_x : largest_y;
-}
-
-// A canonical order of two shapes, whichever is given first. Results computed in that order are symmetric bit for bit,
-// including ties and rounding. Equal shapes are in order both ways.
-inline bool in_order(const ShapeView<2>& a, const ShapeView<2>& b) {
-  if (a.kind != b.kind) return a.kind < b.kind;
-  if (a.record.size() != b.record.size()) return a.record.size() < b.record.size();
-  for (std::size_t k = 0; k < a.record.size(); ++k)
-    if (a.record[k] != b.record[k]) return a.record[k] < b.record[k];
-  return true;
 }
 
 // ---- Signed distance of two polygons, and the features that determine it ----
@@ -979,45 +963,7 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   return std::ldexp(approach.time, -exponent);
 }
 
-}  // namespace broadphase::narrow_2d
-
-namespace broadphase {
-
 // ---- The queries ----
-
-namespace narrow_2d {
-
-// Calls `visit(p, q)` for each pair of parts until it returns false. A shape that is not a compound is its only part.
-template <class Visit>
-void for_each_part_pair(const ShapeView<2>& a, const ShapeView<2>& b, Visit&& visit) {
-  bool going = true;
-  const auto with_parts_of = [](const ShapeView<2>& shape, auto&& use) {
-    if (shape.kind == ShapeKind::kCompound)
-      for_each_part<2>(shape.record, use);
-    else
-      use(shape);
-  };
-  with_parts_of(a, [&](const ShapeView<2>& p) {
-    with_parts_of(b, [&](const ShapeView<2>& q) { return going = visit(p, q); });
-    return going;
-  });
-}
-
-inline bool has_compound(const ShapeView<2>& a, const ShapeView<2>& b) {
-  return a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound;
-}
-
-inline ShapeBounds<2> bounds_of(const ShapeView<2>& shape) {
-  ShapeBounds<2> bounds;
-  add_bounds<2>(shape, bounds);
-  return bounds;
-}
-
-// The gap between the bounding boxes of two shapes: a lower bound of their distance.
-inline double gap_of_bounds(const ShapeBounds<2>& a, const ShapeBounds<2>& b) {
-  const AxisGaps gaps(Corners(a.lower, a.upper), Corners(b.lower, b.upper));
-  return gaps.gap[gaps.widest()];
-}
 
 // Neither is a compound.
 inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
@@ -1037,178 +983,90 @@ inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
       default: break;
     }
   }
-  const bool ordered = in_order(a, b);
-  const RoundedShape first(ordered ? a : b), second(ordered ? b : a);
+  const bool is_swapped = is_turned(a, b);
+  const RoundedShape first(is_swapped ? b : a), second(is_swapped ? a : b);
   return overlaps(first.view(), second.view());
 }
 
-// Neither is a compound, and they are in order.
-inline double simple_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* normal) {
-  if (is_disc(a) && is_disc(b)) return disc_distance(Disc(a), Disc(b), normal);
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_distance(Corners(a), Corners(b), normal);
-  if (is_disc(a) && is_any_box(b)) return disc_box_distance(Disc(a), b, normal);
-  const RoundedShape first(a), second(b);
-  const Separation found = separation(first.view(), second.view());
-  *normal = found.normal;
-  return found.distance - (first.view().radius + second.view().radius);
+// Neither is a compound, in this and the following functions. Two discs are in order either way.
+inline ShapeGap<2> simple_gap(const ShapeView<2>& a, const ShapeView<2>& b) {
+  ShapeGap<2> gap{};
+  if (is_disc(a) && is_disc(b)) {
+    gap.distance = disc_distance(Disc(a), Disc(b), &gap.normal);
+  } else if (is_turned(a, b)) {
+    gap = turned(simple_gap(b, a));
+  } else if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
+    gap.distance = box_distance(Corners(a), Corners(b), &gap.normal);
+  } else if (is_disc(a) && is_any_box(b)) {
+    gap.distance = disc_box_distance(Disc(a), b, &gap.normal);
+  } else {
+    const RoundedShape first(a), second(b);
+    const Separation found = separation(first.view(), second.view());
+    gap = {found.distance - (first.view().radius + second.view().radius), found.normal};
+  }
+  return gap;
 }
 
-// The pair of parts with the least signed distance.
-struct PartPair {
-  double distance = kInfinity;
-  Vec<2> normal{1, 0};
-  ShapeView<2> first, second;
-};
-
-inline PartPair deepest_parts(const ShapeView<2>& a, const ShapeView<2>& b) {
-  PartPair best{.first = a, .second = b};
-  const ShapeBounds<2> bounds = bounds_of(b);
-  for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
-    const ShapeBounds<2> part = bounds_of(p);
-    if (gap_of_bounds(part, bounds) > best.distance || gap_of_bounds(part, bounds_of(q)) > best.distance) return true;
-    const bool ordered = in_order(p, q);
-    Vec<2> normal;
-    const double distance = ordered ? simple_distance(p, q, &normal) : simple_distance(q, p, &normal);
-    if (distance < best.distance) {
-      best = {distance, normal, p, q};
-      if (!ordered) best.normal = {-normal[0], -normal[1]};
-    }
-    return true;
-  });
-  return best;
-}
-
-// Neither is a compound, and they are in order.
 inline Contact<2> simple_contact(const ShapeView<2>& a, const ShapeView<2>& b) {
+  if (is_disc(a) && is_disc(b)) return disc_contact(Disc(a), Disc(b));
+  if (is_turned(a, b)) return turned(simple_contact(b, a));
   if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
   if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
   const RoundedShape first(a), second(b);
   return contact(first.view(), second.view());
 }
 
-// Neither is a compound, and they are in order and do not overlap.
-inline double simple_impact(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
-    const Corners p(a), q(b);
+// Precondition: they do not overlap.
+inline ShapeImpact<2> simple_cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
+  if (is_turned(a, b)) return turned(simple_cast(b, opposite<2>(motion), a));
+  ShapeImpact<2> impact;
+  if (b.kind == ShapeKind::kBox && (a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint)) {
+    // A ray against the box of all differences of their points.
+    const Corners q(b),
+        p = a.kind == ShapeKind::kBox ? Corners(a) : Corners({a.record[0], a.record[1]}, {a.record[0], a.record[1]});
     const Corners differences({q.lower[0] - p.upper[0], q.lower[1] - p.upper[1]},
                               {q.upper[0] - p.lower[0], q.upper[1] - p.lower[1]});
-    Vec<2> outward;
-    const double time = ray_meets_box(differences, {0, 0}, motion, &outward);
-    if (time < kInfinity) *normal = {-outward[0], -outward[1]};
-    return time;
+    Vec<2> outward{};
+    impact.time = ray_meets_box(differences, {0, 0}, motion, &outward);
+    impact.normal = opposite<2>(outward);
+    return impact;
   }
   const RoundedShape first(a), second(b);
-  return first_touch(first.view(), motion, second.view(), normal);
+  impact.time = first_touch(first.view(), motion, second.view(), &impact.normal);
+  return impact;
 }
 
-inline Vec<2> opposite(const Vec<2>& v) { return {-v[0], -v[1]}; }
-
-}  // namespace narrow_2d
-
-// Whether two shapes overlap whose bounding boxes do. For compounds, this is also required of the boxes of two parts.
-inline bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
-  if (a.kind == ShapeKind::kBall && b.kind == ShapeKind::kBall)
-    return narrow_2d::discs_overlap(narrow_2d::Disc(a), narrow_2d::Disc(b));
-  if (!narrow_2d::has_compound(a, b)) return narrow_2d::simple_overlap(a, b);
-  bool found = false;
-  const ShapeBounds<2> bounds = narrow_2d::bounds_of(b);
-  narrow_2d::for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
-    found = narrow_2d::gap_of_bounds(narrow_2d::bounds_of(p), bounds) <= 0 && narrow_2d::simple_overlap(p, q) &&
-            bounds_overlap(p, q);
-    return !found;
-  });
-  return found;
-}
-
-// The distance of two shapes; where they overlap, minus the length of the shortest translation that separates them.
-// `normal` is the unit vector of that direction, from a to b. Infinite if one is a compound without parts.
-inline double signed_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* normal) {
-  if (narrow_2d::is_disc(a) && narrow_2d::is_disc(b))
-    return narrow_2d::disc_distance(narrow_2d::Disc(a), narrow_2d::Disc(b), normal);
-  if (!narrow_2d::in_order(a, b)) {
-    const double distance = signed_distance(b, a, normal);
-    *normal = narrow_2d::opposite(*normal);
-    return distance;
+struct Simple {
+  static bool overlap(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_overlap(a, b); }
+  static ShapeGap<2> gap(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_gap(a, b); }
+  static Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_contact(a, b); }
+  static ShapeImpact<2> cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
+    return simple_cast(a, motion, b);
   }
-  if (!narrow_2d::has_compound(a, b)) return narrow_2d::simple_distance(a, b, normal);
-  const narrow_2d::PartPair deepest = narrow_2d::deepest_parts(a, b);
-  *normal = deepest.normal;
-  return deepest.distance;
-}
+};
 
-// The contact of two shapes. Precondition: they overlap. For compounds, of the two parts that are deepest in each
-// other.
-inline Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
-  ShapeView<2> p = a, q = b;
-  if (narrow_2d::has_compound(a, b)) {
-    const bool ordered = narrow_2d::in_order(a, b);
-    const narrow_2d::PartPair deepest = ordered ? narrow_2d::deepest_parts(a, b) : narrow_2d::deepest_parts(b, a);
-    p = ordered ? deepest.first : deepest.second;
-    q = ordered ? deepest.second : deepest.first;
-  }
-  if (narrow_2d::is_disc(p) && narrow_2d::is_disc(q))
-    return narrow_2d::disc_contact(narrow_2d::Disc(p), narrow_2d::Disc(q));
-  if (narrow_2d::in_order(p, q)) return narrow_2d::simple_contact(p, q);
-  Contact<2> result = narrow_2d::simple_contact(q, p);
-  result.normal = narrow_2d::opposite(result.normal);
-  return result;
-}
+}  // namespace broadphase::narrow_2d
 
-// The least t >= 0 with origin + t * direction in the shape; infinity if there is none, and then `normal` is not
-// written. It is the outward normal where the ray enters; for a ray that starts inside, the opposite of its direction.
-inline double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
-  const ShapeView<2> point{ShapeKind::kPoint, origin};
-  if (overlaps(point, shape)) {
-    const double length = std::hypot(direction[0], direction[1]);
-    *normal = length > 0 ? Vec<2>{-direction[0] / length, -direction[1] / length} : Vec<2>{0, 0};
-    return 0;
-  }
-  double first = narrow_2d::kInfinity;
-  narrow_2d::for_each_part_pair(point, shape, [&](const ShapeView<2>& start, const ShapeView<2>& part) {
-    Vec<2> found{};
-    double time = narrow_2d::kInfinity;
-    if (part.kind == ShapeKind::kBox) {
-      time = narrow_2d::ray_meets_box(narrow_2d::Corners(part), origin, direction, &found);
-    } else {
-      time = narrow_2d::first_touch(narrow_2d::RoundedShape(start).view(), direction,
-                                    narrow_2d::RoundedShape(part).view(), &found);
-      found = narrow_2d::opposite(found);
-    }
-    if (time < first) {
-      first = time;
-      *normal = found;
-    }
-    return true;
-  });
-  return first;
-}
+namespace broadphase {
 
-// The first t in [0, 1] at which `a`, moved by t * motion, touches `b`; infinity if there is none, and then `normal` is
-// not written. It is from a to b at that time; at time 0, that of their signed distance.
-inline double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
-  if (overlaps(a, b)) {
-    signed_distance(a, b, normal);
-    return 0;
-  }
-  double first = narrow_2d::kInfinity;
-  narrow_2d::for_each_part_pair(a, b, [&](const ShapeView<2>& p, const ShapeView<2>& q) {
-    Vec<2> found{};
-    double time = narrow_2d::kInfinity;
-    if (narrow_2d::in_order(p, q)) {
-      time = narrow_2d::simple_impact(p, motion, q, &found);
-    } else {
-      time = narrow_2d::simple_impact(q, narrow_2d::opposite(motion), p, &found);
-      found = narrow_2d::opposite(found);
-    }
-    if (time <= 1 && time < first) {
-      first = time;
-      *normal = found;
-    }
-    return true;
-  });
-  // They touch but for rounding: nothing has closed yet whose direction would count.
-  if (first == 0) signed_distance(a, b, normal);
-  return first;
+using Queries = ShapeQueries<2, narrow_2d::Simple>;
+
+// Discs first: what else there is to ask takes as long as their answer.
+bool overlaps(const ShapeView<2>& a, const ShapeView<2>& b) {
+  using namespace narrow_2d;
+  return is_disc(a) && is_disc(b) ? discs_overlap(Disc(a), Disc(b)) : Queries::overlap(a, b);
+}
+double signed_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* normal) {
+  using namespace narrow_2d;
+  if (is_disc(a) && is_disc(b)) return disc_distance(Disc(a), Disc(b), normal);
+  return Queries::signed_distance(a, b, normal);
+}
+Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) { return Queries::contact(a, b); }
+double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
+  return Queries::ray_hit(shape, origin, direction, normal);
+}
+double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
+  return Queries::impact_time(a, motion, b, normal);
 }
 
 }  // namespace broadphase
