@@ -64,8 +64,8 @@ site: $(DONE)/package $(DONE)/docs ## build the documentation site in build/site
 	@echo 'open build/site/index.html'
 
 # The core with one instruction set and without bindings.
-WEB_SHARED := base/memory base/parallel base/team grid/levels query/collect simd/levels tree/exact_bounds tree/levels tree/nearest_rows neighbors/levels
-WEB_KERNELS := kernels neighbor_kernels grid/look_up_kernels tree_kernels turn_kernels eight_kernels
+WEB_SHARED := base/memory base/parallel base/team query/collect simd/levels tree/exact_bounds tree/nearest_rows
+WEB_KERNELS := kernels tree_kernels eight_kernels
 WEB_FLAGS := -std=c++20 -Os -Icore -include core/web/missing.hpp -fwasm-exceptions -msimd128 -ffp-contract=off -fvisibility=hidden
 WEB := build/playground
 WEB_OBJECTS := $(WEB_SHARED:%=$(WEB)/%.o) $(WEB_KERNELS:%=$(WEB)/scalar/%.o) $(WEB)/web/page.o

@@ -2,7 +2,9 @@
 // it, and BROADPHASE_EIGHT naming the level whose kernels over eight numbers it takes.
 #include "simd/kernels.hpp"
 #include "brute_force/overlap_kernel.hpp"
+#include "grid/look_up_kernel.hpp"
 #include "grid/sweep_cell_kernel.hpp"
+#include "neighbors/window_kernel.hpp"
 #include "simd/lanes.hpp"
 
 namespace broadphase::BROADPHASE_TREES {
@@ -41,6 +43,8 @@ const Kernels kKernels = {
     count_hits,
     list_hits,
     name_rows,
+    {look_up<1>, look_up<2>, look_up<3>, look_up<4>},
+    window_hits,
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

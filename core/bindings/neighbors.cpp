@@ -95,7 +95,7 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   query.vectors = vectors;
   query.shifts = shifts;
   return result(query.points.count, by_point, both, sorted, [&](Interrupt& interrupt) {
-    return find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt);
+    return find_neighbors(query, chosen_kernels().window_hits, workers, interrupt);
   });
 }
 
@@ -110,7 +110,7 @@ NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys
   query.cutoff = cutoff;
   query.shifts = true;
   return at_work([&](Interrupt& interrupt) {
-    return NeighborCandidates(find_neighbors(query, window_kernel_of(chosen_kernels()), workers, interrupt),
+    return NeighborCandidates(find_neighbors(query, chosen_kernels().window_hits, workers, interrupt),
                               query.points.count, interrupt);
   });
 }

@@ -236,11 +236,10 @@ class BoxCells {
     const PlainMemory<detail::RowsOfQuery> found = allocate_plain<detail::RowsOfQuery>(queries.count);
     std::vector<detail::FoundRoom> room(std::max(1u, workers));
     const std::size_t tasks = (queries.count + kTogether - 1) / kTogether;
-    const LookUpKernel look_up = look_up_kernel_of(kernels, dimension_);
     const auto end_of = [&](std::size_t task) { return std::min(queries.count, (task + 1) * kTogether); };
     for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
       const std::size_t begin = task * kTogether;
-      find_some(boxes, queries, order.data() + begin, end_of(task) - begin, look_up, room[worker], found.get());
+      find_some(boxes, queries, order.data() + begin, end_of(task) - begin, kernels, room[worker], found.get());
     });
     result.offsets[0] = 0;
     for (std::size_t k = 0; k < queries.count; ++k)
@@ -361,15 +360,15 @@ class BoxCells {
 
   // For up to kTogether queries.
   void find_some(const BoxView<T>& boxes, const BoxView<T>& queries, const std::uint32_t* order, std::size_t count,
-                 LookUpKernel look_up, detail::FoundRoom& to, detail::RowsOfQuery* found) const {
+                 const Kernels& kernels, detail::FoundRoom& to, detail::RowsOfQuery* found) const {
     constexpr std::size_t kUsualRoom = std::size_t{1} << 16;
     std::int32_t steps_of[kTogether * 8];
     FoundRows answers[kTogether];
     for (std::size_t k = 0; k < count; ++k) detail::read_soon(found + order[k]);
     take_steps(queries, order, count, steps_of);
     for (std::size_t done = 0; done < count;) {
-      const std::size_t answered =
-          look_up({&filed_, steps_of + 2 * dimension_ * done, count - done, to.next, to.room, answers});
+      const LookUps request{&filed_, steps_of + 2 * dimension_ * done, count - done, to.next, to.room, answers};
+      const std::size_t answered = kernels.look_up[dimension_ - 1](request);
       for (std::size_t k = 0; k < answered; ++k) {
         const std::uint32_t query = order[done + k];
         std::int32_t* const rows = to.next;

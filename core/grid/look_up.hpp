@@ -9,8 +9,6 @@
 
 namespace broadphase {
 
-struct Kernels;
-
 // Boxes by cell, and by row in each. A cell has whole blocks of 32 entries, the last one filled up with what overlaps
 // nothing, as columns one behind the other: along each axis lower numbers and negated upper ones, as in Record; the
 // axes along which a box began before the cell, as bits; and rows, of 32 bits.
@@ -37,9 +35,5 @@ struct LookUps {
   std::size_t room;     // for rows; where they end, there is room for 32 more
   FoundRows* answers;   // of each query
 };
-
-using LookUpKernel = std::size_t (*)(const LookUps&);
-// Of a level.
-LookUpKernel look_up_kernel_of(const Kernels& kernels, std::size_t dimension);
 
 }  // namespace broadphase

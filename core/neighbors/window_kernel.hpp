@@ -6,7 +6,7 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
-inline std::size_t window_hits_in_lanes(WindowSearch& search, const WindowHits& hits) {
+inline std::size_t window_hits(WindowSearch& search, const WindowHits& hits) {
   const double *x = search.columns[0], *y = search.columns[1], *z = search.columns[2];
   const double reach = search.reach, squared_reach = search.squared_reach;
   const WideEight most = WideEight::splat(squared_reach);

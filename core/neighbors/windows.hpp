@@ -6,8 +6,6 @@
 
 namespace broadphase {
 
-struct Kernels;
-
 // Points [own, own_end), ascending in x, against those of another row, [low, end), ascending too, moved by `shift`.
 struct WindowSearch {
   const double* own_columns[3];
@@ -31,8 +29,5 @@ inline constexpr std::size_t kMostWindowHits = 4096;
 // Finds hits until all own points are done or there is no more room. Returns their number. Room for kMostWindowHits +
 // 16 of them is a precondition.
 using WindowKernel = std::size_t (*)(WindowSearch& search, const WindowHits& hits);
-
-// The kernel of the same level.
-WindowKernel window_kernel_of(const Kernels& kernels);
 
 }  // namespace broadphase

@@ -16,14 +16,21 @@ struct CandidateBlock;
 struct CellArrays;
 struct CellRecords;
 struct ConvexWalk;
+struct LookUps;
 struct NearestTogether;
 struct PairWalk;
+struct SweepInTurn;
 struct SweepRequest;
 struct SweepWalk;
+struct TouchInTurn;
+struct WindowHits;
+struct WindowSearch;
 template <class T>
 struct CurveKeys;
 template <class T>
 struct FileBoxes;
+template <class Way>
+struct InTurn;
 template <class T>
 struct PackLeaves;
 
@@ -101,6 +108,12 @@ struct WalkKernels {
 // Through those whose blocks hold floats, and through wide ones: see BlockTree.
 struct TreeKernels {
   WalkKernels floats, doubles;
+
+  // Several sweeps in turn, in trees that are not wide: see tree/in_turn.hpp. None of those on their way may have an
+  // empty stack. The first go on until one of them has been to all blocks within its limit, the second until one has
+  // found rows or has been to all blocks; they return which.
+  std::size_t (*finish_sweep[4])(InTurn<SweepInTurn>&);
+  std::size_t (*find_touched[4])(InTurn<TouchInTurn>&);
 };
 
 // Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp, which wider registers do not make
@@ -149,6 +162,12 @@ struct Kernels {
   std::size_t (*list_hits)(const CandidateBlock*, std::size_t blocks, std::uint64_t* hits);
   void (*name_rows)(const std::uint64_t* hits, std::size_t count, const std::uint32_t* a, const std::uint32_t* b,
                     bool ordered, std::int32_t* first, std::int32_t* second);
+
+  // Boxes looked up in cells: see grid/look_up.hpp. Returns how many.
+  std::size_t (*look_up[4])(const LookUps&);
+
+  // Neighbours: see neighbors/windows.hpp.
+  std::size_t (*window_hits)(WindowSearch& search, const WindowHits& hits);
 };
 
 template <class T>

@@ -105,7 +105,7 @@ void check_scene(Random& random) {
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
       Interrupt interrupt;
-      const NeighborPairs found = find_neighbors(query, window_kernel_of(kernels), workers, interrupt);
+      const NeighborPairs found = find_neighbors(query, kernels.window_hits, workers, interrupt);
       CHECK(rows_of(found) == expected);
       if (query.cross) continue;
       const NeighborLists lists = list_by_point(found, count, true, true, interrupt);
@@ -158,7 +158,7 @@ void check_batches(Random& random) {
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
       Interrupt interrupt;
-      CHECK(rows_of(find_neighbors(query, window_kernel_of(kernels), workers, interrupt)) == in_order(expected));
+      CHECK(rows_of(find_neighbors(query, kernels.window_hits, workers, interrupt)) == in_order(expected));
     }
   });
 }
@@ -175,7 +175,7 @@ void check_refused_cells() {
   query.cells = &cell;
   Interrupt interrupt;
   for_each_level([&](const Kernels& kernels) {
-    CHECK(is_refused([&] { find_neighbors(query, window_kernel_of(kernels), 1, interrupt); }));
+    CHECK(is_refused([&] { find_neighbors(query, kernels.window_hits, 1, interrupt); }));
   });
 }
 

@@ -1,6 +1,7 @@
 // What differs between walks over floats and over doubles: numbers, keys, and how much is rounded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -30,7 +31,10 @@ struct NumbersOf {
   using Type = float;
   using Tests = EightTests;
   static constexpr float kLonger = 1.000001F;
-  static const float* box(const SweepWalk& walk) { return walk.box; }
+  static const float* box(const auto& walk) { return walk.box; }
+  // The point of a ball, rounded down and up along each axis.
+  static const float* low_center(const BallWalk& walk, std::size_t) { return walk.center; }
+  static const float* high_center(const BallWalk& walk, std::size_t dimension) { return walk.center + dimension; }
   static const float* inverse(const SweepWalk& walk) { return walk.inverse; }
   static float limit(const SweepWalk& walk) { return walk.limit; }
 };
@@ -39,7 +43,9 @@ struct NumbersOf<WideEight> {
   using Type = double;
   using Tests = WideTests;
   static constexpr double kLonger = 1 + 1e-14;
-  static const double* box(const SweepWalk& walk) { return walk.wide_box; }
+  static const double* box(const auto& walk) { return walk.wide_box; }
+  static const double* low_center(const BallWalk& walk, std::size_t) { return walk.wide_center; }
+  static const double* high_center(const BallWalk& walk, std::size_t) { return walk.wide_center; }
   static const double* inverse(const SweepWalk& walk) { return walk.wide_inverse; }
   static double limit(const SweepWalk& walk) { return number_of(walk.limit); }
 };

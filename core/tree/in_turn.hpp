@@ -9,8 +9,6 @@
 
 namespace broadphase {
 
-struct Kernels;
-
 // Several moving boxes or rays, a step of each in turn: while one waits for its next block, the others are computed. In
 // trees that are not wide.
 struct WayInTurn {
@@ -57,14 +55,5 @@ struct InTurn {
   std::uint32_t active[kMost];
   Way way[kMost];
 };
-
-// Of the level whose kernels of trees these are, by dimension. None of those on their way may have an empty stack.
-struct TurnKernels {
-  // Goes on until one of them has been to all blocks within its limit, and returns which.
-  std::size_t (*first[4])(InTurn<SweepInTurn>&);
-  // Goes on until one of them has found rows or has been to all blocks, and returns which.
-  std::size_t (*any[4])(InTurn<TouchInTurn>&);
-};
-const TurnKernels& turn_kernels_of(const Kernels& kernels);
 
 }  // namespace broadphase

@@ -823,7 +823,7 @@ class TreeQueries {
   // Waits for one of the sweeps to end, and decides what it touches first. Returns its number.
   template <class Report>
   std::size_t decide(FirstInTurn& scratch, const Report& report) const {
-    const std::size_t number = turn_kernels_of(kernels_).first[dimension_ - 1](scratch.turns);
+    const std::size_t number = kernels_.trees->finish_sweep[dimension_ - 1](scratch.turns);
     const SweepInTurn& sweep = scratch.turns.way[number];
     const auto& asked = scratch.asked[number];
     KeyedRow best(kNever, -1);
@@ -851,7 +851,7 @@ class TreeQueries {
   // Goes on until one of them has touched something, or nothing at all. Returns its number.
   template <class Report>
   std::size_t decide(AnyInTurn& scratch, const Report& report) const {
-    const auto next = turn_kernels_of(kernels_).any[dimension_ - 1];
+    const auto next = kernels_.trees->find_touched[dimension_ - 1];
     for (;;) {
       const std::size_t number = next(scratch.turns);
       TouchInTurn& way = scratch.turns.way[number];

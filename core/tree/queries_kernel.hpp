@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "simd/lanes.hpp"
 #include "tree/eight_doubles.hpp"
@@ -40,12 +41,13 @@ class BlockReader {
 };
 
 // Rows and blocks are written unconditionally, then counted: a branch for each costs more.
-template <std::size_t D>
-void next_by_box(BoxWalk& walk) {
-  Eight lower[D], upper[D];
+template <std::size_t D, class E, class BoxedWalk>
+void next_by_box(BoxedWalk& walk) {
+  const auto* box = NumbersOf<E>::box(walk);
+  E lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
-    lower[k] = Eight::splat(walk.box[k]);
-    upper[k] = Eight::splat(walk.box[D + k]);
+    lower[k] = E::splat(box[k]);
+    upper[k] = E::splat(box[D + k]);
   }
   std::size_t depth = walk.depth, found = 0;
   while (depth > 0 && found < kMostRows) {
@@ -56,8 +58,8 @@ void next_by_box(BoxWalk& walk) {
     for (std::size_t k = 0; k < kBlocksTogether; ++k) at[k] = walk.stack[depth + k];
     walk.visited += together;
     for (std::size_t g = 0; g < together; ++g) {
-      const BlockReader<D> block(walk.memory, at[g]);
-      EightTests meet;
+      const BlockReader<D, E> block(walk.memory, at[g]);
+      typename NumbersOf<E>::Tests meet;
       for (std::size_t k = 0; k < D; ++k) {
         meet.at_most(lower[k], block.upper(k));
         meet.at_most(block.lower(k), upper[k]);
@@ -122,27 +124,62 @@ inline bool wants_more(const OrderedWalk& walk) {
   return walk.depth > 0 && walk.found < (walk.ordered ? 1 : kMostRows);
 }
 
-template <std::size_t D>
-void next_by_distance(BallWalk& walk) {
-  const Eight zero = Eight::splat(0.0F), limit = Eight::splat(walk.limit);
-  Eight low[D], high[D];
-  for (std::size_t k = 0; k < D; ++k) {
-    low[k] = Eight::splat(walk.center[k]);
-    high[k] = Eight::splat(walk.center[D + k]);
+// Puts the block with the smallest key on top of the stack. Where scales nest, blocks overlap, and a crowd that is tiny
+// beside the distance lies at one and the same distance: it must wait until the limit is as low as can be. Only up to
+// half of the stack; beyond, the walk goes on depth first, which keeps the bound.
+inline void bring_nearest(OrderedWalk& walk) {
+  constexpr std::size_t kMost = 64;  // looked at: deeper stacks take longer to search than is gained
+  if (!walk.ordered || walk.depth >= kHalfStack) return;
+  const std::size_t end = walk.depth > kMost ? walk.depth - kMost : 0;
+  std::size_t nearest = walk.depth - 1;
+  for (std::size_t at = nearest; at-- > end;) nearest = walk.key[at] < walk.key[nearest] ? at : nearest;
+  const float key = walk.key[nearest];
+  const std::int32_t block = walk.stack[nearest];
+  walk.key[nearest] = walk.key[walk.depth - 1];
+  walk.stack[nearest] = walk.stack[walk.depth - 1];
+  walk.key[walk.depth - 1] = key;
+  walk.stack[walk.depth - 1] = block;
+}
+
+// Drops the blocks on the stack beyond the limit, which the caller lowers from call to call: the nearest is then found
+// among fewer.
+inline void drop_far(OrderedWalk& walk) {
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < walk.depth; ++at) {
+    const float key = walk.key[at];
+    walk.key[kept] = key;
+    walk.stack[kept] = walk.stack[at];
+    kept += key <= walk.limit ? 1 : 0;
   }
+  walk.depth = kept;
+}
+
+template <std::size_t D, class E>
+void next_by_distance(BallWalk& walk) {
+  constexpr bool kIsWide = std::is_same_v<E, WideEight>;
+  const E zero = E::splat(0);
+  const Eight limit = Eight::splat(walk.limit);
+  E low[D], high[D];
+  for (std::size_t k = 0; k < D; ++k) {
+    low[k] = E::splat(NumbersOf<E>::low_center(walk, D)[k]);
+    high[k] = E::splat(NumbersOf<E>::high_center(walk, D)[k]);
+  }
+  if (kIsWide && walk.ordered) drop_far(walk);
   for (walk.found = 0; wants_more(walk);) {
+    if (kIsWide) bring_nearest(walk);
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
-    const BlockReader<D> block(walk.memory, at);
+    const BlockReader<D, E> block(walk.memory, at);
     ++walk.visited;
-    Eight square = zero;
+    E square = zero;
     for (std::size_t k = 0; k < D; ++k) {
       // Where infinities make the gap NaN, it counts as 0.
-      const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
+      const E gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
       square = k == 0 ? gap * gap : square + gap * gap;
     }
-    sort_out(walk, at, block, square, at_most(square, limit), own_key);
+    const Eight keys = keys_of(square);
+    sort_out(walk, at, block, keys, at_most(keys, limit), own_key);
   }
 }
 
