@@ -257,7 +257,11 @@ void nearest_together_of(NearestTogether& walk) {
 
 template <std::size_t D>
 void nearest_together(NearestTogether& walk) {
-  if (walk.wanted <= 1)
+  // The scalar level, which processors since 2013 do not take, has fewer copies.
+  if constexpr (Lanes<float>::kWidth == 1)
+    return walk.wanted <= 4 ? nearest_together_of<D, 4>(walk)
+                            : nearest_together_of<D, NearestTogether::kMostWanted>(walk);
+  else if (walk.wanted <= 1)
     nearest_together_of<D, 1>(walk);
   else if (walk.wanted <= 4)
     nearest_together_of<D, 4>(walk);
