@@ -127,24 +127,7 @@ class RowSorter {
   std::uint32_t row(std::size_t position) const { return items_[position].row; }
   Bits bits(std::size_t position) const { return items_[position].key; }  // order_bits of its value
 
-  void sort(Interrupt& interrupt) {
-    if (count_ <= kInsertionSize) {
-      insertion_sort(count_ * count_);
-      return;
-    }
-    if (!spare_) spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
-    Bits most = least_ = items_[0].key;
-    for (std::size_t k = 1; k < count_; ++k) {
-      least_ = items_[k].key < least_ ? items_[k].key : least_;
-      most = items_[k].key > most ? items_[k].key : most;
-    }
-    const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(most - least_)));
-    // The highest 32 bits settle all 32-bit keys, and all but a few of the 64-bit ones: those are then near their
-    // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
-    const int skipped = width > 32 ? width - 32 : 0;
-    sort_digits(skipped, width, interrupt);
-    if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
-  }
+  void sort(Interrupt& interrupt);
 
  private:
   struct Item {
@@ -191,5 +174,31 @@ class RowSorter {
   std::size_t capacity_ = 0, count_ = 0;
   Bits least_ = 0;
 };
+
+template <class T>
+void RowSorter<T>::sort(Interrupt& interrupt) {
+  if (count_ <= kInsertionSize) {
+    insertion_sort(count_ * count_);
+    return;
+  }
+  if (!spare_) spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
+  Bits most = least_ = items_[0].key;
+  for (std::size_t k = 1; k < count_; ++k) {
+    least_ = items_[k].key < least_ ? items_[k].key : least_;
+    most = items_[k].key > most ? items_[k].key : most;
+  }
+  const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(most - least_)));
+  // The highest 32 bits settle all 32-bit keys, and all but a few of the 64-bit ones: those are then near their
+  // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
+  const int skipped = width > 32 ? width - 32 : 0;
+  sort_digits(skipped, width, interrupt);
+  if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
+}
+
+// Compiled once: radix_sort.cpp.
+extern template class RowSorter<float>;
+extern template class RowSorter<double>;
+extern template class RowSorter<std::uint32_t>;
+extern template class RowSorter<std::uint64_t>;
 
 }  // namespace broadphase

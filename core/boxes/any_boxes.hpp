@@ -22,18 +22,26 @@ class AnyBoxes {
   // Lower corner, then upper corner.
   void read(std::size_t row, double* box) const {
     if (is_double_)
-      copy(doubles_, row, box);
+      copy(doubles_, row, dimension_, box);
     else
-      copy(floats_, row, box);
+      copy(floats_, row, dimension_, box);
+  }
+  // The same where the dimension is known.
+  template <std::size_t D>
+  void read(std::size_t row, double* box) const {
+    if (is_double_)
+      copy(doubles_, row, D, box);
+    else
+      copy(floats_, row, D, box);
   }
 
  private:
   template <class T>
-  void copy(const BoxView<T>& boxes, std::size_t row, double* box) const {
+  static void copy(const BoxView<T>& boxes, std::size_t row, std::size_t dimension, double* box) {
     const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
-    for (std::size_t k = 0; k < dimension_; ++k) {
+    for (std::size_t k = 0; k < dimension; ++k) {
       box[k] = static_cast<double>(lower[k]);
-      box[dimension_ + k] = static_cast<double>(upper[k]);
+      box[dimension + k] = static_cast<double>(upper[k]);
     }
   }
 

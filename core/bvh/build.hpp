@@ -218,51 +218,12 @@ class TreePacker {
  public:
   // `rows` null: all rows. Throws bad_alloc or Interrupted, and then the tree is unchanged.
   void pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-            std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    const bool crossing = boxes_cross(boxes, rows, count, kernels);
-    if (!crossing && sample_is_blurred(boxes, rows, count, kernels, interrupt)) {
-      bulk_ = order_.bulk();  // of the sample
-      return pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
-    }
-    const Extent<T> extent =
-        extent_of(boxes, 0, crossing ? count : 0, [&](std::size_t at) { return row_at(rows, at); });
-    if (crossing) {
-      bulk_ = bulk_of(boxes, extent, 0, count, [&](std::size_t at) { return row_at(rows, at); });
-    } else {
-      order_.sort(boxes, rows, count, kernels, workers, interrupt);
-      items_ = order_.items();
-      bulk_ = order_.bulk();
-      if (!is_blurred(boxes, count)) {
-        tree_of(tree, boxes, order_, false, frame_around(bulk_, boxes.dimension), places, kernels, workers);
-        return;
-      }
-    }
-    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
-    items_ = ranks_.items();
-    const bool wide = !crossing || is_blurred(boxes, count);
-    tree_of(tree, boxes, ranks_, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
-            workers);
-  }
+            std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
   void pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
-                 std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
-    items_ = ranks_.items();
-    tree_of(tree, boxes, ranks_, true, LocalFrame(), places, kernels, workers);
-  }
+                 std::uint32_t* places, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
   // Packs a tree that shares the frame of another one.
   void pack_like(const BlockTree& other, BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
-                 std::size_t count, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    if (other.is_wide()) return pack_wide(tree, boxes, rows, count, nullptr, kernels, workers, interrupt);
-    if (boxes_cross(boxes, rows, count, kernels)) {
-      ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
-      items_ = ranks_.items();
-      tree_of(tree, boxes, ranks_, false, other.frame, nullptr, kernels, workers);
-      return;
-    }
-    order_.sort(boxes, rows, count, kernels, workers, interrupt);
-    items_ = order_.items();
-    tree_of(tree, boxes, order_, false, other.frame, nullptr, kernels, workers);
-  }
+                 std::size_t count, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
   // Where most boxes of the last call to pack() are.
   const Extent<T>& bulk() const { return bulk_; }
   // The rows of the last call in order.
@@ -312,6 +273,59 @@ class TreePacker {
   Extent<T> bulk_;
   const RowKey* items_ = nullptr;
 };
+
+template <class T, class Order>
+void TreePacker<T, Order>::pack(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
+                                std::size_t count, std::uint32_t* places, const Kernels& kernels, unsigned workers,
+                                Interrupt& interrupt) {
+  const bool crossing = boxes_cross(boxes, rows, count, kernels);
+  if (!crossing && sample_is_blurred(boxes, rows, count, kernels, interrupt)) {
+    bulk_ = order_.bulk();  // of the sample
+    return pack_wide(tree, boxes, rows, count, places, kernels, workers, interrupt);
+  }
+  const Extent<T> extent = extent_of(boxes, 0, crossing ? count : 0, [&](std::size_t at) { return row_at(rows, at); });
+  if (crossing) {
+    bulk_ = bulk_of(boxes, extent, 0, count, [&](std::size_t at) { return row_at(rows, at); });
+  } else {
+    order_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = order_.items();
+    bulk_ = order_.bulk();
+    if (!is_blurred(boxes, count)) {
+      tree_of(tree, boxes, order_, false, frame_around(bulk_, boxes.dimension), places, kernels, workers);
+      return;
+    }
+  }
+  ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+  items_ = ranks_.items();
+  const bool wide = !crossing || is_blurred(boxes, count);
+  tree_of(tree, boxes, ranks_, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
+          workers);
+}
+
+template <class T, class Order>
+void TreePacker<T, Order>::pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
+                                     std::size_t count, std::uint32_t* places, const Kernels& kernels, unsigned workers,
+                                     Interrupt& interrupt) {
+  ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+  items_ = ranks_.items();
+  tree_of(tree, boxes, ranks_, true, LocalFrame(), places, kernels, workers);
+}
+
+template <class T, class Order>
+void TreePacker<T, Order>::pack_like(const BlockTree& other, BlockTree& tree, const GrownBoxes<T>& boxes,
+                                     const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+                                     unsigned workers, Interrupt& interrupt) {
+  if (other.is_wide()) return pack_wide(tree, boxes, rows, count, nullptr, kernels, workers, interrupt);
+  if (boxes_cross(boxes, rows, count, kernels)) {
+    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = ranks_.items();
+    tree_of(tree, boxes, ranks_, false, other.frame, nullptr, kernels, workers);
+    return;
+  }
+  order_.sort(boxes, rows, count, kernels, workers, interrupt);
+  items_ = order_.items();
+  tree_of(tree, boxes, order_, false, other.frame, nullptr, kernels, workers);
+}
 
 // ---- Top-down by the surface-area heuristic: slower to build, faster to query ----
 //
@@ -599,5 +613,11 @@ void build_by_area(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32
     }
   });
 }
+
+// Compiled once: bvh.cpp.
+extern template class TreePacker<float, CurveOrder<float>>;
+extern template class TreePacker<double, CurveOrder<double>>;
+extern template class TreePacker<float, MedianOrder<float>>;
+extern template class TreePacker<double, MedianOrder<double>>;
 
 }  // namespace broadphase

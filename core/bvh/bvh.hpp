@@ -54,26 +54,7 @@ class Bvh {
   // Replaces the tree. Throws bad_alloc or Interrupted, or invalid_argument for a row without a box, and then the tree
   // is unchanged.
   template <class T>
-  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
-    require_boxes(rows, count, boxes.count);
-    PlainArray<std::uint32_t> places;
-    places.grow(boxes.count);
-    std::fill_n(places.get(), boxes.count, kNoPlace);
-    const GrownBoxes<T> given{boxes, tree_.dimension()};
-    if (quality_ == BvhQuality::sah)
-      build_by_area(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
-    else if (quality_ == BvhQuality::balanced)
-      pack<MedianOrder<T>>(given, rows, count, places.get(), work);
-    else
-      pack<CurveOrder<T>>(given, rows, count, places.get(), work);
-    tree_.exact_bounds.forget();
-    places_ = std::move(places);
-    rows_ = count;
-    crossing_ = boxes_cross(given, rows, count, work.kernels);
-    area_ = tree_.is_wide() ? Area() : area_of_blocks();
-    rows_then_ = rows_;
-    changes_ = 0;
-  }
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work);
 
   // These throw invalid_argument, naming a row: unless all rows are in the tree; unless, besides, each is given once;
   // and unless none is in the tree, each is given once, and all are below a limit. The last may throw bad_alloc, too.
@@ -89,40 +70,7 @@ class Bvh {
   // Adds rows. Throws bad_alloc or Interrupted, or invalid_argument for a row that is in the tree already, is given
   // twice or has no box; none of the rows is in the tree then.
   template <class T>
-  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
-    require_new_rows(rows, count, boxes.count);
-    if (count == 0) return;
-    if (count > rows_ / kManyInserts) {
-      std::vector<std::int32_t> all = rows_in_order();
-      all.insert(all.end(), rows, rows + count);
-      build(boxes, all.data(), all.size(), work);
-      ++rebuilds_;
-      return;
-    }
-    tree_.exact_bounds.forget();
-    std::size_t done = 0;
-    try {
-      const GrownBoxes<T> given{boxes, tree_.dimension()};
-      LocalBoxes<T> local(given, tree_.frame);
-      tree_.with_numbers([&](auto number) {
-        using Number = decltype(number);
-        BvhEdit<Number> edit(tree_, places_.get());
-        Number box[8];
-        for (; done < count; ++done) {
-          edit.make_room();
-          local.get(static_cast<std::size_t>(rows[done]), box);
-          if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
-          edit.insert(rows[done], box);
-          ++rows_;
-        }
-      });
-      changes_ += count;
-      improve(boxes, work);
-    } catch (...) {
-      remove(rows, done);
-      throw;
-    }
-  }
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work);
 
   // Throws invalid_argument, before anything is removed, if a row is not in the tree or is given twice.
   void remove(const std::int32_t* rows, std::size_t count) {
@@ -141,33 +89,7 @@ class Bvh {
   // Moves rows. Throws invalid_argument, before anything is moved, if a row is not in the tree; or bad_alloc or
   // Interrupted, and then the tree is sound, and each row is where it was or where it belongs.
   template <class T>
-  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
-    require_rows(rows, count);
-    tree_.exact_bounds.forget();
-    const GrownBoxes<T> given{boxes, tree_.dimension()};
-    LocalBoxes<T> local(given, tree_.frame);
-    if (count > rows_ / kManyMoves) {
-      changes_ = 0;
-      // In a wide tree, areas of a few large blocks would hide how the others lie.
-      if (tree_.is_wide() || is_worse(refit(local)) || is_now_blurred(given) ||
-          crosses_otherwise(given, rows, count, work.kernels))
-        rebuild(boxes, work);
-      return;
-    }
-    tree_.with_numbers([&](auto number) {
-      using Number = decltype(number);
-      BvhEdit<Number> edit(tree_, places_.get());
-      Number box[8];
-      for (std::size_t at = 0; at < count; ++at) {
-        edit.make_room();
-        local.get(static_cast<std::size_t>(rows[at]), box);
-        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
-        edit.move(rows[at], box);
-      }
-    });
-    changes_ += count;
-    improve(boxes, work);
-  }
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work);
 
   // Visits all blocks from the root down and regroups the grandchildren of each where that reduces surface area.
   // Returns how many blocks improved. Throws bad_alloc or Interrupted, and then the tree is sound.
@@ -229,65 +151,7 @@ class Bvh {
 
   // Checks all invariants: a description of the first violation, or an empty string.
   template <class T>
-  std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
-    const Blocks& blocks = tree_.blocks;
-    std::string wrong;
-    const auto check = [&](bool holds, const std::string& what) {
-      if (!holds && wrong.empty()) wrong = what;
-      return holds;
-    };
-    if (tree_.root == kNoBlock) {
-      check(count == 0 && rows_ == 0, "rows without a root");
-      check(blocks.count() == 0, "blocks without a root");
-      return wrong;
-    }
-    check(count == rows_, std::to_string(rows_) + " rows instead of " + std::to_string(count));
-    check(blocks.parent(tree_.root) == static_cast<std::int32_t>(kNoPlace), "the root has a parent");
-    std::size_t seen_blocks = 0, seen_rows = 0;
-    double box[8];
-    const std::size_t dimension = tree_.dimension();
-    const auto inside = [&](const double* inner, const double* outer) {
-      bool holds = true;
-      for (std::size_t k = 0; k < dimension; ++k)
-        holds &= outer[k] <= inner[k] && inner[dimension + k] <= outer[dimension + k];
-      return holds;
-    };
-    for_each_block([&](std::int32_t block, std::size_t level) {
-      const std::string name = "block " + std::to_string(block);
-      ++seen_blocks;
-      check(level < kMostLevels, name + " is too deep");
-      check(blocks.occupied(block) != 0, name + " is empty");
-      check((blocks.rows(block) & ~blocks.occupied(block)) == 0, name + " has rows in lanes not in use");
-      check(blocks.next(block) == kNoBlock, name + " has a continuation");
-      for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
-        const std::int32_t what = blocks.child(block)[lane];
-        blocks.read_box(block, lane, box);
-        if ((blocks.rows(block) >> lane & 1) == 0) {
-          check(inside(read_bounds(blocks, what).box, box), name + " does not contain block " + std::to_string(what));
-          check(static_cast<std::uint32_t>(blocks.parent(what)) == place_of(block, lane),
-                "block " + std::to_string(what) + " has a wrong parent");
-          return;
-        }
-        ++seen_rows;
-        const auto row = static_cast<std::size_t>(what);
-        const std::string row_name = "row " + std::to_string(what);
-        if (!check(has(row) && row < boxes.count, row_name + " is not in the tree")) return;
-        check(places_[row] == place_of(block, lane), row_name + " is not at its recorded place");
-        // Lanes filled while the frame was exact stay exact, and are narrower than the same box would be stored now:
-        // only containment counts.
-        bool holds = true;
-        for (std::size_t k = 0; k < dimension; ++k)
-          holds &= box[k] <= tree_.frame.local(static_cast<double>(boxes.lower_of(row)[k]), k) &&
-                   tree_.frame.local(static_cast<double>(boxes.upper_of(row)[k]), k) <= box[dimension + k];
-        check(holds, row_name + " is not contained in its lane");
-      });
-    });
-    check(seen_blocks == blocks.count(), "some blocks are not reachable");
-    check(seen_rows == count, "the tree has duplicate or missing rows");
-    for (std::size_t at = 0; at < count; ++at)
-      check(has(static_cast<std::size_t>(rows[at])), "row " + std::to_string(rows[at]) + " is missing");
-    return wrong;
-  }
+  std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
 
  private:
   template <class Order, class T>
@@ -427,5 +291,163 @@ class Bvh {
   bool crossing_ = false;  // see boxes_cross; at the last build
   std::size_t rows_then_ = 0;
 };
+
+template <class T>
+void Bvh::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+  require_boxes(rows, count, boxes.count);
+  PlainArray<std::uint32_t> places;
+  places.grow(boxes.count);
+  std::fill_n(places.get(), boxes.count, kNoPlace);
+  const GrownBoxes<T> given{boxes, tree_.dimension()};
+  if (quality_ == BvhQuality::sah)
+    build_by_area(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
+  else if (quality_ == BvhQuality::balanced)
+    pack<MedianOrder<T>>(given, rows, count, places.get(), work);
+  else
+    pack<CurveOrder<T>>(given, rows, count, places.get(), work);
+  tree_.exact_bounds.forget();
+  places_ = std::move(places);
+  rows_ = count;
+  crossing_ = boxes_cross(given, rows, count, work.kernels);
+  area_ = tree_.is_wide() ? Area() : area_of_blocks();
+  rows_then_ = rows_;
+  changes_ = 0;
+}
+
+template <class T>
+void Bvh::insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+  require_new_rows(rows, count, boxes.count);
+  if (count == 0) return;
+  if (count > rows_ / kManyInserts) {
+    std::vector<std::int32_t> all = rows_in_order();
+    all.insert(all.end(), rows, rows + count);
+    build(boxes, all.data(), all.size(), work);
+    ++rebuilds_;
+    return;
+  }
+  tree_.exact_bounds.forget();
+  std::size_t done = 0;
+  try {
+    const GrownBoxes<T> given{boxes, tree_.dimension()};
+    LocalBoxes<T> local(given, tree_.frame);
+    tree_.with_numbers([&](auto number) {
+      using Number = decltype(number);
+      BvhEdit<Number> edit(tree_, places_.get());
+      Number box[8];
+      for (; done < count; ++done) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[done]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
+        edit.insert(rows[done], box);
+        ++rows_;
+      }
+    });
+    changes_ += count;
+    improve(boxes, work);
+  } catch (...) {
+    remove(rows, done);
+    throw;
+  }
+}
+
+template <class T>
+void Bvh::update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
+  require_rows(rows, count);
+  tree_.exact_bounds.forget();
+  const GrownBoxes<T> given{boxes, tree_.dimension()};
+  LocalBoxes<T> local(given, tree_.frame);
+  if (count > rows_ / kManyMoves) {
+    changes_ = 0;
+    // In a wide tree, areas of a few large blocks would hide how the others lie.
+    if (tree_.is_wide() || is_worse(refit(local)) || is_now_blurred(given) ||
+        crosses_otherwise(given, rows, count, work.kernels))
+      rebuild(boxes, work);
+    return;
+  }
+  tree_.with_numbers([&](auto number) {
+    using Number = decltype(number);
+    BvhEdit<Number> edit(tree_, places_.get());
+    Number box[8];
+    for (std::size_t at = 0; at < count; ++at) {
+      edit.make_room();
+      local.get(static_cast<std::size_t>(rows[at]), box);
+      if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
+      edit.move(rows[at], box);
+    }
+  });
+  changes_ += count;
+  improve(boxes, work);
+}
+
+template <class T>
+std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
+  const Blocks& blocks = tree_.blocks;
+  std::string wrong;
+  const auto check = [&](bool holds, const std::string& what) {
+    if (!holds && wrong.empty()) wrong = what;
+    return holds;
+  };
+  if (tree_.root == kNoBlock) {
+    check(count == 0 && rows_ == 0, "rows without a root");
+    check(blocks.count() == 0, "blocks without a root");
+    return wrong;
+  }
+  check(count == rows_, std::to_string(rows_) + " rows instead of " + std::to_string(count));
+  check(blocks.parent(tree_.root) == static_cast<std::int32_t>(kNoPlace), "the root has a parent");
+  std::size_t seen_blocks = 0, seen_rows = 0;
+  double box[8];
+  const std::size_t dimension = tree_.dimension();
+  const auto inside = [&](const double* inner, const double* outer) {
+    bool holds = true;
+    for (std::size_t k = 0; k < dimension; ++k)
+      holds &= outer[k] <= inner[k] && inner[dimension + k] <= outer[dimension + k];
+    return holds;
+  };
+  for_each_block([&](std::int32_t block, std::size_t level) {
+    const std::string name = "block " + std::to_string(block);
+    ++seen_blocks;
+    check(level < kMostLevels, name + " is too deep");
+    check(blocks.occupied(block) != 0, name + " is empty");
+    check((blocks.rows(block) & ~blocks.occupied(block)) == 0, name + " has rows in lanes not in use");
+    check(blocks.next(block) == kNoBlock, name + " has a continuation");
+    for_each_lane(blocks.occupied(block), [&](std::size_t lane) {
+      const std::int32_t what = blocks.child(block)[lane];
+      blocks.read_box(block, lane, box);
+      if ((blocks.rows(block) >> lane & 1) == 0) {
+        check(inside(read_bounds(blocks, what).box, box), name + " does not contain block " + std::to_string(what));
+        check(static_cast<std::uint32_t>(blocks.parent(what)) == place_of(block, lane),
+              "block " + std::to_string(what) + " has a wrong parent");
+        return;
+      }
+      ++seen_rows;
+      const auto row = static_cast<std::size_t>(what);
+      const std::string row_name = "row " + std::to_string(what);
+      if (!check(has(row) && row < boxes.count, row_name + " is not in the tree")) return;
+      check(places_[row] == place_of(block, lane), row_name + " is not at its recorded place");
+      // Lanes filled while the frame was exact stay exact, and are narrower than the same box would be stored now:
+      // only containment counts.
+      bool holds = true;
+      for (std::size_t k = 0; k < dimension; ++k)
+        holds &= box[k] <= tree_.frame.local(static_cast<double>(boxes.lower_of(row)[k]), k) &&
+                 tree_.frame.local(static_cast<double>(boxes.upper_of(row)[k]), k) <= box[dimension + k];
+      check(holds, row_name + " is not contained in its lane");
+    });
+  });
+  check(seen_blocks == blocks.count(), "some blocks are not reachable");
+  check(seen_rows == count, "the tree has duplicate or missing rows");
+  for (std::size_t at = 0; at < count; ++at)
+    check(has(static_cast<std::size_t>(rows[at])), "row " + std::to_string(rows[at]) + " is missing");
+  return wrong;
+}
+
+// Compiled once: bvh.cpp.
+extern template void Bvh::build(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template void Bvh::insert(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template void Bvh::update(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template std::string Bvh::validate(const BoxView<float>&, const std::int32_t*, std::size_t) const;
+extern template void Bvh::build(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template void Bvh::insert(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template void Bvh::update(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
+extern template std::string Bvh::validate(const BoxView<double>&, const std::int32_t*, std::size_t) const;
 
 }  // namespace broadphase

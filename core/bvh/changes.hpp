@@ -45,55 +45,10 @@ class BvhChanges {
   // The changes since the last `keep`; before the first one, all pairs enter. Throws bad_alloc or Interrupted. Call
   // `keep` with what has been found, or the next call covers this one, too.
   PairChanges find(const Bvh& bvh, const BlockTree& tree, const BoxView<T>& boxes, bool touching,
-                   const Bvh::Work& work) {
-    PairChanges changes;
-    Problem<T> now;
-    now.first = boxes;
-    now.dimension = dimension_;
-    now.touching = touching;
-    if (!watching_) {
-      const TreePairs<KeepOverlaps<T>> all(tree, {now, false}, work.kernels);
-      changes.enter = collect_pairs(all, nullptr, work.workers, kNoLimit, work.interrupt);
-      sort_pairs(changes.enter, boxes.count, work.workers, work.interrupt);
-      make_room(boxes.count);
-      return changes;
-    }
-    make_room(boxes.count);
-    if (dirty_.empty()) return changes;
-    const Problem<T> before = what_was(touching);
-    enter_dirty(bvh, now, before);
-    small_.blocks = Blocks(dimension_);
-    const BoxView<T> around = view_of_rows(around_.data(), dimension_, entries_.size());
-    packer_.pack_like(tree, small_, {around, dimension_}, nullptr, entries_.size(), work.kernels, work.workers,
-                      work.interrupt);
-    const TreePairs<Among> among(small_, Among{*this, now, before}, work.kernels);
-    const TreePairs<WithClean> others(small_, tree, false, WithClean{*this, now, before}, work.kernels,
-                                      entries_.size() <= kFewEntries);
-    std::vector<Pairs> found;
-    found.push_back(collect_pairs(among, nullptr, work.workers, kNoLimit, work.interrupt));
-    const auto dirty_now = std::count_if(dirty_.begin(), dirty_.end(),
-                                         [&](std::int32_t row) { return bvh.has(static_cast<std::size_t>(row)); });
-    if (static_cast<std::size_t>(dirty_now) < bvh.rows())
-      found.push_back(collect_pairs(others, nullptr, work.workers, kNoLimit, work.interrupt));
-    changes.enter = part(found, false, work);
-    changes.exit = part(found, true, work);
-    return changes;
-  }
+                   const Bvh::Work& work);
 
   // Takes what has just been found, of the same boxes, as known.
-  void keep(const Bvh& bvh, const BoxView<T>& boxes) noexcept {
-    if (!watching_) {
-      bvh.for_each_row([&](std::int32_t row) { remember(static_cast<std::size_t>(row), boxes); });
-      watching_ = true;
-      return;
-    }
-    for (const std::int32_t row : dirty_)
-      if (bvh.has(static_cast<std::size_t>(row)))
-        remember(static_cast<std::size_t>(row), boxes);
-      else
-        state_[static_cast<std::size_t>(row)] = 0;
-    dirty_.clear();
-  }
+  void keep(const Bvh& bvh, const BoxView<T>& boxes) noexcept;
 
   std::size_t bytes() const { return state_.size() + before_.size() * sizeof(T) + dirty_.capacity() * sizeof(int); }
 
@@ -260,5 +215,61 @@ class BvhChanges {
   BlockTree small_;
   TreePacker<T> packer_;
 };
+
+template <class T>
+PairChanges BvhChanges<T>::find(const Bvh& bvh, const BlockTree& tree, const BoxView<T>& boxes, bool touching,
+                                const Bvh::Work& work) {
+  PairChanges changes;
+  Problem<T> now;
+  now.first = boxes;
+  now.dimension = dimension_;
+  now.touching = touching;
+  if (!watching_) {
+    const TreePairs<KeepOverlaps<T>> all(tree, {now, false}, work.kernels);
+    changes.enter = collect_pairs(all, nullptr, work.workers, kNoLimit, work.interrupt);
+    sort_pairs(changes.enter, boxes.count, work.workers, work.interrupt);
+    make_room(boxes.count);
+    return changes;
+  }
+  make_room(boxes.count);
+  if (dirty_.empty()) return changes;
+  const Problem<T> before = what_was(touching);
+  enter_dirty(bvh, now, before);
+  small_.blocks = Blocks(dimension_);
+  const BoxView<T> around = view_of_rows(around_.data(), dimension_, entries_.size());
+  packer_.pack_like(tree, small_, {around, dimension_}, nullptr, entries_.size(), work.kernels, work.workers,
+                    work.interrupt);
+  const TreePairs<Among> among(small_, Among{*this, now, before}, work.kernels);
+  const TreePairs<WithClean> others(small_, tree, false, WithClean{*this, now, before}, work.kernels,
+                                    entries_.size() <= kFewEntries);
+  std::vector<Pairs> found;
+  found.push_back(collect_pairs(among, nullptr, work.workers, kNoLimit, work.interrupt));
+  const auto dirty_now = std::count_if(dirty_.begin(), dirty_.end(),
+                                       [&](std::int32_t row) { return bvh.has(static_cast<std::size_t>(row)); });
+  if (static_cast<std::size_t>(dirty_now) < bvh.rows())
+    found.push_back(collect_pairs(others, nullptr, work.workers, kNoLimit, work.interrupt));
+  changes.enter = part(found, false, work);
+  changes.exit = part(found, true, work);
+  return changes;
+}
+
+template <class T>
+void BvhChanges<T>::keep(const Bvh& bvh, const BoxView<T>& boxes) noexcept {
+  if (!watching_) {
+    bvh.for_each_row([&](std::int32_t row) { remember(static_cast<std::size_t>(row), boxes); });
+    watching_ = true;
+    return;
+  }
+  for (const std::int32_t row : dirty_)
+    if (bvh.has(static_cast<std::size_t>(row)))
+      remember(static_cast<std::size_t>(row), boxes);
+    else
+      state_[static_cast<std::size_t>(row)] = 0;
+  dirty_.clear();
+}
+
+// Compiled once: bvh.cpp.
+extern template class BvhChanges<float>;
+extern template class BvhChanges<double>;
 
 }  // namespace broadphase

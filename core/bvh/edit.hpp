@@ -411,4 +411,8 @@ class BvhRegroup {
   std::size_t count_ = 0, children_ = 0, groups_ = 0;
 };
 
+// Compiled once: bvh.cpp.
+extern template class BvhEdit<float>;
+extern template class BvhEdit<double>;
+
 }  // namespace broadphase

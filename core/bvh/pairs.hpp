@@ -32,36 +32,43 @@ class BvhPairs {
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { pairs_->run(task, scratch, out); }
 
  private:
-  void build(const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
-    large_.blocks = Blocks(problem_.dimension);
-    small_.blocks = Blocks(problem_.dimension);
-    TreePacker<T> packer;
-    // The frame is that of the larger set.
-    const bool turned = problem_.cross && problem_.second.count > problem_.first.count;
-    const auto boxes = [&](const BoxView<T>& set) { return GrownBoxes<T>{set, problem_.dimension, problem_.grow}; };
-    const BoxView<T>& large = turned ? problem_.second : problem_.first;
-    packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
-    if (problem_.cross) {
-      const Extent<T> bulk = packer.bulk();
-      const BoxView<T>& small = turned ? problem_.first : problem_.second;
-      packer.pack_like(large_, small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
-      if (!small_.is_wide() &&
-          is_blurred(bulk, boxes(small), small.count, [&](std::size_t at) { return packer.items()[at].row; })) {
-        packer.pack_wide(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
-        packer.pack_wide(small_, boxes(small), nullptr, small.count, nullptr, kernels, workers, interrupt);
-      }
-    }
-    const bool exact = large_.frame.exact && (!problem_.cross || small_.frame.exact);
-    const KeepOverlaps<T> keep{problem_, exact && problem_.touching};
-    if (problem_.cross)
-      pairs_.emplace(large_, small_, turned, keep, kernels);
-    else
-      pairs_.emplace(large_, keep, kernels);
-  }
+  void build(const Kernels& kernels, unsigned workers, Interrupt& interrupt);
 
   Problem<T> problem_;
   BlockTree large_, small_;
   std::optional<Pairs> pairs_;
 };
+
+template <class T>
+void BvhPairs<T>::build(const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+  large_.blocks = Blocks(problem_.dimension);
+  small_.blocks = Blocks(problem_.dimension);
+  TreePacker<T> packer;
+  // The frame is that of the larger set.
+  const bool turned = problem_.cross && problem_.second.count > problem_.first.count;
+  const auto boxes = [&](const BoxView<T>& set) { return GrownBoxes<T>{set, problem_.dimension, problem_.grow}; };
+  const BoxView<T>& large = turned ? problem_.second : problem_.first;
+  packer.pack(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
+  if (problem_.cross) {
+    const Extent<T> bulk = packer.bulk();
+    const BoxView<T>& small = turned ? problem_.first : problem_.second;
+    packer.pack_like(large_, small_, boxes(small), nullptr, small.count, kernels, workers, interrupt);
+    if (!small_.is_wide() &&
+        is_blurred(bulk, boxes(small), small.count, [&](std::size_t at) { return packer.items()[at].row; })) {
+      packer.pack_wide(large_, boxes(large), nullptr, large.count, nullptr, kernels, workers, interrupt);
+      packer.pack_wide(small_, boxes(small), nullptr, small.count, nullptr, kernels, workers, interrupt);
+    }
+  }
+  const bool exact = large_.frame.exact && (!problem_.cross || small_.frame.exact);
+  const KeepOverlaps<T> keep{problem_, exact && problem_.touching};
+  if (problem_.cross)
+    pairs_.emplace(large_, small_, turned, keep, kernels);
+  else
+    pairs_.emplace(large_, keep, kernels);
+}
+
+// Compiled once: bvh.cpp.
+extern template class BvhPairs<float>;
+extern template class BvhPairs<double>;
 
 }  // namespace broadphase

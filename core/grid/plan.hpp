@@ -2,14 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/even_sample.hpp"
@@ -62,34 +58,6 @@ Sample sample_of(const Problem<T>& problem) {
   return sample;
 }
 
-// Sorts numbers, none of them NaN, each near its place first and then by insertion: of so few, std::sort takes four
-// times as long to sort them, nearly all of it for wrong guesses of branches. It is left those that lie unevenly.
-// `room` is overwritten.
-inline void sort_sampled(std::vector<double>& numbers, std::vector<double>& room) {
-  constexpr std::size_t kMost = 1024;
-  constexpr std::size_t kMostSteps = 24;  // of insertion, for each number
-  const std::size_t count = numbers.size();
-  if (count < 2) return;
-  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  const double least = *low, scale = static_cast<double>(count - 1) / (*high - least);
-  const auto place_of = [&](double x) { return static_cast<std::size_t>((x - least) * scale); };
-  std::array<std::uint32_t, kMost + 1> end{};
-  std::size_t steps = 0;
-  const bool even = count <= kMost && std::isfinite(*high - least) && std::isfinite(scale);
-  for (std::size_t k = 0; k < count && even; ++k) steps += end[place_of(numbers[k]) + 1]++;
-  if (!even || steps / 2 > kMostSteps * count) return std::sort(numbers.begin(), numbers.end());
-  for (std::size_t k = 0; k < count; ++k) end[k + 1] += end[k];
-  room.resize(count);
-  for (const double x : numbers) room[end[place_of(x)]++] = x;
-  for (std::size_t k = 1; k < count; ++k) {
-    const double x = room[k];
-    std::size_t to = k;
-    for (; to > 0 && room[to - 1] > x; --to) room[to] = room[to - 1];
-    room[to] = x;
-  }
-  numbers.swap(room);
-}
-
 // The ends of the sampled boxes along one axis, each in order.
 struct SampledEnds {
   std::vector<double> lower, upper, room;
@@ -103,33 +71,8 @@ struct SampledEnds {
     }
     sort();
   }
-  void sort() {
-    sort_sampled(lower, room);
-    sort_sampled(upper, room);
-  }
+  void sort();
 };
-
-// The stretch of an axis where nearly all boxes lie. A few far ones do not widen it: they are kept at the border.
-struct Stretch {
-  double low = 0, high = 0;
-};
-
-inline Stretch usual_stretch(const SampledEnds& ends) {
-  const auto finite = [](double x) { return std::isfinite(x); };
-  const auto low_end = std::find_if(ends.lower.begin(), ends.lower.end(), finite);
-  const auto high_end = std::find_if(ends.upper.rbegin(), ends.upper.rend(), finite);
-  if (low_end == ends.lower.end() || high_end == ends.upper.rend()) return {};
-  const double low = *low_end, high = *high_end;
-  const std::size_t count = ends.lower.size(), cut = (count - 1) / 50;
-  const double usual_low = std::max(ends.lower[cut], low), usual_high = std::min(ends.upper[count - 1 - cut], high);
-  const double usual = usual_high - usual_low;
-  // The boxes that were not sampled reach a little further than those that were.
-  if (high - low <= 3 * usual || !(usual > 0)) {
-    const double more = (high - low) * std::min(0.5, 2 / static_cast<double>(count));
-    return {low - more, high + more};
-  }
-  return {std::max(low, usual_low - 0.05 * usual), std::min(high, usual_high + 0.05 * usual)};
-}
 
 // Where a number lies along an axis, as the grid maps it: 0 at the low end of the stretch, 1 at the high end.
 struct AxisMap {
@@ -173,64 +116,7 @@ struct AxisMap {
 
 // Of all pairs of sampled boxes, the share that overlaps along the axis: halved, so that it is the part of all others
 // that a box meets behind it.
-inline double meeting_share(const SampledEnds& ends) {
-  const std::size_t count = ends.lower.size();
-  if (count < 2) return 0;
-  // Both in order, as a merge, and without a branch on which comes next: nothing is known of that.
-  std::uint64_t apart = 0;
-  for (std::size_t begun = 0, ended = 0; begun < count;) {
-    const bool ends_next = ended < count && ends.upper[ended] < ends.lower[begun];
-    apart += ends_next ? 0 : ended;
-    ended += ends_next;
-    begun += !ends_next;
-  }
-  const auto n = static_cast<double>(count);
-  return std::max(0.0, (n * (n - 1) / 2 - static_cast<double>(apart)) / (n * (n - 1)));
-}
-
-// Whether the ascending numbers [begin, end) lie on many scales: many are in a small part of the stretch, and many of
-// those again in a small part of it. One dense spot is no reason to count: its cell gets a grid of its own.
-inline bool on_many_scales(const double* begin, const double* end, double width) {
-  constexpr double kPart = 1.0 / 64, kMost = 0.33;
-  for (int zoomed = 0; zoomed < 2; ++zoomed) {
-    const auto all = static_cast<double>(end - begin);
-    if (all < 8 || !(width > 0)) return false;
-    const double part = width * kPart;
-    const double *from = begin, *densest = begin, *densest_end = begin;
-    for (const double* to = begin; to < end; ++to) {
-      while (*to - *from > part) ++from;
-      if (to + 1 - from > densest_end - densest) densest = from, densest_end = to + 1;
-    }
-    if (static_cast<double>(densest_end - densest) < kMost * all) return false;
-    const std::ptrdiff_t few = (densest_end - densest) / 16;  // at either end: of what surrounds the densest part
-    begin = densest + few;
-    end = densest_end - few;
-    width = end[-1] - *begin;
-  }
-  return true;
-}
-
-inline std::vector<double> quantiles_of(const SampledEnds& ends) {
-  std::vector<double> values(ends.lower.size() + ends.upper.size());
-  std::merge(ends.lower.begin(), ends.lower.end(), ends.upper.begin(), ends.upper.end(), values.begin());
-  std::erase_if(values, [](double x) { return !std::isfinite(x); });
-  if (values.empty()) return values;
-  std::vector<double> quantiles(kSegments + 1);
-  for (std::size_t k = 0; k <= kSegments; ++k) quantiles[k] = values[(values.size() - 1) * k / kSegments];
-  return quantiles;
-}
-
-inline AxisMap map_of(const SampledEnds& ends) {
-  const Stretch stretch = usual_stretch(ends);
-  AxisMap map;
-  map.low = stretch.low;
-  const double width = stretch.high - stretch.low;
-  map.width = width > 0 && std::isfinite(width) ? width : 0;
-  const double* begin = std::to_address(std::lower_bound(ends.lower.begin(), ends.lower.end(), stretch.low));
-  const double* end = std::to_address(std::upper_bound(ends.lower.begin(), ends.lower.end(), stretch.high));
-  if (width > 0 && (map.width == 0 || on_many_scales(begin, end, width))) map.quantiles = quantiles_of(ends);
-  return map;
-}
+double meeting_share(const SampledEnds& ends);
 
 // Costs in nanoseconds, fitted to measurements of the kernels; only their ratios matter.
 struct GridCosts {
@@ -273,154 +159,7 @@ struct SceneShape {
   bool cut(std::size_t axis) const { return map[axis].width > 0 || !map[axis].quantiles.empty(); }
 };
 
-// Of all pairs of sampled boxes, the share that overlaps along the axis as far as the steps of one row of cells tell.
-inline double blurred_share(const SampledEnds& ends, const AxisMap& map, SampledEnds& steps) {
-  const auto map_all = [&](const std::vector<double>& from, std::vector<double>& to) {
-    map.places(from, to);
-    for (double& place : to) {
-      const double step = place * (kCellSteps - 1);
-      place = step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
-    }
-  };
-  map_all(ends.lower, steps.lower);
-  map_all(ends.upper, steps.upper);
-  return meeting_share(steps);
-}
-
-// The largest share of ascending numbers that are equal.
-inline double largest_heap(const std::vector<double>& ascending) {
-  std::size_t begin = 0, largest = 0;
-  for (std::size_t k = 0; k < ascending.size(); ++k) {
-    if (ascending[k] != ascending[begin]) begin = k;
-    largest = std::max(largest, k + 1 - begin);
-  }
-  return ascending.empty() ? 0 : static_cast<double>(largest) / static_cast<double>(ascending.size());
-}
-
-// Cuts the axis at quantiles where even steps do not tell the boxes apart, and quantiles do. `everywhere`: the steps of
-// no axis tell them apart.
-inline void cut_blurred_axis(const SampledEnds& ends, std::size_t axis, bool everywhere, SampledEnds& steps,
-                             SceneShape& shape) {
-  // Of evenly spread boxes, a few in 2^15 begin in the step where another one ends.
-  constexpr double kBlur = 1.0 / 1024;
-  AxisMap& map = shape.map[axis];
-  const double meeting = shape.meeting[axis], even = shape.blurred[axis];
-  if (!map.quantiles.empty() || (!everywhere && even <= 2 * meeting + kBlur)) return;
-  map.quantiles = quantiles_of(ends);
-  const double cut = blurred_share(ends, map, steps);
-  if (cut - meeting < 0.5 * (even - meeting))
-    shape.blurred[axis] = cut;
-  else
-    map.quantiles.clear();
-}
-
-// Of all pairs of sampled boxes, the share that the steps of one row of cells leave undecided: no axis tells them
-// apart, and along one their numbers are equal. Sorted along the axis of the fewest that seem to overlap.
-inline double undecided_share(const Sample& sample, const SceneShape& shape, std::size_t dimension) {
-  struct Numbers {
-    std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
-  };
-  const auto axis =
-      static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
-  const auto number_of = [](double place) {
-    const double step = place * (kCellSteps - 1);
-    return step > 0 ? static_cast<std::int32_t>(step) : 0;  // NaN: infinity in an infinite stretch
-  };
-  std::vector<Numbers> boxes(sample.boxes.size());
-  for (std::size_t k = 0; k < boxes.size(); ++k)
-    for (std::size_t d = 0; d < dimension; ++d) {
-      boxes[k].lower[d] = number_of(shape.map[d].place(sample.boxes[k].lower[d]));
-      boxes[k].upper[d] = number_of(shape.map[d].place(sample.boxes[k].upper[d]));
-    }
-  std::sort(boxes.begin(), boxes.end(),
-            [&](const Numbers& a, const Numbers& b) { return a.lower[axis] < b.lower[axis]; });
-  std::size_t undecided = 0;
-  for (std::size_t i = 0; i < boxes.size(); ++i)
-    for (std::size_t j = i + 1; j < boxes.size() && boxes[j].lower[axis] <= boxes[i].upper[axis]; ++j) {
-      std::int32_t least = 1;
-      for (std::size_t d = 0; d < 4; ++d)
-        least = std::min({least, boxes[i].upper[d] - boxes[j].lower[d], boxes[j].upper[d] - boxes[i].lower[d]});
-      undecided += least == 0 ? 1 : 0;
-    }
-  const auto n = static_cast<double>(boxes.size());
-  return n > 1 ? static_cast<double>(undecided) / (n * (n - 1) / 2) : 0;
-}
-
-inline SceneShape shape_of(const Sample& sample, std::size_t dimension) {
-  constexpr std::size_t kMostRanges = 256;
-  // Boxes that one axis does not tell apart are told apart by another one, but for those of clusters much narrower than
-  // the scene. Of such clusters it is a thousandth of all pairs, of evenly spread boxes one in 2^15.
-  constexpr double kBlurEverywhere = 1.0 / 2048, kBlur = 1.0 / 4096;
-  SceneShape shape;
-  SampledEnds ends[4], steps;
-  const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
-  shape.ranges.resize((sample.boxes.size() + step - 1) / step);
-  if (sample.boxes.empty()) return shape;
-  double least = 1, heap = 1;
-  bool blurs = false;
-  for (std::size_t d = 0; d < dimension; ++d) {
-    ends[d].take(sample, d);
-    shape.map[d] = map_of(ends[d]);
-    shape.meeting[d] = meeting_share(ends[d]);
-    std::vector<double> quantiles = std::exchange(shape.map[d].quantiles, {});
-    shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
-    least = std::min(least, shape.blurred[d] - shape.meeting[d]);
-    blurs |= shape.blurred[d] - shape.meeting[d] > kBlur;
-    heap = std::min(heap, largest_heap(steps.lower));
-    if (quantiles.empty()) continue;
-    shape.map[d].quantiles = std::move(quantiles);
-    shape.blurred[d] = blurred_share(ends[d], shape.map[d], steps);
-  }
-  // One large heap of boxes is a crowd: its cell gets a grid of its own. So do the clusters of a scene of many boxes.
-  const bool crowds = sample.box_count > kFew || (heap * sample.box_count > kCrowd && heap * heap > least);
-  bool everywhere = least > kBlurEverywhere && !crowds;
-  // Boxes that truly meet along one axis are left to the others, which may not tell narrow clusters apart: a closer
-  // look.
-  if (!everywhere && !crowds && blurs) {
-    const double undecided = undecided_share(sample, shape, dimension) * sample.box_count / 2;
-    everywhere = undecided * GridCosts::kUndecided > GridCosts::kSearch * static_cast<double>(dimension);
-  }
-  for (std::size_t d = 0; d < dimension; ++d) {
-    const AxisMap& map = shape.map[d];
-    cut_blurred_axis(ends[d], d, everywhere, steps, shape);
-    double sum = 0;
-    for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
-    if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;
-    for (std::size_t k = 0; k < shape.ranges.size() && shape.cut(d); ++k) {
-      shape.ranges[k].from[d] = map.place(sample.boxes[k * step].lower[d]);
-      shape.ranges[k].to[d] = map.place(sample.boxes[k * step].upper[d]);
-    }
-  }
-  shape.cover(dimension);
-  return shape;
-}
-
-// Of axes with quantiles: boxes are filed one number at a time.
-inline double searches_cost(const SceneShape& shape, double box_count, std::size_t dimension) {
-  double searches = 0;
-  for (std::size_t d = 0; d < dimension; ++d) searches += shape.map[d].quantiles.empty() ? 0 : 1;
-  return searches * box_count * GridCosts::kSearch;
-}
-
-// What the grid is expected to cost with so many cells along each axis, if the boxes were spread evenly.
-inline double even_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
-                        const double* cells) {
-  // A box covers 1 + (cells - 1) * length of them along each axis: the product over the axes, multiplied out.
-  double copies = 0, all = 1;
-  for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
-    double product = shape.covered[axes];
-    for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
-    copies += product;
-  }
-  for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  const double records = box_count * copies;
-  const double in_cell = records / all;
-  const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
-  const double blocks = 1 + std::max(0.0, (run - 16) / 32);
-  const double cache = in_cell > 3000 ? 1.25 : 1;
-  return searches_cost(shape, box_count, dimension) +
-         records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
-}
+SceneShape shape_of(const Sample& sample, std::size_t dimension);
 
 struct GridPlan {
   std::size_t sweep_axis;
@@ -428,135 +167,7 @@ struct GridPlan {
   double cost;
 };
 
-// The same, by the cells that some of the boxes cover, and the axis that is best in each. Infinite where they cover too
-// many to look at.
-inline double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimension, const double* cells) {
-  constexpr std::size_t kMostCopies = 8;
-  constexpr std::size_t kCompared = 64;     // boxes of a cell
-  constexpr std::uint64_t kBuckets = 1024;  // of cells; more of them share buckets
-  struct Copy {
-    std::int32_t lower[4], upper[4];
-    std::uint64_t cell;
-  };
-  std::vector<Copy> copies;
-  copies.reserve(2 * shape.ranges.size());
-  std::vector<std::uint32_t> end(kBuckets + 1), order;
-  const auto bucket_of = [](std::uint64_t cell) { return (cell ^ cell >> 10 ^ cell >> 20) % kBuckets; };
-  for (const SceneShape::Range& range : shape.ranges) {
-    Copy copy{{0, 0, 0, 0}, {1, 1, 1, 1}, 0};
-    std::int32_t at[4] = {0, 0, 0, 0};
-    std::size_t covered = 1;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      const double steps = cells[d] * kCellSteps;
-      const auto number_of = [steps](double place) {
-        return place > 0 ? static_cast<std::int32_t>(std::min(place * steps, steps - 1)) : 0;
-      };
-      copy.lower[d] = number_of(range.from[d]);
-      copy.upper[d] = number_of(range.to[d]);
-      at[d] = copy.lower[d] >> kCellBits;
-      covered *= static_cast<std::size_t>((copy.upper[d] >> kCellBits) - at[d]) + 1;
-    }
-    if (copies.size() + covered > kMostCopies * shape.ranges.size()) return std::numeric_limits<double>::infinity();
-    for (;;) {
-      copy.cell = 0;
-      for (std::size_t d = dimension; d-- > 0;)
-        copy.cell = copy.cell * static_cast<std::uint64_t>(cells[d]) + static_cast<std::uint64_t>(at[d]);
-      copies.push_back(copy);
-      ++end[bucket_of(copy.cell) + 1];
-      std::size_t d = 0;
-      for (; d < dimension && at[d] == copy.upper[d] >> kCellBits; ++d) at[d] = copy.lower[d] >> kCellBits;
-      if (d == dimension) break;
-      ++at[d];
-    }
-  }
-  for (std::size_t b = 0; b < kBuckets; ++b) end[b + 1] += end[b];
-  order.resize(copies.size());
-  for (std::uint32_t k = 0; k < copies.size(); ++k) order[end[bucket_of(copies[k].cell)]++] = k;
-  const double scale = box_count / static_cast<double>(shape.ranges.size());
-  double cost = searches_cost(shape, box_count, dimension), all = 1;
-  std::size_t begin = 0;
-  for (std::size_t b = 0; begin < copies.size(); begin = end[b++]) {
-    if (end[b] == begin) continue;
-    const EvenSample compared(end[b] - begin, kCompared);
-    std::size_t apart_along[16] = {}, undecided = 0;
-    for (std::size_t i = 0; i < compared.size(); ++i) {
-      const Copy& one = copies[order[begin + compared[i]]];
-      for (std::size_t j = i + 1; j < compared.size(); ++j) {
-        const Copy& other = copies[order[begin + compared[j]]];
-        const std::size_t together = one.cell == other.cell ? 1 : 0;
-        std::int32_t least = 1;
-        unsigned apart = 0;
-        for (std::size_t d = 0; d < 4; ++d) {
-          const std::int32_t gap = std::min(other.upper[d] - one.lower[d], one.upper[d] - other.lower[d]);
-          least = std::min(least, gap);
-          apart |= static_cast<unsigned>(gap < 0) << d;
-        }
-        apart_along[apart] += together;
-        undecided += least == 0 ? together : 0;
-      }
-    }
-    std::size_t meeting = std::numeric_limits<std::size_t>::max();
-    for (std::size_t d = 0; d < dimension; ++d) {
-      std::size_t along = 0;
-      for (std::size_t axes = 0; axes < 16; ++axes) along += (axes >> d & 1) != 0 ? 0 : apart_along[axes];
-      meeting = std::min(meeting, along);
-    }
-    const double share = static_cast<double>(end[b] - begin) / static_cast<double>(compared.size());
-    const double records = static_cast<double>(end[b] - begin) * scale, pairs = share * share * scale * scale;
-    const double tests = pairs * static_cast<double>(meeting);
-    // A single one is chance: it stands for as many pairs as would cost more than all the rest.
-    const double open = undecided > 1 ? pairs * static_cast<double>(undecided) : 0;
-    const double as_it_is = records * (GridCosts::kRecord + GridCosts::kBlock) + tests / 32 * GridCosts::kBlock +
-                            std::min(open * GridCosts::kUndecided, records * GridCosts::kRank);
-    // A crowd may get a grid of its own.
-    const double split = records > kCrowd
-                             ? records * (2 * GridCosts::kRecord + GridCosts::kRefile + 2 * GridCosts::kBlock)
-                             : std::numeric_limits<double>::infinity();
-    cost += std::min(as_it_is, split);
-  }
-  for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  return cost + GridCosts::kCell * all;
-}
-
-inline GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension) {
-  GridPlan plan{};
-  plan.sweep_axis =
-      static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
-  double* cells = plan.cells;
-  plan.cost = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
-  for (bool better = true; better;) {
-    better = false;
-    std::size_t best_axis = 0;
-    double best_cells = 0;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      if (!shape.cut(d) || cells[d] >= 1024) continue;
-      for (const double factor : {1.3, 2.0}) {
-        const double before = cells[d];
-        cells[d] = std::ceil(before * factor);
-        const double now = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
-        if (now < plan.cost) plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
-        cells[d] = before;
-      }
-    }
-    if (better) cells[best_axis] = best_cells;
-  }
-  // Where the boxes lie unevenly, a closer look at where they do costs little of what it saves.
-  constexpr double kUneven = 1.3, kWorthALook = 3e5;
-  const double sampled = sampled_cost(shape, box_count, dimension, cells);
-  if (sampled < kUneven * plan.cost + kWorthALook) return plan;
-  plan.cost = sampled;
-  GridPlan best = plan;
-  for (double along = 2; along <= 256; along *= 2) {
-    GridPlan other = plan;
-    double all = 1;
-    for (std::size_t d = 0; d < dimension; ++d) all *= other.cells[d] = shape.cut(d) ? along : 1;
-    if (GridCosts::kCell * all > best.cost) break;
-    other.cost = sampled_cost(shape, box_count, dimension, other.cells);
-    if (std::isinf(other.cost)) break;
-    if (other.cost < best.cost) best = other;
-  }
-  return best;
-}
+GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension);
 
 template <class T>
 GridLayout<T> layout_of(const GridPlan& plan, const SceneShape& shape, std::size_t dimension) {

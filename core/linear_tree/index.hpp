@@ -146,34 +146,11 @@ class LinearIndex {
   // inserted is in the tree, or one that moves or is removed is not; then nothing has changed. They throw bad_alloc or
   // Interrupted, and then the tree is empty: build it again.
   template <class T>
-  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    require_boxes(rows, count, boxes.count);
-    whole_or_empty([&] { replace(boxes, rows, count, interrupt); });
-  }
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt);
   template <class T>
-  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
-    require(rows, count, boxes.count, false);
-    whole_or_empty([&] {
-      if (are_few(count))
-        for (std::size_t at = 0; at < count; ++at) put_beside(boxes, rows[at]);
-      else
-        refile(boxes, rows, count, interrupt);
-    });
-    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
-    living_ += count;
-  }
+  void insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt);
   template <class T>
-  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    require(rows, count, filed_.size(), true);
-    whole_or_empty([&] {
-      if (!are_few(count)) return refile(boxes, rows, count, interrupt);
-      for (std::size_t at = 0; at < count; ++at) {
-        take_out(rows[at]);
-        put_beside(boxes, rows[at]);
-      }
-    });
-  }
+  void update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt);
   // Does not read the boxes: the lanes above stay as wide as they are.
   void remove(const std::int32_t* rows, std::size_t count) {
     require(rows, count, filed_.size(), true);
@@ -189,9 +166,7 @@ class LinearIndex {
   }
   // Files what has come, and drops what has gone.
   template <class T>
-  void settle(const BoxView<T>& boxes, Interrupt& interrupt) {
-    if (!is_settled()) whole_or_empty([&] { refile(boxes, nullptr, 0, interrupt); });
-  }
+  void settle(const BoxView<T>& boxes, Interrupt& interrupt);
 
   template <class T>
   LinearSource<T> source_of(const BoxView<T>& boxes) const {
@@ -438,6 +413,43 @@ class LinearIndex {
   std::size_t top_lane_ = 0, leaf_lane_ = 0;
 };
 
+template <class T>
+void LinearIndex::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+  require_boxes(rows, count, boxes.count);
+  whole_or_empty([&] { replace(boxes, rows, count, interrupt); });
+}
+
+template <class T>
+void LinearIndex::insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+  if (boxes.count > filed_.size()) filed_.resize(boxes.count, false);
+  require(rows, count, boxes.count, false);
+  whole_or_empty([&] {
+    if (are_few(count))
+      for (std::size_t at = 0; at < count; ++at) put_beside(boxes, rows[at]);
+    else
+      refile(boxes, rows, count, interrupt);
+  });
+  for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
+  living_ += count;
+}
+
+template <class T>
+void LinearIndex::update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+  require(rows, count, filed_.size(), true);
+  whole_or_empty([&] {
+    if (!are_few(count)) return refile(boxes, rows, count, interrupt);
+    for (std::size_t at = 0; at < count; ++at) {
+      take_out(rows[at]);
+      put_beside(boxes, rows[at]);
+    }
+  });
+}
+
+template <class T>
+void LinearIndex::settle(const BoxView<T>& boxes, Interrupt& interrupt) {
+  if (!is_settled()) whole_or_empty([&] { refile(boxes, nullptr, 0, interrupt); });
+}
+
 // ---- Validation ----
 
 template <class T>
@@ -448,12 +460,7 @@ class LinearValidation {
       : index_(index), tree_(tree), boxes_(boxes), expected_(rows, rows + count) {}
 
   // The first violation, or an empty string.
-  std::string fault() {
-    if (std::string wrong = entries(); !wrong.empty()) return wrong;
-    if (std::string wrong = cells(); !wrong.empty()) return wrong;
-    if (std::string wrong = nodes(); !wrong.empty()) return wrong;
-    return blocks();
-  }
+  std::string fault();
 
  private:
   std::string entries() const {
@@ -565,5 +572,25 @@ class LinearValidation {
   const BoxView<T>& boxes_;
   std::vector<std::int32_t> expected_;
 };
+
+template <class T>
+std::string LinearValidation<T>::fault() {
+  if (std::string wrong = entries(); !wrong.empty()) return wrong;
+  if (std::string wrong = cells(); !wrong.empty()) return wrong;
+  if (std::string wrong = nodes(); !wrong.empty()) return wrong;
+  return blocks();
+}
+
+// Compiled once: linear_tree.cpp.
+extern template class LinearValidation<float>;
+extern template void LinearIndex::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::insert(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::update(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::settle(const BoxView<float>&, Interrupt&);
+extern template class LinearValidation<double>;
+extern template void LinearIndex::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::insert(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::update(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void LinearIndex::settle(const BoxView<double>&, Interrupt&);
 
 }  // namespace broadphase

@@ -184,17 +184,7 @@ class LinearWalk {
   using Scratch = WalkScratch<T>;
 
   LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
-             bool touching, const Kernels& kernels, Interrupt& interrupt)
-      : nodes_(nodes),
-        dimension_(source.dimension),
-        cross_(cross),
-        overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
-        overlaps_(overlap_kernels<T>(kernels, touching).runs[source.dimension - 1]),
-        boxes_(order, source, cross, touching, interrupt) {
-    if (nodes.count() == 0) return;
-    bound();
-    plan(interrupt);
-  }
+             bool touching, const Kernels& kernels, Interrupt& interrupt);
   LinearWalk(const LinearWalk&) = delete;
   LinearWalk& operator=(const LinearWalk&) = delete;
 
@@ -202,15 +192,7 @@ class LinearWalk {
   // Box tests of all tasks that have run, including those against cells.
   std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
 
-  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
-    const Task& part = tasks_[task];
-    go_to(part.first, scratch);
-    for (std::uint32_t node = part.first; node < part.end; ++node) {
-      enter(node, scratch);
-      if (nodes_.is_leaf(node)) search(node, part, scratch, out);
-    }
-    tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
-  }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const;
 
  private:
   // Nodes [first, end); of a leaf that is split into several tasks, the queries [query_begin, query_end).
@@ -432,6 +414,31 @@ class LinearWalk {
   mutable std::atomic<std::uint64_t> tests_{0};
 };
 
+template <class T>
+LinearWalk<T>::LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
+                          bool touching, const Kernels& kernels, Interrupt& interrupt)
+    : nodes_(nodes),
+      dimension_(source.dimension),
+      cross_(cross),
+      overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
+      overlaps_(overlap_kernels<T>(kernels, touching).runs[source.dimension - 1]),
+      boxes_(order, source, cross, touching, interrupt) {
+  if (nodes.count() == 0) return;
+  bound();
+  plan(interrupt);
+}
+
+template <class T>
+void LinearWalk<T>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+  const Task& part = tasks_[task];
+  go_to(part.first, scratch);
+  for (std::uint32_t node = part.first; node < part.end; ++node) {
+    enter(node, scratch);
+    if (nodes_.is_leaf(node)) search(node, part, scratch, out);
+  }
+  tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
+}
+
 // ---- Covered leaves: all pairs by visiting, from each box, the deepest cells that it covers ----
 
 // Pairs of boxes within a cell are tested directly. Each box of a cell that has occupied cells within it also visits
@@ -450,36 +457,14 @@ class CoveredLeaves {
   };
 
   CoveredLeaves(const LinearOrder& order, const LinearCells& cells, const LinearWorld& world,
-                const LinearSource<T>& source, bool touching, const Kernels& kernels, Interrupt& interrupt)
-      : cells_(cells),
-        world_(world),
-        dimension_(source.dimension),
-        overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
-        boxes_(order, source, false, touching, interrupt) {
-    plan();
-  }
+                const LinearSource<T>& source, bool touching, const Kernels& kernels, Interrupt& interrupt);
   CoveredLeaves(const CoveredLeaves&) = delete;
   CoveredLeaves& operator=(const CoveredLeaves&) = delete;
 
   std::size_t task_count() const { return tasks_.size(); }
   std::uint64_t test_count() const { return tests_.load(std::memory_order_relaxed); }
 
-  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
-    scratch.visited.resize(cells_.count(), kNotOccupied);
-    scratch.tests = 0;
-    with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
-      const CellMap<D> map(world_, cells_.keys().depth);
-      const Task& part = tasks_[task];
-      for (std::size_t cell = part.cell; cell < part.cell_end; ++cell) {
-        const std::size_t end = cells_.begin(cell + 1);
-        for (std::size_t entry = std::max(part.begin, cells_.begin(cell)); entry < std::min(part.end, end); ++entry) {
-          test(entry, entry + 1, end, scratch, out);
-          if (cells_.behind(cell) > cell + 1) visit<D>(map, cell, entry, scratch, out);
-        }
-      }
-    });
-    tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
-  }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const;
 
  private:
   // The entries in [begin, end) of cells [cell, cell_end).
@@ -584,6 +569,36 @@ class CoveredLeaves {
   mutable std::atomic<std::uint64_t> tests_{0};
 };
 
+template <class T>
+CoveredLeaves<T>::CoveredLeaves(const LinearOrder& order, const LinearCells& cells, const LinearWorld& world,
+                                const LinearSource<T>& source, bool touching, const Kernels& kernels,
+                                Interrupt& interrupt)
+    : cells_(cells),
+      world_(world),
+      dimension_(source.dimension),
+      overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
+      boxes_(order, source, false, touching, interrupt) {
+  plan();
+}
+
+template <class T>
+void CoveredLeaves<T>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+  scratch.visited.resize(cells_.count(), kNotOccupied);
+  scratch.tests = 0;
+  with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
+    const CellMap<D> map(world_, cells_.keys().depth);
+    const Task& part = tasks_[task];
+    for (std::size_t cell = part.cell; cell < part.cell_end; ++cell) {
+      const std::size_t end = cells_.begin(cell + 1);
+      for (std::size_t entry = std::max(part.begin, cells_.begin(cell)); entry < std::min(part.end, end); ++entry) {
+        test(entry, entry + 1, end, scratch, out);
+        if (cells_.behind(cell) > cell + 1) visit<D>(map, cell, entry, scratch, out);
+      }
+    }
+  });
+  tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
+}
+
 // ---- The one-shot method ----
 
 // Quadtree, octree and their like in one and four dimensions; satisfies Method. After G. M. Morton (1966) for the
@@ -610,20 +625,31 @@ class LinearTree {
   static LinearSource<T> source_of(const Problem<T>& problem) {
     return {problem.first, problem.second, problem.first.count, problem.dimension, problem.grow};
   }
-  LinearOrder file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const {
-    const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
-    std::vector<std::uint32_t> items(count);
-    for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
-    const LinearWorld world = world_around(source_, items.data(), count);
-    LinearOrder order = make_order(source_, items, world, measured_depth(source_, items, world, interrupt), interrupt);
-    order_crowds(source_, order, kLeafBoxes, kernels, interrupt);
-    return order;
-  }
+  LinearOrder file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const;
 
   LinearSource<T> source_;
   LinearOrder order_;
   LinearNodes nodes_;
   LinearWalk<T> walk_;
 };
+
+template <class T>
+LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const {
+  const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
+  std::vector<std::uint32_t> items(count);
+  for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
+  const LinearWorld world = world_around(source_, items.data(), count);
+  LinearOrder order = make_order(source_, items, world, measured_depth(source_, items, world, interrupt), interrupt);
+  order_crowds(source_, order, kLeafBoxes, kernels, interrupt);
+  return order;
+}
+
+// Compiled once: linear_tree.cpp.
+extern template class LinearWalk<float>;
+extern template class LinearWalk<double>;
+extern template class CoveredLeaves<float>;
+extern template class CoveredLeaves<double>;
+extern template class LinearTree<float>;
+extern template class LinearTree<double>;
 
 }  // namespace broadphase

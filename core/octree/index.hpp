@@ -15,6 +15,7 @@
 #include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
 #include "base/with_dimension.hpp"
+#include "boxes/any_boxes.hpp"
 #include "bvh/bvh.hpp"
 #include "octree/cells.hpp"
 #include "simd/kernels.hpp"
@@ -35,28 +36,18 @@ class OctreeArrangement : public OctreeCells {
 
   // Replaces all rows by these.
   template <class T>
-  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    const std::size_t dimension = blocks().dimension();
-    tree().frame = frame_of(boxes, dimension, rows, count);
-    lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
-    tree().lossy = false;
-    start(boxes.count);
-    add_root();
-    with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(boxes, rows, count, interrupt); });
-    most_outside_ = kFewOutside + 2 * static_cast<std::size_t>(cell(kTop).rows);
-    clean();
-  }
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt);
 
  protected:
-  template <std::size_t D, class T>
-  void file_row(const BoxView<T>& boxes, std::int32_t row) {
+  template <std::size_t D>
+  void file_row(const AnyBoxes& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);
     sink<D>(boxes, entry.spot.level == OctreeLattice::kOutside ? kTop : root(), row, entry);
   }
 
   // Moves a row: up to the first cell that contains it, then down as far as possible.
-  template <std::size_t D, class T>
-  void move_row(const BoxView<T>& boxes, std::int32_t row) {
+  template <std::size_t D>
+  void move_row(const AnyBoxes& boxes, std::int32_t row) {
     const Entry<D> entry = enclosed<D>(boxes, row);
     const Spot& spot = entry.spot;
     std::int32_t number = cell_of(row);
@@ -93,14 +84,14 @@ class OctreeArrangement : public OctreeCells {
     Spot spot;
     float box[2 * D];
   };
-  template <std::size_t D, class T>
-  Corners<D> corners_of(const BoxView<T>& boxes, std::int32_t row) const {
+  template <std::size_t D>
+  Corners<D> corners_of(const AnyBoxes& boxes, std::int32_t row) const {
     Corners<D> corners;
-    const T *lower = boxes.lower_of(static_cast<std::size_t>(row)),
-            *upper = boxes.upper_of(static_cast<std::size_t>(row));
+    double box[2 * D];
+    boxes.read<D>(static_cast<std::size_t>(row), box);
     for (std::size_t k = 0; k < D; ++k) {
-      corners.lower[k] = frame().local(static_cast<double>(lower[k]), k);
-      corners.upper[k] = frame().local(static_cast<double>(upper[k]), k);
+      corners.lower[k] = frame().local(box[k], k);
+      corners.upper[k] = frame().local(box[D + k], k);
     }
     return corners;
   }
@@ -121,8 +112,8 @@ class OctreeArrangement : public OctreeCells {
       box[D + k] = it.above(corners.upper[k]);
     }
   }
-  template <std::size_t D, class T>
-  Entry<D> entry_of(const BoxView<T>& boxes, std::int32_t row) {
+  template <std::size_t D>
+  Entry<D> entry_of(const AnyBoxes& boxes, std::int32_t row) {
     Entry<D> entry;
     const Corners<D> corners = corners_of<D>(boxes, row);
     round(corners, entry.box);
@@ -131,8 +122,8 @@ class OctreeArrangement : public OctreeCells {
   }
   // The same, after growing the root to contain the row, if that takes a few levels. What is further away stays
   // outside, like a box with an infinite corner; when that has become many, the tree must be rebuilt.
-  template <std::size_t D, class T>
-  Entry<D> enclosed(const BoxView<T>& boxes, std::int32_t row) {
+  template <std::size_t D>
+  Entry<D> enclosed(const AnyBoxes& boxes, std::int32_t row) {
     Entry<D> entry = entry_of<D>(boxes, row);
     if (entry.spot.level == OctreeLattice::kOutside) grow_to(corners_of<D>(boxes, row), entry.spot);
     return entry;
@@ -196,8 +187,8 @@ class OctreeArrangement : public OctreeCells {
     return made;
   }
 
-  template <std::size_t D, class T>
-  void sink(const BoxView<T>& boxes, std::int32_t number, std::int32_t row, const Entry<D>& entry) {
+  template <std::size_t D>
+  void sink(const AnyBoxes& boxes, std::int32_t number, std::int32_t row, const Entry<D>& entry) {
     while (entry.spot.level < cell(number).level && cell(number).children != 0)
       number = child_for(number, octant_of<D>(cell(number), entry.spot.at));
     add_row(number, row, entry.spot.level, entry.box);
@@ -205,8 +196,8 @@ class OctreeArrangement : public OctreeCells {
   }
 
   // Recursion: one call a level, OctreeLattice::kMostLevels at most.
-  template <std::size_t D, class T>
-  void split_if_full(const BoxView<T>& boxes, std::int32_t number) {
+  template <std::size_t D>
+  void split_if_full(const AnyBoxes& boxes, std::int32_t number) {
     const OctreeCell& it = cell(number);
     if (number == kTop || it.sinking == 0 || static_cast<std::size_t>(it.rows) <= options_.capacity) return;
     std::vector<std::int32_t> rows;
@@ -226,8 +217,8 @@ class OctreeArrangement : public OctreeCells {
     for_each_child(number, [&](std::int32_t below) { split_if_full<D>(boxes, below); });
   }
 
-  template <std::size_t D, class T>
-  void build_all(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
+  template <std::size_t D>
+  void build_all(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     std::vector<Item> items, outside;
     items.reserve(count);
     make_room(count, options_.capacity);
@@ -254,8 +245,8 @@ class OctreeArrangement : public OctreeCells {
     return std::min(blocks().dimension() <= 2 ? 32 : static_cast<int>(64 / blocks().dimension()), lattice_.levels());
   }
 
-  template <std::size_t D, class T>
-  void file(const BoxView<T>& boxes, std::int32_t number, const Item* begin, const Item* end) {
+  template <std::size_t D>
+  void file(const AnyBoxes& boxes, std::int32_t number, const Item* begin, const Item* end) {
     // Several rows are read before the first is filed, so that their cache misses overlap.
     constexpr std::ptrdiff_t kTogether = 16;
     Corners<D> corners[kTogether];
@@ -271,8 +262,8 @@ class OctreeArrangement : public OctreeCells {
   }
 
   // Recursion: one call a level, OctreeLattice::kMostLevels at most.
-  template <std::size_t D, class T>
-  void fill(const BoxView<T>& boxes, std::int32_t number, Item* begin, Item* end, Item* spare, Interrupt& interrupt) {
+  template <std::size_t D>
+  void fill(const AnyBoxes& boxes, std::int32_t number, Item* begin, Item* end, Item* spare, Interrupt& interrupt) {
     const int level = cell(number).level, depth = lattice_.levels() - level;
     const bool has_key = depth < key_bits();
     const auto stays = [level](const Item& item) { return item.level >= level; };
@@ -308,6 +299,21 @@ class OctreeArrangement : public OctreeCells {
   OctreeLattice lattice_;
   std::size_t most_outside_ = 0;  // rows outside the root, until it is rebuilt
 };
+
+template <class T>
+void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count,
+                              Interrupt& interrupt) {
+  const std::size_t dimension = blocks().dimension();
+  tree().frame = frame_of(boxes, dimension, rows, count);
+  lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
+  tree().lossy = false;
+  start(boxes.count);
+  add_root();
+  const AnyBoxes any(boxes, dimension);
+  with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(any, rows, count, interrupt); });
+  most_outside_ = kFewOutside + 2 * static_cast<std::size_t>(cell(kTop).rows);
+  clean();
+}
 
 // With more rows than this in the cells on the way down to an average row, going through them takes longer than all the
 // rest of a query; with so few rows in all, that does not matter.
@@ -364,24 +370,7 @@ class PendingOctree : public OctreeArrangement {
 
   // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
-  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-    if (is_settled()) return;
-    changes_ += queue_.size();
-    if (!needs_build_)
-      with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) { apply<D>(boxes, kernels, interrupt); });
-    const bool is_built = needs_build_;
-    if (is_built) {
-      unpack();
-      build_all(boxes, interrupt);
-    }
-    if (is_built || changes_ > alive_ / kManyChanges) {
-      changes_ = 0;
-      look_for_crowds(boxes);
-      if (!is_crowded_) unpack();
-    }
-    queue_.clear();
-    is_settled_.store(true, std::memory_order_release);
-  }
+  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
 
   // True if the settled tree is to be packed before it is queried.
   bool needs_packing() const { return is_crowded_ && !is_packed(); }
@@ -391,11 +380,7 @@ class PendingOctree : public OctreeArrangement {
   std::uint64_t looks() const { return looks_; }
   // Throws bad_alloc or Interrupted, and then nothing has changed.
   template <class T>
-  void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-    const std::vector<std::int32_t> rows = alive_rows();
-    bvh_.build(boxes, rows.data(), rows.size(), {kernels, 1, interrupt});
-    is_packed_.store(true, std::memory_order_release);
-  }
+  void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
   std::size_t packed_bytes() const { return bvh_.bytes(); }
   // The first violation of an invariant of what is packed, or an empty string.
   template <class T>
@@ -474,7 +459,7 @@ class PendingOctree : public OctreeArrangement {
     ++builds_;
   }
 
-  template <std::size_t D, class T>
+  template <class T>
   void apply(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
     std::vector<std::int32_t> moved, come, gone;
     needs_build_ = true;  // unless this succeeds
@@ -492,14 +477,7 @@ class PendingOctree : public OctreeArrangement {
     if (come.size() > alive_ / 2) return;
     needs_build_ = false;
     try {
-      for (std::size_t k = 0; k < moved.size() && !needs_build_; ++k) {
-        move_row<D>(boxes, moved[k]);
-        if (k % kStretch == 0) interrupt.check();
-      }
-      for (std::size_t k = 0; k < come.size() && !needs_build_; ++k) {
-        file_row<D>(boxes, come[k]);
-        if (k % kStretch == 0) interrupt.check();
-      }
+      move_and_file(AnyBoxes(boxes, blocks().dimension()), moved, come, interrupt);
       if (needs_build_) return;
       clean();
       age();
@@ -516,6 +494,20 @@ class PendingOctree : public OctreeArrangement {
     ++updates_;
   }
 
+  void move_and_file(const AnyBoxes& boxes, const std::vector<std::int32_t>& moved,
+                     const std::vector<std::int32_t>& come, Interrupt& interrupt) {
+    with_dimension(blocks().dimension(), [&]<std::size_t D>(Dimension<D>) {
+      for (std::size_t k = 0; k < moved.size() && !needs_build_; ++k) {
+        move_row<D>(boxes, moved[k]);
+        if (k % kStretch == 0) interrupt.check();
+      }
+      for (std::size_t k = 0; k < come.size() && !needs_build_; ++k) {
+        file_row<D>(boxes, come[k]);
+        if (k % kStretch == 0) interrupt.check();
+      }
+    });
+  }
+
   std::vector<std::uint8_t> state_;  // of each row
   std::vector<std::int32_t> queue_;
   std::size_t alive_ = 0;
@@ -528,6 +520,32 @@ class PendingOctree : public OctreeArrangement {
   std::size_t changes_ = 0;  // since crowds were last looked for
   std::uint64_t looks_ = 0;
 };
+
+template <class T>
+void PendingOctree::settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+  if (is_settled()) return;
+  changes_ += queue_.size();
+  if (!needs_build_) apply(boxes, kernels, interrupt);
+  const bool is_built = needs_build_;
+  if (is_built) {
+    unpack();
+    build_all(boxes, interrupt);
+  }
+  if (is_built || changes_ > alive_ / kManyChanges) {
+    changes_ = 0;
+    look_for_crowds(boxes);
+    if (!is_crowded_) unpack();
+  }
+  queue_.clear();
+  is_settled_.store(true, std::memory_order_release);
+}
+
+template <class T>
+void PendingOctree::pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+  const std::vector<std::int32_t> rows = alive_rows();
+  bvh_.build(boxes, rows.data(), rows.size(), {kernels, 1, interrupt});
+  is_packed_.store(true, std::memory_order_release);
+}
 
 // ---- Inspection: the cells of an octree, and whether all its invariants hold ----
 
@@ -554,25 +572,7 @@ class OctreeCheck {
   OctreeCheck(const PendingOctree& tree, const BoxView<T>& boxes) : tree_(tree), boxes_(boxes) {}
 
   // The first violation, or an empty string. `rows` are those that should be in the tree.
-  std::string fault(const std::int32_t* rows, std::size_t count) const {
-    if (!tree_.is_settled()) return "changes are pending";
-    if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
-    std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
-    std::string found = fault_of_cell(OctreeCells::kTop);
-    for_each_cell(tree_, [&](std::int32_t number, std::int32_t depth) {
-      if (!found.empty()) return;
-      ++cells;
-      filed += static_cast<std::size_t>(tree_.cell(number).rows);
-      if (depth + tree_.cell(number).level != tree_.lattice().levels()) found = name(number) + "is on a wrong level";
-      if (found.empty()) found = fault_of_cell(number);
-    });
-    if (!found.empty()) return found;
-    if (filed != count)
-      return std::to_string(filed) + " rows are in the tree, " + std::to_string(count) + " were expected";
-    if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
-    for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
-    return found;
-  }
+  std::string fault(const std::int32_t* rows, std::size_t count) const;
 
  private:
   std::string name(std::int32_t number) const { return "cell " + std::to_string(number) + " "; }
@@ -680,5 +680,36 @@ class OctreeCheck {
   const PendingOctree& tree_;
   BoxView<T> boxes_;
 };
+
+template <class T>
+std::string OctreeCheck<T>::fault(const std::int32_t* rows, std::size_t count) const {
+  if (!tree_.is_settled()) return "changes are pending";
+  if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
+  std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
+  std::string found = fault_of_cell(OctreeCells::kTop);
+  for_each_cell(tree_, [&](std::int32_t number, std::int32_t depth) {
+    if (!found.empty()) return;
+    ++cells;
+    filed += static_cast<std::size_t>(tree_.cell(number).rows);
+    if (depth + tree_.cell(number).level != tree_.lattice().levels()) found = name(number) + "is on a wrong level";
+    if (found.empty()) found = fault_of_cell(number);
+  });
+  if (!found.empty()) return found;
+  if (filed != count)
+    return std::to_string(filed) + " rows are in the tree, " + std::to_string(count) + " were expected";
+  if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
+  for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
+  return found;
+}
+
+// Compiled once: octree.cpp.
+extern template class OctreeCheck<float>;
+extern template void OctreeArrangement::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void PendingOctree::settle(const BoxView<float>&, const Kernels&, Interrupt&);
+extern template void PendingOctree::pack(const BoxView<float>&, const Kernels&, Interrupt&);
+extern template class OctreeCheck<double>;
+extern template void OctreeArrangement::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
+extern template void PendingOctree::settle(const BoxView<double>&, const Kernels&, Interrupt&);
+extern template void PendingOctree::pack(const BoxView<double>&, const Kernels&, Interrupt&);
 
 }  // namespace broadphase

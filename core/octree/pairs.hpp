@@ -575,16 +575,7 @@ class OctreePairs {
   };
 
   OctreePairs(const OctreeArrangement& tree, const BoxView<T>& rows, bool touching, const OctreeKinds& kinds,
-              const Kernels& kernels, Interrupt& interrupt)
-      : tree_(tree), rows_(rows), touching_(touching), kinds_(kinds), kernels_(kernels), below_(tree.limit(), 0) {
-    if (tree.limit() == 0) return;
-    if (!kinds.is_plain()) kinds_below_.assign(tree.limit(), 0);
-    count_below(OctreeCells::kTop);
-    if (!kinds_below_.empty() && !kinds.pair_among(kinds_below_[OctreeCells::kTop])) return;
-    const std::size_t all = below_[OctreeCells::kTop];
-    most_ = std::clamp(all / kParts, kFewRows, kManyRows);
-    plan(OctreeCells::kTop, interrupt);
-  }
+              const Kernels& kernels, Interrupt& interrupt);
 
   std::size_t task_count() const { return tasks_.size(); }
   std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed) + crowd_tests_; }
@@ -592,45 +583,9 @@ class OctreePairs {
 
   // True if testing boxes in vain takes longer than to pack all into a tree and to walk that, as where long boxes share
   // the largest cells. Where cells have many rows, a share of the tasks is run to see it.
-  bool is_in_vain(Interrupt& interrupt) const {
-    constexpr std::size_t kMost = 512, kShare = 8;  // kMost: for each row
-    if (tasks_.empty() || on_ways_ <= kManyOnWays * std::max(kFewInAll, below_[OctreeCells::kTop])) return false;
-    const std::uint64_t most = kMost * below_[OctreeCells::kTop];
-    Scratch scratch;
-    PairBuffer found(nullptr, true);
-    std::uint64_t in_vain = 0;
-    std::size_t walks = 0;
-    for (std::size_t number = 0; number < tasks_.size() && in_vain <= most; ++number) {
-      if (tasks_[number].what == kSweep || walks++ % kShare != kShare / 2) continue;
-      interrupt.check();
-      run(number, scratch, found);
-      in_vain = kShare * (tests_ - found.count());
-    }
-    tests_ = cell_tests_ = 0;
-    if (in_vain > most || in_vain + crowd_tests_ <= most) return in_vain > most;
-    std::uint64_t hits = 0;
-    for (const auto& crowd : crowds_) hits += crowd->expected_pairs();
-    return in_vain + crowd_tests_ > most + hits;
-  }
+  bool is_in_vain(Interrupt& interrupt) const;
 
-  void run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
-    const Task& task = tasks_[number];
-    if (task.what == kSweep) {
-      crowds_[task.crowd]->run(static_cast<std::size_t>(task.begin), static_cast<std::size_t>(task.end), scratch.sweep,
-                               out);
-      return;
-    }
-    OctreeWalk<T> walk(tree_, rows_, touching_, tree_.is_exact(), kinds_, kinds_below_, kCrowded, kernels_,
-                       scratch.walk, out);
-    const auto from = walk.descend_to(task.cell);
-    if (task.what == kSubtree)
-      walk.visit(task.cell, from);
-    else
-      walk.visit_rows(task.cell, from, task.begin, task.end, task.what == kOwnRows);
-    tests_.fetch_add(scratch.walk.tests, std::memory_order_relaxed);
-    cell_tests_.fetch_add(scratch.walk.cell_tests, std::memory_order_relaxed);
-    scratch.walk.tests = scratch.walk.cell_tests = 0;
-  }
+  void run(std::size_t number, Scratch& scratch, PairBuffer& out) const;
 
  private:
   // More parts balance better among threads, but each descends from the top again.
@@ -716,6 +671,61 @@ class OctreePairs {
   mutable std::atomic<std::uint64_t> tests_{0}, cell_tests_{0};
 };
 
+template <class T>
+OctreePairs<T>::OctreePairs(const OctreeArrangement& tree, const BoxView<T>& rows, bool touching,
+                            const OctreeKinds& kinds, const Kernels& kernels, Interrupt& interrupt)
+    : tree_(tree), rows_(rows), touching_(touching), kinds_(kinds), kernels_(kernels), below_(tree.limit(), 0) {
+  if (tree.limit() == 0) return;
+  if (!kinds.is_plain()) kinds_below_.assign(tree.limit(), 0);
+  count_below(OctreeCells::kTop);
+  if (!kinds_below_.empty() && !kinds.pair_among(kinds_below_[OctreeCells::kTop])) return;
+  const std::size_t all = below_[OctreeCells::kTop];
+  most_ = std::clamp(all / kParts, kFewRows, kManyRows);
+  plan(OctreeCells::kTop, interrupt);
+}
+
+template <class T>
+bool OctreePairs<T>::is_in_vain(Interrupt& interrupt) const {
+  constexpr std::size_t kMost = 512, kShare = 8;  // kMost: for each row
+  if (tasks_.empty() || on_ways_ <= kManyOnWays * std::max(kFewInAll, below_[OctreeCells::kTop])) return false;
+  const std::uint64_t most = kMost * below_[OctreeCells::kTop];
+  Scratch scratch;
+  PairBuffer found(nullptr, true);
+  std::uint64_t in_vain = 0;
+  std::size_t walks = 0;
+  for (std::size_t number = 0; number < tasks_.size() && in_vain <= most; ++number) {
+    if (tasks_[number].what == kSweep || walks++ % kShare != kShare / 2) continue;
+    interrupt.check();
+    run(number, scratch, found);
+    in_vain = kShare * (tests_ - found.count());
+  }
+  tests_ = cell_tests_ = 0;
+  if (in_vain > most || in_vain + crowd_tests_ <= most) return in_vain > most;
+  std::uint64_t hits = 0;
+  for (const auto& crowd : crowds_) hits += crowd->expected_pairs();
+  return in_vain + crowd_tests_ > most + hits;
+}
+
+template <class T>
+void OctreePairs<T>::run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
+  const Task& task = tasks_[number];
+  if (task.what == kSweep) {
+    crowds_[task.crowd]->run(static_cast<std::size_t>(task.begin), static_cast<std::size_t>(task.end), scratch.sweep,
+                             out);
+    return;
+  }
+  OctreeWalk<T> walk(tree_, rows_, touching_, tree_.is_exact(), kinds_, kinds_below_, kCrowded, kernels_, scratch.walk,
+                     out);
+  const auto from = walk.descend_to(task.cell);
+  if (task.what == kSubtree)
+    walk.visit(task.cell, from);
+  else
+    walk.visit_rows(task.cell, from, task.begin, task.end, task.what == kOwnRows);
+  tests_.fetch_add(scratch.walk.tests, std::memory_order_relaxed);
+  cell_tests_.fetch_add(scratch.walk.cell_tests, std::memory_order_relaxed);
+  scratch.walk.tests = scratch.walk.cell_tests = 0;
+}
+
 // ---- The one-shot method ----
 
 // Cubes that halve, each box in the smallest one that contains it; one walk down carries the boxes that reach in from
@@ -730,34 +740,12 @@ class Octree {
   };
 
   Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt(),
-         const OctreeOptions& options = {})
-      : rows_(problem.first), tree_{Blocks(problem.dimension), kNoBlock, {}}, arrangement_(tree_, options) {
-    if (problem.cross || problem.grow != 0) copy(problem);
-    OctreeKinds kinds = OctreeKinds::of_static(problem.cross ? nullptr : problem.filter);
-    if (problem.cross) {
-      kinds.cross = true;
-      kinds.first_count = static_cast<std::int32_t>(problem.first.count);
-      kinds.partners[0] = 2;
-      kinds.partners[1] = 1;
-    }
-    std::vector<std::int32_t> rows(rows_.count);
-    std::iota(rows.begin(), rows.end(), 0);
-    arrangement_.build(rows_, rows.data(), rows.size(), interrupt);
-    of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, kernels, interrupt);
-    if (!of_cells_->is_in_vain(interrupt)) return;
-    of_cells_.reset();
-    of_blocks_.emplace(problem, kernels, workers, interrupt);
-  }
+         const OctreeOptions& options = {});
   Octree(const Octree&) = delete;
   Octree& operator=(const Octree&) = delete;
 
   std::size_t task_count() const { return of_cells_ ? of_cells_->task_count() : of_blocks_->task_count(); }
-  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
-    if (of_cells_)
-      of_cells_->run(task, scratch.cells, out);
-    else
-      of_blocks_->run(task, scratch.blocks, out);
-  }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const;
 
  private:
   // Copies both sets, with their margin, one after the other.
@@ -785,5 +773,40 @@ class Octree {
   std::optional<OctreePairs<T>> of_cells_;
   std::optional<BvhPairs<T>> of_blocks_;
 };
+
+template <class T>
+Octree<T>::Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt,
+                  const OctreeOptions& options)
+    : rows_(problem.first), tree_{Blocks(problem.dimension), kNoBlock, {}}, arrangement_(tree_, options) {
+  if (problem.cross || problem.grow != 0) copy(problem);
+  OctreeKinds kinds = OctreeKinds::of_static(problem.cross ? nullptr : problem.filter);
+  if (problem.cross) {
+    kinds.cross = true;
+    kinds.first_count = static_cast<std::int32_t>(problem.first.count);
+    kinds.partners[0] = 2;
+    kinds.partners[1] = 1;
+  }
+  std::vector<std::int32_t> rows(rows_.count);
+  std::iota(rows.begin(), rows.end(), 0);
+  arrangement_.build(rows_, rows.data(), rows.size(), interrupt);
+  of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, kernels, interrupt);
+  if (!of_cells_->is_in_vain(interrupt)) return;
+  of_cells_.reset();
+  of_blocks_.emplace(problem, kernels, workers, interrupt);
+}
+
+template <class T>
+void Octree<T>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+  if (of_cells_)
+    of_cells_->run(task, scratch.cells, out);
+  else
+    of_blocks_->run(task, scratch.blocks, out);
+}
+
+// Compiled once: octree.cpp.
+extern template class OctreePairs<float>;
+extern template class OctreePairs<double>;
+extern template class Octree<float>;
+extern template class Octree<double>;
 
 }  // namespace broadphase

@@ -86,14 +86,9 @@ class IntervalPairs {
 
   template <class AnyScratch>
   void run(std::size_t number, AnyScratch&, PairBuffer& out) const {
-    const Task& task = tasks_[number];
-    if (out.counts_only())
-      out.add_count(is_closed_ ? count<true>(task) : count<false>(task));
-    else if (is_closed_)
-      find<true>(task, out);
-    else
-      find<false>(task, out);
+    run(number, out);
   }
+  void run(std::size_t number, PairBuffer& out) const;
 
   // What a sweep tells of itself.
   std::size_t bytes() const {
@@ -356,30 +351,7 @@ class IntervalPairs {
   }
 
   // Sorts bucket after bucket, and puts its items behind the others of their set.
-  void sort(Interrupt& interrupt) {
-    for (std::size_t k = 0; k < 2; ++k) {
-      columns_[k].lower.grow(rows_[k]);
-      columns_[k].upper.grow(rows_[k]);
-      columns_[k].rows.grow(rows_[k]);
-      if (is_cross_) columns_[k].begins.grow(rows_[k]);
-    }
-    if (largest_ > kMostInCache) spare_ = allocate_plain<Item>(largest_);
-    std::size_t done = 0;
-    for (const Place& place : places_) {
-      const std::size_t before[2] = {columns_[0].count, columns_[1].count};
-      for (std::uint32_t k = 0; k < place.buckets; ++k) {
-        const std::size_t end = next_[place.bucket + k];
-        sort_bucket(items_.get() + done, end - done, interrupt);
-        done = end;
-        if (k % 64 == 0) interrupt.check();
-      }
-      const Stretch stretch{{before[0], before[1]}, {columns_[0].count, columns_[1].count}};
-      const std::size_t own = stretch.end[0] - before[0], other = stretch.end[1] - before[1];
-      if (is_cross_ ? own > 0 && other > 0 : own > 1) stretches_.push_back(stretch);
-    }
-    items_.reset();
-    spare_.reset();
-  }
+  void sort(Interrupt& interrupt);
 
   void sort_bucket(Item* items, std::size_t count, Interrupt& interrupt) {
     const auto in_place = [](std::size_t k) { return k; };
@@ -504,40 +476,7 @@ class IntervalPairs {
   }
 
   // Divides the runs of a set into tasks, by how long those of some rows together can be at most.
-  void add_tasks(std::uint32_t set, Interrupt& interrupt) {
-    const Column &asked = columns_[set], &column = columns_[other(set)];
-    Task open{set, 0, 0, 0, 0, 0, false};
-    std::uint64_t pending = 0;
-    const auto flush = [&] {
-      if (open.begin < open.end) tasks_.push_back(open);
-      open.begin = open.end;
-      pending = 0;
-    };
-    for (std::uint32_t s = 0; s < stretches_.size(); ++s) {
-      const Stretch& stretch = stretches_[s];
-      const std::size_t last = stretch.end[other(set)];
-      for (std::size_t k = stretch.begin[set]; k < stretch.end[set]; k += kTogether) {
-        const std::size_t end = std::min(k + kTogether, stretch.end[set]);
-        const std::size_t begin = begin_of_run(set, k);
-        const T furthest = greatest(asked.upper.get() + k, end - k);
-        const std::uint64_t reach = end_of(column, begin, last, furthest) - std::min(begin, last);
-        if (pending == 0) open.begin = static_cast<std::uint32_t>(k), open.stretch = s;
-        open.end = static_cast<std::uint32_t>(end);
-        // Rows count as well.
-        pending += (reach + kWindow) * (end - k);
-        if (reach * (end - k) > kCandidates) {
-          open.end = static_cast<std::uint32_t>(k);
-          flush();
-          divide(set, s, k, end);
-          open.begin = open.end = static_cast<std::uint32_t>(end);
-        } else if (pending > kCandidates) {
-          flush();
-        }
-      }
-      if (s % 1024 == 0) interrupt.check();
-    }
-    flush();
-  }
+  void add_tasks(std::uint32_t set, Interrupt& interrupt);
 
   // Long runs, one by one.
   void divide(std::uint32_t set, std::uint32_t s, std::size_t begin, std::size_t end) {
@@ -733,5 +672,83 @@ class IntervalPairs {
   std::vector<Stretch> stretches_;
   std::vector<Task> tasks_;
 };
+
+template <class T>
+void IntervalPairs<T>::run(std::size_t number, PairBuffer& out) const {
+  const Task& task = tasks_[number];
+  if (out.counts_only())
+    out.add_count(is_closed_ ? count<true>(task) : count<false>(task));
+  else if (is_closed_)
+    find<true>(task, out);
+  else
+    find<false>(task, out);
+}
+
+template <class T>
+void IntervalPairs<T>::sort(Interrupt& interrupt) {
+  for (std::size_t k = 0; k < 2; ++k) {
+    columns_[k].lower.grow(rows_[k]);
+    columns_[k].upper.grow(rows_[k]);
+    columns_[k].rows.grow(rows_[k]);
+    if (is_cross_) columns_[k].begins.grow(rows_[k]);
+  }
+  if (largest_ > kMostInCache) spare_ = allocate_plain<Item>(largest_);
+  std::size_t done = 0;
+  for (const Place& place : places_) {
+    const std::size_t before[2] = {columns_[0].count, columns_[1].count};
+    for (std::uint32_t k = 0; k < place.buckets; ++k) {
+      const std::size_t end = next_[place.bucket + k];
+      sort_bucket(items_.get() + done, end - done, interrupt);
+      done = end;
+      if (k % 64 == 0) interrupt.check();
+    }
+    const Stretch stretch{{before[0], before[1]}, {columns_[0].count, columns_[1].count}};
+    const std::size_t own = stretch.end[0] - before[0], other = stretch.end[1] - before[1];
+    if (is_cross_ ? own > 0 && other > 0 : own > 1) stretches_.push_back(stretch);
+  }
+  items_.reset();
+  spare_.reset();
+}
+
+template <class T>
+void IntervalPairs<T>::add_tasks(std::uint32_t set, Interrupt& interrupt) {
+  const Column &asked = columns_[set], &column = columns_[other(set)];
+  Task open{set, 0, 0, 0, 0, 0, false};
+  std::uint64_t pending = 0;
+  const auto flush = [&] {
+    if (open.begin < open.end) tasks_.push_back(open);
+    open.begin = open.end;
+    pending = 0;
+  };
+  for (std::uint32_t s = 0; s < stretches_.size(); ++s) {
+    const Stretch& stretch = stretches_[s];
+    const std::size_t last = stretch.end[other(set)];
+    for (std::size_t k = stretch.begin[set]; k < stretch.end[set]; k += kTogether) {
+      const std::size_t end = std::min(k + kTogether, stretch.end[set]);
+      const std::size_t begin = begin_of_run(set, k);
+      const T furthest = greatest(asked.upper.get() + k, end - k);
+      const std::uint64_t reach = end_of(column, begin, last, furthest) - std::min(begin, last);
+      if (pending == 0) open.begin = static_cast<std::uint32_t>(k), open.stretch = s;
+      open.end = static_cast<std::uint32_t>(end);
+      // Rows count as well.
+      pending += (reach + kWindow) * (end - k);
+      if (reach * (end - k) > kCandidates) {
+        open.end = static_cast<std::uint32_t>(k);
+        flush();
+        divide(set, s, k, end);
+        open.begin = open.end = static_cast<std::uint32_t>(end);
+      } else if (pending > kCandidates) {
+        flush();
+      }
+    }
+    if (s % 1024 == 0) interrupt.check();
+  }
+  flush();
+}
+
+// Compiled once: sweep.cpp.
+extern template class IntervalPairs<float>;
+extern template class IntervalPairs<double>;
+extern template class IntervalPairs<std::int32_t>;
 
 }  // namespace broadphase

@@ -82,36 +82,7 @@ class SweepAndPrune {
       : SweepAndPrune(problem, kernels, workers, axis < 0 ? best_axis(problem) : SweepDirection{axis, {}}, interrupt) {}
 
   SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
-                const SweepDirection& direction, Interrupt interrupt = Interrupt())
-      : problem_(problem) {
-    if (problem.dimension == 1 && direction.axis >= 0) {
-      if constexpr (kMayRound)
-        if (problem.grow == 0) {
-          const KeyedIntervals<T> own{problem.first, nullptr},
-              other{problem.cross ? problem.second : BoxView<T>{}, nullptr};
-          whole_ = std::make_unique<IntervalPairs<std::int32_t>>(own, other, problem.cross, 1, problem.touching, 0,
-                                                                 interrupt);
-          if (whole_->is_exact()) return;
-          whole_.reset();
-        }
-      intervals_ = std::make_unique<IntervalPairs<T>>(problem, interrupt);
-      return;
-    }
-    SweptRows rows{rows_of(problem.first, direction, interrupt), {}};
-    if (problem.cross) rows.second = rows_of(problem.second, direction, interrupt);
-    if constexpr (kMayRound)
-      if (may_be_worth_rounding(problem, rows, direction)) {
-        const std::array<double, 4> place = place_among(problem.first, problem.dimension);
-        if (is_worth_rounding(problem, rows, static_cast<std::size_t>(direction.axis), place)) {
-          rounded_ = std::make_unique<RoundedSweep>(problem_, std::move(rows), direction, place, interrupt);
-          if (rounded_->sweep.prepare(rounded_->first, rounded_->second.get(), problem_, kernels, interrupt)) return;
-          rows = rounded_->take_rows();
-          rounded_.reset();
-        }
-      }
-    own_ = std::make_unique<Own>(problem_, std::move(rows), direction, interrupt);
-    sweep_.prepare(own_->first, own_->second.get(), kernels, problem.touching, interrupt);
-  }
+                const SweepDirection& direction, Interrupt interrupt = Interrupt());
 
   // Over boxes that are sorted already, as closed ones: see prepare().
   SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
@@ -125,9 +96,7 @@ class SweepAndPrune {
   // Over boxes that are sorted already, closed or not; two sets along the same direction. They must outlive this.
   // Reuses the memory of what was prepared before.
   void prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Kernels& kernels, bool touching,
-               Interrupt& interrupt) {
-    sweep_.prepare(first, second, kernels, touching, interrupt);
-  }
+               Interrupt& interrupt);
 
   std::size_t bytes() const {
     return of_sweep([](const auto& sweep) { return sweep.bytes(); });
@@ -135,18 +104,14 @@ class SweepAndPrune {
   const SweepDirection& direction() const {
     return *of_sweep([](const auto& sweep) { return &sweep.direction(); });
   }
-  std::uint64_t candidate_count() const {
-    return of_sweep([](const auto& sweep) { return sweep.candidate_count(); });
-  }
+  std::uint64_t candidate_count() const;
   bool tests_blocks() const {
     return of_sweep([](const auto& sweep) { return sweep.tests_blocks(); });
   }
   std::size_t task_count() const {
     return of_sweep([](const auto& sweep) { return sweep.task_count(); });
   }
-  void run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
-    of_sweep([&](const auto& sweep) { sweep.run(number, scratch, out); });
-  }
+  void run(std::size_t number, Scratch& scratch, PairBuffer& out) const;
 
  private:
   static constexpr bool kMayRound = std::is_same_v<T, double>;
@@ -174,5 +139,58 @@ class SweepAndPrune {
   std::unique_ptr<IntervalPairs<std::int32_t>> whole_;
   IntervalSweep<T, T> sweep_;
 };
+
+template <class T>
+SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
+                                const SweepDirection& direction, Interrupt interrupt)
+    : problem_(problem) {
+  if (problem.dimension == 1 && direction.axis >= 0) {
+    if constexpr (kMayRound)
+      if (problem.grow == 0) {
+        const KeyedIntervals<T> own{problem.first, nullptr},
+            other{problem.cross ? problem.second : BoxView<T>{}, nullptr};
+        whole_ =
+            std::make_unique<IntervalPairs<std::int32_t>>(own, other, problem.cross, 1, problem.touching, 0, interrupt);
+        if (whole_->is_exact()) return;
+        whole_.reset();
+      }
+    intervals_ = std::make_unique<IntervalPairs<T>>(problem, interrupt);
+    return;
+  }
+  SweptRows rows{rows_of(problem.first, direction, interrupt), {}};
+  if (problem.cross) rows.second = rows_of(problem.second, direction, interrupt);
+  if constexpr (kMayRound)
+    if (may_be_worth_rounding(problem, rows, direction)) {
+      const std::array<double, 4> place = place_among(problem.first, problem.dimension);
+      if (is_worth_rounding(problem, rows, static_cast<std::size_t>(direction.axis), place)) {
+        rounded_ = std::make_unique<RoundedSweep>(problem_, std::move(rows), direction, place, interrupt);
+        if (rounded_->sweep.prepare(rounded_->first, rounded_->second.get(), problem_, kernels, interrupt)) return;
+        rows = rounded_->take_rows();
+        rounded_.reset();
+      }
+    }
+  own_ = std::make_unique<Own>(problem_, std::move(rows), direction, interrupt);
+  sweep_.prepare(own_->first, own_->second.get(), kernels, problem.touching, interrupt);
+}
+
+template <class T>
+void SweepAndPrune<T>::prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second,
+                               const Kernels& kernels, bool touching, Interrupt& interrupt) {
+  sweep_.prepare(first, second, kernels, touching, interrupt);
+}
+
+template <class T>
+std::uint64_t SweepAndPrune<T>::candidate_count() const {
+  return of_sweep([](const auto& sweep) { return sweep.candidate_count(); });
+}
+
+template <class T>
+void SweepAndPrune<T>::run(std::size_t number, Scratch& scratch, PairBuffer& out) const {
+  of_sweep([&](const auto& sweep) { sweep.run(number, scratch, out); });
+}
+
+// Compiled once: sweep.cpp.
+extern template class SweepAndPrune<float>;
+extern template class SweepAndPrune<double>;
 
 }  // namespace broadphase

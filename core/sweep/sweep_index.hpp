@@ -251,57 +251,16 @@ class SweepIndex {
   const CoherentIntervals<T>& order() const { return order_; }
   const DirectionChoice<T>& choice() const { return choice_; }
 
-  void arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
-    const std::lock_guard<std::mutex> guard(lock_);
-    bring_up_to_date(boxes, interrupt);
-  }
+  void arrange(const BoxView<T>& boxes, Interrupt& interrupt);
 
   // What is returned is valid until the next change.
-  const SweepAndPrune<T>& sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels, Interrupt& interrupt) {
-    const std::lock_guard<std::mutex> guard(lock_);
-    bring_up_to_date(boxes, interrupt);
-    SweepAndPrune<T>& method = touching ? closed_ : open_;
-    bool& ready = touching ? closed_is_ready_ : open_is_ready_;
-    if (!ready) method.prepare(order_, nullptr, kernels, touching, interrupt);
-    ready = true;
-    candidates_ = tests_ = method.candidate_count();
-    return method;
-  }
-  const Interference<T>& interference(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-    const std::lock_guard<std::mutex> guard(lock_);
-    bring_up_to_date(boxes, interrupt);
-    if (!interference_is_ready_) {
-      order_.note_places(interrupt);
-      interference_.prepare(order_, kernels, interrupt);
-    }
-    interference_is_ready_ = true;
-    return interference_;
-  }
+  const SweepAndPrune<T>& sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels, Interrupt& interrupt);
+  const Interference<T>& interference(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
 
   Pairs pairs(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels, unsigned workers,
-              std::uint64_t limit, Interrupt& interrupt) {
-    const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
-    Pairs found;
-    if (workers <= 1) {
-      Scratch scratch = take_scratch();
-      // As many as last time, or a few more: the answer is then the only memory that is taken.
-      found = collect_in_order(method, filter, limit, interrupt, scratch, pairs_ + pairs_ / 8);
-      give_back(std::move(scratch));
-    } else {
-      found = collect_pairs(method, filter, workers, limit, interrupt);
-    }
-    pairs_ = found.size;
-    return found;
-  }
+              std::uint64_t limit, Interrupt& interrupt);
   std::uint64_t count(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels,
-                      unsigned workers, Interrupt& interrupt) {
-    const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
-    if (workers > 1) return count_pairs(method, filter, workers, interrupt);
-    Scratch scratch = take_scratch();
-    const std::uint64_t found = count_in_order(method, filter, interrupt, scratch);
-    give_back(std::move(scratch));
-    return found;
-  }
+                      unsigned workers, Interrupt& interrupt);
 
   // Of the last sweep, and the pairs that the last pairs() found.
   std::uint64_t tests() const { return tests_; }
@@ -341,5 +300,69 @@ class SweepIndex {
   std::vector<Scratch> scratches_;
   std::atomic<std::uint64_t> tests_{0}, pairs_{0};
 };
+
+template <class T>
+void SweepIndex<T>::arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  bring_up_to_date(boxes, interrupt);
+}
+
+template <class T>
+const Interference<T>& SweepIndex<T>::interference(const BoxView<T>& boxes, const Kernels& kernels,
+                                                   Interrupt& interrupt) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  bring_up_to_date(boxes, interrupt);
+  if (!interference_is_ready_) {
+    order_.note_places(interrupt);
+    interference_.prepare(order_, kernels, interrupt);
+  }
+  interference_is_ready_ = true;
+  return interference_;
+}
+
+template <class T>
+const SweepAndPrune<T>& SweepIndex<T>::sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels,
+                                             Interrupt& interrupt) {
+  const std::lock_guard<std::mutex> guard(lock_);
+  bring_up_to_date(boxes, interrupt);
+  SweepAndPrune<T>& method = touching ? closed_ : open_;
+  bool& ready = touching ? closed_is_ready_ : open_is_ready_;
+  if (!ready) method.prepare(order_, nullptr, kernels, touching, interrupt);
+  ready = true;
+  candidates_ = tests_ = method.candidate_count();
+  return method;
+}
+
+template <class T>
+Pairs SweepIndex<T>::pairs(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels,
+                           unsigned workers, std::uint64_t limit, Interrupt& interrupt) {
+  const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
+  Pairs found;
+  if (workers <= 1) {
+    Scratch scratch = take_scratch();
+    // As many as last time, or a few more: the answer is then the only memory that is taken.
+    found = collect_in_order(method, filter, limit, interrupt, scratch, pairs_ + pairs_ / 8);
+    give_back(std::move(scratch));
+  } else {
+    found = collect_pairs(method, filter, workers, limit, interrupt);
+  }
+  pairs_ = found.size;
+  return found;
+}
+
+template <class T>
+std::uint64_t SweepIndex<T>::count(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels,
+                                   unsigned workers, Interrupt& interrupt) {
+  const SweepAndPrune<T>& method = sweep(boxes, touching, kernels, interrupt);
+  if (workers > 1) return count_pairs(method, filter, workers, interrupt);
+  Scratch scratch = take_scratch();
+  const std::uint64_t found = count_in_order(method, filter, interrupt, scratch);
+  give_back(std::move(scratch));
+  return found;
+}
+
+// Compiled once: sweep.cpp.
+extern template class SweepIndex<float>;
+extern template class SweepIndex<double>;
 
 }  // namespace broadphase

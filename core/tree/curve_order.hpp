@@ -23,28 +23,7 @@ class CurveOrder {
  public:
   // `rows` null: all of them. Throws bad_alloc or Interrupted.
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
-            unsigned workers, Interrupt& interrupt) {
-    items_.grow(count);
-    spare_.grow(count);
-    count_ = count;
-    passes_ = count > kManyRows ? kMostPasses : kMostPasses - 1;
-    const std::size_t parts = workers > 1 && count > kPartRows ? workers : 1;
-    const EvenSplit split{count, parts};
-    std::vector<Extent<T>> extents(parts);
-    for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-      for (std::size_t at = split.at(part); at < split.at(part + 1); ++at)
-        items_[at].row = rows != nullptr ? static_cast<std::uint32_t>(rows[at]) : static_cast<std::uint32_t>(at);
-      extents[part] = extent_of(boxes, split.at(part), split.at(part + 1), [&](std::size_t at) { return row(at); });
-    });
-    extent_ = Extent<T>();
-    for (const Extent<T>& part : extents) extent_.add(part);
-    bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row(at); });
-    for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
-      make_keys(boxes, bulk_, kernels, split.at(part), split.at(part + 1));
-    });
-    if (sorted(0, count, workers, interrupt) != items_.get()) std::swap(items_, spare_);
-    resolve(boxes, kernels, 0, count, 0, interrupt);
-  }
+            unsigned workers, Interrupt& interrupt);
 
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }
@@ -130,5 +109,34 @@ class CurveOrder {
   int passes_ = kMostPasses;
   Extent<T> extent_, bulk_;
 };
+
+template <class T>
+void CurveOrder<T>::sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                         const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+  items_.grow(count);
+  spare_.grow(count);
+  count_ = count;
+  passes_ = count > kManyRows ? kMostPasses : kMostPasses - 1;
+  const std::size_t parts = workers > 1 && count > kPartRows ? workers : 1;
+  const EvenSplit split{count, parts};
+  std::vector<Extent<T>> extents(parts);
+  for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+    for (std::size_t at = split.at(part); at < split.at(part + 1); ++at)
+      items_[at].row = rows != nullptr ? static_cast<std::uint32_t>(rows[at]) : static_cast<std::uint32_t>(at);
+    extents[part] = extent_of(boxes, split.at(part), split.at(part + 1), [&](std::size_t at) { return row(at); });
+  });
+  extent_ = Extent<T>();
+  for (const Extent<T>& part : extents) extent_.add(part);
+  bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row(at); });
+  for_each_task(parts, workers, interrupt, [&](unsigned, std::size_t part) {
+    make_keys(boxes, bulk_, kernels, split.at(part), split.at(part + 1));
+  });
+  if (sorted(0, count, workers, interrupt) != items_.get()) std::swap(items_, spare_);
+  resolve(boxes, kernels, 0, count, 0, interrupt);
+}
+
+// Compiled once: orders.cpp.
+extern template class CurveOrder<float>;
+extern template class CurveOrder<double>;
 
 }  // namespace broadphase

@@ -121,22 +121,7 @@ class MedianOrder {
  public:
   // `rows` null: all of them. Throws bad_alloc or Interrupted.
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
-            unsigned workers, Interrupt& interrupt) {
-    items_.grow(count);
-    count_ = count;
-    std::vector<Extent<T>> parts((count + kStretch - 1) / kStretch);
-    for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t part) {
-      parts[part] = extent_of(boxes, part * kStretch, std::min(count, (part + 1) * kStretch),
-                              [&](std::size_t at) { return row_at(rows, at); });
-    });
-    extent_ = Extent<T>();
-    for (const Extent<T>& part : parts) extent_.add(part);
-    bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row_at(rows, at); });
-    if (count == 0) return;
-    with_dimension(boxes.dimension, [&](auto dimension) {
-      sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
-    });
-  }
+            unsigned workers, Interrupt& interrupt);
 
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
@@ -180,5 +165,28 @@ class MedianOrder {
   std::size_t count_ = 0;
   Extent<T> extent_, bulk_;
 };
+
+template <class T>
+void MedianOrder<T>::sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count,
+                          const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
+  items_.grow(count);
+  count_ = count;
+  std::vector<Extent<T>> parts((count + kStretch - 1) / kStretch);
+  for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t part) {
+    parts[part] = extent_of(boxes, part * kStretch, std::min(count, (part + 1) * kStretch),
+                            [&](std::size_t at) { return row_at(rows, at); });
+  });
+  extent_ = Extent<T>();
+  for (const Extent<T>& part : parts) extent_.add(part);
+  bulk_ = bulk_of(boxes, extent_, 0, count, [&](std::size_t at) { return row_at(rows, at); });
+  if (count == 0) return;
+  with_dimension(boxes.dimension, [&](auto dimension) {
+    sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
+  });
+}
+
+// Compiled once: orders.cpp.
+extern template class MedianOrder<float>;
+extern template class MedianOrder<double>;
 
 }  // namespace broadphase

@@ -81,27 +81,7 @@ class TreePairs {
   std::size_t task_count() const { return task_begin_.size() - 1; }
   std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed); }
 
-  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
-    const std::size_t begin = task_begin_[task], count = task_begin_[task + 1] - begin;
-    scratch.stack.grow(stack_size_ + count);
-    PairWalk walk = start(scratch.stack.get());
-    std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(begin), count, walk.stack);
-    walk.depth = count;
-    walk.counting = out.counts_only() && keep_.certain;
-    bool more = true;
-    while (more) {
-      constexpr std::size_t kRoom = 4096;
-      out.room(kRoom);
-      walk.first = turned_ ? out.second() : out.first();
-      walk.second = turned_ ? out.first() : out.second();
-      walk.room = kRoom;
-      walk.found = 0;
-      more = step_(walk);
-      out.commit(keep_.certain ? walk.found : keep_(out.first(), out.second(), walk.found));
-    }
-    out.add_count(walk.count);
-    tests_.fetch_add(walk.tests, std::memory_order_relaxed);
-  }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const;
 
  private:
   TreePairs(const BlockTree& first, const BlockTree& second, bool one, bool turned, const Keep& keep,
@@ -142,35 +122,7 @@ class TreePairs {
   }
 
   // Descends from the roots until no entry has more candidates than a task may have; small entries share a task.
-  void make_tasks(const BlockCounts* const* counts) {
-    std::vector<BlockPair> open = {roots()};
-    std::vector<BlockPair> below(kPairsAStep);
-    std::uint64_t sum = kTaskCandidates;
-    while (!open.empty()) {
-      BlockPair entry = open.back();
-      open.pop_back();
-      const std::uint64_t candidates = candidates_of(entry, counts);
-      if (candidates > kTaskCandidates && worth_a_step(entry)) {
-        PairWalk walk = start(below.data());
-        walk.room = kHitsAStep;
-        walk.expanding = true;
-        walk.stack[walk.depth++] = entry;
-        step_(walk);
-        open.insert(open.end(), below.begin(), below.begin() + static_cast<std::ptrdiff_t>(walk.depth));
-        tests_.fetch_add(walk.tests, std::memory_order_relaxed);
-        if (!has_rows(entry)) continue;
-        entry.flags |= BlockPair::kRowsOnly;
-        open.push_back(entry);
-        continue;
-      }
-      if (sum + candidates > kTaskCandidates) {
-        task_begin_.push_back(entries_.size());
-        sum = 0;
-      }
-      sum += candidates;
-      entries_.push_back(entry);
-    }
-  }
+  void make_tasks(const BlockCounts* const* counts);
 
   const BlockTree& tree_of_a(const BlockPair& entry) const {
     return (entry.flags & BlockPair::kTurned) != 0 ? second_ : first_;
@@ -207,5 +159,63 @@ class TreePairs {
   std::vector<std::size_t> task_begin_;
   mutable std::atomic<std::uint64_t> tests_{0};
 };
+
+template <class Keep>
+void TreePairs<Keep>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+  const std::size_t begin = task_begin_[task], count = task_begin_[task + 1] - begin;
+  scratch.stack.grow(stack_size_ + count);
+  PairWalk walk = start(scratch.stack.get());
+  std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(begin), count, walk.stack);
+  walk.depth = count;
+  walk.counting = out.counts_only() && keep_.certain;
+  bool more = true;
+  while (more) {
+    constexpr std::size_t kRoom = 4096;
+    out.room(kRoom);
+    walk.first = turned_ ? out.second() : out.first();
+    walk.second = turned_ ? out.first() : out.second();
+    walk.room = kRoom;
+    walk.found = 0;
+    more = step_(walk);
+    out.commit(keep_.certain ? walk.found : keep_(out.first(), out.second(), walk.found));
+  }
+  out.add_count(walk.count);
+  tests_.fetch_add(walk.tests, std::memory_order_relaxed);
+}
+
+template <class Keep>
+void TreePairs<Keep>::make_tasks(const BlockCounts* const* counts) {
+  std::vector<BlockPair> open = {roots()};
+  std::vector<BlockPair> below(kPairsAStep);
+  std::uint64_t sum = kTaskCandidates;
+  while (!open.empty()) {
+    BlockPair entry = open.back();
+    open.pop_back();
+    const std::uint64_t candidates = candidates_of(entry, counts);
+    if (candidates > kTaskCandidates && worth_a_step(entry)) {
+      PairWalk walk = start(below.data());
+      walk.room = kHitsAStep;
+      walk.expanding = true;
+      walk.stack[walk.depth++] = entry;
+      step_(walk);
+      open.insert(open.end(), below.begin(), below.begin() + static_cast<std::ptrdiff_t>(walk.depth));
+      tests_.fetch_add(walk.tests, std::memory_order_relaxed);
+      if (!has_rows(entry)) continue;
+      entry.flags |= BlockPair::kRowsOnly;
+      open.push_back(entry);
+      continue;
+    }
+    if (sum + candidates > kTaskCandidates) {
+      task_begin_.push_back(entries_.size());
+      sum = 0;
+    }
+    sum += candidates;
+    entries_.push_back(entry);
+  }
+}
+
+// Compiled once: bvh/bvh.cpp.
+extern template class TreePairs<KeepOverlaps<float>>;
+extern template class TreePairs<KeepOverlaps<double>>;
 
 }  // namespace broadphase

@@ -296,13 +296,7 @@ class RankOrder {
   // Interrupted.
   template <class Boxes>
   void sort(const Boxes& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels, unsigned workers,
-            Interrupt& interrupt) {
-    items_.grow(count);
-    count_ = count;
-    with_dimension(boxes.dimension, [&](auto dimension) {
-      sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
-    });
-  }
+            Interrupt& interrupt);
 
   std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
@@ -347,5 +341,24 @@ class RankOrder {
   PlainArray<RowKey> items_;
   std::size_t count_ = 0;
 };
+
+template <class T>
+template <class Boxes>
+void RankOrder<T>::sort(const Boxes& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+                        unsigned workers, Interrupt& interrupt) {
+  items_.grow(count);
+  count_ = count;
+  with_dimension(boxes.dimension, [&](auto dimension) {
+    sort_in<decltype(dimension)::value>(boxes, rows, kernels, workers, interrupt);
+  });
+}
+
+// Compiled once: orders.cpp.
+extern template bool boxes_cross(const GrownBoxes<float>&, const std::int32_t*, std::size_t, const Kernels&);
+extern template bool boxes_cross(const GrownBoxes<double>&, const std::int32_t*, std::size_t, const Kernels&);
+extern template void RankOrder<float>::sort(const GrownBoxes<float>&, const std::int32_t*, std::size_t, const Kernels&,
+                                            unsigned, Interrupt&);
+extern template void RankOrder<double>::sort(const GrownBoxes<double>&, const std::int32_t*, std::size_t,
+                                             const Kernels&, unsigned, Interrupt&);
 
 }  // namespace broadphase

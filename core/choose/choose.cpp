@@ -1,0 +1,157 @@
+// Which method for a scene: see choose.hpp.
+#include "choose/choose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/even_sample.hpp"
+#include "simd/kernels.hpp"
+
+namespace broadphase {
+
+double clustering_of(const Sample& sample, const SceneShape& shape, std::size_t dimension) {
+  constexpr std::size_t kAlong = 4;
+  std::array<double, kAlong * kAlong * kAlong * kAlong> count{};
+  double all = 0, cells = 1;
+  for (std::size_t d = 0; d < dimension; ++d) cells *= shape.cut(d) ? double{kAlong} : 1.0;
+  for (const Sample::Box& box : sample.boxes) {
+    std::size_t cell = 0;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      const double centre = box.lower[d] / 2 + box.upper[d] / 2;
+      const double place = shape.map[d].even_place(centre) * kAlong;
+      cell = cell * kAlong + static_cast<std::size_t>(place > 0 ? std::min(place, double{kAlong - 1}) : 0);
+    }
+    ++count[cell];
+    ++all;
+  }
+  double squares = 0;
+  for (const double x : count) squares += x * (x - 1);
+  return all > 1 ? squares / (all * (all - 1)) * cells : 1;
+}
+
+namespace {
+
+// Nanoseconds for a pair that a tree finds.
+constexpr double kPairOfTree = 4;
+
+// Of all pairs of boxes, the share that overlaps, by a few of them.
+double overlapping_share(const Sample& sample, std::size_t dimension) {
+  const EvenSample taken(sample.boxes.size(), 128);
+  std::size_t overlapping = 0, all = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    for (std::size_t j = i + 1; j < taken.size(); ++j, ++all) {
+      const Sample::Box &a = sample.boxes[taken[i]], &b = sample.boxes[taken[j]];
+      bool meet = true;
+      for (std::size_t d = 0; d < dimension; ++d) meet &= a.lower[d] <= b.upper[d] && b.lower[d] <= a.upper[d];
+      overlapping += meet;
+    }
+  return all > 0 ? static_cast<double>(overlapping) / static_cast<double>(all) : 0;
+}
+
+// Of the blocks of a sweep's order that begin within a box, the share that it meets along the other axes: see
+// IntervalSweep. By blocks of the sample, which spread over more.
+double met_blocks(const Sample& sample, std::size_t axis, std::size_t dimension) {
+  std::vector<const Sample::Box*> order;
+  order.reserve(sample.boxes.size());
+  for (const Sample::Box& box : sample.boxes) order.push_back(&box);
+  std::sort(order.begin(), order.end(),
+            [axis](const Sample::Box* a, const Sample::Box* b) { return a->lower[axis] < b->lower[axis]; });
+  std::vector<Sample::Box> blocks;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k % kBlockOfRun == 0) blocks.push_back(*order[k]);
+    for (std::size_t d = 0; d < dimension; ++d) {
+      blocks.back().lower[d] = std::min(blocks.back().lower[d], order[k]->lower[d]);
+      blocks.back().upper[d] = std::max(blocks.back().upper[d], order[k]->upper[d]);
+    }
+  }
+  std::size_t met = 0, all = 0;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    for (std::size_t block = k / kBlockOfRun + 1; block < blocks.size(); ++block, ++all) {
+      if (blocks[block].lower[axis] > order[k]->upper[axis]) break;
+      bool meet = true;
+      for (std::size_t d = 0; d < dimension; ++d)
+        meet &= order[k]->lower[d] <= blocks[block].upper[d] && blocks[block].lower[d] <= order[k]->upper[d];
+      met += meet;
+    }
+  return all > 0 ? static_cast<double>(met) / static_cast<double>(all) : 1;
+}
+
+// Nanoseconds for the pairs of a grid that whole numbers do not tell apart, where boxes lie close together in far more
+// places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
+double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count, std::size_t dimension) {
+  constexpr double kChance = 1.0 / 8192;  // more than evenly spread boxes that end where others begin
+  constexpr double kRanked = 0.6;         // of the boxes, at most: the others lie in clusters wide enough
+  double blur = 1;
+  for (std::size_t d = 0; d < dimension; ++d) blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);
+  if (blur < kChance) return 0;
+  const double along = *std::min_element(plan.cells, plan.cells + dimension);  // each cell has whole numbers of its own
+  return box_count * std::min(kRanked * GridCosts::kRank, GridCosts::kUndecided * blur / along * box_count);
+}
+
+}  // namespace
+
+template <class T>
+SceneReport report_scene(const Problem<T>& problem) {
+  constexpr double kMillisecond = 1e6;
+  SceneReport report;
+  const Sample sample = sample_of(problem);
+  const double n = sample.box_count;
+  report.box_count = n;
+  report.pair_count = all_pairs(problem);
+  report.shape = shape_of(sample, problem.dimension);
+  report.plan = plan_cells(report.shape, n, problem.dimension);
+  const double pair_cost = 0.25 * static_cast<double>(problem.dimension) * (sizeof(T) == 4 ? 1 : 2) / 3;
+  const double* meeting = report.shape.meeting;
+  const double in_run = *std::min_element(meeting, meeting + problem.dimension);
+  report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
+  const double run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
+  // Where a run ends cannot be foretold unless all are alike: it is seen on the way. Along a single axis it is what is
+  // found, and no test is left.
+  const auto axes = static_cast<double>(problem.dimension);
+  const double sorted = axes > 1 ? 18 + 5 * axes + 13 * (1 - std::exp(-run_length / 20)) + (sizeof(T) == 4 ? 0 : 12)
+                                 : (sizeof(T) == 4 ? 12 : 15);
+  const auto cut_axes =
+      std::count_if(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
+  // The plan counts on boxes that are filed one by one. They are filed two or more at a time, which saves half
+  // unless tests are most of the work. Along a single axis cut at quantiles nothing else tells boxes apart, and tests
+  // are.
+  double planned = report.plan.cost + 10000 * static_cast<double>(cut_axes);
+  if (cut_axes == 0 || problem.dimension > 1) planned -= 0.5 * std::clamp(90 * n - planned, 0.0, planned);
+  report.costs.grid = (12000 + planned + blur_cost(report.shape, report.plan, n, problem.dimension)) / kMillisecond;
+  const auto swept = [&](double share, double cost_of_test) {
+    return (8000 + sorted * n + 1.6 * share * report.pair_count * in_run * cost_of_test) / kMillisecond;
+  };
+  // Long runs of doubles are tested as floats along three axes or more, unless many boxes overlap: see RoundingTrial.
+  double test_cost = pair_cost;
+  if (sizeof(T) == 8 && axes >= 3 && run_length > 48) {
+    const bool matters = swept(1, pair_cost / 2) < report.costs.grid && swept(1, pair_cost) >= report.costs.grid;
+    if (!matters || 48 * overlapping_share(sample, problem.dimension) < in_run) test_cost /= 2;
+  }
+  report.costs.sweep_and_prune = swept(1, test_cost);
+  // Those of boxes that miss most of what is in them are tested in blocks. Along two axes that is slower than a tree.
+  constexpr double kLongRun = 1024, kFewMet = 0.25, kOfBlock = 1.0 / kBlockOfRun;
+  if (axes >= 3 && run_length > kLongRun && swept(kOfBlock, test_cost) < report.costs.grid) {
+    const auto axis = static_cast<std::size_t>(std::min_element(meeting, meeting + problem.dimension) - meeting);
+    const double met = met_blocks(sample, axis, problem.dimension);
+    if (met < kFewMet) report.costs.sweep_and_prune = swept(kOfBlock + met, test_cost);
+  }
+  // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
+  // are like, longer where scales nest, and the others never as long unless they fall.
+  report.costs.bvh = (10000 + (cut_axes > 0 ? 32 : 20) * n * std::log2(n + 2)) / kMillisecond;
+  const double least = std::min({report.costs.brute_force, report.costs.sweep_and_prune, report.costs.grid});
+  if (least > report.costs.bvh)
+    report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
+  report.choice = MethodName::grid;
+  if (report.costs.sweep_and_prune < report.costs.grid || problem.dimension == 1)
+    report.choice = MethodName::sweep_and_prune;
+  if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))
+    report.choice = MethodName::brute_force;
+  if (report.costs.bvh < least && problem.dimension > 1) report.choice = MethodName::bvh;
+  return report;
+}
+template SceneReport report_scene(const Problem<float>&);
+template SceneReport report_scene(const Problem<double>&);
+
+}  // namespace broadphase
