@@ -14,15 +14,10 @@
 #include "bindings.hpp"
 #include "bvh/changes.hpp"
 #include "bvh/pairs.hpp"
-#include "bvh_once.hpp"
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 
 namespace broadphase {
-
-#define BROADPHASE_HERE
-BROADPHASE_BVH_OF(BROADPHASE_HERE, float)
-BROADPHASE_BVH_OF(BROADPHASE_HERE, double)
 
 template const MethodCalls<float>& calls_of<BvhPairs, float>();
 template const MethodCalls<double>& calls_of<BvhPairs, double>();

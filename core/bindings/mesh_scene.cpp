@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "bvh_once.hpp"
+#include "bvh/bvh.hpp"
 #include "choose/find.hpp"
 #include "small_arrays.hpp"
 

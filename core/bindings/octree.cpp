@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "bvh_once.hpp"
+#include "bvh/bvh.hpp"
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 #include "octree/index.hpp"
