@@ -60,9 +60,9 @@ def batch_of_each(
         if not isinstance(both, tuple) or len(both) != 2:
             raise ValueError("batch: for two sets, give a tuple (for the first, for the second)")
         given = [(f"batch[{k}]", both[k]) for k in range(2)]
-    for (name, value), one, size in zip(given, names, sizes, strict=False):
+    for (name, value), size in zip(given, sizes, strict=False):
         if size is not None and value is not None:
-            raise ValueError(f"{name}: {one} {form}; leave it out")
+            raise ValueError(f"{name}: {what} {form}; leave it out")
         if size is None and value is None:
             raise ValueError(f"{name} is None; one key per row is needed")
     scenes = [count // max(size, 1) for count, size in zip(counts, sizes, strict=False) if size is not None]

@@ -565,8 +565,11 @@ def test_touching_rows_are_those_of_the_frame():
 def test_cells_contain_the_positions_in_them(method):
     simulation = Simulation("rectangles", method=method)
     simulation.tick()
-    cells = simulation.cells()
     outline = simulation.examination(outline=True).outline
+    for _ in range(20):
+        simulation.tick()
+    simulation.examination(outline=True, fresh=True)  # has other cells
+    cells = simulation.cells(outline)
     assert len(cells) == 1000
     if outline is None:
         assert method == "brute_force"

@@ -1,12 +1,12 @@
 """Whatever ends a change of an index, wherever: the index answers as before it or as after it, and goes on."""
 
 import itertools
+import os
 import signal
-from pathlib import Path
+import sys
 
 import pytest
 
-import index_interrupts
 from failing_malloc import compiler, run_with_failing_malloc
 from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
 
@@ -14,8 +14,8 @@ from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacke
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 REFUSALS = """
-import itertools, sys
-sys.path.insert(0, sys.argv[1])
+import itertools, os, sys
+sys.path += sys.argv[1].split(os.pathsep)
 from index_interrupts import VARIANTS, Attack
 
 def refused(number):
@@ -66,6 +66,6 @@ def test_change_interrupted_by_a_signal_leaves_one_state_or_the_other(label):
 @pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
 def test_change_refused_memory_leaves_one_state_or_the_other(tmp_path):
     labels = ("Octree drop", "LinearTree", "BVH", "SweepAndPrune")
-    said = run_with_failing_malloc(REFUSALS, tmp_path, str(Path(index_interrupts.__file__).parent), "5", *labels)
+    said = run_with_failing_malloc(REFUSALS, tmp_path, os.pathsep.join(sys.path), "5", *labels)
     assert [line.rsplit(" ", 1)[0] for line in said.splitlines()] == list(labels)
     assert all(int(line.rsplit(" ", 1)[1]) > 3 for line in said.splitlines())

@@ -512,3 +512,13 @@ def test_a_sweep_of_spheres_keeps_them_through_changes():
 @pytest.mark.parametrize("nothing", [[], np.empty((0, 6)), np.empty((0, 2, 3), np.float32)])
 def test_no_boxes_meet_no_spheres(nothing):
     assert len(bp.Octree.from_spheres([[0, 0, 0]], 1).query(nothing, bounds="sphere")) == 0
+
+
+def test_shapecast_that_only_grazes_a_sphere_touches_it_there():
+    tree = bp.Octree.from_spheres([[5, 2], [5, 9]], 1)
+    for box, motion, time in (
+        ([[0, 0, 1, 1]], [[10, 0]], 0.4),  # beneath the sphere, along a side of the box
+        ([[0, 0, 1, 1]], [[-10, 0]], np.inf),
+        ([[4.5, -9, 5.5, -8]], [[0, 9]], 1.0),  # ends where it touches
+    ):
+        assert tree.shapecast(box, motion, bounds="sphere").times.tolist() == [pytest.approx(time)]

@@ -4,6 +4,7 @@ import importlib
 import importlib.resources
 import json
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -241,8 +242,7 @@ def check_damage(folder, seed, rounds):
     except ImportError:
         pass  # without the extra `io`
     script = SCRIPT.replace("SEED", str(seed)).replace("FOLDER", repr(str(folder))).replace("ROUNDS", str(rounds))
-    tests = str(importlib.import_module("pathlib").Path(__file__).parent)
-    found = run_script(f"import sys; sys.path.insert(0, {tests!r})\n{script}", timeout=60 + rounds)
+    found = run_script(f"import sys; sys.path += {sys.path!r}\n{script}", timeout=60 + rounds)
     return list(map(int, found.split()))
 
 

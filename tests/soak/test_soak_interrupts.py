@@ -1,12 +1,12 @@
 """Changes of worlds and indexes, interrupted at every instruction, at any time, and for lack of memory."""
 
 import itertools
-from pathlib import Path
+import os
+import sys
 
 import numpy as np
 import pytest
 
-import index_interrupts
 from failing_malloc import compiler, run_with_failing_malloc
 from index_interrupts import VARIANTS, Attack, attacked_at_random_times, attacked_everywhere
 from seeds import seeds
@@ -52,8 +52,7 @@ def test_change_of_an_index_interrupted_at_any_time_leaves_one_state_or_the_othe
 @pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
 @pytest.mark.parametrize("label", VARIANTS)
 def test_change_of_an_index_refused_any_block_leaves_one_state_or_the_other(label, tmp_path):
-    folder = str(Path(index_interrupts.__file__).parent)
-    print(run_with_failing_malloc(REFUSALS, tmp_path, folder, "1", label))
+    print(run_with_failing_malloc(REFUSALS, tmp_path, os.pathsep.join(sys.path), "1", label))
 
 
 @pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")

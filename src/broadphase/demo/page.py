@@ -464,8 +464,9 @@ class DemoPage:
         simulation, overlays = self.simulation, self._overlays
         looked, absent = simulation.examination(outline=True), {"cells", "sweep", "fan"}
         if looked.outline is not None and len(looked.outline.level):
-            is_held = self._pointing.held_row() is not None
-            overlays.draw_cells(looked.outline, self._pointing.search[0] if is_held else simulation.cells())
+            held = self._pointing.held_row()
+            cells = simulation.cells(looked.outline) if held is None else simulation.cells_met(held, looked.outline)[0]
+            overlays.draw_cells(looked.outline, cells)
             absent.remove("cells")
         if looked.sweep is not None:
             overlays.draw_sweep(looked.sweep)
@@ -482,7 +483,7 @@ class DemoPage:
         table = np.empty((world.slots, 3), np.uint8)
         touching = simulation.touching_rows()
         if controls.colour.value == BY_CELL:
-            table[simulation.rows] = colours_of_cells(simulation.cells())
+            table[simulation.rows] = colours_of_cells(simulation.cells(simulation.examination(outline=True).outline))
         else:
             table = _colours_of_state(simulation)
         queried, selected = self._pointing.queried_rows(), self._pointing.selected_rows()

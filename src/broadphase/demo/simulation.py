@@ -376,12 +376,18 @@ class Simulation:
         broad, narrow = (np.maximum.reduceat(table[:, column], begins) for column in (1, 2))
         return table[begins, 0], broad, narrow
 
-    def cells(self) -> NDArray[np.int64]:
-        """Return the number of the cell that each of `rows` is in, shape (k,); -1 for none."""
-        outline = self.examination(outline=True).outline
+    def cells(self, outline: bp.Outline | None) -> NDArray[np.int64]:
+        """Return the number of the cell of an examination that each of `rows` is in, shape (k,); -1 for none."""
         if outline is None or not len(outline.level):
             return np.full(len(self._rows), -1, np.int64)
         return cells_of(outline, self.stage.world.positions[self._rows])
+
+    def cells_met(self, row: int, outline: bp.Outline) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the cells with bodies that the box of a body meets, and which of `rows` are in these."""
+        lower, upper = self.stage.world.boxes[row]
+        of = self.cells(outline)
+        are_in = (of >= 0) & ((outline.lower <= upper) & (lower <= outline.upper)).all(axis=1)[of]
+        return np.unique(of[are_in]), are_in
 
     def raycast(self, origin: ArrayLike, direction: ArrayLike) -> Picked | None:
         """Cast a ray, and return the first body that it hits.
@@ -479,14 +485,11 @@ class Simulation:
             and of those that touch it. Without the row itself.
         """
         world, outline = self.stage.world, self.examination(outline=True, fresh=True).outline
-        lower, upper = world.boxes[row]
         cells, tested = np.empty(0, np.int64), self._rows
         if outline is not None and len(outline.level):
-            of = self.cells()
-            meets = ((outline.lower <= upper) & (lower <= outline.upper)).all(axis=1)
-            tested = self._rows[(of >= 0) & meets[of]]
-            cells = np.unique(of[(of >= 0) & meets[of]])
-        candidates = world.query([[lower, upper]]).rows
+            cells, are_in = self.cells_met(row, outline)
+            tested = self._rows[are_in]
+        candidates = world.query([world.boxes[row]]).rows
         hits = np.empty(0, np.int32)
         if self.frame is not None:
             hits = np.unique(self.frame.touching[(self.frame.touching == row).any(axis=1)])

@@ -320,7 +320,9 @@ def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, r
         touches = doubt <= 0
         # Back from the lowest point of the piece to where the limit is reached, or to where the piece begins.
         room, slope = limit - away, np.maximum(-(b + a * lowest), 0.0)
-        back = np.nan_to_num(room / (slope + np.sqrt(slope * slope + a * room)), nan=np.inf)
+        back = room / (slope + np.sqrt(slope * slope + a * room))
+        # 0 / 0: the ball is only touched there, or, where nothing moves along a gap, during the whole piece.
+        back = np.where(np.isnan(back), np.where(a > 0, 0.0, np.inf), back)
         entry = np.clip(lowest - back, begin, end)
         entry = np.where(away <= limit, entry, np.inf).min(axis=1)
     unsure = np.flatnonzero((np.abs(doubt) <= _ROUGH) & ~touches_at_once)
