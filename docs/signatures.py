@@ -1,6 +1,6 @@
 """The public functions, classes and methods with their parameters, in order: a page of the reference.
 
-`ORDER` is the one order of what is asked of many of them; tests/test_signatures.py holds them to it.
+`ORDER` is the order of the parameters that several of them share; tests/test_signatures.py checks it.
 """
 
 import importlib

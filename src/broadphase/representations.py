@@ -21,7 +21,7 @@ _FIELDS = ("rows", "offsets", "distances")  # of results that are no named tuple
 
 
 def shown(kind: type[Kind]) -> type[Kind]:
-    """Let results of a class, a named tuple, be printed by `short_repr`, and shown in Jupyter by `html_of_result`."""
+    """Let results of a class be printed by `short_repr`, and shown in Jupyter by `html_of_result`."""
     kind.__repr__ = short_repr  # type: ignore[method-assign]
     kind._repr_html_ = html_of_result  # type: ignore[attr-defined]
     return kind

@@ -163,7 +163,7 @@ def get_sprites_in_rect(rect: Any, sprite_list: Any) -> list[Any]:
     return _chosen(others, (left, bottom), (right, top), test, partial(_meet, own))
 
 
-class SpatialHash(_SpatialHash):  # type: ignore[misc]
+class SpatialHash(_SpatialHash):  # type: ignore[misc]  # a base of type Any
     """An ``arcade.sprite_list.spatial_hash.SpatialHash`` in which sprites may move.
 
     A sprite that moves within its cells costs one look at its hit box; in arcade, it is taken out of all its cells and

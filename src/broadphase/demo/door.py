@@ -138,14 +138,13 @@ class Door:
             host, origin = _single(headers, "Host"), _single(headers, "Origin")
             upgrade, site = _single(headers, "Upgrade"), _single(headers, "Sec-Fetch-Site")
             address = urlsplit(path)
-            query = _query_of(path)
+            token, query = _query_of(path)
         except ValueError:
             return http.HTTPStatus.BAD_REQUEST, "a header or the address is malformed"
         if host is None or (self.token is None and _name_of(host) not in self._names):
             return http.HTTPStatus.MISDIRECTED_REQUEST, "the demo has another name"
         if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
             return http.HTTPStatus.FORBIDDEN, "pages of other origins may not use the demo"
-        token = query.pop("token", None)
         if self.token is not None and not self._is_known(token, headers):
             return http.HTTPStatus.FORBIDDEN, "the address lacks the token that the demo has printed"
         try:
@@ -171,20 +170,12 @@ class Door:
             response = connection.respond(refusal[0], f"{refusal[1]}\n") if refusal else process(connection, request)
             if response is None and connection in self.connections:  # not lost meanwhile
                 self.pages.add(connection)
-            if (
-                response is not None
-                and refusal is None
-                and request.headers.get_all("Sec-Fetch-Dest")
-                in (
-                    [],
-                    ["document"],
-                )
-            ):
-                query = _query_of(request.path)  # of an address that was opened, not of a picture in another page
-                query.pop("token", None)
-                if query:
-                    self._read(query)()
             if response is not None:
+                # Of an address that was opened, not of a picture in another page.
+                if refusal is None and request.headers.get_all("Sec-Fetch-Dest") in ([], ["document"]):
+                    _, query = _query_of(request.path)
+                    if query:
+                        self._read(query)()
                 for name, value in _HEADERS.items():
                     response.headers[name] = value
                 if refusal is None and self.token is not None:
@@ -342,13 +333,14 @@ def _protocols(headers: Any) -> set[str]:
     return {one.strip() for line in lines for one in line.split(",")}
 
 
-def _query_of(path: str) -> dict[str, str]:
-    """Return the options of an address. Raises ValueError if one is malformed or given twice."""
+def _query_of(path: str) -> tuple[str | None, dict[str, str]]:
+    """Return the token and the options of an address. Raises ValueError if one is malformed or given twice."""
     query = urlsplit(path).query
     pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     if len(dict(pairs)) < len(pairs):
         raise ValueError("an option is given twice")
-    return dict(pairs)
+    options = dict(pairs)
+    return options.pop("token", None), options
 
 
 def _name_of(host: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_whole
-from broadphase.representations import html_of_result, short_repr
+from broadphase.representations import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 
+@shown
 class PaddedResult(NamedTuple):
     """The rows found by each of q queries in a table of a fixed shape; see `QueryResult.padded`.
 
@@ -43,13 +44,8 @@ class PaddedResult(NamedTuple):
     rows: NDArray[np.int32]
     counts: NDArray[np.int64]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class PaddedHits(NamedTuple):
     """The rows on each of q rays in tables of a fixed shape; see `RayHitsAll.padded`.
 
@@ -67,13 +63,8 @@ class PaddedHits(NamedTuple):
     distances: NDArray[np.float64]
     counts: NDArray[np.int64]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class QueryResult:
     """The rows found by each of q queries, as a sequence: ``result[i]`` has the rows of query i.
 
@@ -115,12 +106,6 @@ class QueryResult:
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         offsets = self.offsets.tolist()
         return (self.rows[begin:end] for begin, end in pairwise(offsets))
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -168,6 +153,7 @@ class QueryResult:
         return PaddedResult(_padded_rows(self.rows, self.offsets, width, fill), self.counts)
 
 
+@shown
 class Nearest(NamedTuple):
     """The rows nearest to each of q points.
 
@@ -183,13 +169,8 @@ class Nearest(NamedTuple):
     rows: NDArray[np.int32]
     distances: NDArray[np.float64]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class RayHits(NamedTuple):
     """The first row on each of q rays.
 
@@ -204,13 +185,8 @@ class RayHits(NamedTuple):
     rows: NDArray[np.int32]
     distances: NDArray[np.float64]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class RayHitsAll:
     """Every row on each of q rays, as a sequence: ``hits[i]`` has the rows and the distances of ray i.
 
@@ -242,12 +218,6 @@ class RayHitsAll:
     def __iter__(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
         return (self[ray] for ray in range(len(self)))
 
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of rows on each ray, shape (q,)."""
@@ -265,6 +235,7 @@ class RayHitsAll:
         return PaddedHits(rows, distances, self.counts)
 
 
+@shown
 class SweepHits(NamedTuple):
     """The first row that each of q moving boxes or shapes touches.
 
@@ -279,13 +250,8 @@ class SweepHits(NamedTuple):
     rows: NDArray[np.int32]
     times: NDArray[np.float64]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class Changes(NamedTuple):
     """The pairs that began to overlap, and that no longer overlap, since the last call.
 
@@ -298,13 +264,8 @@ class Changes(NamedTuple):
     enter: NDArray[np.int32]
     exit: NDArray[np.int32]
 
-    def __repr__(self) -> str:
-        return short_repr(self)
 
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
-
-
+@shown
 class Outline(NamedTuple):
     """The cells or nodes of an index, to be drawn.
 
@@ -319,12 +280,6 @@ class Outline(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     level: NDArray[np.int32]
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def _repr_html_(self) -> str:
-        return html_of_result(self)
 
 
 def _padded_rows(rows: NDArray[np.int32], offsets: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int32]:

@@ -219,7 +219,7 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _covers(boxes: BoxSet, part: Part, columns: BoxColumns) -> bool:
-    """Return whether the first boxes of a row group reach over most of what its statistics tell of all."""
+    """Return whether the first boxes of a row group span most of the range that its statistics give for all."""
     groups = getattr(part.fragment, "row_groups", None) or []
     for axis, name in enumerate(columns.lower):
         told = [group.statistics[name] for group in groups if name in (group.statistics or {})]
