@@ -49,6 +49,8 @@ def tab(demo, opened):
     demo.controls.cells.value = False
     demo.controls.scene.value = "1000 rectangles"
     opened.wait_for("bp-title", "1000 rectangles")
+    opened.wait_for("bp-method", "^auto")
+    opened.wait_for("bp-fps", r"^\d+$")  # or the next test would find "Pause bodies" still ticked, and not tick it
 
 
 def positions_of(demo: DemoPage) -> np.ndarray:
@@ -270,7 +272,8 @@ def test_triangles_in_a_selected_rectangle_turn_yellow(demo, tab, keep):
     keep(tab.page)
 
 
-def test_chart_is_above_the_fold_and_a_phone_shows_the_picture(demo, watch, keep):
+def test_chart_is_above_the_fold_and_a_phone_shows_the_picture(demo, tab, watch, keep):
+    pause(demo, tab)  # tabs that move side by side starve where they are drawn in software
     wide = watch(demo.url, viewport={"width": 1280, "height": 760})
     wide.wait_for("bp-hits", r"\d")
     chart = wide.page.locator(".u-over").first.bounding_box()
@@ -381,12 +384,10 @@ PLAY = """async text => {
 }"""
 
 
-def test_last_seconds_are_saved_as_a_film(demo, tab):
+def test_next_seconds_are_saved_as_a_film(demo, tab):
     before = tab.pixels()
-    for _ in range(5):  # pictures, which may take a second each where they are drawn in software
-        before = tab.pixels_when(lambda now, last=before: (now != last).any(axis=-1).mean() > 0.02, "a move")
     with tab.page.expect_download(timeout=WAIT) as download:
-        tab.page.get_by_role("button", name="Save a film").click()
+        tab.page.get_by_role("button", name="Record a film").click()
     assert download.value.suggested_filename == "1000 rectangles.webm"
     film = download.value.path().read_bytes()
     assert film[:4] == bytes([0x1A, 0x45, 0xDF, 0xA3])  # EBML
@@ -424,14 +425,15 @@ def test_link_opens_scene_and_settings_and_the_address_follows_them(demo, tab, k
     demo.controls.settings.value = ""
 
 
-@pytest.mark.parametrize("method", ["sweep_and_prune", "grid"])
+@pytest.mark.parametrize("method", ["sweep_and_prune", "grid", "octree", "linear_tree", "bvh", "brute_force"])
 def test_method_that_is_chosen_shows_its_structure_and_leaves_the_bodies_visible(demo, tab, keep, method):
     pause(demo, tab)
     demo.controls.cells.value = False
     bare = tab.still_pixels()
     tab.choose("Method", method)
+    demo.controls.settings.value = ""  # of an earlier test, with small cells
     tab.wait_for("bp-method", f"^{method}$")
-    assert re.fullmatch(r"Drawn: [^.]+\.", tab.wait_for("bp-drawn", "Drawn"))
+    assert re.fullmatch(r"Drawn: [^.]+\.", tab.wait_for("bp-structure", "Drawn"))
     tab.pixels_when(lambda now: (now != bare).any(axis=-1).mean() > 0.003, "the structure of the method")
     now = tab.still_pixels()
     keep(tab.page)

@@ -86,47 +86,51 @@ if (!window.bpDemo) {
     }
   };
 
-  // A film of the last ten to twenty seconds: recordings begin every ten seconds, and the two latest are kept.
-  const screen = document.createElement("canvas"), pen = screen.getContext("2d");
+  // A film of the next ten seconds. Its pictures are copied into a canvas that keeps its size when the window does not.
   const kind = ["video/webm", "video/mp4"].find(one => window.MediaRecorder?.isTypeSupported(one));
-  let reels = [], shotAt = 0, beganAt = -1e9;
-  const shoot = picture => {  // at the end of a frame, when it is complete and still there
-    const now = performance.now();
-    if (!kind || now - shotAt < 66) return;
-    const shape = picture.width / picture.height;
-    if (Math.abs(shape / screen.width * screen.height - 1) > 0.02) {
-      for (const reel of reels.splice(0)) reel.stop();
-      screen.width = Math.min(960, 2 * Math.floor(picture.width / 2));
-      screen.height = 2 * Math.round(screen.width / shape / 2);
-      beganAt = -1e9;
-    }
-    shotAt = now;
-    pen.drawImage(picture, 0, 0, screen.width, screen.height);  // first: a film does not begin black
-    if (now - beganAt > 10000) {
-      const reel = new MediaRecorder(screen.captureStream(15), {mimeType: kind, videoBitsPerSecond: 4e6});
-      reel.parts = [];
-      reel.ondataavailable = event => reel.parts.push(event.data);
+  let shoot = () => {};
+  const film = () => {
+    if (!kind || document.getElementById("bp-film")) return;
+    const sign = document.body.appendChild(document.createElement("div"));
+    sign.id = "bp-film";
+    sign.style.cssText = "position:fixed; bottom:32px; left:50%; color:#d55e00; font:13px system-ui,sans-serif";
+    const screen = document.createElement("canvas"), pen = screen.getContext("2d"), parts = [];
+    let reel = null, left = 10, shotAt = -1e9;
+    shoot = picture => {  // at the end of a frame, when it is complete and still there
+      const now = performance.now();
+      if (now - shotAt < 66) return;
+      shotAt = now;
+      if (!reel) {
+        screen.width = Math.min(960, 2 * Math.floor(picture.width / 2));
+        screen.height = 2 * Math.round(screen.width / picture.width * picture.height / 2);
+      }
+      pen.drawImage(picture, 0, 0, screen.width, screen.height);
+      if (reel) return;
+      reel = new MediaRecorder(screen.captureStream(15), {mimeType: kind, videoBitsPerSecond: 4e6});
+      reel.ondataavailable = event => parts.push(event.data);
+      reel.onstop = () => {
+        const link = document.createElement("a");
+        link.download = document.getElementById("bp-title").textContent + "." + kind.slice(6);
+        link.href = window.URL.createObjectURL(new Blob(parts, {type: kind}));
+        link.click();
+        window.URL.revokeObjectURL(link.href);
+      };
       reel.start();
-      reels.push(reel);
-      if (reels.length > 2) reels.shift().stop();
-      beganAt = now;
-    }
-  };
-  const save = () => {
-    const reel = reels.shift();
-    if (!reel) return;
-    reel.onstop = () => {
-      const link = document.createElement("a");
-      link.download = document.getElementById("bp-title").textContent + "." + kind.slice(6);
-      link.href = window.URL.createObjectURL(new Blob(reel.parts, {type: kind}));
-      link.click();
-      window.URL.revokeObjectURL(link.href);
     };
-    reel.stop();
-    if (!reels.length) beganAt = -1e9;
+    const count = () => {
+      sign.textContent = `\u25cf ${left}`;
+      if (left--) {
+        setTimeout(count, 1000);
+        return;
+      }
+      shoot = () => {};
+      sign.remove();
+      reel?.stop();
+    };
+    count();
   };
   window.addEventListener("click", event => {
-    ({"Copy link": copy, "Save a film": save})[event.target.closest?.("button")?.textContent.trim()]?.();
+    ({"Copy link": copy, "Record a film": film})[event.target.closest?.("button")?.textContent.trim()]?.();
   });
 
   // viser draws the rectangle of a selection black, without its border, and is the only one that has a blue pen.

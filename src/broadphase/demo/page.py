@@ -479,10 +479,9 @@ class DemoPage:
 
     def _colours(self, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
         simulation, controls = self.simulation, self.controls
-        world = simulation.stage.world
-        table = np.empty((world.slots, 3), np.uint8)
         touching = simulation.touching_rows()
         if controls.colour.value == BY_CELL:
+            table = np.empty((simulation.stage.world.slots, 3), np.uint8)
             table[simulation.rows] = colours_of_cells(simulation.cells(simulation.examination(outline=True).outline))
         else:
             table = _colours_of_state(simulation)

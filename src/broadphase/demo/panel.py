@@ -127,7 +127,7 @@ class Controls:
             self.welcome()
         # Under these two names, `page.js` looks for a click: only the browser has its address and its picture.
         self.copy = gui.add_button("Copy link", hint="It opens this scene with its method, count and settings.")
-        gui.add_button("Save a film", hint="The last ten to twenty seconds of the picture, as a video.")
+        gui.add_button("Record a film", hint="The next ten seconds of the picture, as a video.")
         self.save = gui.add_button("Save a replay", hint="The last ten to twenty seconds, as a page for any browser.")
         self.mesh = gui.add_upload_button("Load a mesh", hint=".stl, .obj, .ply or .glb")
 
@@ -272,7 +272,7 @@ def summary_html(
         f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
         f'<table><tr><td>method</td><td id="bp-method">{escape(chosen_of(figures))}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(figures.why)}</p>'
-        f'<p class="why" id="bp-drawn">{DRAWN[figures.used] if drawn else ""}</p>'
+        f'<p class="why" id="bp-structure">{DRAWN[figures.used] if drawn else ""}</p>'
         f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
         f'<p class="why" id="bp-pages">{shared if pages > 1 else ""}</p><i hidden id="bp-link">{escape(link)}</i></div>'
     )
