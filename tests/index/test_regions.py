@@ -358,7 +358,7 @@ def test_regions_between_planes_of_any_scale_meet_the_boxes_that_whole_numbers_s
         (([[0, 0, 0]], 1, [0, 0, 0, 0]), "row 0 is a zero quaternion"),
         (([[0, 0]], 1, [[[2, 0], [0, 1]]]), "row 0 has columns that are not perpendicular"),
         (([[0, 0], [np.nan, 0]], 1, 0), "centers: row 1: nan is not finite"),
-        (([[0, 0]], [-1, 1], 0), "half_sizes: row 0: -1.0 is negative"),
+        (([[0, 0]], [-1, 1], 0), "half_sizes: axis 0 has -1.0, which is not finite"),
         (([[0, 0]], [1, 1, 1], 0), r"half_sizes of shape \(3,\)"),
         (([[0, 0]], 1, np.inf), "rotations: inf is not finite"),
         (([[0]], 1, 0), "centers must have shape"),

@@ -7,6 +7,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.narrow.row_pairs import overlap_mask, separations
+from oracles.exact import rotation_of
 from world_query_cases import (
     CASES,
     EXTENT,
@@ -149,6 +150,43 @@ def test_shapecast_finds_the_first_on_the_way(d, seed):
     motion = draws.places(30) - begin
     motion[:2] = 0
     assert check_casts(world, ball(d, draws.numbers(0, 0.5, 30)), begin, motion) > 5
+
+
+def turned_questions(world, d, draws):
+    """Questions by rotations, about shapes that look otherwise in each of them."""
+    points, ways, sizes = draws.places(20, 2), draws.rng.uniform(-3, 3, (20, d)), draws.rng.uniform(0, 2, (20, d))
+    shape = bp.Capsule([0] * d, [3, *[0.5] * (d - 1)], 0.2)
+    return {
+        "query_obb": lambda turns: world.query_obb(points, sizes, turns).query_rows.tolist(),
+        "query_shape": lambda turns: world.query_shape(shape, points, turns).rows.tolist(),
+        "shapecast": lambda turns: world.shapecast(shape, points, ways, turns).rows.tolist(),
+        "index": lambda turns: bp.BVH(world.boxes).query_obb(points, sizes, turns).rows.tolist(),
+    }
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("name", ["query_obb", "query_shape", "shapecast", "index"])
+def test_rotations_as_matrices_find_what_angles_and_quaternions_find(d, name):
+    world, draws = make_world(d, 3)
+    question = turned_questions(world, d, draws)[name]
+    turns = draws.rng.uniform(-4, 4, 20) if d == 2 else draws.rng.normal(size=(20, 4))
+    if d == 2:
+        matrices = np.array([[[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]] for turn in turns])
+    else:
+        exact = [rotation_of(turn) for turn in turns]
+        matrices = np.array([np.array(matrix) / factor for matrix, factor in exact], float)
+    found = question(turns)
+    assert len(set(found)) > 3
+    assert question(matrices) == found == question(matrices.astype(np.float32).astype(float))
+    assert question(matrices[4]) == question(turns[4]) != found
+    refused = [matrices[:7], np.eye(4), matrices * 1.1, np.where(matrices > 0.5, np.nan, matrices)]
+    if name in ("query_shape", "shapecast"):
+        refused.append(matrices * ([-1.0] + [1.0] * (d - 1)))
+    else:
+        assert question(matrices * ([-1.0] + [1.0] * (d - 1))) == found  # a box is its own mirror image
+    for wrong in refused:
+        with pytest.raises(ValueError, match="rotations"):
+            question(wrong)
 
 
 @pytest.mark.parametrize("question", ["query", "query_ball", "raycast_all", "shapecast"])

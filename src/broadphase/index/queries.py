@@ -19,10 +19,9 @@ from broadphase.boxes.checking import as_points, first_bad_row, require_finite, 
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.filters import QueryFilter
-from broadphase.index.regions import regions_of_planes, regions_of_views
+from broadphase.index.regions import halves_of, regions_of_planes, regions_of_views
 from broadphase.index.results import Nearest, QueryResult, RayHits
 from broadphase.index.store import checked_corners
-from broadphase.shapes.turning import quaternions_of, with_exact_quarters
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ __all__ = [
     "raycast_all",
     "raycast_any",
     "rays",
-    "turns_of",
     "vectors",
 ]
 
@@ -95,7 +93,7 @@ class Searchable(Protocol):
     ) -> QueryResult:
         """Rows that overlap each oriented box; `centers` and `half_sizes` are (q, d), `rotations` unchecked.
 
-        See `turns_of` for rotations as angles or quaternions, and ``convex.regions_of_boxes`` for regions.
+        See `rotation_matrices` and `shape_rotations` of `broadphase.index.regions`.
         """
 
     def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
@@ -353,14 +351,7 @@ def query_obb(
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
-    half = as_numbers(half_sizes, name="half_sizes").astype(np.float64)
-    if half.shape not in (points.shape, points.shape[1:], ()):
-        raise ValueError(f"half_sizes of shape {half.shape} do not fit {len(points)} boxes of {self.dim} dimensions")
-    wrong = ~(np.isfinite(half) & (half >= 0))
-    if wrong.any():
-        row = f"row {int(np.argwhere(wrong)[0, 0])} has " if half.ndim == 2 else ""
-        raise ValueError(f"half_sizes: {row}{half[wrong].flat[0]}, which is not finite and at least 0")
-    half = np.ascontiguousarray(np.broadcast_to(half, points.shape))
+    half = halves_of(half_sizes, points)
     return self._find_obbs(points, half, rotations, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
@@ -755,33 +746,6 @@ def camera_regions(
     if of_region != dim:
         raise ValueError(f"the region has {of_region} dimensions; {dim} are needed")
     return regions
-
-
-def turns_of(rotations: ArrayLike, count: int, dim: int) -> Floats:
-    """Return the rotations of `query_obb` as angles, (count,), or as quaternions w, x, y, z, (count, 4).
-
-    A matrix that also reflects is taken without the reflection: the box is the same.
-    """
-    array = as_numbers(rotations, name="rotations").astype(np.float64)
-    of_one = () if dim == 2 else (4,)
-    if array.shape in ((dim, dim), (count, dim, dim)) and array.shape != (count, *of_one):
-        matrices = np.broadcast_to(array, (count, dim, dim))
-        wrong = ~(np.abs(matrices.swapaxes(1, 2) @ matrices - np.eye(dim)).max(axis=(1, 2), initial=0.0) <= 1e-5)
-        if wrong.any():
-            raise ValueError(f"rotations: row {int(wrong.argmax())} is not a rotation matrix")
-        matrices = with_exact_quarters(matrices)
-        if dim == 2:
-            array = np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
-        else:
-            array = quaternions_of(
-                matrices * np.where(np.linalg.det(matrices) < 0, -1.0, 1.0)[:, np.newaxis, np.newaxis]
-            )
-    if array.shape not in (of_one, (count, *of_one)):
-        what = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
-        raise ValueError(
-            f"rotations of shape {array.shape} do not fit {count} boxes: give {what}, or matrices (q, {dim}, {dim})"
-        )
-    return np.ascontiguousarray(np.broadcast_to(array, (count, *of_one)))
 
 
 def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:

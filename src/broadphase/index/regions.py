@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.boxes import as_numbers
+from broadphase.boxes.checking import as_reach
+from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
-from broadphase.shapes.turning import as_matrices, with_exact_quarters
+from broadphase.shapes.turning import as_matrices, quaternions_of, with_exact_quarters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_PLANES",
     "Regions",
+    "as_turns",
+    "halves_of",
     "planes_of_views",
     "regions_of_boxes",
     "regions_of_planes",
     "regions_of_views",
     "rotation_matrices",
+    "shape_rotations",
 ]
 
 MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
@@ -92,12 +96,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     middle = _checked("centers", centers)
     if middle.ndim != 2 or middle.shape[1] not in (2, 3):
         raise ValueError(f"centers must have shape (q, 2) or (q, 3), not {middle.shape}")
-    half = _checked("half_sizes", half_sizes)
-    if half.shape not in (middle.shape, middle.shape[1:], ()):
-        raise ValueError(f"half_sizes of shape {half.shape} do not fit {len(middle)} boxes of {middle.shape[1]} axes")
-    if (half < 0).any():
-        raise ValueError(f"half_sizes: {_first_row(half < 0)}{half[half < 0][0]} is negative")
-    half = np.broadcast_to(half, middle.shape)
+    half = halves_of(half_sizes, middle)
     turn = rotation_matrices(rotations, *middle.shape)
     if middle.shape[1] == 2:
         axes = np.stack([-turn[:, 1], turn[:, 0]], axis=2)  # across each edge
@@ -138,30 +137,62 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     )
 
 
-def rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
-    """Return the rotations of `regions_of_boxes` as matrices, (q, d, d)."""
+def halves_of(half_sizes: ArrayLike, centers: Floats) -> Floats:
+    """Return the half sizes of oriented boxes as float64, one row for each center."""
+    half = as_reach(half_sizes, centers, "half_sizes")
+    return np.ascontiguousarray(np.broadcast_to(half, centers.shape), dtype=np.float64)
+
+
+def as_turns(rotations: ArrayLike, dim: int) -> Floats:
+    """Check rotations in every form that queries accept: matrices, in 2D angles, in 3D quaternions; one, or one each.
+
+    Matrices may also reflect. Those of quarter turns, up to rounding, become exact.
+    """
     array = _checked("rotations", rotations)
-    matrix, vector = (dim, dim), (4,) if dim == 3 else ()
-    if array.shape in (matrix, (count, *matrix)):
-        turn = np.broadcast_to(array, (count, *matrix))
+    if array.ndim in (2, 3) and array.shape[-2:] == (dim, dim):
+        turn = array.reshape(-1, dim, dim)
         wrong = np.abs(turn.swapaxes(1, 2) @ turn - np.eye(dim)).max(axis=(1, 2)) > _ROTATION_ERROR
         if wrong.any():
-            raise ValueError(
-                f"rotations: row {int(wrong.argmax())} has columns that are not perpendicular unit vectors"
-            )
-        return with_exact_quarters(turn)
-    if array.shape not in (vector, (count, *vector)):
+            raise ValueError(f"rotations: row {wrong.argmax()} has columns that are not perpendicular unit vectors")
+        return with_exact_quarters(turn).reshape(array.shape)
+    if array.ndim not in (dim - 2, dim - 1) or (dim == 3 and array.shape[-1] != 4):
         others = "quaternions (q, 4) or (4,)" if dim == 3 else "angles (q,) or one number"
-        raise ValueError(
-            f"rotations of shape {array.shape} for {count} boxes; needed are matrices"
-            f" (q, {dim}, {dim}) or ({dim}, {dim}), or {others}"
-        )
+        forms = f"matrices (q, {dim}, {dim}) or ({dim}, {dim}), or {others}"
+        raise ValueError(f"rotations of shape {array.shape} are neither {forms}")
+    if dim == 3 and not (good := array.reshape(-1, 4).any(axis=1)).all():
+        raise ValueError(f"rotations: row {good.argmin()} is a zero quaternion")
+    return array
+
+
+def rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
+    """Return rotations in any form as matrices, (count, d, d)."""
+    array = as_turns(rotations, dim)
+    if array.ndim >= 2 and array.shape[-2:] == (dim, dim):
+        turn = array.reshape(-1, dim, dim)
+    else:
+        turn = as_matrices(array.reshape((-1, 4) if dim == 3 else -1), dim)
+    if len(turn) not in (1, count):
+        raise ValueError(f"rotations: {len(turn)} for {count} boxes")
+    return np.broadcast_to(turn, (count, dim, dim))
+
+
+def shape_rotations(rotations: ArrayLike, dim: int, *, is_mirrored_alike: bool = False) -> Floats:
+    """Return rotations in any form as `Shapes` takes them: angles, () or (q,), or quaternions, (4,) or (q, 4).
+
+    Matrices that reflect are refused, unless shapes are their own mirror images: then they lose the reflection.
+    """
+    array = as_turns(rotations, dim)
+    if array.ndim < 2 or array.shape[-2:] != (dim, dim):
+        return array
+    turn = array.reshape(-1, dim, dim)
+    is_mirrored = np.linalg.det(turn) < 0
+    if is_mirrored.any() and not is_mirrored_alike:
+        raise ValueError(f"rotations: row {is_mirrored.argmax()} is a reflection")
     if dim == 2:
-        return np.broadcast_to(as_matrices(array, dim), (count, 2, 2))
-    array = np.broadcast_to(array, (count, 4))
-    if not array.any(axis=1).all():
-        raise ValueError(f"rotations: row {int((~array.any(axis=1)).argmax())} is a zero quaternion")
-    return as_matrices(array, dim)
+        found: Floats = np.arctan2(turn[:, 1, 0], turn[:, 0, 0])
+    else:
+        found = quaternions_of(np.where(is_mirrored[:, np.newaxis, np.newaxis], -turn, turn))
+    return found if array.ndim == 3 else found[0]
 
 
 def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") -> Regions:

@@ -23,7 +23,7 @@ from broadphase.index.queries import (
     radii_of,
     rays,
 )
-from broadphase.index.regions import planes_of_views, rotation_matrices
+from broadphase.index.regions import halves_of, planes_of_views, rotation_matrices
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.spheres import Spheres, lengths_of
 from broadphase.index.store import checked_corners
@@ -497,8 +497,7 @@ class SphereIndex(BoxIndex):
             if spheres is None:
                 return found
             of, middles = found.query_rows, finite_points(centers, "centers", self.dim)
-            half = np.broadcast_to(as_reals(half_sizes, "half_sizes").astype(np.float64), middles.shape)[of]
-            axes = rotation_matrices(rotations, *middles.shape)[of]
+            half, axes = halves_of(half_sizes, middles)[of], rotation_matrices(rotations, *middles.shape)[of]
             return kept(found, spheres.meet_turned(found.rows, middles[of], half, axes))
 
     def frustum(

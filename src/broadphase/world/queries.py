@@ -16,7 +16,8 @@ from broadphase.filters import QueryFilter, as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.queries import rays, turns_of, vectors
+from broadphase.index.queries import rays, vectors
+from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
 from broadphase.representations import html_of_result, short_repr
@@ -271,7 +272,7 @@ def find_obbs(
 ) -> QueryResult:
     """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
-    turns = turns_of(rotations, len(centers), scene.columns.dim)
+    turns = shape_rotations(rotations, scene.columns.dim, is_mirrored_alike=True)
     is_everywhere = _fills_a_period(scene, half_sizes.min(axis=1))
     sizes = np.where(is_everywhere[:, np.newaxis], 0.0, 2 * half_sizes)
     placed = Shapes(box(*sizes.T), _in_a_period(scene, centers), turns)
@@ -490,7 +491,8 @@ def _balls(scene: Scene, centers: Floats, radii: Floats) -> Shapes:
 
 
 def _placed(scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None) -> Shapes:
-    placed = Shapes(shape, positions, rotations)
+    turns = None if rotations is None else shape_rotations(rotations, scene.columns.dim)
+    placed = Shapes(shape, positions, turns)
     if placed.dim != scene.columns.dim:
         raise ValueError(f"the shape of the query has {placed.dim} dimensions, and the world {scene.columns.dim}")
     return placed

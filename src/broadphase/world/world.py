@@ -1127,7 +1127,8 @@ class World:
         positions : array_like, shape (q, d), or (d,) for all
             Its positions.
         rotations : array_like, optional
-            Its rotations, as in `World.rotations`: angles, or quaternions w, x, y, z. Default: None, not rotated.
+            Its rotations, in the forms that `query_obb` takes: one for all, or one for each query. A matrix that
+            reflects raises ValueError. Default: None, not rotated.
         workers, layer, mask, batch, ignore
             As in `query`.
 
