@@ -843,13 +843,14 @@ class Index:
 
         wp, count = warp(), asked.count
         made = Scalars()
-        check = queries.radii_of if name == "radii" else queries.nonnegative
+        is_finite = name == "radii"
         if isinstance(values, int | float | np.number):
-            made.one = float(check(as_real(values, name), name, 1)[0])
+            made.one = float(queries.nonnegative(as_real(values, name), name, 1, is_finite=is_finite)[0])
             return made
         if is_in_host_memory(values):
             plain = as_plain_array(values, name)
-            values = check(plain.reshape(-1) if plain.shape == asked.shape else plain, name, count)
+            plain = plain.reshape(-1) if plain.shape == asked.shape else plain
+            values = queries.nonnegative(plain, name, count, is_finite=is_finite)
         array, _ = self._opened(values, name, asked.place.library)
         if array.size:
             require_floats(array, name)

@@ -1,4 +1,4 @@
-"""Queries with a key each, of an index: among the boxes of that key only."""
+"""Queries with keys: each looks only at the boxes of its key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["BatchedSearch"]
 
 
 class Keyed(Protocol):
-    """What queries with keys need of an index."""
+    """What queries with keys need of an index; see `BoxIndex`."""
 
     _guard: _native.Guard
     _seconds: dict[str, float | None]
@@ -41,30 +41,23 @@ class Keyed(Protocol):
         """Return the number of boxes."""
 
     def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Check rows, and give them with the centers of their boxes."""
+        """Check rows; return them, and the centers of their boxes."""
 
     def _require(self, capability: str) -> None:
-        """Check that the index supports such a query."""
+        """Raise if the index does not support such a query."""
 
     def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
-        """Make a filter of checked bits, if any are given."""
+        """Return a filter, if there is anything to filter by."""
 
     def _trees(self, workers: int) -> _native.Forest:
-        """Return a tree for each key. For the inside of a query."""
+        """Return a tree for each key. Only inside a query."""
 
 
 class BatchedSearch:
     """An index as queries with ``batch=`` see it: a `broadphase.index.queries.Searchable`.
 
-    Each query walks the tree of its key. The first such query makes the trees, whatever the method of the index, and
-    the first after a change lets those of the changed rows follow.
-
-    Parameters
-    ----------
-    index : Keyed
-        A `BoxIndex`.
-    batch : array_like of int, shape (q,), or int
-        As the caller gave it.
+    Each query walks the tree of its key, whatever the method of the index. The first such query builds the trees; the
+    first after a change updates them. `batch`, (q,) or one key, is not checked yet.
     """
 
     __slots__ = ("_batch", "_index")
@@ -92,7 +85,7 @@ class BatchedSearch:
         return BatchedSearch(self._index, batch)
 
     def _ask(self, function: Callable[..., Any], capability: str, count: int, allowed: QueryFilter, *given: Any) -> Any:
-        """Call a query of the core; `given` has None where the filter goes."""
+        """Call a query of the core; the last of `given` is `workers`, before which the filter goes."""
         index = self._index
         index._require(capability)
         keys = as_attribute("batch", self._batch, count, np.int64)
@@ -136,6 +129,6 @@ class BatchedSearch:
         given = (lower, upper, motions, limits, is_ray, workers)
         return self._ask(sweep, "raycast" if is_ray else "shapecast", len(lower), allowed, *given)
 
-    # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
+    # As of `BoxIndex`.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
         return self._find_boxes(lower, upper, worker_count(workers), QueryFilter())

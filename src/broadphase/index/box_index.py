@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from broadphase.filters import ByRow, Ignored, PairFilter
     from broadphase.index.protocol import Arrangement
     from broadphase.index.regions import Regions
-    from broadphase.index.store import NewBoxes
 
     Floats = NDArray[np.float64]
     _Behind: TypeAlias = tuple["_Behind | None", NDArray[np.int32]]
@@ -45,31 +44,33 @@ if TYPE_CHECKING:
 __all__ = ["BoxIndex"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
-# Up to one box for so many of an index, looking up each in its tree is faster than comparing all.
+# Other boxes are looked up in the tree of an index, one by one, if it has at least so many boxes for each: fewer are
+# faster compared as two sets.
 _FEW = 16
-# What belongs to this process: made again by `_begin`.
+# State that is not pickled, but made again by `_begin`.
 _FLEETING = (
     "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
     "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds", "_served",
 )  # fmt: skip
-# From so many boxes on, pairs may be kept for the next search, and a search may do without the arrangement.
+# The least number of boxes for which near pairs are kept for the next search, and for which a search may skip the
+# arrangement.
 _MANY = 256
-# Trees of batches that are so many changes of each row behind are built again.
+# The trees of batches are dropped after so many changes a row that they have not followed.
 _MOST_BEHIND = 4
-# Up to so many queries at once are expected to be followed by others.
+# A call of at most so many queries prepares the fast path for the next ones like it.
 _FEW_QUERIES = 8
 
 
 class BoxIndex:
     """Boxes that are kept to be queried and changed; the base of all index classes.
 
-    The boxes are copied. Each has a row: its row in the array that it came in, or what `insert` returned. Rows of
-    removed boxes are used again; `handles` are not.
+    The boxes are copied. Each has a row: its row in the first array, or what `insert` returned. Rows of removed boxes
+    are used again; `handles` are not.
 
-    Any number of threads may query at once. A change while a query runs, or a query during a change, raises
-    RuntimeError. Every change is checked completely before it begins: bad input changes nothing. If any other exception
-    ends a call, such as KeyboardInterrupt or MemoryError, the index then answers as before the call or as after it;
-    after an interrupted `insert`, `slots` and `rows` tell which.
+    Any number of threads may query at once. A change during a query, and a query during a change, raise RuntimeError.
+    Input is checked before a change begins: bad input changes nothing. If another exception ends a call, such as
+    KeyboardInterrupt or MemoryError, the index is as before the call or as after it; after an interrupted `insert`,
+    `slots` and `rows` tell which.
 
     Parameters
     ----------
@@ -77,10 +78,10 @@ class BoxIndex:
         As in `broadphase.pairs`. They decide `dim` and `dtype`; to begin without boxes, give
         ``np.empty((0, 2, d), dtype)``.
     layer, mask : array_like of uint64, shape (n,), or int, optional
-        Bits by which queries and pairs are filtered by default. Default: all bits.
+        Bits that filter queries and pairs. Default: all bits.
     batch : array_like of int, shape (n,), or int, optional
-        A key for each box, any int64: boxes of different keys are never a pair, and queries with ``batch=`` find those
-        of their own key only. Default: 0. Boxes of shape (E, n, 2, d) are E batches of n, with the keys 0 to E - 1.
+        A key for each box, any int64: boxes of different keys are never a pair, and a query with ``batch=`` finds boxes
+        of its key only. Default: 0. Boxes of shape (E, n, 2, d) are E batches of n, with the keys 0 to E - 1.
 
     Raises
     ------
@@ -89,13 +90,12 @@ class BoxIndex:
 
     See Also
     --------
-    Index : Chooses by itself how to answer.
+    Index : Chooses a method for each query.
     """
 
-    # A subclass names its row of the registry (`method`), checks its settings (`_checked`) and gives them as a value
-    # (`options`), stores them before it calls `__init__` of this class, which builds, and makes its arrangement from
-    # them (`_make_core`). All attributes are declared in `__slots__`, so that no other can be set. They are pickled,
-    # except those named in `_FLEETING`.
+    # A subclass names its row of the registry (`method`), checks its settings (`_checked`), gives them as a value
+    # (`options`), and makes its arrangement from them (`_make_core`). It stores them before it calls `__init__` of this
+    # class, which builds. All attributes are declared in `__slots__`, and pickled unless named in `_FLEETING`.
     #
     #     class Octree(BoxIndex):
     #         __slots__ = ("_settings",)
@@ -113,10 +113,9 @@ class BoxIndex:
     #         def _make_core(self):
     #             return _native.Octree(self.dim, **self._settings)
     #
-    # See `Arrangement` for what that object must be able to do. Inside queries and changes, `_arranged()` returns it,
-    # built if need be; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. A further query
-    # runs in `with self._guard.reading:`, and a further change, whose writes a `Change` collects, in
-    # `with self._guard.changing:`.
+    # See `Arrangement` for what that object must do. Inside queries and changes, `_arranged()` returns it, built if
+    # needed; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. Queries run in
+    # `with self._guard.reading:`, and changes, whose writes a `Change` collects, in `with self._guard.changing:`.
 
     __slots__ = (
         "__weakref__",
@@ -136,7 +135,7 @@ class BoxIndex:
         "_watch",
     )
 
-    #: The index class of each method by name, noted as the classes are defined; "auto" is `Index`.
+    #: The index class of each method by name; "auto" is `Index`.
     _classes: ClassVar[dict[str, type[BoxIndex]]] = {}
     #: Name of its row in the registry.
     method: ClassVar[str]
@@ -145,20 +144,18 @@ class BoxIndex:
     #: What `build`, `insert` and `update` of the arrangement take by name.
     _core_options: Mapping[str, Any] = MappingProxyType({})
     _capabilities: ClassVar[frozenset[str]] = frozenset()
-    #: Method of `broadphase.pairs` for what the arrangement does not answer: margins, two sets. None: `method`.
+    #: Method of `broadphase.pairs` for margins and two sets, which the arrangement does not answer. None: `method`.
     _one_shot_method: str | None = None
-
-    #: Edge lengths of a periodic cell, if the class knows of any.
+    #: Edge lengths of a periodic cell, if any.
     _periods: NDArray[np.float64] | None = None
-
     #: What `changes` remembers, once it has been called.
     _watch: PairWatch | None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "method" in vars(cls) and "_capabilities" not in vars(cls):
-            cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
         if "method" in vars(cls):
+            if "_capabilities" not in vars(cls):
+                cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
             BoxIndex._classes.setdefault(cls.method, cls)
 
     def __init__(self, boxes: Boxes, *, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
@@ -173,24 +170,24 @@ class BoxIndex:
 
         self._arrangement: Any = None  # an Arrangement, once it is needed
         self._is_stale = True  # the next query builds
-        self._is_asked = True  # whether queries have used the arrangement since all boxes were moved last
+        self._is_asked = True  # whether a query has used the arrangement since the last update of all boxes
         self._coherent: _native.CoherentPairs | None = None  # made by the first search for pairs
         self._served: tuple[int, int] | None = None  # tests and pairs of the last search, if near pairs served it
         self._builds = 0
         self._few: _native.FewQueries | None = None  # made after a query, for those that follow
         self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
-        # Rows that have changed since, and the trees have not followed: (those before, rows).
+        # Changed rows that those trees have not followed, as a linked list: (earlier ones, rows).
         self._behind: _Behind | None = None
         self._behind_count = 0
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
-    # For subclasses: all settings, each checked as far as that is possible without boxes, as values that can be hashed.
+    # For subclasses: all settings, checked as far as possible without boxes, as values that can be hashed.
     @staticmethod
     def _checked() -> dict[str, Any]:
         return {}
 
-    # For subclasses: raises where checked settings do not fit boxes of so many dimensions.
+    # For subclasses: raises if checked settings do not fit boxes of so many dimensions.
     @staticmethod
     def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
         pass
@@ -199,33 +196,34 @@ class BoxIndex:
     def _make_core(self) -> Arrangement:
         raise NotImplementedError
 
-    # For subclasses: numbers for `stats`. The arrangement need not be built for them.
+    # For subclasses: numbers for `stats`.
     def _core_stats(self) -> dict[str, Any]:
         return dict(self._arranged().stats())
 
-    # For subclasses: whether the arrangement follows a change of so many rows, or the next query builds it again.
+    # For subclasses: whether the arrangement follows a change of so many rows; if not, the next query builds it again.
     def _keeps_up(self, changed: int) -> bool:
         return self._incremental
 
-    # For subclasses: lets a change include that what they have made of the boxes is forgotten.
+    # For subclasses: adds to a change that their caches are dropped.
     def _forget(self, change: Change) -> None:
         pass
 
-    # For subclasses with a setting `outside`, see `outside.py`: the corners of their world by the settings, or None.
+    # For subclasses with a setting `outside`, see `outside.py`: the corners of the world that the settings name.
     @staticmethod
     def _world_of(settings: Mapping[str, Any]) -> Floats | None:
         return None
 
-    # Likewise: which of some boxes leave it, as flags or a slice of none; and that these are removed.
+    # Likewise: which boxes leave that world, as flags, or a slice of none.
     def _leaving(
         self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
     ) -> NDArray[np.bool_] | slice:
         return slice(0, 0)
 
+    # Likewise: adds to a change that these rows were dropped.
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
         pass
 
-    # For subclasses with spheres: lets a change include those of rows, or that they have none.
+    # For subclasses with spheres: adds those of rows to a change; None: they have none.
     def _keep_spheres(self, change: Change, rows: NDArray[np.int32], spheres: Any) -> None:
         pass
 
@@ -266,7 +264,7 @@ class BoxIndex:
         self._begin()
 
     def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # with shared boxes, one would change them under the other
+        return copy.deepcopy(self)  # a shallow copy would share its boxes
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
@@ -282,7 +280,7 @@ class BoxIndex:
 
     @property
     def slots(self) -> int:
-        """Upper bound of all rows. Filters of pairs have so many entries."""
+        """Upper bound of all rows, and the length of arrays that filter pairs."""
         return self._store.slots
 
     @property
@@ -313,9 +311,7 @@ class BoxIndex:
             return boxes
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return names of boxes that are never used twice.
-
-        A row is used again after its box is removed; a handle is not.
+        """Return handles of boxes: unlike rows, they are never used again.
 
         Parameters
         ----------
@@ -325,7 +321,7 @@ class BoxIndex:
         Returns
         -------
         ndarray, shape (k,), int64
-            Positive numbers, valid as long as the boxes are in the index, also after pickling.
+            Positive numbers, valid while the boxes are in the index, also after pickling.
 
         Raises
         ------
@@ -390,14 +386,12 @@ class BoxIndex:
         Returns
         -------
         ndarray, shape (k,), int32
-            Their rows: the rows that `remove` freed, the lowest first, then new ones.
+            Their rows: first those that `remove` freed, the lowest first, then new ones.
 
         Raises
         ------
         ValueError, TypeError
-            As `broadphase.pairs`; NaN and lower > upper name the row in `boxes`. The index is unchanged.
-        RuntimeError
-            Another thread queries or modifies the index.
+            As `broadphase.pairs`; names the row in `boxes`.
 
         Examples
         --------
@@ -411,7 +405,7 @@ class BoxIndex:
             return self._insert(boxes, layer, mask, batch)
 
     def remove(self, rows: ArrayLike) -> None:
-        """Remove boxes. Their rows will be used again; their handles stay invalid for ever.
+        """Remove boxes. Their rows will be used again, their handles never.
 
         Parameters
         ----------
@@ -421,11 +415,9 @@ class BoxIndex:
         Raises
         ------
         UnknownRowError
-            A row that is not in use, by number. The index is unchanged.
+            A row that is not in use, by number.
         ValueError
-            A row that is repeated. The index is unchanged.
-        RuntimeError
-            Another thread queries or modifies the index.
+            A row that is repeated.
         """
         with self._guard.changing:
             self._remove(self._store.distinct(rows))
@@ -436,19 +428,16 @@ class BoxIndex:
         Parameters
         ----------
         boxes : array_like, shape (k, 2, d) or (k, 2*d), or tuple of two (k, d)
-            As in `insert`. Rows keep their keys; of shape (E, n, 2, d), the boxes must be for rows with the keys 0 to
-            E - 1.
+            As in `insert`. Rows keep their keys: boxes of shape (E, n, 2, d) need rows with the keys 0 to E - 1.
         rows : array_like of int, shape (k,), or int, optional
-            The row of each box, no row twice. Default: all `BoxIndex.rows`, in their order.
+            The row of each box, no row twice. Default: all rows in use, ascending.
 
         Raises
         ------
         ValueError, TypeError
-            As `insert`; a number of boxes that is not that of the rows; a repeated row. The index is unchanged.
+            As `insert`; as many boxes as rows are needed; a repeated row.
         UnknownRowError
-            A row that is not in use, by number. The index is unchanged.
-        RuntimeError
-            Another thread queries or modifies the index.
+            A row that is not in use, by number.
 
         Examples
         --------
@@ -474,11 +463,9 @@ class BoxIndex:
         Raises
         ------
         ValueError, TypeError
-            Wrong shape or dtype. The index is unchanged.
+            Wrong shape or dtype.
         UnknownRowError
-            A row that is not in use, by number. The index is unchanged.
-        RuntimeError
-            Another thread queries or modifies the index.
+            A row that is not in use, by number.
         """
         with self._guard.changing:
             change = Change()
@@ -487,8 +474,8 @@ class BoxIndex:
             change.commit()
 
     # A change is checked, then computed beside the store, then committed: one call of the core writes the store and
-    # marks the arrangement stale. Then the arrangement follows, and the mark is taken away. An exception before the
-    # commit changes nothing; after it, all has changed, and the next query builds the arrangement again if need be.
+    # marks the arrangement stale. Then the arrangement follows, and the mark is removed. After an exception before the
+    # commit, nothing has changed; after the commit, everything, and the next query builds the arrangement if need be.
 
     def _insert(self, boxes: Boxes, layer: Any, mask: Any, batch: Any, spheres: Any = None) -> NDArray[np.int32]:
         began, change = perf_counter(), Change()
@@ -509,7 +496,9 @@ class BoxIndex:
     def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None, spheres: Any = None) -> None:
         began, change = perf_counter(), Change()
         new, numbers = self._store.checked(boxes), self._store.numbers if rows is None else rows
-        self._move(change, rows, new)
+        if len(new.lower) != len(numbers):
+            raise ValueError(f"{len(new.lower)} boxes for {len(numbers)} rows")
+        self._store.move(change, rows, new)
         self._keep_spheres(change, numbers, spheres)
         dropped = numbers[self._leaving(new.lower, new.upper, numbers)]
         self._free(change, dropped)
@@ -517,7 +506,7 @@ class BoxIndex:
         self._commit(change, began, "update", numbers, dropped)
 
     def _remove_outside(self) -> None:
-        """Drop what is outside the world, or raise: for the end of a constructor."""
+        """Drop boxes outside the world, or raise. For the end of a constructor."""
         began, change = perf_counter(), Change()
         rows = self._store.numbers
         dropped = rows[self._leaving(*self._store.views)]
@@ -526,20 +515,13 @@ class BoxIndex:
         self._commit(change, began, "remove", dropped)
 
     def _free(self, change: Change, rows: NDArray[np.int32]) -> None:
-        """Let a change include that the boxes of rows are removed."""
+        """Add to a change that the boxes of rows are removed."""
         self._store.remove_rows(change, rows)
         self._note_removal(change, rows)
 
     def _note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
         if self._watch is not None and len(rows):
             self._watch.note_removal(change, rows)
-
-    def _move(self, change: Change, rows: NDArray[np.int32] | None, new: NewBoxes) -> None:
-        """Let a change include that rows, or all, have other corners."""
-        count = len(self) if rows is None else len(rows)
-        if len(new.lower) != count:
-            raise ValueError(f"{len(new.lower)} boxes for {count} rows")
-        self._store.move(change, rows, new)
 
     def _commit(
         self,
@@ -549,7 +531,7 @@ class BoxIndex:
         rows: NDArray[np.int32],
         dropped: NDArray[np.int32] | None = None,
     ) -> None:
-        """Let a change happen, and the arrangement follow: by an edit of rows, and then by the removal of others."""
+        """Commit a change, and let the arrangement follow: it edits `rows`, then removes `dropped`."""
         count, was_empty = len(rows), self._store.living == 0
         if count == 0:
             change.commit()
@@ -576,11 +558,11 @@ class BoxIndex:
             elif was_empty:
                 self._build_first()
         except MemoryError:
-            pass  # the store is right; the next query builds again, or raises
+            pass  # the store has changed; the next query builds again, or raises
         self._seconds["update"] = perf_counter() - began
 
     def _fall_behind(self, change: Change, rows: NDArray[np.int32], dropped: NDArray[np.int32] | None = None) -> None:
-        """Let a change include that what has been made of the boxes has not followed the change of some rows."""
+        """Add to a change that arrangement, caches and trees of batches have not followed it."""
         change.set_slot(self, "_is_stale", True)
         change.set_slot(self, "_few", None)
         self._forget(change)
@@ -596,16 +578,16 @@ class BoxIndex:
                     self._build()
         return self._arrangement
 
-    # Whether pairs of boxes that have all moved are found without the arrangement, if no query has used it meanwhile.
+    # Whether pairs are found without the arrangement where all boxes have moved, and no query has used it since.
     @property
     def _finds_pairs_at_once(self) -> bool:
         return True
 
-    # For subclasses whose queries need less of it than all else does.
+    # For subclasses whose queries need only a part of the arrangement.
     def _arranged_for_queries(self) -> Any:
         return self._arranged()
 
-    # For subclasses whose searches for pairs need less of the arrangement than queries do.
+    # Likewise for pairs.
     def _arranged_for_pairs(self) -> Any:
         return self._arranged()
 
@@ -619,10 +601,10 @@ class BoxIndex:
         self._seconds["build"] = perf_counter() - began
 
     def _leave_trees_behind(self, change: Change, rows: NDArray[np.int32], dropped: NDArray[np.int32] | None) -> None:
-        """Let a change include that the trees of the batches are to follow these rows."""
+        """Add to a change that the trees of the batches have to follow these rows."""
         kept = rows.copy() if dropped is None else np.concatenate([rows, dropped])  # not the caller's array
         count = self._behind_count + len(kept)
-        if count > _MOST_BEHIND * len(self):  # nobody asks for them, it seems
+        if count > _MOST_BEHIND * len(self):  # they seem to be unused
             change.set_slot(self, "_forest", None)
             change.set_slot(self, "_behind", None)
             change.set_slot(self, "_behind_count", 0)
@@ -638,7 +620,7 @@ class BoxIndex:
         with self._guard.building:  # several threads may come here at once
             forest, behind, store = self._forest, self._behind, self._store
             keys = np.zeros(store.slots, np.int64) if store.keys is None else store.keys
-            self._forest = None  # whatever interrupts this, the trees are built again
+            self._forest = None  # so that the trees are built again if this is interrupted
             if forest is None:
                 forest = _native.Forest(self.dim)
                 forest.build(*store.views, store.numbers, keys, workers)
@@ -689,7 +671,9 @@ class BoxIndex:
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> SweepHits:
-        """Find the first row that each moving box touches: nothing is missed, however fast the box moves.
+        """Find the first row that each moving box touches. None is missed, however fast the box moves.
+
+        Errors are those of `query`.
 
         Parameters
         ----------
@@ -703,13 +687,8 @@ class BoxIndex:
         Returns
         -------
         SweepHits
-            ``rows`` and ``times``, of shape (q,); the time is 0 for boxes that touch at the beginning, and 1 at the end
-            of the motion. The lowest row where several are touched at one time.
-
-        Raises
-        ------
-        ValueError, TypeError, UnsupportedQueryError, RuntimeError
-            As `query`.
+            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; -1 and infinity
+            for none. Of several rows at one time, the lowest.
 
         Examples
         --------
@@ -807,7 +786,7 @@ class BoxIndex:
         core, corners = self._arranged_for_queries(), self._store.views
         return _native.query_convex(core, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
 
-    # For callers that test the rows found: those whose boxes overlap the given ones, and perhaps some that nearly do.
+    # For callers that test the rows: those whose boxes overlap the given ones, and perhaps some that nearly do.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
         began = perf_counter()
         with self._guard.reading:
@@ -817,7 +796,7 @@ class BoxIndex:
         return QueryResult(*found)
 
     def _expect_few(self, count: int) -> None:
-        """After a query of so many, and inside it: be ready for others like it."""
+        """Prepare the fast path after a call of a few queries, inside it."""
         core, store = self._arrangement, self._store
         is_plain = store.layer is None and store.mask is None
         if count <= _FEW_QUERIES and is_plain and isinstance(core, _native.BlockIndex):
@@ -876,11 +855,10 @@ class BoxIndex:
         workers, sort, touching, margin, max_pairs
             As in `broadphase.pairs`.
         layer, mask, group, static, ignore_pairs, ignore_shared : optional
-            As in `broadphase.pairs`, by row: arrays have `slots` entries, and those of rows that are not in use are
-            ignored. With `other`, tuples of two. Default of `layer` and `mask`: those that the boxes were given.
+            As in `broadphase.pairs`, by row: arrays have `slots` entries, of which those of free rows are ignored. With
+            `other`, tuples of two. Default of `layer` and `mask`: those that the boxes were given.
         batch : array_like of int, shape (m,), or int, optional
-            With plain boxes as `other` only: their keys. The boxes of an index have those that they were given. Boxes
-            of different keys are never a pair.
+            Keys of `other`, if it is plain boxes. Those of an index were given with its boxes.
 
         Returns
         -------
@@ -891,13 +869,11 @@ class BoxIndex:
         ------
         ValueError, TypeError, TooManyPairsError
             As `broadphase.pairs`; `batch` without plain boxes as `other`.
-        RuntimeError
-            Another thread modifies the index.
 
         Notes
         -----
-        With a margin, or with `other`, the work is that of `broadphase.pairs` for the boxes of the index; but a few
-        boxes against a tree of many are looked up in the tree, if nothing but layers filters the pairs.
+        With a margin, or with `other`, the work is that of `broadphase.pairs`. But few boxes are looked up in the tree
+        of many, if nothing filters the pairs but the layers that the boxes were given.
 
         Examples
         --------
@@ -915,11 +891,14 @@ class BoxIndex:
         with self._guard.reading:
             if other is None and margin == 0.0 and self._store.batch is None:
                 given = pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs
-                found = self._pairs_of_before(*given)
-                if found is None:
-                    found = self._pairs(*given)
-                    if self._coherent is not None:
-                        self._coherent.note(len(found))
+                try:
+                    found = self._pairs_of_before(*given)
+                    if found is None:
+                        found = self._pairs(*given)
+                        if self._coherent is not None:
+                            self._coherent.note(len(found))
+                except _native.TooManyPairs:
+                    raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 found = self._at_once(pairs, other, pair_filter, batch, sort=sort, max_pairs=max_pairs, **options)
@@ -946,17 +925,7 @@ class BoxIndex:
         Parameters
         ----------
         other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
-            As in `pairs`.
-
-        Returns
-        -------
-        int
-            The same as ``len(index.pairs(...))``.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `pairs`.
+            As in `pairs`, and so are errors.
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
@@ -987,9 +956,10 @@ class BoxIndex:
         ignore_shared: ByRow = None,
         batch: ByRow = None,
     ) -> Iterator[NDArray[np.int32]]:
-        """Find the pairs that `pairs` finds a chunk at a time: one by one, or more than fit into memory.
+        """Find the pairs that `pairs` finds, a chunk at a time: for more than fit into memory.
 
-        The boxes are copied at the call, so that the index may change while the pairs are read.
+        The boxes are copied at the call: the index may change while the pairs are read. Errors are those of `pairs`, at
+        the call and not at the first iteration.
 
         Parameters
         ----------
@@ -1004,11 +974,6 @@ class BoxIndex:
         ------
         ndarray, shape (k, 2), int32
             The next pairs.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `pairs`, at the call and not at the first iteration.
 
         Examples
         --------
@@ -1038,13 +1003,13 @@ class BoxIndex:
     ) -> Changes:
         """Find the pairs that overlap since the last call, and those that no longer do.
 
-        The first call reports all pairs as `enter`. A pair of which a box was removed is in `exit`, also where another
-        box took the row and overlaps the same box: that pair is in `enter` too.
+        The first call reports all pairs as `enter`. Pairs of a removed box are in `exit`; if a new box has its row and
+        overlaps the same boxes, they are in `enter` too.
 
         Parameters
         ----------
         workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
-            As in `pairs`. Other values than in the last call change which pairs count.
+            As in `pairs`. Pairs that count only by the values of one of the two calls are changes too.
 
         Returns
         -------
@@ -1058,11 +1023,11 @@ class BoxIndex:
         ValueError, TypeError
             As `pairs`; this call then does not count as the last one.
         RuntimeError
-            Another thread queries or modifies the index: what it remembers of the last call is a part of it.
+            Another thread queries or modifies the index: this call modifies it, too.
 
         Notes
         -----
-        Without keys, the work is that of what has changed. With them, it is that of `pairs`.
+        The work grows with what has changed; in an index with keys, it is that of `pairs`.
 
         Examples
         --------
@@ -1102,7 +1067,7 @@ class BoxIndex:
     def _pairs_of_before(
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32] | None:
-        """Find the pairs among those near each other at an earlier search, if boxes have moved little since."""
+        """Find the pairs among the near pairs of an earlier search, if boxes have moved little since; else None."""
         store, self._served = self._store, None
         if store.living < _MANY or self._periods is not None or not pair_filter.is_empty:
             return None
@@ -1111,12 +1076,7 @@ class BoxIndex:
         native_filter = self._with_layers(pair_filter).native(store.slots)
         method = getattr(_native.Method, self._one_shot_method or self.method, _native.Method.auto)
         living, limit = None if store.living == store.slots else store.numbers, pair_limit(max_pairs)
-        try:
-            found: Any = self._coherent.pairs(
-                method, *store.views, living, touching, native_filter, workers, sort, limit
-            )
-        except _native.TooManyPairs:
-            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        found: Any = self._coherent.pairs(method, *store.views, living, touching, native_filter, workers, sort, limit)
         near: NDArray[np.int32] | None = found
         self._served = None if near is None else (self._coherent.tests, len(near))
         return near
@@ -1132,12 +1092,9 @@ class BoxIndex:
         core = self._arranged_for_pairs()
         self._is_asked = is_asked
         native_filter = self._with_layers(pair_filter).native(self._store.slots)
-        try:
-            found: NDArray[np.int32] = core.pairs(
-                *self._store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
-            )
-        except _native.TooManyPairs:
-            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        found: NDArray[np.int32] = core.pairs(
+            *self._store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
+        )
         return found
 
     def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
@@ -1164,7 +1121,7 @@ class BoxIndex:
         batch: ByRow = None,
         **options: Any,
     ) -> Any:
-        """Search without the arrangement, or in that of a tree if a few boxes are compared with many."""
+        """Search without the arrangement; or look up few boxes in the tree of many."""
         options["method"] = self._one_shot_method or self.method
         if isinstance(other, BoxIndex) and not _are_same(self._periods, other._periods):
             raise ValueError(f"the two indexes have different periods: {self._periods} and {other._periods}")
@@ -1206,7 +1163,7 @@ class BoxIndex:
         return lower.shape[1] == self.dim and _native.first_invalid(lower, upper) < 0
 
     def _looked_up(self, others: BoxSet, workers: int) -> NDArray[np.int32]:
-        """Return the rows of this index, and under them those of the others."""
+        """Return the pairs with others, shape (2, m): rows of this index, then rows of the others."""
         lower, upper = others.corners
         rows, offsets = self._find_in_boxes(
             lower, upper, self._native_filter(len(lower), QueryFilter(*others.bits())), workers
@@ -1217,12 +1174,7 @@ class BoxIndex:
     # Inspection ------------------------------------------------------------------------------------------------------
 
     def stats(self) -> IndexStats:
-        """Describe the index by numbers, and the time of the last build, update and query.
-
-        Returns
-        -------
-        IndexStats
-            A mapping; ``print`` it for a table.
+        """Return numbers that describe the index, and the seconds of the last build, update and query.
 
         Examples
         --------
@@ -1242,12 +1194,7 @@ class BoxIndex:
         return IndexStats({"method": self.method, **{name: values[name] for name in values if name != "method"}})
 
     def outline(self) -> Outline:
-        """Return the cells or nodes of the index, to be drawn.
-
-        Returns
-        -------
-        Outline
-            ``lower`` and ``upper``, of shape (c, d), and ``level``, of shape (c,).
+        """Return the cells or nodes of the index, to be drawn: see `Outline`.
 
         Raises
         ------
@@ -1270,7 +1217,7 @@ class BoxIndex:
         Raises
         ------
         AssertionError
-            A fault of this library, which the message describes.
+            Describes a fault of this library.
 
         Examples
         --------
@@ -1297,7 +1244,7 @@ class BoxIndex:
 def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:
     if batch is not None and (other is None or isinstance(other, BoxIndex)):
         whose = "this index" if other is None else "other, an index,"
-        raise ValueError(f"batch: the boxes of {whose} have the keys that they were given when they came into it")
+        raise ValueError(f"batch: the boxes of {whose} already have keys; leave it out")
 
 
 def _are_same(periods: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:

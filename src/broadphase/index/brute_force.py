@@ -14,7 +14,7 @@ __all__ = ["BruteForce"]
 class BruteForce(BoxIndex):
     """Boxes in a plain array: every query compares all of them, eight at a time.
 
-    The fastest to build and to change. For a few hundred boxes, and to check other indexes against.
+    The fastest to build and to change. For a few hundred boxes, and to check other indexes.
 
     Parameters
     ----------

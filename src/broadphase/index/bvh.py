@@ -30,9 +30,9 @@ class BVH(BoxIndex):
     workers : int
         Threads to build it and to move many boxes; -1 for one per core.
     quality : {"balanced", "fast", "sah"}
-        How it is built: "balanced" packs the boxes by medians, along the axis of largest extent; "fast" packs them
-        along a Hilbert curve, in half the time, but queries then visit twice as many nodes; "sah" splits them by the
-        surface-area heuristic, which takes longest and pays off for boxes of very different sizes.
+        How it is built. "balanced": by medians along the axis of largest extent. "fast": along a Hilbert curve, in half
+        the time, but queries visit twice as many nodes. "sah": by the surface-area heuristic, which takes longest and
+        pays off for boxes of very different sizes.
 
     Raises
     ------
@@ -41,9 +41,9 @@ class BVH(BoxIndex):
 
     Notes
     -----
-    O(n log n) time to build, about 40 bytes a box in three dimensions. Moving a few boxes costs O(log n) each; moving
-    many, one pass over all. The tree is rebuilt once moves have made it worse by half. A query takes O(log n + m)
-    for m rows found, where boxes do not lie on top of each other.
+    O(n log n) time to build, about 40 bytes a box in 3D. Moving a few boxes costs O(log n) each; moving many, one pass
+    over all. The tree is rebuilt once moves have made it worse by half. A query takes O(log n + m) for m rows found,
+    unless boxes lie on top of each other.
 
     References
     ----------
@@ -93,28 +93,18 @@ class BVH(BoxIndex):
         return _native.Bvh(self.dim, _QUALITIES[self._settings["quality"]])
 
     def optimize(self, rounds: int = 1) -> int:
-        """Regroup nodes where that makes queries cheaper. For idle moments.
+        """Regroup nodes to make queries cheaper, in idle moments. Results stay the same.
 
         Parameters
         ----------
         rounds : int
-            Most passes over the tree; it stops early when nothing improves any more.
+            Most passes over the tree, 0 or more; stops early when nothing improves. Each takes O(n), about as long as a
+            build of quality "sah".
 
         Returns
         -------
         int
             How many nodes improved.
-
-        Raises
-        ------
-        ValueError
-            A negative number of rounds.
-        RuntimeError
-            Another thread queries or modifies the index.
-
-        Notes
-        -----
-        A round takes O(n), about as long as a build of quality "sah". Results stay the same.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""The cells of trees that halve space, as arrays: levels, numbers in Z order, which children exist, and rows."""
+"""The cells of trees that halve space, as arrays: levels, Morton numbers, children and rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_BITS = 63
 class TreeCells:
     """The cells of an octree or a linear tree, by level and then in Z order: new arrays.
 
-    ``tree.cells()`` makes them, in O(n log n); it raises RuntimeError if another thread modifies the index.
+    ``tree.cells()`` returns them, in O(n log n).
 
     Attributes
     ----------
@@ -32,14 +32,13 @@ class TreeCells:
     level : ndarray, shape (c,), int32
         0 is the root.
     number : ndarray, shape (c,), uint64
-        The Morton number of each cell in its level; see `broadphase.morton`. That of its parent is
-        ``number >> dim``.
+        Morton number of each cell in its level; see `broadphase.morton`. That of its parent is ``number >> dim``.
     children : ndarray, shape (c,), uint16
-        Which children there are: bit k is the child with the number ``number << dim | k``.
+        Which children exist: bit k is the child ``number << dim | k``.
     rows, offsets : ndarray, shape (m,), int32, and (c + 1,), int64
-        The rows that cell i holds itself are ``rows[offsets[i]:offsets[i + 1]]``, ascending.
+        Cell i itself holds ``rows[offsets[i]:offsets[i + 1]]``, ascending.
     outside : ndarray, int32
-        Rows that no cell holds: those of an octree that are far outside its root.
+        Rows that no cell holds: far outside the root of an octree.
     """
 
     dim: int
@@ -58,7 +57,7 @@ class TreeCells:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many rows each cell holds itself, shape (c,)."""
+        """Number of rows that each cell itself holds, shape (c,)."""
         return np.diff(self.offsets)
 
     @property
@@ -72,10 +71,9 @@ class TreeCells:
 
     @property
     def tests(self) -> int:
-        """Pairs of rows of one cell, or of a cell and one around it: the tests of a walk that carries the rows of both.
+        """Number of pairs of rows in one cell, or in a cell and an ancestor: the tests of a plain search of the tree.
 
-        Searches of this library make fewer, see ``stats()["tests"]``: they leave out on the way what does not reach
-        into a cell.
+        `BoxIndex.pairs` makes fewer, see ``stats()["tests"]``: it skips rows of ancestors that do not reach into a cell.
         """
         counts = self.counts
         around = np.zeros(len(self), np.int64)
@@ -91,7 +89,7 @@ class TreeCells:
 
 
 def interleaved(coordinates: NDArray[np.uint64]) -> Numbers:
-    """Give the Morton numbers of cells, shape (n,), by their coordinates, (n, d), axis 0 lowest."""
+    """Return the Morton numbers of cells, (n,), from their coordinates, (n, d), axis 0 lowest."""
     count, dim = coordinates.shape
     numbers = np.zeros(count, np.uint64)
     for bit in range(int(coordinates.max(initial=0)).bit_length()):
@@ -106,17 +104,16 @@ def tree_cells(
     rows: NDArray[np.int32],
     of_rows: tuple[NDArray[np.int32], Numbers],
 ) -> TreeCells:
-    """Put cells in order, with all those around them, and rows into them.
+    """Sort cells, add their ancestors, and put rows into them.
 
     Parameters
     ----------
-    dim : int
     cells : tuple of ndarray
-        Levels and numbers of cells, whether they hold rows or not.
+        Levels and numbers of cells, with or without rows.
     rows : ndarray, shape (n,), int32
         Ascending.
     of_rows : tuple of ndarray, shape (n,)
-        The level and the number of the cell of each row, which need not be among `cells`; level -1 for none.
+        Level and number of the cell of each row, which need not be in `cells`; level -1 for none.
     """
     is_inside = of_rows[0] >= 0
     outside, rows = rows[~is_inside], rows[is_inside]

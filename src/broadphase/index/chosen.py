@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-# From so many query boxes for each box of the index on, the two sets are joined; fewer are looked up in the tree.
-# Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: the two take the same time at
-# shares of 0.1 to 0.4; with as many queries as boxes, joining takes half the time, and with a tenth as many twice the
-# time. If the tree has to be built first, joining pays sooner.
+# With at least so many query boxes for each box of the index, the two sets are joined; fewer are looked up in the tree.
+# Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: both take the same time at shares
+# of 0.1 to 0.4. With as many queries as boxes, joining takes half the time; with a tenth as many, twice the time. If the
+# tree has to be built first, joining pays sooner.
 _JOINED_SHARE = 0.3
 _JOINED_SHARE_WITHOUT_TREE = 0.1
 _FEWEST_JOINED = 64
-# From so many boxes for each query on, pairs take longer to be put in order than boxes to be filed in cells, even for a
-# single call. Measured with 20 000 boxes and as many queries: the two take the same time where each finds two.
+# If queries find so many boxes each, sorting the pairs takes longer than filing the boxes in cells, even for one call.
+# Measured with 20 000 boxes and as many queries: both take the same time where each query finds two.
 _SEVERAL = 3.0
-# What an index in a periodic cell can do.
+# What an index in a periodic cell supports.
 _IN_CELLS = frozenset({"query", "query_ball", "nearest", "pairs"})
 
 
 class Index(BoxIndex):
-    """Boxes that are kept to be queried, each query in the way that suits it.
+    """Boxes that are kept to be queried, with a suitable method for each query.
 
-    Pairs are found as by `broadphase.pairs`; many query boxes at once are joined with those of the index, which are
-    kept in cells until they change (some 25 to 50 bytes a box), from the second such query on, or from the first one
-    that finds several boxes each; every other query uses a tree (see `BVH`), which is built at the first such query,
-    and kept up to date only while it is used.
+    Pairs are found as by `broadphase.pairs`. Many query boxes at once are joined with the boxes of the index; these are
+    kept in cells until they change (some 25 to 50 bytes a box), from the second such query on, or from the first that
+    finds several boxes each. All other queries use a tree (see `BVH`), which the first of them builds, and which is
+    kept up to date only while it is used.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Index(BoxIndex):
     workers : int
         Threads to build the tree with, and to move many boxes; -1 for one per core.
     period : float, or sequence of float, shape (d,), optional
-        Edge lengths of a periodic cell, as of `broadphase.pairs`: pairs, and rows of which any image is what a query
-        looks for. `query` and `query_points` are exact; distances of `query_ball` and `nearest` are rounded, and so are
-        their points in the cell. Other queries raise UnsupportedQueryError. Default: open space.
+        Edge lengths of a periodic cell, as in `broadphase.pairs`: queries find the rows of which any image matches.
+        `query` and `query_points` are exact; `query_ball` and `nearest` round distances, and points into the cell.
+        Other queries raise UnsupportedQueryError. Default: open space.
 
     Examples
     --------
@@ -103,8 +103,8 @@ class Index(BoxIndex):
 
     def _begin(self) -> None:
         super()._begin()
-        self._in_cell: CellSearch | None = None  # once a query needs it
-        # The boxes for many queries at once, by dtype of these: None after a first one that has done without.
+        self._in_cell: CellSearch | None = None  # made when it is needed
+        # Cells for many queries at once, by the dtype of both; None after the first such call, which did not need them.
         self._cells: dict[np.dtype[Any], _native.BoxCells | None] = {}
 
     @property
@@ -117,7 +117,7 @@ class Index(BoxIndex):
         change.set_slot(self, "_cells", {})
 
     def _cell(self) -> CellSearch:
-        """Return what answers queries in the cell. For the inside of a query."""
+        """Return what answers queries in the periodic cell. Only inside a query."""
         found = self._in_cell
         if found is None:
             with self._guard.building:  # several threads may come here at once
@@ -198,7 +198,7 @@ class Index(BoxIndex):
         query_upper: NDArray[Any],
         workers: int,
     ) -> _native.BoxCells | None:
-        """Return these boxes, all of the index, in cells, if the queries pay for that. For the inside of a query."""
+        """Return the boxes of the index in cells, or None if these queries do not pay for that. Only inside a query."""
         cells, dtype = self._cells, lower.dtype
         if dtype not in cells and _native.boxes_of_query(lower, upper, query_lower, query_upper) < _SEVERAL:
             cells.setdefault(dtype, None)
@@ -235,14 +235,7 @@ class Index(BoxIndex):
 
 
 class CellQueries:
-    """An index in a periodic cell as its queries see it: a `broadphase.index.queries.Searchable`.
-
-    Parameters
-    ----------
-    index : Index
-    batch : array_like of int, shape (q,), or int, or None
-        Keys of the queries, as the caller gave them.
-    """
+    """An index in a periodic cell, as a `broadphase.index.queries.Searchable`; `batch` are unchecked keys, or None."""
 
     __slots__ = ("_batch", "_index")
 

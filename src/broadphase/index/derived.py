@@ -1,4 +1,4 @@
-"""Queries that an index answers by more general ones of its own: with keys, or without."""
+"""Queries that an index answers by its more general ones, with keys or without."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from broadphase import _native
+from broadphase.index.queries import Searchable
 from broadphase.index.regions import regions_of_boxes
 from broadphase.index.results import QueryResult, RayHits, RayHitsAll
 
@@ -16,20 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import QueryFilter
-    from broadphase.index.regions import Regions
 
     Floats = NDArray[np.float64]
 
 __all__ = ["find_all_hits", "find_any_hits", "find_first_hits", "find_obbs", "find_points"]
 
 
-class _General(Protocol):
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
-        """See `broadphase.index.queries.Searchable`."""
-
-    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
-        """See `broadphase.index.queries.Searchable`."""
-
+class _General(Searchable, Protocol):
     def _sweep(
         self,
         sweep: Callable[..., Any],
@@ -41,7 +35,7 @@ class _General(Protocol):
         workers: int,
         allowed: QueryFilter,
     ) -> Any:
-        """Call a function of the core for moving boxes; rays are boxes without extent."""
+        """Call a sweep of the core for moving boxes; rays are boxes without extent."""
 
 
 def find_points(self: _General, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:

@@ -1,4 +1,4 @@
-"""A grid of columns that is built for each query: faster than keeping one up to date."""
+"""A grid of columns that is built for each query, which is faster than keeping one up to date."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Grid"]
 
 
 class Grid(BoxIndex):
-    """Boxes that are filed in columns for each query: for all pairs, and for many queries at once.
+    """Boxes that are filed in columns for each search: for all pairs, and for many queries at once.
 
-    The fastest index where all boxes move between two queries, since it keeps nothing but the boxes. A single query
-    takes as long as thousands: for few, use `BVH`.
+    The fastest index if all boxes move between two searches, because it keeps nothing but the boxes. One query takes as
+    long as thousands: for few, use `BVH`.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Grid(BoxIndex):
 
     Notes
     -----
-    O(1) to change a box; O(n + q + m) for q queries with m results together, O(n + m) for m pairs, among boxes of
-    similar sizes. `stats` and `outline` build a grid to describe it; `stats` visits all cells to count tests.
+    O(1) to change a box. With similar sizes, q queries take O(n + q + m) for m results, all pairs O(n + m) for m pairs.
+    `stats` and `outline` build a grid to describe it.
 
     References
     ----------
@@ -96,7 +96,7 @@ class _Columns:
         self.memory_bytes = 0
 
     def build(self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32]) -> None:
-        """Do nothing, like `insert`, `update` and `remove`: nothing is kept."""
+        """Do nothing."""
 
     insert = update = build
 
@@ -104,14 +104,14 @@ class _Columns:
         """Do nothing."""
 
     def pairs(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, pair_filter: Any, *rest: Any) -> Any:
-        """Search, where all slots are in use."""
+        """Search for pairs; all slots must be in use."""
         given = (lower, upper, None, None, touching, 0.0, pair_filter, None)
         found: Any = _native.pairs(_native.Method.grid, *given, *rest)
         self.pairs_found = len(found)
         return found
 
     def count(self, lower: NDArray[Any], upper: NDArray[Any], touching: bool, pair_filter: Any, workers: int) -> int:
-        """Count, where all slots are in use."""
+        """Count pairs; all slots must be in use."""
         given = (lower, upper, None, None, touching, 0.0, pair_filter, None)
         return _native.count(_native.Method.grid, *given, workers)
 

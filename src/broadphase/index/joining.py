@@ -1,7 +1,7 @@
-"""Queries answered by joining two sets of boxes: for indexes that cannot do better than find overlapping boxes.
+"""Queries answered by joining two sets of boxes: for indexes that can only find overlapping boxes.
 
-`Grid` and `SweepAndPrune` take `find_in_boxes`, `find_in_balls` and `find_in_regions` as methods: candidates by their
-boxes first, then an exact test of each.
+`Grid` and `SweepAndPrune` take `find_in_boxes`, `find_in_balls` and `find_in_regions` as methods: they find candidates
+by their boxes, and test each exactly.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ["Joinable", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "fi
 
 
 class Joinable(Protocol):
-    """An index that can find the boxes that overlap some others."""
+    """An index that finds the boxes that overlap others."""
 
     _store: BoxStore
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        """Rows whose boxes overlap each of these, whatever the dtypes."""
+        """Rows whose boxes overlap each of these; compared exactly, whatever the dtypes."""
 
 
 def find_in_boxes(
@@ -56,7 +56,7 @@ def find_in_balls(
     workers: int,
 ) -> Any:
     """Find the rows within each distance of a point that pass the filter."""
-    # By more than the rounding of a distance: no box on the border is lost.
+    # Farther than a distance is rounded, so that no box on the border is lost.
     with np.errstate(over="ignore"):
         reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
         lower, upper = np.nextafter(centers - reach, -np.inf), np.nextafter(centers + reach, np.inf)
@@ -85,33 +85,11 @@ def join(
 ) -> Found:
     """Find the boxes that overlap each query box, by one search for pairs of the two sets.
 
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (n, d), float32 or float64
-        Corners of valid boxes, as `as_corners` returns them.
-    query_lower, query_upper : ndarray, shape (q, d), float32 or float64
-        Likewise; compared exactly.
-    workers : int
-        Number of threads.
-    method : str
-        A method of `broadphase.pairs`, or "auto".
+    Corners are those of valid boxes, (n, d) and (q, d), float32 or float64, compared exactly; `method` is one of
+    `broadphase.pairs`, or "auto". Rows and offsets are as in `QueryResult`. Raises InvalidBoxError if another thread
+    writes to the boxes meanwhile.
 
-    Returns
-    -------
-    rows : ndarray, shape (m,), int32
-        Ascending for each query.
-    offsets : ndarray, shape (q + 1,), int64
-        The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
-
-    Raises
-    ------
-    InvalidBoxError
-        Another thread has written to the boxes meanwhile.
-
-    Notes
-    -----
-    O(n + q + m) for boxes of similar sizes: faster than one tree query after the other where there are about as many
-    queries as boxes.
+    O(n + q + m) for boxes of similar sizes: faster than queries of a tree if there are about as many queries as boxes.
 
     Examples
     --------
@@ -132,7 +110,7 @@ def join(
 def in_one_dtype(
     lower: NDArray[Any], upper: NDArray[Any], query_lower: NDArray[Any], query_upper: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return all corners in the first dtype of theirs that holds every number."""
+    """Return all corners in the first dtype, or in float64 if they differ and it is float32."""
     if query_lower.dtype != lower.dtype and lower.dtype == np.float32:
         lower, upper = lower.astype(np.float64), upper.astype(np.float64)
     dtype = lower.dtype
@@ -140,10 +118,10 @@ def in_one_dtype(
 
 
 def boxes_as_seen_by(dtype: np.dtype[Any], lower: NDArray[Any], upper: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Corners in another dtype that compare with its numbers as the given ones do.
+    """Return corners in a dtype, such that comparisons with its numbers stay the same.
 
-    A float32 is at least a float64 exactly if it is at least the next float32 above: so lower corners are rounded up
-    and upper ones down. A box narrower than the spacing of float32 becomes one with lower > upper.
+    A float32 is at least a float64 if, and only if, it is at least the next float32 above. So lower corners are rounded
+    up and upper ones down. A box narrower than the spacing of float32 gets lower > upper.
     """
     if lower.dtype == dtype or dtype == np.float64:
         return lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)

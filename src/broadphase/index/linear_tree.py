@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "LinearTree"]
 
-# The deepest levels whose cell number and level fit into 64 bits; and the largest table, 2 GiB.
+# The deepest levels whose cell number and level fit into 64 bits, by dimension; and the largest table, 2 GiB.
 _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
-# As in the system that this tuning comes from.
+# As in the system that tuning="origin" comes from.
 _TUNED_MOST = 6
-# So many rows are put beside the others, one by one, before they are filed.
+# So many changed rows are kept beside the sorted ones before they are filed.
 _FEW_BESIDE = 256
 _SHARES = (0.30, 0.57)
 _TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": _SHARES}
@@ -55,43 +55,41 @@ class Cells(NamedTuple):
 
 
 class LinearTree(BoxIndex):
-    """A quadtree, an octree, or its like in one and four dimensions, stored as a sorted array.
+    """A quadtree, an octree, or its like in 1D and 4D, stored as a sorted array.
 
-    The world is halved along every axis at every level, and each box belongs to the smallest cell that wholly contains
-    it. Cells are numbered in Z order: the boxes sorted by cell are the tree.
+    Every level halves the cells of the one above along each axis. A box belongs to the smallest cell that contains it.
+    Cells are numbered in Z order: the boxes sorted by cell are the tree.
 
     Parameters
     ----------
     boxes, layer, mask
         As in `BoxIndex`, which documents all queries.
     storage : {"sparse", "flat"}
-        Memory for occupied cells only, or also a table of all cells.
+        "sparse" stores occupied cells, "flat" also a table of all cells.
     traversal : {"ancestors", "covered_leaves"}
-        How `pairs` searches: one walk that carries along the boxes of larger cells that reach into the current one; or
-        from each box to the deepest cells that it covers.
+        How `pairs` searches. "ancestors": one walk that carries the boxes of larger cells that reach into the current
+        one. "covered_leaves": from each box to the deepest cells that it covers.
     depth : "auto" or int
-        Levels below the root. At most 57, 29, 19 and 14 in 1, 2, 3 and 4 dimensions, and less with flat storage: its
-        table has at most 2**28 cells.
+        Levels below the root: at most 57, 29, 19 and 14 in 1D to 4D. A flat table has at most 2**28 cells.
     tuning : {"measured", "origin"}
-        What "auto" means. "measured": chosen from a sample of the boxes, whenever all of them are filed again.
-        "origin": `first_depth` levels at first; in the first frame, and then in every `tune_every`-th, one more if at
-        least 57 % of the occupied cells are of the deepest level, one less if at most 30 % are. A frame is a search for
-        all pairs, such as a step of a world makes.
+        What "auto" means. "measured": chosen from a sample of the boxes whenever all are filed. "origin": `first_depth`
+        levels; in the first frame, and then in every `tune_every`-th, one more if at least 57 % of the occupied cells
+        are on the deepest level, one less if at most 30 % are. A frame is a search for all pairs, such as a step of a
+        world.
     most_depth : int, optional
         The largest depth for "auto". Default: 6 for "origin", the largest possible for "measured".
     first_depth, least_depth : int
         For "origin": the depth at first, and the smallest one.
     tune_every : int
-        For "origin": the number of frames between two changes of the depth.
+        For "origin": number of frames from one change of the depth to the next.
     tune_shares : tuple of float
-        For "origin": the greatest share of the deepest cells for one level less, and the smallest for one more.
+        For "origin": the largest share of deepest cells for one level less, and the smallest for one more.
     bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional
-        Opposite corners of the world, in any order; infinite where the boxes decide. Default: the boxes decide
-        everywhere.
+        Opposite corners of the world, in any order; where infinite, the boxes decide. Default: the boxes decide.
     outside : {"grow", "drop", "raise"}
-        What to do with a box that is not wholly within `bounds`, as in `Octree`. "grow": cells at the border hold it,
-        and it is found like all others, see `outside_rows`. "drop": the box is removed, and its row is in `dropped`.
-        "raise": a ValueError names it, and nothing changes.
+        What to do with a box that is not wholly within `bounds`. "grow": cells at the border hold it, and it is found
+        like all others; see `outside_rows`. "drop": it is removed; see `dropped`. "raise": a ValueError names it, and
+        nothing changes.
 
     Raises
     ------
@@ -100,8 +98,8 @@ class LinearTree(BoxIndex):
 
     Notes
     -----
-    O(n) time to build and to change, for a depth that is constant; 12 bytes a box, 20 bytes an occupied cell, and the
-    blocks that queries walk.
+    O(n) time to build and to change at a constant depth; 12 bytes a box, 20 bytes an occupied cell, and the blocks that
+    queries walk.
 
     References
     ----------
@@ -252,7 +250,7 @@ class LinearTree(BoxIndex):
         return _native.LinearTree(self.dim, flat, covered, depth, most, low, high)
 
     def _within_limits(self, depth: int) -> int:
-        """Move a depth into the limits of the tuning."""
+        """Clip a depth to the limits of the tuning."""
         most = self._settings["most_depth"] or min(_TUNED_MOST, _deepest(self._settings, self.dim))
         return int(min(max(depth, self._settings["least_depth"]), most))
 
@@ -273,7 +271,7 @@ class LinearTree(BoxIndex):
         return super()._count_pairs(pair_filter, touching, workers)
 
     def _begin_frame(self) -> None:
-        """Count a frame; where the depth is due to be tuned, and should be another one, file the boxes again."""
+        """Count a frame; if tuning is due and changes the depth, file the boxes again."""
         if not self._is_tuned:
             return
         core = self._arranged()
@@ -299,8 +297,8 @@ class LinearTree(BoxIndex):
         tuning = {"frames": self._frames, "tuned_deeper": self._deeper, "tuned_shallower": self._shallower}
         return super()._core_stats() | tuning
 
-    # A few rows are put beside the others, and filed when something but a query comes. To file some goes through the
-    # whole order, which takes half the time of a build: so only the first such edit between two queries is followed.
+    # Few changed rows are kept beside the sorted ones, until something but a query comes. To file rows takes half the
+    # time of a build, because it goes through the whole order: only the first such edit between two queries is followed.
     def _keeps_up(self, changed: int) -> bool:
         self._edits_since_query += changed
         few = self._edits_since_query <= _FEW_BESIDE
@@ -325,8 +323,7 @@ class LinearTree(BoxIndex):
     def depth(self) -> int:
         """Levels below the root.
 
-        Set it like the parameter, at any time: a number, or "auto", which begins the tuning again. All boxes are then
-        filed again.
+        It can be set at any time: a number, or "auto", which restarts the tuning. All boxes are then filed again.
         """
         with self._guard.reading:
             depth: int = self._arranged().depth
@@ -338,10 +335,10 @@ class LinearTree(BoxIndex):
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """Lower and upper corner of the world that is halved, shape (2, d).
+        """Lower and upper corner of the world, shape (2, d).
 
-        Set it like the parameter, at any time: all boxes are then filed again, and those outside dropped or refused, as
-        `outside` says. None: the boxes decide.
+        It can be set at any time; None: the boxes decide. All boxes are then filed again, and those outside dropped or
+        refused, as `outside` says.
         """
         with self._guard.reading:
             return np.array(self._arranged().bounds)
@@ -352,9 +349,7 @@ class LinearTree(BoxIndex):
 
     @property
     def outside_rows(self) -> NDArray[np.int32]:
-        """Rows of boxes that are not wholly within `bounds`, ascending: cells at the border hold them.
-
-        They are found like all others. With ``outside="drop"`` there are none.
+        """Rows of boxes that are not wholly within `bounds`, ascending. Queries find them like all others.
 
         Examples
         --------
@@ -370,7 +365,7 @@ class LinearTree(BoxIndex):
 
     @property
     def dropped(self) -> NDArray[np.int32]:
-        """The rows that the last `insert` or `update`, or the last `bounds`, removed because they were outside."""
+        """Rows that were outside and so removed: by the last `insert`, `update` or setting of `bounds`."""
         return self._dropped
 
     def _set(self, **settings: Any) -> None:
@@ -394,22 +389,12 @@ class LinearTree(BoxIndex):
             change.commit()
 
     def cells_of(self, boxes: Boxes) -> Cells:
-        """Return the cells to which boxes, or points, belong.
+        """Return the smallest cells of the tree that wholly contain boxes.
 
         Parameters
         ----------
         boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
             As in `broadphase.pairs`. Points are boxes with equal corners.
-
-        Returns
-        -------
-        Cells
-            The smallest cell of the current tree that wholly contains each box.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `broadphase.pairs`.
 
         Examples
         --------
@@ -425,7 +410,7 @@ class LinearTree(BoxIndex):
             return Cells(*self._arranged().cells_of(lower, upper))
 
     def cells(self) -> TreeCells:
-        """Return the cells that hold boxes, and those around them: see `TreeCells`.
+        """Return the cells that hold boxes, and their ancestors: see `TreeCells`.
 
         Examples
         --------
@@ -444,7 +429,7 @@ class LinearTree(BoxIndex):
 
 
 def _deepest(settings: Mapping[str, Any], dim: int) -> int:
-    """Give the largest depth that is possible."""
+    """Return the largest possible depth."""
     most = _MOST_DEPTH[dim]
     return min(most, int(math.log2(_MOST_FLAT_CELLS)) // dim) if settings["storage"] == "flat" else most
 
@@ -463,8 +448,7 @@ def _corners(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _shares(values: Any) -> tuple[float, float]:
-    is_usual = values is _SHARES
-    if is_usual:
+    if values is _SHARES:  # no work in the usual case
         return _SHARES
     shares = as_reals(values, "tune_shares")
     if shares.shape != (2,) or not 0 <= shares[0] < shares[1] <= 1:

@@ -31,7 +31,7 @@ _Handler = Callable[[np.void], object]
 
 
 class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
-    """A record of two boxes that intersect: equal whichever of the two is named first, with the same hash."""
+    """A record of two boxes that intersect. Equality and hash do not depend on which box is `first`."""
 
     def __eq__(self, other: object) -> bool:
         return self._named() == other._named() if isinstance(other, PairRecord) else NotImplemented
@@ -43,7 +43,7 @@ class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
         return hash(self._named())
 
     def _named(self) -> tuple[Any, ...]:
-        """Return everything, with the lower row first."""
+        """Return all fields, with the lower row first."""
         first, second, position, normal, depth, cell = (self[name] for name in self.dtype.names or ())
         is_swapped = first > second
         rows = (second, first) if is_swapped else (first, second)
@@ -53,8 +53,7 @@ class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
 class Octree(SphereIndex):
     """Boxes, each in the smallest cube that contains it; only boxes that move are filed again. In 2D a quadtree.
 
-    A change only marks rows. The tree is built, or brought up to date, by the next query: a thousand inserts cost one
-    build.
+    A change only marks rows; the next query builds or updates the tree. So a thousand inserts cost one build.
 
     Parameters
     ----------
@@ -63,21 +62,21 @@ class Octree(SphereIndex):
     layer, mask, batch
         As in `BoxIndex`.
     spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
-        A sphere around each object besides its box; an infinite radius means none. An object whose box is infinite
-        along all axes has only its sphere, and gets its box. With ``bounds="sphere"``, spheres decide queries.
+        A sphere around each object besides its box; an infinite radius means none. A box that is infinite along all
+        axes is replaced by that of the sphere. With ``bounds="sphere"``, spheres decide queries.
     minimum : "auto" or float
         Edge of the smallest cells, in the unit of the boxes. The root's edge is this times a power of two.
     leaf_capacity : int
         A cell with more boxes is split, if smaller cells would contain some of them. 1: whenever possible.
     looseness : float, 1 or more
-        A cell takes boxes that are inside its cube enlarged by this factor about its center. With 1, a box across the
+        A cell holds boxes that are inside its cube enlarged by this factor about its center. With 1, a box across the
         border between two cells stays in the smallest cell that contains both.
     world : array_like, shape (2, d) or (2*d,), optional
-        A region that the root contains from the beginning, even if boxes do not fill it.
+        A region that the root contains from the beginning.
     outside : {"grow", "drop", "raise"}
-        What to do with a box that is not wholly in the world, which is `world`, or else the cube of the root. "grow":
-        the root grows. "drop": the box is removed, and its row is in `dropped`. "raise": a ValueError names it, and
-        nothing changes. In a world of bodies, see `World`.
+        What to do with a box that is not wholly in `world`, or by default in the cube of the root. "grow": the root
+        grows. "drop": the box is removed; see `dropped`. "raise": a ValueError names it, and nothing changes. In a
+        world of bodies, see `World`.
 
     Raises
     ------
@@ -86,9 +85,8 @@ class Octree(SphereIndex):
 
     Notes
     -----
-    O(n log n) time to build, O(moved · depth) to update. A leaf that stays empty for 8 updates is freed; one that was
-    used again in between, only after twice as many updates as before, up to 64. Boxes with infinite corners are kept
-    outside the root.
+    O(n log n) time to build, O(moved · depth) to update. A leaf that stays empty for 8 updates is freed; each time that
+    it is used again meanwhile, that number doubles, up to 64. Boxes with infinite corners are kept outside the root.
 
     References
     ----------
@@ -164,27 +162,27 @@ class Octree(SphereIndex):
     def records(
         self, pairs: ArrayLike | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
     ) -> NDArray[np.void]:
-        """Describe the intersections of pairs: position, normal, depth and cell.
+        """Return the intersections of pairs: position, normal, depth and cell.
 
         Parameters
         ----------
         pairs : array_like of int, shape (m, 2), optional
             Rows of boxes that overlap, in either order. Default: all, in the order of ``self.pairs(sort=True)``.
         bounds : {"box", "sphere"}
-            "sphere": the spheres decide which pairs there are, and where, along which normal and how deep they
-            intersect; the box of an object without a sphere stands for it.
+            "sphere": pairs, positions, normals and depths are those of the spheres; the box of an object without a
+            sphere stands for it.
         **options
-            As in `pairs`, where the parameter `pairs` is not given.
+            As in `pairs`; without the parameter `pairs` only.
 
         Returns
         -------
         ndarray, shape (m,), structured
             ``first``, ``second``: the rows. ``position``, shape (d,): the center of the intersection of both boxes; of
-            spheres, the middle of where they overlap on the line between their centers. ``normal``, shape (d,): a unit
-            vector along the axis of least penetration, of spheres along that line, from first to second. ``depth``: how
+            spheres, the middle of their overlap on the line between their centers. ``normal``, shape (d,): a unit
+            vector from first to second along the axis of least penetration, of spheres along that line. ``depth``: how
             far to move one of them along it until they only touch. ``cell``: the smaller of the cells of the two rows,
             as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal; both
-            records are equal, and have the same hash.
+            records are equal, with the same hash.
 
         Raises
         ------
@@ -230,14 +228,14 @@ class Octree(SphereIndex):
         bounds: Literal["box", "sphere"] = "box",
         **options: Any,
     ) -> NDArray[np.void]:
-        """Describe the hits of rays: position, normal, distance and cell.
+        """Return the hits of rays: position, normal, distance and cell. Errors are those of `raycast`.
 
         Parameters
         ----------
         origins, directions : array_like, shape (q, d)
             As in `raycast`.
         nearest : bool
-            True: only the first box on each ray. False: all of them.
+            Whether to return only the first box on each ray.
         bounds : {"box", "sphere"}
             As in `raycast`.
         **options
@@ -247,14 +245,9 @@ class Octree(SphereIndex):
         -------
         ndarray, shape (m,), structured
             ``ray``: the number of the ray, ascending. ``row``: the row of the box, for each ray by distance.
-            ``origin``, ``direction``, shape (d,): of the ray, as they were given.
-            ``position``, shape (d,): of the hit. ``normal``, shape (d,): of the face, or the sphere, that is hit; zero
-            where the ray begins inside. ``distance``: from the origin. ``cell``: of the row, as in `records`.
-
-        Raises
-        ------
-        ValueError
-            As `raycast`.
+            ``origin``, ``direction``, shape (d,): of the ray, as given. ``position``, shape (d,): of the hit.
+            ``normal``, shape (d,): of the face or sphere that is hit; zero if the ray begins inside. ``distance``: from
+            the origin. ``cell``: of the row, as in `records`.
 
         Examples
         --------
@@ -336,12 +329,12 @@ class Octree(SphereIndex):
         return named.astype(np.int32)
 
     def cells(self) -> TreeCells:
-        """Return the cells that there are, also empty ones that live on: see `TreeCells`.
+        """Return the cells, also empty ones that are not freed yet: see `TreeCells`.
 
         Raises
         ------
         UnsupportedQueryError
-            Cells so deep that their numbers have more than 63 bits: from level 22 on in three dimensions.
+            Cells so deep that their numbers have more than 63 bits: from level 22 on in 3D.
 
         Examples
         --------
@@ -383,7 +376,7 @@ class Octree(SphereIndex):
 
     @property
     def pending(self) -> int:
-        """Number of rows inserted, moved or removed since the tree was last brought up to date."""
+        """Number of rows inserted, moved or removed since the last update of the tree."""
         if self._arrangement is None or self._is_stale:
             return len(self)
         pending: int = self._arrangement.pending
@@ -391,7 +384,7 @@ class Octree(SphereIndex):
 
     @property
     def dropped(self) -> NDArray[np.int32]:
-        """The rows that the last `insert` or `update` removed because they were outside the world."""
+        """Rows that were outside the world and so removed by the last `insert` or `update`."""
         return self._dropped
 
     @property
@@ -463,14 +456,14 @@ def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _dtype(dimension: int, kind: type[np.void], *names: str) -> np.dtype[np.void]:
-    """Make the type of records with these fields: rows and cells, one number, or a vector."""
+    """Return the type of records with these fields."""
     types = {"first": "i4", "second": "i4", "ray": "i4", "row": "i4", "cell": "i4", "depth": "f8", "distance": "f8"}
     fields = [(name, types[name]) if name in types else (name, "f8", (dimension,)) for name in names]
     return np.dtype((kind, fields))
 
 
 def _middle(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Halfway between both; the other end where one is infinite; 0 between both infinities."""
+    """Return the middle of both; the finite end where the other is infinite; 0 if both are."""
     low, high = np.where(np.isinf(lower), upper, lower), np.where(np.isinf(upper), lower, upper)
     is_unbounded = np.isinf(low) | np.isinf(high)
     return np.where(is_unbounded, 0, np.where(is_unbounded, 0, low) / 2 + np.where(is_unbounded, 0, high) / 2)

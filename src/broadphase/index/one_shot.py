@@ -1,4 +1,4 @@
-"""The boxes of an index as input of `broadphase.pairs`, and its result in rows of the index."""
+"""Search for pairs with `broadphase.pairs`: the boxes of an index as its input, and its result in rows of the index."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["BoxSet", "find_at_once", "set_of"]
 
 
 class BoxSet(NamedTuple):
-    """One side of a search: boxes without gaps, and bits by slot.
+    """One side of a search: boxes without gaps; bits and keys by slot.
 
     Attributes
     ----------
     corners : tuple of two ndarray, shape (n, d)
         Lower and upper.
     rows : ndarray, shape (n,), int32, or None
-        The row of each box; None if that is its place.
+        The row of each box; None if rows are 0 to n - 1.
     slots : int
-        All rows are below it.
+        Upper bound of all rows.
     layer, mask : ndarray, shape (slots,), uint64, or None
         None: all bits.
     batch : ndarray, shape (slots,), int64, or None
@@ -61,7 +61,7 @@ def set_of(store: BoxStore) -> BoxSet:
 def find_at_once(
     function: Callable[..., Any], first: BoxSet, second: BoxSet | None, pair_filter: PairFilter, **options: Any
 ) -> Any:
-    """Call `broadphase.pairs`, `iter_pairs` or `count_pairs` for one set or two; the filter is by slot."""
+    """Call `broadphase.pairs`, `iter_pairs` or `count_pairs` for one set or two, with a filter by slot."""
     layer, mask = pair_filter.layer, pair_filter.mask
     if second is None:
         layer, mask = first.layer if layer is None else layer, first.mask if mask is None else mask

@@ -1,11 +1,9 @@
 """The queries that indexes and worlds share: each is one function, with its checks and its docstring.
 
-A class takes them as methods, ``query = queries.query``, and provides the answers by the methods of `Searchable`: an
-index for its boxes, a world for the shapes of its bodies. The functions check everything but the `QueryFilter`, which
-they hand on as the caller gave it: a world also has names of layers, and actors. The methods of `Searchable` take
-their own guard, and check that the class supports the query, if not all instances do.
-
-What only one of them has, such as `shapecast`, stays there, and uses the checks at the end of this file.
+A class takes them as methods, ``query = queries.query``, and answers by the methods of `Searchable`: an index for its
+boxes, a world for the shapes of its bodies. The functions check everything but the `QueryFilter`: a world also accepts
+names of layers, and actors. The methods of `Searchable` take their own guard, and refuse queries that their class does
+not support.
 """
 
 from __future__ import annotations
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Searchable",
-    "camera_regions",
     "finite_points",
     "frustum",
     "motions_of",
@@ -49,7 +46,6 @@ __all__ = [
     "query_ball",
     "query_obb",
     "query_points",
-    "radii_of",
     "raycast",
     "raycast_all",
     "raycast_any",
@@ -61,8 +57,7 @@ __all__ = [
 class Searchable(Protocol):
     """What the functions of this file need of an index or a world.
 
-    Arguments are checked and contiguous; what is `allowed` is as the caller gave it. Results are in the form that
-    the public function documents.
+    Arguments are checked and contiguous, except `allowed`. Results are those of the public functions.
     """
 
     @property
@@ -71,13 +66,13 @@ class Searchable(Protocol):
 
     @property
     def _few(self) -> _native.FewQueries | None:
-        """What answers a few queries in their plainest form, if there is something; it has the last word on that."""
+        """Fast path for a few plain queries, if there is one; it returns None for those that it does not answer."""
 
     def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Check rows, and give them with their places, (q, d)."""
+        """Check rows; return them, and their places, (q, d)."""
 
     def _in_batches(self, batch: Any) -> Searchable:
-        """Give what answers queries with these keys, unchecked, one for each query or one for all."""
+        """Return what answers queries with these keys: one for each query, or one for all; unchecked."""
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
@@ -131,23 +126,23 @@ def query(
     """Find the rows that overlap each of these boxes.
 
     An index compares its boxes, a world the shapes of its bodies. Both are closed: rows that only touch a box overlap
-    it. A world answers for the positions of its last `step`, `refresh`, `add`, `remove` or `move`; in a world that
-    wraps, a body that reaches across a boundary is found at the other side too.
+    it. A world answers for the positions of its last `step`, `refresh`, `add`, `remove` or `move`. If it wraps, a body
+    that reaches across a boundary is found on the other side too.
 
     Parameters
     ----------
     boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
-        float32 or float64, whatever the index has: compared exactly.
+        float32 or float64; compared exactly with either dtype of the index.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
     layer, mask : array_like of uint64, shape (q,), or int; in a world also str or set of str; optional
         A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
         query: ``mask="wall"`` finds walls. Default: all bits.
     batch : array_like of int, shape (q,), or int, optional
-        Key of each query: it finds rows of that key only, and looks at no others. Default: None, all rows.
+        Key of each query, which finds rows of that key only. Default: None, all rows.
     ignore : array_like of int, shape (q,), (q, k) or (1, k), or int; in a world also Actor or a list of them; optional
-        Rows or handles (see `handles`) that each query leaves out; -1 is none. One number, or (1, k), is for all
-        queries: the body from which a ray starts does not stop it.
+        Rows or handles (see `handles`) that each query leaves out, such as the body that a ray starts from; -1 is none.
+        One number, or shape (1, k), is for all queries.
 
     Returns
     -------
@@ -157,7 +152,7 @@ def query(
     Raises
     ------
     ValueError, TypeError
-        Wrong shape or dtype; NaN and lower > upper name the row in `boxes`; a layer that does not exist.
+        Wrong shape or dtype; NaN or lower > upper, with the row in `boxes`; a layer that does not exist.
     UnknownRowError
         A row of `ignore` that is not in use, or the handle of one that has been removed.
     UnsupportedQueryError
@@ -205,7 +200,7 @@ def query_points(
     batch: ByRow = None,
     ignore: Ignored = None,
 ) -> QueryResult:
-    """Find the rows that contain each point, on their border too.
+    """Find the rows that contain each point, on their border too. Results and errors are those of `query`.
 
     Parameters
     ----------
@@ -213,16 +208,6 @@ def query_points(
         No NaN; in a world, finite.
     workers, layer, mask, batch, ignore
         As in `query`.
-
-    Returns
-    -------
-    QueryResult
-        As `query`.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
 
     Examples
     --------
@@ -254,6 +239,8 @@ def query_ball(
 ) -> QueryResult:
     """Find the rows within a distance of each point: those that overlap a closed ball.
 
+    Results and errors are those of `query`.
+
     Parameters
     ----------
     centers : array_like, shape (q, d)
@@ -262,16 +249,6 @@ def query_ball(
         Finite, at least 0.
     workers, layer, mask, batch, ignore
         As in `query`.
-
-    Returns
-    -------
-    QueryResult
-        As `query`.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
 
     Examples
     --------
@@ -287,7 +264,10 @@ def query_ball(
             return QueryResult(*found)
     points = finite_points(centers, "centers", self.dim)
     return self._find_balls(
-        points, radii_of(radii, "radii", len(points)), worker_count(workers), QueryFilter(layer, mask, ignore)
+        points,
+        nonnegative(radii, "radii", len(points), is_finite=True),
+        worker_count(workers),
+        QueryFilter(layer, mask, ignore),
     )
 
 
@@ -313,25 +293,26 @@ def query_obb(
         Half the width of each box along its own axes; finite, at least 0.
     rotations : array_like
         Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
-        one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,).
+        one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,), of any
+        length.
     workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
     -------
     QueryResult
-        As `query`. Rows that touch are never missed. A row at most 5e-14 times the size of the coordinates of the
-        oriented box away from it may be found; none is after a quarter turn.
+        As `query`. Rows that touch are never missed. A row may be found that is farther away by up to 5e-14 times the
+        coordinates of the oriented box, but not after quarter turns.
 
     Raises
     ------
     ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`; a matrix that is not a rotation, or a zero quaternion.
+        As `query`; a matrix whose columns are not perpendicular unit vectors, or a zero quaternion.
 
     Notes
     -----
-    A rotation that is a multiple of quarter turns about coordinate axes up to rounding, such as the angle ``np.pi / 2``
-    or the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``, is taken as exactly that.
+    Quarter turns about coordinate axes, up to rounding, are taken as exact: such as the angle ``np.pi / 2`` and the
+    quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
 
     References
     ----------
@@ -369,8 +350,8 @@ def frustum(
 ) -> QueryResult:
     """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
 
-    A world compares the boxes around its shapes, where they are, also if it wraps: no shape in view is missed, and one
-    of which only a corner of its box is in view is found.
+    A world compares the boxes around its shapes: a shape is found even if only a corner of its box is in view. In a
+    world that wraps, bodies are seen only where they are.
 
     Parameters
     ----------
@@ -378,18 +359,18 @@ def frustum(
         Projection times view, for column vectors. `perspective`, `orthographic` and `look_at` make such matrices, and
         `selection_matrix` narrows one to a rectangle dragged with a mouse.
     planes : array_like, shape (p, d + 1) or (q, p, d + 1)
-        In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region. Directions some
-        1e-12 apart are not told apart.
+        In place of `matrix`: rows ``n, c``, where inside is ``n . x + c >= 0``; at most 64 a region. Directions that
+        differ by some 1e-12 count as equal.
     depth : {"minus_one_to_one", "zero_to_one"}
-        What the matrix turns near and far into: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
+        The range of depth after projection: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
     workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
     -------
     QueryResult
-        As `query`, one query for each matrix. Exact: a box beside the edge of two planes, which neither plane alone
-        excludes, is not found. Boxes that touch are never missed; one that misses by less than rounding may be found.
+        As `query`, one query for each matrix. A box beside an edge of the region, which no plane alone excludes, is not
+        found. Boxes that touch are never missed; one that misses by less than rounding may be found.
 
     Raises
     ------
@@ -406,7 +387,12 @@ def frustum(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    regions = camera_regions(self.dim, matrix, planes, depth)
+    if (matrix is None) == (planes is None):
+        raise ValueError("frustum takes either a matrix or planes")
+    regions = regions_of_planes(planes) if matrix is None else regions_of_views(matrix, depth=depth)
+    of_region = regions.around_lower.shape[1]
+    if of_region != self.dim:
+        raise ValueError(f"the region has {of_region} dimensions; {self.dim} are needed")
     return self._find_regions(regions, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
@@ -424,20 +410,19 @@ def nearest(
     batch: ByRow = None,
     ignore: Ignored = None,
 ) -> Nearest:
-    """Find the rows nearest to each point, or to some of the rows themselves.
+    """Find the rows nearest to each point, or to some of the rows themselves. Errors are those of `query`.
 
     Parameters
     ----------
     points : array_like, shape (q, d)
         Finite.
     k : int
-        How many rows for each point. If there are not as many, the result has as many columns as there are rows, but at
-        least one.
+        How many rows for each point.
     max_distance : array_like, shape (q,), or one number
         No row farther away than this is found.
     rows : array_like of int, shape (q,), optional
         In place of `points`: rows whose places are the points, in an index the centers of their boxes, in a world the
-        positions of the bodies.
+        positions of its bodies.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
     workers, layer, mask, batch, ignore
@@ -446,13 +431,8 @@ def nearest(
     Returns
     -------
     Nearest
-        ``rows`` and ``distances``, each of shape (q, c), where c is the smaller of k and the number of rows; the
-        nearest first, the lower row first where two are equally near; -1 and infinity where fewer are found.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
+        ``rows`` and ``distances``, each of shape (q, c), where c is the smaller of k and the number of rows, but at
+        least 1: the nearest first, of equally near ones the lower row first; -1 and infinity where fewer are found.
 
     Notes
     -----
@@ -507,10 +487,10 @@ def raycast(
     batch: ByRow = None,
     ignore: Ignored = None,
 ) -> RayHits:
-    """Find the first row on each ray; in a world, for a single ray, the `Hit`.
+    """Find the first row on each ray; in a world, for a single ray, the `Hit`. Errors are those of `query`.
 
     Boxes and shapes are closed: a ray that grazes one hits it, and a ray that begins inside hits at distance 0. Rays do
-    not continue at the other side of a world that wraps.
+    not continue on the other side of a world that wraps.
 
     Parameters
     ----------
@@ -528,11 +508,6 @@ def raycast(
     RayHits, or Hit or None
         ``rows`` and ``distances``, of shape (q,); the lowest row where several are at one distance, -1 and infinity for
         a miss. For a single ray in a world, its `Hit`, or None for a miss.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
 
     References
     ----------
@@ -577,6 +552,8 @@ def raycast_all(
 ) -> RayHitsAll:
     """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
+    Errors are those of `query`.
+
     Parameters
     ----------
     origins, directions, max_distance, workers, layer, mask, batch, ignore
@@ -587,11 +564,6 @@ def raycast_all(
     RayHitsAll, or list of Hit
         ``hits[i]`` has the rows and the distances of ray i, the lower row first where two are at one distance;
         ``rows``, ``offsets`` and ``distances`` those of all rays. For a single ray in a world, a list of `Hit`.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
 
     Examples
     --------
@@ -622,7 +594,7 @@ def raycast_any(
     batch: ByRow = None,
     ignore: Ignored = None,
 ) -> NDArray[np.bool_]:
-    """Find out whether each ray hits anything: for shadows and lines of sight.
+    """Find out whether each ray hits anything: for shadows and lines of sight. Errors are those of `query`.
 
     Parameters
     ----------
@@ -632,12 +604,7 @@ def raycast_any(
     Returns
     -------
     ndarray, shape (q,), bool
-        The same as ``raycast(...).rows >= 0``, and in an index faster.
-
-    Raises
-    ------
-    ValueError, TypeError, UnsupportedQueryError, RuntimeError
-        As `query`.
+        The same as ``raycast(...).rows >= 0``; faster in an index.
 
     Examples
     --------
@@ -711,41 +678,20 @@ def motions_of(boxes: Boxes, motions: ArrayLike, dim: int) -> tuple[Floats, Floa
     return lower, upper, vectors(motions, "motions", len(lower), dim)
 
 
-def radii_of(values: ArrayLike, name: str, count: int) -> Floats:
-    """Return finite numbers from 0 on, as float64, (count,)."""
-    array = _one_each(values, name, count)
-    bad = first_bad_row(~(np.isfinite(array) & (array >= 0)))
-    if bad is not None:
-        raise InvalidBoxError(f"{name}: row {bad} has {array[bad]}, which is not finite and at least 0", bad)
-    return array
-
-
-def nonnegative(values: ArrayLike, name: str, count: int) -> Floats:
-    """Return numbers from 0 on, possibly infinite, as float64, (count,)."""
-    array = _one_each(values, name, count)
-    bad = first_bad_row(~(array >= 0))
-    if bad is not None:
-        raise InvalidBoxError(f"{name}: row {bad} has {array[bad]}, which is not at least 0", bad)
-    return array
-
-
-def camera_regions(
-    dim: int,
-    matrix: ArrayLike | None,
-    planes: ArrayLike | None,
-    depth: Literal["minus_one_to_one", "zero_to_one"],
-) -> Regions:
-    """Return the regions that `frustum` looks at."""
-    if matrix is not None and planes is None:
-        regions = regions_of_views(matrix, depth=depth)
-    elif matrix is None and planes is not None:
-        regions = regions_of_planes(planes)
+def nonnegative(values: ArrayLike, name: str, count: int, *, is_finite: bool = False) -> Floats:
+    """Return numbers from 0 on, one for all or one each, as float64, (count,); infinite ones unless `is_finite`."""
+    if isinstance(values, float | int):
+        array: Floats = np.full(count, as_real(values, name))
     else:
-        raise ValueError("frustum takes either a matrix or planes")
-    of_region = regions.around_lower.shape[1]
-    if of_region != dim:
-        raise ValueError(f"the region has {of_region} dimensions; {dim} are needed")
-    return regions
+        given = as_numbers(values, name=name)
+        if given.shape not in ((), (count,)):
+            raise ValueError(f"{name} must be one number or have shape ({count},), not {given.shape}")
+        array = np.ascontiguousarray(np.broadcast_to(given, (count,)), dtype=np.float64)
+    bad = first_bad_row(~((array >= 0) & (array < np.inf) if is_finite else array >= 0))
+    if bad is not None:
+        wanted = "finite and at least 0" if is_finite else "at least 0"
+        raise InvalidBoxError(f"{name}: row {bad} has {array[bad]}, which is not {wanted}", bad)
+    return array
 
 
 def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
@@ -755,12 +701,3 @@ def _points(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
             raise ValueError(f"{name} have {points.shape[1]} dimensions; {dim} are needed")
         points = np.empty((0, dim), points.dtype)
     return points
-
-
-def _one_each(values: ArrayLike, name: str, count: int) -> Floats:
-    if isinstance(values, float | int):
-        return np.full(count, as_real(values, name))
-    array = as_numbers(values, name=name)
-    if array.shape not in ((), (count,)):
-        raise ValueError(f"{name} must be one number or have shape ({count},), not {array.shape}")
-    return np.ascontiguousarray(np.broadcast_to(array, (count,)), dtype=np.float64)

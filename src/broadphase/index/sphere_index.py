@@ -20,7 +20,6 @@ from broadphase.index.queries import (
     nonnegative,
     places_of,
     points_without_nan,
-    radii_of,
     rays,
 )
 from broadphase.index.regions import halves_of, planes_of_views, rotation_matrices
@@ -44,15 +43,12 @@ __all__ = ["SphereIndex", "kept"]
 class SphereIndex(BoxIndex):
     """What `Octree` and `SweepAndPrune` share: objects with spheres.
 
+    Methods add ``bounds="sphere"`` to those of `BoxIndex`. Results and errors are the same.
+
     Parameters
     ----------
-    boxes : as in `BoxIndex`, or None
-        None: the boxes of `spheres`.
-    layer, mask, batch
-        As in `BoxIndex`.
-    spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
-        A sphere around each object besides its box; an infinite radius means none. An object whose box is infinite
-        along all axes has only its sphere, and gets its box. With ``bounds="sphere"``, spheres decide queries.
+    boxes, layer, mask, batch, spheres
+        As in `Octree`.
     """
 
     __slots__ = ("_spheres",)
@@ -76,26 +72,21 @@ class SphereIndex(BoxIndex):
 
     @classmethod
     def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
-        """Make an index of spheres, whose boxes are those of the spheres.
+        """Make an index of spheres and the boxes around them.
 
         Parameters
         ----------
         centers : array_like, shape (n, d)
-            Their centers; finite.
+            Finite.
         radii : array_like, shape (n,), or float
-            Their radii; finite, 0 or more.
+            Finite, 0 or more.
         **options
             As for the class.
-
-        Returns
-        -------
-        Self
-            Its boxes are those of the spheres.
 
         Raises
         ------
         ValueError
-            A center or a radius that is not finite, or a negative radius.
+            Names the first row that is not finite, or has a negative radius.
 
         Examples
         --------
@@ -127,7 +118,7 @@ class SphereIndex(BoxIndex):
         Returns
         -------
         ndarray, shape (k,), int32
-            Their rows; in an octree, including those dropped.
+            Their rows; in an octree, also of the boxes that it drops.
 
         Raises
         ------
@@ -148,7 +139,7 @@ class SphereIndex(BoxIndex):
         boxes, rows
             As in `BoxIndex.update`.
         spheres : optional
-            As in the class; an infinite radius means none. Objects that have spheres need new ones.
+            As in the class. Objects that have spheres need new ones.
 
         Raises
         ------
@@ -175,16 +166,6 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.pairs`.
         bounds : {"box", "sphere"}
             "sphere": the spheres must touch too; the box of an object without a sphere stands for it. Not with `other`.
-
-        Returns
-        -------
-        ndarray, shape (m, 2), int32
-            As `BoxIndex.pairs`.
-
-        Raises
-        ------
-        ValueError, TypeError, TooManyPairsError, RuntimeError
-            As `BoxIndex.pairs`.
         """
         spheres = self._deciding(bounds, other)
         with self._guard.reading:
@@ -199,17 +180,7 @@ class SphereIndex(BoxIndex):
         Parameters
         ----------
         other, bounds, **options
-            As in `pairs`. With ``bounds="sphere"``, in the memory of a chunk of candidates at a time.
-
-        Returns
-        -------
-        int
-            The same as ``len(tree.pairs(...))``.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `pairs`.
+            As in `pairs`.
         """
         spheres = self._deciding(bounds, other)
         with self._guard.reading:
@@ -227,17 +198,7 @@ class SphereIndex(BoxIndex):
         other, **options
             As in `BoxIndex.iter_pairs`.
         bounds : {"box", "sphere"}
-            As in `pairs`. With "sphere", chunks may have fewer pairs, and none at all.
-
-        Yields
-        ------
-        ndarray, shape (k, 2), int32
-            The next pairs.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.iter_pairs`.
+            As in `pairs`. With "sphere", chunks may have fewer pairs, or none.
         """
         spheres = self._deciding(bounds, other)
         with self._guard.reading:
@@ -266,16 +227,6 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.query`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must overlap the box too. Decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query`.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
@@ -306,16 +257,6 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.query_points`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must contain the point too. Decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query_points`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query_points`.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
@@ -347,18 +288,8 @@ class SphereIndex(BoxIndex):
         points, k, max_distance, rows, exclude_self, workers, layer, mask, batch, ignore
             As in `BoxIndex.nearest`.
         bounds : {"box", "sphere"}
-            "sphere": a row is as far away as its box or its sphere, whichever is farther. Distances to spheres are
-            rounded, and so is the order of those that hardly differ.
-
-        Returns
-        -------
-        Nearest
-            As `BoxIndex.nearest`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.nearest`.
+            "sphere": the distance is that to the box or to the sphere of a row, whichever is larger. Distances to
+            spheres are rounded, so that rows at nearly the same distance may change places.
 
         Examples
         --------
@@ -383,7 +314,7 @@ class SphereIndex(BoxIndex):
             queries, places = np.nonzero(boxes.rows >= 0)
             found = boxes.rows[queries, places]
             away = np.maximum(boxes.distances[queries, places], spheres.away(found, at[queries]))
-            # Where there are more boxes, one that is nearer than the last of these spheres may have a nearer sphere.
+            # Other boxes may be nearer than the last of these spheres, and so may be their spheres.
             last = np.zeros(len(at))
             np.maximum.at(last, queries, away)
             reach = np.where(boxes.rows[:, -1] >= 0, np.minimum(last, limits), 0.0)
@@ -419,16 +350,6 @@ class SphereIndex(BoxIndex):
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must be within the distance too. Decided exactly.
 
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query_ball`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.query_ball`.
-
         Examples
         --------
         >>> import broadphase as bp
@@ -443,10 +364,9 @@ class SphereIndex(BoxIndex):
             )
             if spheres is None:
                 return found
-            of = found.query_rows
-            middles = finite_points(centers, "centers", self.dim)
-            at = middles[of]
-            return kept(found, spheres.meet(found.rows, at, at, radii_of(radii, "radii", len(middles))[of]))
+            of, middles = found.query_rows, finite_points(centers, "centers", self.dim)
+            reach = nonnegative(radii, "radii", len(middles))[of]
+            return kept(found, spheres.meet(found.rows, middles[of], middles[of], reach))
 
     def query_obb(
         self,
@@ -469,18 +389,8 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.query_obb`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must overlap the oriented box too. Those that touch it are never missed;
-            one that misses it by less than rounding may be found, or by a share of its distance of as much as a matrix
-            is no rotation. After a quarter turn, it is decided exactly.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.query_obb`.
-
-        Raises
-        ------
-        ValueError, TypeError, UnsupportedQueryError, RuntimeError
-            As `BoxIndex.query_obb`.
+            one that misses it by less than rounding, or by the relative error of a rotation matrix, may be found.
+            After quarter turns, exact.
 
         Examples
         --------
@@ -522,16 +432,6 @@ class SphereIndex(BoxIndex):
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
             misses it by less than rounding may be found.
-
-        Returns
-        -------
-        QueryResult
-            As `BoxIndex.frustum`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.frustum`.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
@@ -566,17 +466,7 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.raycast`.
         bounds : {"box", "sphere"}
             "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
-            exactly. This takes as long as `raycast_all`.
-
-        Returns
-        -------
-        RayHits
-            As `BoxIndex.raycast`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast`.
+            exactly. Takes as long as `raycast_all`.
 
         Examples
         --------
@@ -587,19 +477,10 @@ class SphereIndex(BoxIndex):
         >>> tree.raycast([[0, 1.5]], [[1, 0]], bounds="sphere").rows
         array([1], dtype=int32)
         """
+        given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
         if self._deciding(bounds) is None:
-            return super().raycast(
-                origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-            )
-        given: dict[str, Any] = {
-            "bounds": bounds,
-            "workers": workers,
-            "layer": layer,
-            "mask": mask,
-            "batch": batch,
-            "ignore": ignore,
-        }
-        found = self.raycast_all(origins, directions, max_distance, **given)
+            return super().raycast(origins, directions, max_distance, **given)
+        found = self.raycast_all(origins, directions, max_distance, bounds=bounds, **given)
         is_hit, first = np.diff(found.offsets) > 0, found.offsets[:-1]
         rows, distances = np.full(len(is_hit), -1, np.int32), np.full(len(is_hit), np.inf)
         rows[is_hit], distances[is_hit] = found.rows[first[is_hit]], found.distances[first[is_hit]]
@@ -624,16 +505,6 @@ class SphereIndex(BoxIndex):
         ----------
         origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
             As in `raycast`.
-
-        Returns
-        -------
-        RayHitsAll
-            As `BoxIndex.raycast_all`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast_all`.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
@@ -641,7 +512,7 @@ class SphereIndex(BoxIndex):
             if spheres is None:
                 return super().raycast_all(origins, directions, max_distance, **given)
             checked = rays(self.dim, origins, directions, max_distance)
-            # Distances to boxes are rounded: a little farther, so that no sphere at the end of a ray is missed.
+            # Distances to boxes are rounded. Search a little farther, so that no sphere at the end of a ray is missed.
             with np.errstate(over="ignore"):
                 reach = np.nextafter(checked[2] * (1 + 2.0**-40), np.inf)
             found = super().raycast_all(checked[0], checked[1], reach, **given)
@@ -673,16 +544,6 @@ class SphereIndex(BoxIndex):
         ----------
         origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
             As in `raycast`.
-
-        Returns
-        -------
-        ndarray, shape (q,), bool
-            As `BoxIndex.raycast_any`.
-
-        Raises
-        ------
-        ValueError, TypeError, RuntimeError
-            As `BoxIndex.raycast_any`.
         """
         given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
         if self._deciding(bounds) is None:
@@ -709,17 +570,7 @@ class SphereIndex(BoxIndex):
             As in `BoxIndex.shapecast`.
         bounds : {"box", "sphere"}
             "sphere": the boxes must touch the sphere of a row too, which decides the time. Whether they touch is
-            decided exactly. This looks at all boxes on each way.
-
-        Returns
-        -------
-        SweepHits
-            As `BoxIndex.shapecast`.
-
-        Raises
-        ------
-        ValueError, TypeError, UnsupportedQueryError, RuntimeError
-            As `BoxIndex.shapecast`.
+            decided exactly. Looks at every row on the way, not only at the first.
 
         Examples
         --------
@@ -737,7 +588,7 @@ class SphereIndex(BoxIndex):
             )
         allowed, searched = QueryFilter(layer, mask, ignore), self if batch is None else self._in_batches(batch)
         lower, upper, moved = motions_of(boxes, motions, self.dim)
-        # Times of boxes are rounded: a little later, so that no sphere at the end of a way is missed.
+        # Times of boxes are rounded. Search a little later, so that no sphere at the end of a way is missed.
         later = np.full(len(lower), 1 + 2.0**-40)
         with self._guard.reading:
             found: Any = searched._sweep(
