@@ -139,13 +139,9 @@ class BoxIndex:
     _classes: ClassVar[dict[str, type[BoxIndex]]] = {}
     #: Name of its row in the registry.
     method: ClassVar[str]
-    #: False: the arrangement is not changed, but built again by the next query.
-    _incremental: ClassVar[bool] = True
     #: What `build`, `insert` and `update` of the arrangement take by name.
     _core_options: Mapping[str, Any] = MappingProxyType({})
     _capabilities: ClassVar[frozenset[str]] = frozenset()
-    #: Method of `broadphase.pairs` for margins and two sets, which the arrangement does not answer. None: `method`.
-    _one_shot_method: str | None = None
     #: Edge lengths of a periodic cell, if any.
     _periods: NDArray[np.float64] | None = None
     #: What `changes` remembers, once it has been called.
@@ -202,7 +198,7 @@ class BoxIndex:
 
     # For subclasses: whether the arrangement follows a change of so many rows; if not, the next query builds it again.
     def _keeps_up(self, changed: int) -> bool:
-        return self._incremental
+        return True
 
     # For subclasses: adds to a change that their caches are dropped.
     def _forget(self, change: Change) -> None:
@@ -1074,7 +1070,7 @@ class BoxIndex:
         if self._coherent is None:
             self._coherent = _native.CoherentPairs()
         native_filter = self._with_layers(pair_filter).native(store.slots)
-        method = getattr(_native.Method, self._one_shot_method or self.method, _native.Method.auto)
+        method = getattr(_native.Method, self.method, _native.Method.auto)
         living, limit = None if store.living == store.slots else store.numbers, pair_limit(max_pairs)
         found: Any = self._coherent.pairs(method, *store.views, living, touching, native_filter, workers, sort, limit)
         near: NDArray[np.int32] | None = found
@@ -1122,7 +1118,7 @@ class BoxIndex:
         **options: Any,
     ) -> Any:
         """Search without the arrangement; or look up few boxes in the tree of many."""
-        options["method"] = self._one_shot_method or self.method
+        options["method"] = self.method
         if isinstance(other, BoxIndex) and not _are_same(self._periods, other._periods):
             raise ValueError(f"the two indexes have different periods: {self._periods} and {other._periods}")
         options["period"] = self._periods

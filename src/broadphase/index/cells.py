@@ -73,7 +73,7 @@ class TreeCells:
     def tests(self) -> int:
         """Number of pairs of rows in one cell, or in a cell and an ancestor: the tests of a plain search of the tree.
 
-        `BoxIndex.pairs` makes fewer, see ``stats()["tests"]``: it skips rows of ancestors that do not reach into a cell.
+        `BoxIndex.pairs` makes fewer, see ``stats()["tests"]``: it skips rows that do not reach into a cell.
         """
         counts = self.counts
         around = np.zeros(len(self), np.int64)

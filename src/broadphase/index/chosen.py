@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Index"]
 
 # With at least so many query boxes for each box of the index, the two sets are joined; fewer are looked up in the tree.
-# Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: both take the same time at shares
-# of 0.1 to 0.4. With as many queries as boxes, joining takes half the time; with a tenth as many, twice the time. If the
+# Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: both take the same time at
+# shares of 0.1 to 0.4. With as many queries as boxes, joining takes half the time; with a tenth, twice the time. If the
 # tree has to be built first, joining pays sooner.
 _JOINED_SHARE = 0.3
 _JOINED_SHARE_WITHOUT_TREE = 0.1

@@ -297,8 +297,8 @@ class LinearTree(BoxIndex):
         tuning = {"frames": self._frames, "tuned_deeper": self._deeper, "tuned_shallower": self._shallower}
         return super()._core_stats() | tuning
 
-    # Few changed rows are kept beside the sorted ones, until something but a query comes. To file rows takes half the
-    # time of a build, because it goes through the whole order: only the first such edit between two queries is followed.
+    # Few changed rows are kept beside the sorted ones, until something but a query comes. To file rows passes over the
+    # whole order, which takes half the time of a build: only the first such edit between two queries is followed.
     def _keeps_up(self, changed: int) -> bool:
         self._edits_since_query += changed
         few = self._edits_since_query <= _FEW_BESIDE
@@ -448,8 +448,6 @@ def _corners(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _shares(values: Any) -> tuple[float, float]:
-    if values is _SHARES:  # no work in the usual case
-        return _SHARES
     shares = as_reals(values, "tune_shares")
     if shares.shape != (2,) or not 0 <= shares[0] < shares[1] <= 1:
         raise ValueError(f"tune_shares must be two numbers from 0 to 1, the smaller one first, not {quoted(values)}")

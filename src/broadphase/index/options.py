@@ -1,4 +1,4 @@
-"""The settings of an index as a value: what a world, a scene file, a snapshot or the demo keeps of an index class.
+"""The settings of an index as a value, for worlds, scene files, snapshots and the demo.
 
 Index classes take `checked_options` as a class method, ``options = classmethod(checked_options)``.
 """
@@ -25,17 +25,14 @@ INDEX_CLASSES = BoxIndex._classes
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexOptions:
-    """A class of indexes and its settings, checked. Made by ``options`` of that class.
-
-    Equal settings are equal values, which can be compared, hashed and pickled.
+    """An index class and its checked settings, comparable, hashable and picklable. Made by ``options`` of a class.
 
     Attributes
     ----------
     index_class : type
         A subclass of `BoxIndex`.
     settings : tuple of (str, value)
-        Name and value of each setting that is not the default of the class. Values are None, numbers, strings, and
-        tuples of these.
+        Name and value of each setting that is not a default. Values are None, numbers, strings, and tuples of these.
 
     Examples
     --------
@@ -59,18 +56,18 @@ class IndexOptions:
 
     @staticmethod
     def of(method: str | dict[str, Any] | IndexOptions) -> IndexOptions:
-        """Make options of the name of a method, or of a description.
+        """Return the options that a name of a method or a description stands for.
 
         Parameters
         ----------
         method : str, dict or IndexOptions
-            A name of the registry or "auto"; such a name under the key ``name``, and settings, as `describe` gives
-            them; or options, which are returned.
+            A name of the registry or "auto"; a dictionary with such a ``name`` and settings, as `describe` returns it;
+            or options, which are returned.
 
         Raises
         ------
         ValueError, TypeError
-            There is no such method, or it has no such setting, or not with this value.
+            No such method, setting, or value of a setting.
 
         Examples
         --------
@@ -91,7 +88,7 @@ class IndexOptions:
         return checked_options(INDEX_CLASSES[name], **{key: _with_infinities(value) for key, value in settings.items()})
 
     def describe(self) -> dict[str, Any]:
-        """Give the name of the method and its settings, as JSON can hold them; `of` undoes it.
+        """Return the name of the method and its settings for JSON; `of` reads them.
 
         Examples
         --------
@@ -102,12 +99,7 @@ class IndexOptions:
         return {"name": self.method} | {name: _as_lists(value) for name, value in self.settings}
 
     def with_texts(self, settings: Iterable[str]) -> IndexOptions:
-        """Return options with further settings, each written as ``name=value``; values as in JSON, or words.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `of`; a setting that is written otherwise.
+        """Return options with more settings, written as ``name=value``; values as in JSON, or words. Errors as of `of`.
 
         Examples
         --------
@@ -129,26 +121,12 @@ class IndexOptions:
         return IndexOptions.of(description)
 
     def require_fit(self, dim: int) -> None:
-        """Check that the settings fit boxes of so many dimensions.
-
-        Raises
-        ------
-        ValueError
-            One does not.
-        """
+        """Raise ValueError if a setting does not fit boxes of so many dimensions."""
         if self.settings:
             self.index_class._require_fit(self.index_class._checked(**dict(self.settings)), dim)
 
     def make(self, boxes: Any, **more: Any) -> BoxIndex:
-        """Make an index of boxes with these settings.
-
-        Parameters
-        ----------
-        boxes
-            As in `BoxIndex`.
-        **more
-            Parameters of the class that are not settings, such as ``layer``.
-        """
+        """Make an index of boxes with these settings; `more` are other parameters of the class, such as ``layer``."""
         return self.index_class(boxes, **dict(self.settings), **more)
 
     def __repr__(self) -> str:
@@ -157,24 +135,19 @@ class IndexOptions:
 
 
 def checked_options(cls: type[BoxIndex], /, **settings: Any) -> IndexOptions:
-    """Check settings of an index class, and give them as a value: for `World`, scene files, snapshots and the demo.
+    """Check settings of an index class, and return them as a value: for `World`, scene files, snapshots and the demo.
 
     Parameters
     ----------
     **settings
-        Parameters of the class that say how it arranges boxes. They change what it costs, and only `outside` what it
-        answers.
-
-    Returns
-    -------
-    IndexOptions
+        Parameters of the class that say how it arranges boxes. Except `outside`, they change costs, not results.
 
     Raises
     ------
     TypeError
         The class has no such setting.
     ValueError
-        A value out of its range.
+        A value out of range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an index with a world of its own does with boxes that are not wholly in it: the setting `outside`."""
+"""The setting `outside`: what an index does with boxes that are not wholly in its world."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ _POLICIES = ("grow", "drop", "raise")
 
 
 def as_policy(outside: Any) -> str:
-    """Check a value of `outside`.
-
-    Raises
-    ------
-    ValueError
-        There is no such policy.
-    """
+    """Check a value of `outside`."""
     if not isinstance(outside, str) or outside not in _POLICIES:
         raise ValueError(unknown_name("outside", outside, _POLICIES))
     return outside
@@ -36,22 +30,9 @@ def leaving(
     outside: str,
     rows: NDArray[np.int32] | None = None,
 ) -> NDArray[np.bool_] | slice:
-    """Say which boxes are not wholly in a world and are dropped: flags of boxes, or a slice of none.
+    """Return which boxes are not wholly in a world and so dropped: flags of boxes, or a slice of none.
 
-    Parameters
-    ----------
-    lower, upper : ndarray, shape (k, d)
-        Valid boxes.
-    world : ndarray, shape (2, d), or None
-        Its corners; None: no box is outside.
-    outside : {"grow", "drop", "raise"}
-    rows : ndarray, shape (k,), int32, optional
-        The names of the boxes in an error. Default: their places.
-
-    Raises
-    ------
-    ValueError
-        A box is outside, and `outside` is "raise".
+    Raises ValueError if `outside` is "raise" and a box is outside; it names the box by `rows`, or by its place.
     """
     if world is None or outside == "grow":
         return slice(0, 0)

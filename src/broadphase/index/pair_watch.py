@@ -1,4 +1,4 @@
-"""The pairs of an index at the last call of `changes`, and how they differ from those of now."""
+"""The pairs of an index at the last call of `changes`, and how they differ from the current ones."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ _DTYPES: dict[str, type[np.generic]] = {
 class PairWatch:
     """The pairs of an index at the last call.
 
-    The core of a tree reports which overlaps are new and which are over since its last report; it knows no filters. New
-    overlaps pass the filter of this call, and those that are over the filter of the last call. Only if the filter of a
-    pair has changed, overlaps that stay must be examined.
+    The core of a tree reports which overlaps began and which ended since its last report; it knows no filters. Those
+    that began are filtered by the filter of this call, those that ended by that of the last call. Overlaps that last
+    are examined only if the filter of a pair has changed.
 
-    The core appends its reports to a list, in the call in which it takes them for known. A call that an exception ends
-    leaves them there, and changes nothing else: the next one covers both.
+    The core appends each report to a list. If an exception ends a call, its report stays there, nothing else changes,
+    and the next call covers both.
 
-    The core compares boxes of all batches. Where boxes have keys, all pairs are found again, batch by batch, and
-    compared with those of the last call.
+    The core compares boxes of all batches. If boxes have keys, all pairs are found again, batch by batch, and compared
+    with those of the last call.
 
     Pairs are compared as keys ``first << 32 | second``, ascending.
     """
 
     def __init__(self, touching: bool) -> None:
         self._touching = touching
-        # Those of the last call, where the core was not asked.
+        # The pairs of the last call, if boxes had keys.
         self._found: Keys | None = None
         self._filter = NO_FILTER
         self._removed: NDArray[np.bool_] = np.zeros(0, np.bool_)  # rows, since the last call
         self._slots = 0
         self._builds = 0
-        # The overlaps at the last call, if the core was made after it and does not know them.
+        # The overlaps at the last call, if the core is newer and does not know them.
         self._before: Keys | None = None
-        # What the core has reported since the last call: two entries where a call did not end.
+        # Reports of the core since the last call: two if a call was interrupted.
         self._reports: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
 
     def note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
-        """Let a change include that the boxes of rows, which may be used again, are removed."""
+        """Add to a change that the boxes of rows are removed; the rows may be used again."""
         removed = self._removed
         most = int(rows.max(initial=-1)) + 1
         if most > len(removed):
@@ -74,9 +74,9 @@ class PairWatch:
     def changes(
         self, core: Any, builds: int, store: BoxStore, pair_filter: PairFilter, touching: bool, workers: int
     ) -> Changes:
-        """Return the changes since the last call; this call is then the last."""
+        """Return the changes since the last call, which this call becomes."""
         now = _own(pair_filter, store.slots)
-        now.native(store.slots)  # raises before anything is changed
+        now.native(store.slots)  # raises before anything changes
         self._take_report(core, store, workers)
         then = self._filter
         found: tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -110,7 +110,7 @@ class PairWatch:
     def changes_in_batches(
         self, current: NDArray[np.int32], core: Callable[[], Any], builds: int, store: BoxStore
     ) -> Changes:
-        """Return the changes since the last call, given all pairs of now in order; this call is then the last."""
+        """Return the changes since the last call, which this call becomes, from all current pairs, sorted."""
         now, last = _keys(current), self._found
         if last is None:
             last = np.empty(0, np.int64)
@@ -126,7 +126,7 @@ class PairWatch:
         return changes
 
     def without_core(self, core: Any, builds: int, store: BoxStore) -> PairWatch:
-        """Make a copy that continues with another core, such as that of an unpickled index."""
+        """Return a copy for another core, such as that of an unpickled index."""
         twin = PairWatch(self._touching)
         twin._found = self._found
         twin._filter, twin._slots, twin._removed = self._filter, self._slots, self._removed.copy()
@@ -145,7 +145,7 @@ class PairWatch:
         core.changes(*store.views, self._touching, workers, self._reports)
 
     def _composed(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return all reports as one; what was over and is new again is in both parts."""
+        """Return all reports as one; pairs that ended and began again are in both parts."""
         if len(self._reports) == 1:
             return self._reports[0]
         (enter, exit_), (later_enter, later_exit) = (tuple(map(_keys, report)) for report in self._reports)
@@ -155,23 +155,23 @@ class PairWatch:
         )
 
     def _is_reported(self, builds: int) -> bool:
-        """Whether there is one report, and it says all."""
+        """Whether the only report has all changes."""
         return len(self._reports) == 1 and self._before is None and (builds == self._builds or not self._removed.any())
 
     def _since_the_last_call(self, core: Any, builds: int, store: BoxStore, workers: int) -> tuple[Keys, Keys]:
-        """Return the overlaps that are new, and those that are over, since the last call."""
+        """Return the overlaps that began, and those that ended, since the last call."""
         enter, exit_ = map(_keys, self._composed())
-        if self._before is not None:  # the core has reported all there is
+        if self._before is not None:  # the core has reported all overlaps
             stay = np.intersect1d(self._before, enter, assume_unique=True)
             stay = stay[~self._renewed(stay)]
             exit_ = self._before
         else:
             if builds != self._builds and self._removed.any():
-                # Of the boxes removed before it was built, the core knows only those whose rows were not used again.
+                # The core does not know of boxes that were removed before it was built and whose rows are used again.
                 renewed = _overlaps(core, store, self._touching, None, workers)
                 missed = np.setdiff1d(renewed[self._renewed(renewed)], enter, assume_unique=True)
                 enter, exit_ = np.union1d(enter, missed), np.union1d(exit_, missed)
-            # Over in one report and new in a later one.
+            # Ended in one report, and began again in a later one.
             stay = np.intersect1d(enter, exit_, assume_unique=True)
             stay = stay[~self._renewed(stay)]
         return np.setdiff1d(enter, stay, assume_unique=True), np.setdiff1d(exit_, stay, assume_unique=True)
@@ -225,7 +225,7 @@ def _kept(keys: Keys, pair_filter: PairFilter, slots: int) -> Keys:
 
 
 def _among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
-    """Say which of some keys are among others, both ascending."""
+    """Return which keys are among others, both ascending."""
     if not len(others):
         return np.zeros(len(keys), np.bool_)
     found: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, keys), len(others) - 1)] == keys

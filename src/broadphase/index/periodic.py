@@ -1,4 +1,4 @@
-"""Queries of boxes in a periodic cell: by trees of the boxes at their places in it."""
+"""Queries of boxes in a periodic cell, by trees of the boxes at their places in the cell."""
 
 from __future__ import annotations
 
@@ -27,28 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["CellSearch"]
 
 _LOW = 0xFFFF_FFFF
-# More than rounding takes from a distance.
+# More than a distance is rounded by.
 _MORE = 1 + 2.0**-40
 _POINTS_AT_ONCE = 4096
-# From so many boxes for each box of the index on, all are compared at once.
+# At least so many query boxes, also for each box of the index, are compared all at once.
 _JOINED_SHARE, _FEWEST_JOINED = 0.3, 64
 
 
 class CellSearch:
-    """The boxes of an index where they are in a periodic cell.
+    """The boxes of an index at their places in a periodic cell.
 
-    Any number of threads may query at once, as long as the store is not changed.
-
-    Parameters
-    ----------
-    store : BoxStore
-    periods : ndarray, shape (d,), float64
-        Infinite along axes that do not repeat.
-
-    Raises
-    ------
-    InvalidBoxError
-        A box that has no place in the cell.
+    Any number of threads may query at once, while the store does not change. `periods`, (d,), are infinite along axes
+    that do not repeat. Raises InvalidBoxError for a box that has no place in the cell.
     """
 
     def __init__(self, store: BoxStore, periods: Floats) -> None:
@@ -61,7 +51,7 @@ class CellSearch:
         self._attributes = [None if array is None else array[slots] for array in (*store.bits, store.keys)]
         layer, mask, batch = self._attributes
         self._tree = BVH(boxes, layer=layer, mask=mask, batch=batch)
-        # Of the boxes alone, for distances, and what these reach across.
+        # A tree of the boxes without images, for distances, and the box around all.
         self._places: BVH | None = None
         self._around = np.zeros((2, len(periods)))
 
@@ -73,7 +63,7 @@ class CellSearch:
     def boxes(
         self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
     ) -> QueryResult:
-        """Find the rows of which some image overlaps each box; exact."""
+        """Find the rows of which an image overlaps each box; exact."""
         found = self._overlapping(lower, upper, workers, replace(allowed, ignore=None), batch)
         if allowed.ignore is not None:
             query_filter = _native.QueryFilter()
@@ -106,7 +96,7 @@ class CellSearch:
             names, (allowed.layer, allowed.mask, batch), own, (None, None, 0), strict=True
         ):
             if name == "batch" and given is None:
-                continue  # of all batches
+                continue  # all batches
             if given is not None or mine is not None:
                 options[name] = given, usual if mine is None else mine[: len(self._lower)]
         found = pairs(
@@ -116,7 +106,7 @@ class CellSearch:
         return np.ascontiguousarray(found[:, 1]), offsets
 
     def balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter, batch: Any) -> QueryResult:
-        """Find the rows of which some image is within each radius of a point; distances are rounded."""
+        """Find the rows of which an image is within each radius of a point; distances are rounded."""
         tree, centers, count = self._tree_of_places(), self._within(centers), len(centers)
         options = self._of_queries(allowed, batch, count, np.arange(count))
         here = tree.query_ball(centers, radii, workers=workers, **options)
@@ -133,7 +123,7 @@ class CellSearch:
     def nearest(
         self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter, batch: Any
     ) -> Nearest:
-        """Find the rows of which some image is nearest to each point; distances are rounded."""
+        """Find the rows whose images are nearest to each point; distances are rounded."""
         count, width = len(points), max(1, min(k, len(self._lower)))
         tree, points = self._tree_of_places(), self._within(points)
         options = self._of_queries(allowed, batch, count, np.arange(count))
@@ -147,7 +137,7 @@ class CellSearch:
         return Nearest(np.where(rows < 0, np.int32(-1), self._numbers(np.maximum(rows, 0))), distances)
 
     def _images(self, points: Floats, reach: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Give the images of points, elsewhere than they are, of which the boxes at their places are within a reach."""
+        """Return the images of points, except the points, that are within a reach of the boxes at their places."""
         steps = np.array(list(product(*((0.0,) if np.isinf(p) else (0.0, -p, p) for p in self._periods))))[1:]
         found = []
         for begin in range(0, len(points), _POINTS_AT_ONCE):
@@ -183,14 +173,14 @@ class CellSearch:
         return places if self._rows is None else self._rows[places]
 
     def _places_of(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Give the places of rows, all of which the index has, and of -1, which is none; in the order of the rows."""
+        """Return the places of rows in use; -1 stays -1."""
         if self._rows is None:
             return rows
         places: NDArray[np.int32] = np.where(rows < 0, np.int32(-1), np.searchsorted(self._rows, rows)).astype(np.int32)
         return places
 
     def _of_queries(self, allowed: QueryFilter, batch: Any, count: int, numbers: NDArray[Any]) -> dict[str, Any]:
-        """Give the attributes of queries to their images; rows to ignore as places."""
+        """Return the attributes of the images of queries, with rows to ignore as places."""
         given = (("layer", allowed.layer, np.uint64), ("mask", allowed.mask, np.uint64), ("batch", batch, np.int64))
         options: dict[str, Any] = {
             name: as_attribute(name, value, count, kind)[numbers] for name, value, kind in given if value is not None
@@ -212,7 +202,7 @@ class CellSearch:
 
 
 def _merge(rows: NDArray[np.int32], distances: Floats, queries: NDArray[np.intp], there: Nearest) -> None:
-    """Put what is nearest to images of points among what is nearest to these, each row once; in place."""
+    """Merge the rows nearest to images of points into those nearest to the points, each row once; in place."""
     involved, place = np.unique(queries, return_inverse=True)
     width = rows.shape[1]
     owners = np.concatenate([np.repeat(np.arange(len(involved)), width), np.repeat(place, width)])

@@ -17,14 +17,13 @@ class Arrangement(Protocol):
     """The rows of an index in the order that its method needs, such as a tree; made by ``_make_core`` of the class.
 
     It holds row numbers and, at most, rounded boxes. The exact corners stay in the index's `BoxStore`: every call gets
-    them as ``lower`` and ``upper``, two arrays of shape (slots, d), and reads only the rows that it was given. So an
-    arrangement can always be built again, and a failed change of it loses nothing.
+    them as ``lower`` and ``upper``, of shape (slots, d), and reads only the rows that it was given. So an arrangement
+    can always be built again, and a failed change loses nothing.
 
-    `build`, `insert` and `update` also take the index's ``_core_options`` by name, such as ``workers``. An index class
-    with ``_incremental = False`` never calls `insert`, `update` and `remove`.
+    `build`, `insert` and `update` also take the index's ``_core_options`` by name, such as ``workers``.
 
-    An arrangement that is a ``_native.BlockIndex`` answers all queries of `broadphase.BoxIndex`. The class of any other
-    answers those that the registry lists, by its own ``_find_in_boxes``, ``_find_in_balls`` and ``_find_in_regions``.
+    A ``_native.BlockIndex`` answers all queries of `broadphase.BoxIndex`. For others, the index class answers those
+    that the registry lists, by its own ``_find_in_boxes``, ``_find_in_balls`` and ``_find_in_regions``.
     """
 
     @property
@@ -61,7 +60,7 @@ class Arrangement(Protocol):
         """Count all pairs."""
 
     def stats(self) -> dict[str, Any]:
-        """Describe itself by numbers; see `broadphase.IndexStats`."""
+        """Return numbers that describe it; see `broadphase.IndexStats`."""
 
     def outline(self) -> tuple[Any, Any, Any]:
         """Return lower corners, upper corners and levels of its cells or nodes."""

@@ -387,9 +387,12 @@ def frustum(
     """
     if batch is not None:
         self = self._in_batches(batch)
-    if (matrix is None) == (planes is None):
+    if matrix is not None and planes is None:
+        regions = regions_of_views(matrix, depth=depth)
+    elif matrix is None and planes is not None:
+        regions = regions_of_planes(planes)
+    else:
         raise ValueError("frustum takes either a matrix or planes")
-    regions = regions_of_planes(planes) if matrix is None else regions_of_views(matrix, depth=depth)
     of_region = regions.around_lower.shape[1]
     if of_region != self.dim:
         raise ValueError(f"the region has {of_region} dimensions; {self.dim} are needed")

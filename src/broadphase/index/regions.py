@@ -1,13 +1,12 @@
-"""Convex regions as slabs, for queries: oriented boxes, frustums, and what else planes bound.
+"""Convex regions as slabs, for queries: oriented boxes, frustums and other regions between planes.
 
-Two convex polytopes are disjoint exactly if their projections on some axis are: on a face normal of either or, in 3D,
-on a cross product of an edge of each. So a region is a list of slabs ``least <= axis . x <= most`` for the axes that
-its faces give, and its edges with those of the coordinate axes, and a box around it for the coordinate axes themselves.
-A box meets the region if its projections meet all slabs, and the box around it.
+Two convex polytopes are disjoint if, and only if, their projections on some axis are: a face normal of either or, in
+3D, a cross product of an edge of each. So a region has slabs ``least <= axis . x <= most``, for its face normals and
+the cross products of its edges with coordinate axes, and a box around it for the coordinate axes. A box meets the
+region if its projections meet all slabs, and it meets the box around.
 
-Rounding errs on one side: a box that touches a region is never separated from it; one that misses it by less than some
-1e-14 of the region's coordinates may be found to touch. Faces that lie along the coordinate axes are exact, and so are
-multiples of quarter turns about them.
+Rounding errs on one side: a box that touches a region is never missed; one that misses it by less than some 1e-14 of
+the region's coordinates may be found. Faces along coordinate axes are exact, and so are quarter turns.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ __all__ = [
     "shape_rotations",
 ]
 
-MOST_PLANES = 64  # of one region; its corners are searched for at every three of them
+MOST_PLANES = 64  # of one region: its corners are searched at every three of them
 
 _EPSILON = float(np.finfo(np.float64).eps)
-_AXIS_ROUNDING = 32 * _EPSILON  # of the sums that axes are multiplied out to, on both sides of a comparison
+_AXIS_ROUNDING = 32 * _EPSILON  # relative error of products with axes, on both sides of a comparison
 _LEAST = 2.0**-1069  # more than a few roundings of the smallest numbers
 _LARGE = 2.0**1000  # a sum of a few of these may overflow
-_ROTATION_ERROR = 1e-5  # of float32 matrices that have been multiplied a few times
+_ROTATION_ERROR = 1e-5  # above that of float32 matrices which have been multiplied a few times
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # coordinates in the order of a cross product
 _DEPTHS = ("minus_one_to_one", "zero_to_one")
 
@@ -75,24 +74,7 @@ class Regions(NamedTuple):
 
 
 def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: ArrayLike) -> Regions:
-    """Make the regions of oriented boxes.
-
-    Parameters
-    ----------
-    centers : array_like, shape (q, d)
-        d = 2 or 3. Finite.
-    half_sizes : array_like, shape (q, d), (d,) or one number
-        Half the width along each axis of the box; finite, at least 0.
-    rotations : array_like
-        Matrices of shape (q, d, d) or (d, d), whose columns are the axes of the box. In 2D also angles of shape (q,) or
-        one number, in radians, counterclockwise; in 3D also quaternions of shape (q, 4) or (4,), in the order
-        w, x, y, z and of any length but zero.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; a number out of range, or a matrix that does not rotate: names the first bad row.
-    """
+    """Make the regions of oriented boxes; parameters and errors are as in `BoxIndex.query_obb`."""
     middle = _checked("centers", centers)
     if middle.ndim != 2 or middle.shape[1] not in (2, 3):
         raise ValueError(f"centers must have shape (q, 2) or (q, 3), not {middle.shape}")
@@ -114,7 +96,7 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
         center, extent = middle * scale, half * scale
     entries = np.abs(turn)
     reach = (entries @ extent[:, :, None])[:, :, 0]
-    # Any rotation but a quarter turn has errors in proportion to the size of the box, along every axis.
+    # Rotations other than quarter turns have errors in proportion to the size of the box, along every axis.
     is_exact = entries.sum(axis=(1, 2)) == middle.shape[1]
     size = np.abs(center) + np.where(is_exact[:, None], reach, extent.sum(axis=1, keepdims=True))
     place = np.einsum("qsk,qk->qs", axes, center)
@@ -196,21 +178,11 @@ def shape_rotations(rotations: ArrayLike, dim: int, *, is_mirrored_alike: bool =
 
 
 def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") -> Regions:
-    """Make the regions of frustums: what cameras see.
+    """Make the regions that cameras see.
 
-    Parameters
-    ----------
-    matrices : array_like, shape (4, 4) or (q, 4, 4), or (3, 3) or (q, 3, 3) in 2D
-        Projection times view, which multiplies column vectors: a point is in view if ``x, y, z, w = matrix @ point``
-        has ``-w <= x <= w`` and so on. The far plane may be at infinity.
-    depth : str
-        ``"minus_one_to_one"`` for ``-w <= z <= w``, as OpenGL has it; ``"zero_to_one"`` for ``0 <= z <= w``, as Vulkan,
-        Direct3D and Metal do, with z reversed or not. Ignored in 2D.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; NaN or an infinity; a singular matrix: names the first.
+    Matrices, (d + 1, d + 1) or (q, d + 1, d + 1), are projection times view. A point is in view if its coordinates
+    ``x, y, z, w = matrix @ point`` are from ``-w`` to ``w``, z from 0 if `depth` is "zero_to_one", reversed or not. The
+    far plane may be at infinity. In 2D, `depth` is ignored. ValueError names the first singular matrix.
     """
     found: Any = _native.regions_of_planes(planes_of_views(matrices, depth), must_span=True)
     if isinstance(found, int):
@@ -219,13 +191,7 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
 
 
 def planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
-    """Return the sides of frustums, shape (q, 2 * d, d + 1), for the parameters of `regions_of_views`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `regions_of_views`, but for singular matrices.
-    """
+    """Return the planes of `regions_of_views`, shape (q, 2 * d, d + 1); does not check that matrices are regular."""
     if depth not in _DEPTHS:
         raise ValueError(unknown_name("depth", depth, _DEPTHS))
     array = _checked("matrix", matrices)
@@ -240,22 +206,10 @@ def planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
 
 
 def regions_of_planes(planes: ArrayLike) -> Regions:
-    """Make the regions on the inner side of all of some planes.
+    """Make the regions on the inner side of planes, of shape (p, d + 1) or (q, p, d + 1).
 
-    Parameters
-    ----------
-    planes : array_like, shape (p, d + 1) or (q, p, d + 1)
-        d = 2 or 3; rows ``n, c``: inside is where ``n . x + c >= 0``. In any order and of any length, redundant ones
-        allowed, at most `MOST_PLANES`. A region may be unbounded, or empty.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Wrong shape or dtype; NaN or an infinity.
-
-    Notes
-    -----
-    The corners are found by trying every d planes: O(p**d * p) for each region.
+    Inside is where ``n . x + c >= 0`` for all rows ``n, c``, in any order and of any length, also redundant ones, at
+    most `MOST_PLANES`. A region may be unbounded, or empty. Tries every d planes for corners: O(p**d * p) each.
     """
     array = _checked("planes", planes)
     if array.ndim not in (2, 3) or array.shape[-1] not in (3, 4):

@@ -9,7 +9,7 @@ __all__ = ["METHODS", "Method"]
 
 @dataclass(frozen=True)
 class Method:
-    """A way to find pairs, for boxes of 1 to 4 dimensions, float32 or float64.
+    """A method to find pairs, for boxes of 1 to 4 dimensions, float32 or float64.
 
     Attributes
     ----------
@@ -20,15 +20,15 @@ class Method:
     summary : str
         When to use it, in one line.
     capabilities : frozenset of str
-        The queries that its index supports besides pairs and changes of boxes: ``"query"``, ``"query_ball"``,
-        ``"convex"`` (oriented boxes and cameras), ``"nearest"``, ``"raycast"``, ``"shapecast"``, ``"changes"``,
-        ``"rows"`` (of its own boxes), ``"outline"``.
+        What its index supports besides pairs and changes of boxes: ``"query"``, ``"query_ball"``, ``"convex"``
+        (oriented boxes and cameras), ``"nearest"``, ``"raycast"``, ``"shapecast"``, ``"changes"``, ``"rows"``
+        (`SweepAndPrune.query_rows`), ``"outline"``.
     index_class : str
         The class of its index in `broadphase`.
     paper : str
-        Where the idea was published.
+        Publication of the idea.
     doi : str
-        DOI or other permanent address of that source.
+        DOI or other permanent address of it.
     docs_page : str
         Its page, relative to the root of the project.
     """

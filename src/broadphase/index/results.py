@@ -1,4 +1,4 @@
-"""What queries return: plain arrays, all of which belong to the caller."""
+"""What queries return: new arrays, which belong to the caller."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class PaddedResult(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (q, width), int32
-        The first rows of each query, filled up behind the last.
+        The first rows of each query, then the fill value.
     counts : ndarray, shape (q,), int64
-        How many rows each query has found; more than `width` if some are missing.
+        Number of rows that each query found; more than `width` if some are missing.
     """
 
     rows: NDArray[np.int32]
@@ -52,11 +52,11 @@ class PaddedHits(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (q, width), int32
-        The first rows on each ray, filled up behind the last.
+        The first rows on each ray, then the fill value.
     distances : ndarray, shape (q, width), float64
-        Distance at which the ray enters each; infinite behind the last.
+        Distance at which the ray enters each; then infinity.
     counts : ndarray, shape (q,), int64
-        How many rows are on each ray; more than `width` if some are missing.
+        Number of rows on each ray; more than `width` if some are missing.
     """
 
     rows: NDArray[np.int32]
@@ -66,14 +66,12 @@ class PaddedHits(NamedTuple):
 
 @shown
 class QueryResult:
-    """The rows found by each of q queries, as a sequence: ``result[i]`` has the rows of query i.
-
-    ``len(result)`` is the number of queries, and a loop over the result goes over the queries.
+    """The rows found by each of q queries, as a sequence of arrays: ``result[i]`` has the rows of query i.
 
     Attributes
     ----------
     rows : ndarray, shape (m,), int32
-        The rows of all queries, one query after the other, ascending within each.
+        The rows of all queries, one query after another, ascending within each.
     offsets : ndarray, shape (q + 1,), int64
         The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
 
@@ -118,28 +116,16 @@ class QueryResult:
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
 
     def padded(self, width: int, fill: int = -1) -> PaddedResult:
-        """Give the result in one shape, whatever the queries have found, as ``jax.jit`` and ``torch.compile`` need it.
+        """Return the result in one shape, whatever the queries found, as ``jax.jit`` and ``torch.compile`` need it.
+
+        O(q width) time.
 
         Parameters
         ----------
         width : int
-            Columns: room for so many rows of each query; the lowest rows if there are more.
+            Number of columns, 0 or more: room for so many rows of each query, the lowest ones if there are more.
         fill : int
-            What is behind the last row. Any int32.
-
-        Returns
-        -------
-        PaddedResult
-            ``rows``, shape (q, width), and ``counts``. New arrays.
-
-        Raises
-        ------
-        ValueError, TypeError
-            `width` is negative, `fill` is no int32, or one of the two is no whole number.
-
-        Notes
-        -----
-        O(q width) time.
+            Fills the table after the last row. Any int32.
 
         Examples
         --------
@@ -160,8 +146,8 @@ class Nearest(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (q, c), int32
-        The nearest first, the lower row first where two are equally near; -1 where there are fewer. c is the k
-        of the query, or the number of rows if that is less, but at least 1.
+        The nearest first, of equally near ones the lower row first; -1 where there are fewer. c is the smaller of k
+        and the number of rows, but at least 1.
     distances : ndarray, shape (q, c), float64
         Distance to each; 0 for a row that contains the point; infinite where there are fewer.
     """
@@ -177,7 +163,7 @@ class RayHits(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (q,), int32
-        The row that is hit first, the lowest where several are at one distance; -1 for a miss.
+        The row that is hit first, of several at one distance the lowest; -1 for a miss.
     distances : ndarray, shape (q,), float64
         Distance at which the ray enters it; 0 for a ray that begins inside; infinite for a miss.
     """
@@ -193,8 +179,8 @@ class RayHitsAll:
     Attributes
     ----------
     rows : ndarray, shape (m,), int32
-        The rows of all rays, one ray after the other, each in the order in which the ray enters them; the lower row
-        first where two are at one distance.
+        The rows of all rays, one ray after another, in the order in which the ray enters them; of several at one
+        distance, the lower row first.
     offsets : ndarray, shape (q + 1,), int64
         The rows of ray i are ``rows[offsets[i]:offsets[i + 1]]``.
     distances : ndarray, shape (m,), float64
@@ -229,7 +215,7 @@ class RayHitsAll:
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
 
     def padded(self, width: int, fill: int = -1) -> PaddedHits:
-        """Give the hits in one shape: the first so many of each ray; see `QueryResult.padded`."""
+        """Return the first hits of each ray in one shape; see `QueryResult.padded`."""
         rows = _padded_rows(self.rows, self.offsets, width, fill)
         distances: Any = _native.padded_values(self.distances, self.offsets, rows.shape[1], np.inf)
         return PaddedHits(rows, distances, self.counts)
@@ -242,7 +228,7 @@ class SweepHits(NamedTuple):
     Attributes
     ----------
     rows : ndarray, shape (q,), int32
-        The row that is touched first, the lowest where several are touched at one time; -1 for none.
+        The row that is touched first, of several at one time the lowest; -1 for none.
     times : ndarray, shape (q,), float64
         Fraction of the motion after which they touch, 0 to 1; infinite for none.
     """
@@ -253,7 +239,7 @@ class SweepHits(NamedTuple):
 
 @shown
 class Changes(NamedTuple):
-    """The pairs that began to overlap, and that no longer overlap, since the last call.
+    """The pairs that began to overlap, and those that no longer overlap, since the last call.
 
     Attributes
     ----------

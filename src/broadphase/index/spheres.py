@@ -1,8 +1,7 @@
-"""Spheres around the objects of an index, by row: what touches them, what hits them, what they share with regions.
+"""Spheres around the objects of an index, by row: tests of them against boxes, rays and regions.
 
-Each question is answered in doubles first, with a bound of what rounding can have done; where that leaves a doubt, by
-whole numbers or fractions, which know no rounding. Only regions of planes and oriented boxes are decided within
-rounding, as they are for boxes.
+Each test is computed in doubles first, with a bound of the rounding error; where that leaves a doubt, in whole numbers
+or fractions, which do not round. Only regions of planes and oriented boxes are decided within rounding, as for boxes.
 """
 
 from __future__ import annotations
@@ -24,23 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Spheres", "ball_meets_box", "entry_of_box", "entry_of_ray", "lengths_of"]
 
-# Above the relative error of the few operations of each test: numbers that are farther apart are in their true order.
+# Above the relative error of the few operations of each test: numbers that differ by more are in their true order.
 _DOUBT = 2.0**-44
-_ROUGH = 2.0**-40  # likewise, for numbers within 1 that several operations have rounded
-_LARGE = 1020  # a binary exponent
+_ROUGH = 2.0**-40  # likewise, for numbers within 1 that more operations have rounded
+_LARGE = 1020  # binary exponent; sums of larger numbers may overflow
 _LARGEST = float(np.finfo(np.float64).max)
-_TOGETHER = 1 << 16  # moving boxes, of which each takes a kilobyte
-_SINGULAR = 1e-12  # planes that meet at a smaller angle are taken for parallel
+_TOGETHER = 1 << 16  # moving boxes at once, each of which takes a kilobyte
+_SINGULAR = 1e-12  # planes that meet at a smaller angle count as parallel
 
 
 class Spheres(NamedTuple):
-    """The sphere of each row; an infinite radius means none.
-
-    Attributes
-    ----------
-    centers : ndarray, shape (capacity, d), float64
-    radii : ndarray, shape (capacity,), float64
-    """
+    """The sphere of each row, float64, (capacity, d) and (capacity,); an infinite radius means none."""
 
     centers: Floats
     radii: Floats
@@ -48,7 +41,7 @@ class Spheres(NamedTuple):
     def with_rows(
         self, change: Change, capacity: int, rows: Rows, bounds: tuple[NDArray[Any], NDArray[Any]] | None
     ) -> Spheres:
-        """Give the arrays for all rows, and let a change write the spheres of some; None for no spheres."""
+        """Return arrays with room for all rows, and add the spheres of some rows to a change; None for no spheres."""
         centers, radii = self
         added = capacity - len(radii)
         if added > 0:
@@ -66,7 +59,7 @@ class Spheres(NamedTuple):
         return np.isfinite(self.radii[rows])
 
     def touch(self, pairs: Rows, corners: NDArray[Any]) -> Flags:
-        """Return whether the spheres of each pair touch; the box, in `corners` by row, stands for a missing sphere."""
+        """Return whether the spheres of each pair touch; a missing sphere is replaced by the box, in `corners`."""
         first, second = pairs[:, 0], pairs[:, 1]
         touch = np.ones(len(pairs), np.bool_)
         has_first, has_second = self.having(first), self.having(second)
@@ -102,7 +95,7 @@ class Spheres(NamedTuple):
         return found
 
     def enter(self, rows: Rows, origins: Floats, directions: Floats, limits: Floats, distances: Floats) -> Floats:
-        """Return where each ray enters the sphere of a row; infinity for a miss, as given for rows without a sphere."""
+        """Return the distance at which each ray enters a sphere, inf for a miss; without a sphere, that given."""
         found = distances.copy()
         some = np.flatnonzero(self.having(rows))
         of = rows[some]
@@ -110,7 +103,7 @@ class Spheres(NamedTuple):
         return found
 
     def touched(self, rows: Rows, lower: Floats, upper: Floats, motions: Floats, times: Floats) -> Floats:
-        """Return when each moving box touches the sphere of a row; infinity for never, as given without a sphere."""
+        """Return the time at which each moving box touches a sphere, inf for never; without a sphere, that given."""
         found = times.copy()
         some = np.flatnonzero(self.having(rows))
         for begin in range(0, len(some), _TOGETHER):
@@ -123,7 +116,7 @@ class Spheres(NamedTuple):
         """Return whether the sphere of each row meets an oriented box; True for rows without a sphere.
 
         The columns of `axes`, (k, d, d), are those of the box. Spheres that touch it are never missed; one that misses
-        it by less than rounding may be found, and none where the axes are those of the coordinates, in any order.
+        it by less than rounding may be found, unless the axes are coordinate axes, in any order.
         """
         meet = ~self.having(rows)
         some = np.flatnonzero(~meet)
@@ -137,7 +130,7 @@ class Spheres(NamedTuple):
         center, middle, half, radius = _scaled(center[turned], middle[turned], half[turned], radius[turned])
         own = np.linalg.solve(axes, (center - middle)[:, :, np.newaxis])[:, :, 0]
         gaps = np.maximum(np.abs(own) - half, 0.0)
-        # Distances along axes that are not quite perpendicular are too long by so much at most.
+        # Along axes that are not quite perpendicular, distances are too long by at most this share.
         skew = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(axes.shape[1])).sum(axis=(1, 2))
         meet[some[turned]] = np.sqrt((gaps * gaps).sum(axis=1)) * (1 - skew) <= radius + _DOUBT
         return meet
@@ -150,19 +143,9 @@ class Spheres(NamedTuple):
         return meet
 
     def intersect(self, pairs: Rows, boxes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Describe intersections of pairs of which at least one has a sphere.
+        """Return positions, normals and depths of pairs that have a sphere or two; see `Octree.records`.
 
-        Parameters
-        ----------
-        pairs : ndarray, shape (m, 2), int32
-        boxes : ndarray, shape (m, 2, 2, d), float64
-            Of both, which stand for missing spheres.
-
-        Returns
-        -------
-        positions, normals, depths : ndarray, shape (m, d), (m, d) and (m,)
-            Middle of the overlap along the normal; unit vectors from first to second; how far to move one of them
-            along it until they only touch.
+        `boxes`, (m, 2, 2, d), are those of both, which replace missing spheres.
         """
         has = self.having(pairs)
         # From a sphere to the other's center, or to the nearest point of the other's box.
@@ -177,7 +160,7 @@ class Spheres(NamedTuple):
         length = np.sqrt((way * way).sum(axis=1))
         depth = radius + np.where(is_round, self.radii[other], 0.0) - length
         normal = way / np.where(length > 0, length, 1.0)[:, np.newaxis]
-        # Both centers in one place: along the first axis. A center inside a box: through the nearest face.
+        # If the centers coincide, along the first axis. If a center is inside a box, through the nearest face.
         within = length == 0
         walls = np.concatenate([center - box[:, 0], box[:, 1] - center], axis=1)
         walls[is_round] = 0.0
@@ -215,17 +198,10 @@ def ball_meets_box(
 ) -> NDArray[np.bool_]:
     """Return whether closed balls meet closed boxes, row by row. Exact.
 
-    Parameters
-    ----------
-    center, radius : ndarray, shape (k, d) and (k,)
-        Finite.
-    lower, upper : ndarray, shape (k, d)
-        Corners; may be infinite.
-    more : ndarray, shape (k,), or float
-        A second radius, which is added.
+    Balls are finite, corners may be infinite; `more`, (k,) or one number, is added to the radii.
     """
     more = np.broadcast_to(np.asarray(more, np.float64), radius.shape)
-    side = np.clip(center, lower, upper)  # the point of the box that is nearest
+    side = np.clip(center, lower, upper)  # the nearest point of the box
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         gaps = np.abs(center - side)
         reach = radius + more
@@ -246,14 +222,8 @@ def ball_meets_box(
 def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Floats, radius: Floats) -> Floats:
     """Return the distances at which rays enter closed balls, row by row; infinity for a miss.
 
-    Whether a ray hits is decided exactly, also at its end; the distance is rounded, and finite.
-
-    Parameters
-    ----------
-    origin, direction, center : ndarray, shape (k, d)
-        Finite; directions of any length, zero for a ray that only has its origin.
-    limit, radius : ndarray, shape (k,)
-        Length of the ray, possibly infinite; radius, finite.
+    Whether a ray hits is decided exactly, also at its end, `limit`, which may be infinite; the distance is rounded, and
+    finite. Directions may have any length, also 0.
     """
     starts_inside = ball_meets_box(center, radius, origin, origin)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -285,21 +255,15 @@ def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Float
 def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, radius: Floats) -> Floats:
     """Return the times at which moving closed boxes touch closed balls, row by row; infinity for never.
 
-    Whether a box touches is decided exactly, also at the end of its motion; the time is rounded, from 0 to 1.
-
-    Parameters
-    ----------
-    lower, upper, motion, center : ndarray, shape (k, d)
-        Corners at time 0, and how far they are moved at time 1; finite.
-    radius : ndarray, shape (k,)
-        Finite.
+    Whether a box touches is decided exactly, also at the end of its motion; the time is rounded, from 0 to 1. `motion`
+    is the way of the corners from time 0 to 1.
     """
     touches_at_once = ball_meets_box(center, radius, lower, upper)
     with np.errstate(all="ignore"):
         down = np.where(_exponent(lower, upper, motion, center) > _LARGE, -4, 0)  # sums that may overflow
         at, low, high, way = (np.ldexp(part, down[:, np.newaxis]) for part in (center, lower, upper, motion))
         low, high, way, reach = _scaled(low - at, high - at, way, np.ldexp(radius, down))
-        # Along each axis, the gap is linear but where a side of the box passes the center, and the sum of squares is
+        # Along each axis, the gap is linear except where a side of the box passes the center. So the sum of squares is
         # a parabola on each piece of time in between.
         passing = np.concatenate([-low / way, -high / way], axis=1)
         ends = np.sort(np.clip(np.nan_to_num(passing, nan=0.0), 0.0, 1.0), axis=1)
@@ -321,7 +285,7 @@ def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, r
         # Back from the lowest point of the piece to where the limit is reached, or to where the piece begins.
         room, slope = limit - away, np.maximum(-(b + a * lowest), 0.0)
         back = room / (slope + np.sqrt(slope * slope + a * room))
-        # 0 / 0: the ball is only touched there, or, where nothing moves along a gap, during the whole piece.
+        # 0 / 0: the ball is touched only there, or during the whole piece if nothing moves along a gap.
         back = np.where(np.isnan(back), np.where(a > 0, 0.0, np.inf), back)
         entry = np.clip(lowest - back, begin, end)
         entry = np.where(away <= limit, entry, np.inf).min(axis=1)
@@ -348,7 +312,7 @@ def _touches_exactly(lower: Floats, upper: Floats, motion: Floats, center: Float
     ends = sorted({Fraction(0), Fraction(1), *(time for time in passing if 0 < time < 1)})
     times = [*ends]
     for begin, end in pairwise(ends):
-        # The sum of the squares of gaps that are linear in between is least where its slope is zero.
+        # In between, gaps are linear: the sum of their squares is least where its slope is zero.
         first, last = gaps(begin), gaps(end)
         steps = [(b - a) / (end - begin) for a, b in zip(first, last, strict=True)]
         if bend := sum(step * step for step in steps):
@@ -365,7 +329,7 @@ def _hits(offset: Floats, along: Floats, radius: Floats, length: Floats) -> tupl
     chord = b * b - a * (away - r2)
     chord_sure = np.abs(chord) > _DOUBT * a * size
     ahead, ahead_sure = b < 0, np.abs(b) > _DOUBT * np.sqrt(a * away)
-    # The entry is at most `length` away: that is so if the point nearest to the center is; otherwise two squares of
+    # The entry must be at most `length` away. It is if the point nearest to the center is; otherwise, squares of two
     # numbers of one sign are compared.
     far = length >= 8.0  # all is within 4
     reach = np.where(far, 8.0, length)
@@ -375,7 +339,7 @@ def _hits(offset: Floats, along: Floats, radius: Floats, length: Floats) -> tupl
     late_sure = np.abs(late) > _DOUBT * (4 * b * b * reach * reach + a * (reach * reach + size) ** 2)
     in_range = far | ends | (late >= 0)
     range_sure = far | (ends_sure & (ends | late_sure))
-    misses = ((chord < 0) & chord_sure) | (~ahead & ahead_sure)  # whatever the other doubts
+    misses = ((chord < 0) & chord_sure) | (~ahead & ahead_sure)  # one sure miss is enough
     return (chord >= 0) & ahead & in_range, (chord_sure & ahead_sure & range_sure) | misses
 
 
@@ -451,7 +415,7 @@ def _scaled(*parts: Floats) -> list[Floats]:
 
 
 def _whole(*parts: Floats) -> list[NDArray[np.object_]]:
-    """Multiply finite numbers by one power of two that makes all of them whole, as Python's integers."""
+    """Multiply finite numbers by one power of two that makes all of them whole; return Python integers."""
     split = [np.frexp(part) for part in parts]
     exponents = [exponent[mantissa != 0] for mantissa, exponent in split]
     least = min((int(some.min()) for some in exponents if some.size), default=0)

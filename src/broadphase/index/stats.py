@@ -1,4 +1,4 @@
-"""What an index has to say about itself, as a mapping that prints as a table."""
+"""Numbers that describe an index, as a mapping that prints as a table."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["IndexStats"]
 
 
 class IndexStats(Mapping[str, Any]):
-    """Numbers by name; ``print`` it.
+    """Numbers by name; ``print`` shows a table.
 
-    Every method has ``method``, ``rows``, ``cells`` or ``nodes``, ``depth``, ``bytes``, and of the last
-    `BoxIndex.pairs`: ``pairs`` found, ``tests`` made, ``brute_force_tests`` that testing all against all would have
-    made, ``tests_saved``, the difference. ``seconds_of_build``, ``seconds_of_update`` and ``seconds_of_query`` are
-    those of the last of each; None where there was none. The rest is the method's own.
+    Most methods have ``method``, ``rows``, ``cells`` or ``nodes``, ``depth``, ``bytes``, and of the last
+    `BoxIndex.pairs`: ``pairs`` found, ``tests`` made, ``brute_force_tests``, those of all against all, and
+    ``tests_saved``, the difference. ``seconds_of_build``, ``seconds_of_update`` and ``seconds_of_query`` are those of
+    the last of each, or None. Other numbers are the method's own.
 
     Examples
     --------

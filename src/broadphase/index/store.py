@@ -28,22 +28,12 @@ _LARGEST_ROW, _LOW = 2**31 - 1, 0xFFFF_FFFF
 _ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _NO_ROWS = np.empty(0, np.int32)
 _GROWING = ("corners", "alive", "generation", "layer", "mask", "batch")
-# What boxes have that were given none.
+# Layer, mask and key of boxes that were given none.
 _BLANKS: dict[str, np.generic] = {"layer": _ALL_BITS, "mask": _ALL_BITS, "batch": np.int64(0)}
 
 
 class NewBoxes(NamedTuple):
-    """Boxes that have been checked by `BoxStore.checked`, in its dtype.
-
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (k, d)
-        Their corners.
-    layer, mask : ndarray, shape (k,), uint64, or None
-        Their bits; None where none were given.
-    batch : ndarray, shape (k,), int64, or None
-        Their keys; None where none were given.
-    """
+    """Boxes checked by `BoxStore.checked`, in its dtype: corners, (k, d), and the bits and keys given, (k,)."""
 
     lower: NDArray[Any]
     upper: NDArray[Any]
@@ -53,31 +43,22 @@ class NewBoxes(NamedTuple):
 
 
 class BoxStore:
-    """Boxes by slot number. A free slot is used again, the lowest first.
+    """Boxes by slot number, with the parameters of `BoxIndex`. Free slots are used again, the lowest first.
 
-    Nothing here locks. Input is checked, by `checked`, `known` and `distinct`, before a change begins.
-
-    Parameters
-    ----------
-    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
-        The first boxes, copied. They decide `dim` and the dtype.
-    layer, mask : array_like of uint64, shape (n,), or int, optional
-        Bits for filtering. Default: all bits.
-    batch : array_like of int, shape (n,), or int, optional
-        Key of each box. Default: 0.
+    Nothing here locks. `checked`, `known` and `distinct` check input before a change begins.
 
     Attributes
     ----------
     corners : ndarray, shape (capacity, 2, d), float32 or float64
         Lower and upper corner of each slot. A free slot keeps those of its last box.
     slots : int
-        Number of slots that have ever been in use: all rows are below.
+        Number of slots that have ever been in use; upper bound of all rows.
     living : int
         Number of slots in use.
     alive : ndarray, shape (capacity,), bool
         Which slots are in use.
     generation : ndarray, shape (capacity,), int64
-        How often the box of a slot has been removed, plus one: this makes a handle stale.
+        One more than the number of boxes removed from each slot; makes handles stale.
     layer, mask : ndarray, shape (capacity,), uint64, or None
         None while no box was given one.
     batch : ndarray, shape (capacity,), int64, or None
@@ -99,13 +80,13 @@ class BoxStore:
         self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)
         self.generation: NDArray[np.int64] = np.ones(count, np.int64)
         self._first_free: int = count  # no slot below it is free
-        # Made when they are needed; None: to be made again.
+        # Caches.
         self._numbers: NDArray[np.int32] | None = None
         self._views: tuple[NDArray[Any], NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "_numbers": None, "_views": None}
-        # Beyond the slots, the arrays were never written to.
+        # Behind the slots, the arrays have only room.
         for name in _GROWING:
             state[name] = None if state[name] is None else state[name][: self.slots]
         return state
@@ -132,7 +113,7 @@ class BoxStore:
 
     @property
     def keys(self) -> NDArray[np.int64] | None:
-        """Key of the batch of all slots, (slots,), or None where no box was given one."""
+        """Key of all slots, (slots,), or None where no box was given one."""
         return None if self.batch is None else self.batch[: self.slots]
 
     @property
@@ -153,15 +134,15 @@ class BoxStore:
         return sum(array.nbytes for array in arrays if array is not None)
 
     def living_corners(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32] | None]:
-        """Lower and upper corners of the boxes in use, and their rows; views, and None, if all slots are in use."""
+        """Lower and upper corners of the boxes in use, and their rows; if all slots are in use, views, and None."""
         lower, upper = self.views
         if self.living == self.slots:
             return lower, upper, None
-        corners = np.take(self.corners, self.numbers, axis=0)  # both corners of a box lie together
+        corners = np.take(self.corners, self.numbers, axis=0)  # once for both corners, which lie together
         return corners[:, 0], corners[:, 1], self.numbers
 
     def known(self, rows: Any) -> NDArray[np.int32]:
-        """Check that rows, in any order, are in use."""
+        """Check that rows are in use; in any order, also repeated."""
         return self._checked_rows(rows)[0]
 
     def distinct(self, rows: Any) -> NDArray[np.int32]:
@@ -182,7 +163,7 @@ class BoxStore:
             raise TypeError(f"rows must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
         given = array
         if array.dtype != np.int32:
-            array = array.astype(np.int64, copy=False)  # larger numbers become negative ones
+            array = array.astype(np.int64, copy=False)  # uint64 beyond int64 becomes negative, and so unknown
         found = _native.check_rows(array, self.alive, self.slots)
         if found >= 0:
             row = int(given[found])
@@ -192,7 +173,7 @@ class BoxStore:
         return np.ascontiguousarray(array, dtype=np.int32), found == -1
 
     def checked(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> NewBoxes:
-        """Check boxes, and convert them to the dtype of these; float32 takes only numbers that it holds exactly."""
+        """Check boxes, and convert them to the dtype of the store; to float32 only numbers that it holds exactly."""
         boxes, batch = keys_by_shape(boxes, batch)
         lower, upper = checked_corners(boxes, "boxes", self.dim)
         dtype, count = self.corners.dtype, len(lower)
@@ -218,12 +199,12 @@ class BoxStore:
             None if batch is None else as_attribute("batch", batch, count, np.int64),
         )
 
-    # What follows lets a change include something; nothing is written before the change is committed.
+    # The following add to a change; nothing is written before it is committed.
 
     def insert(self, change: Change, boxes: NewBoxes, leaves: Any = slice(0, 0)) -> tuple[Rows, Rows]:
-        """Give `checked` boxes slots; return these, and those of them that are freed again, as `leaves` selects them.
+        """Give `checked` boxes slots; return these, and those freed again, which `leaves` selects.
 
-        Makes room at once, which nobody notices.
+        Room is made before the change is committed, which has no effect.
         """
         rows = self.next_rows(len(boxes.lower))
         freed = rows[leaves]
@@ -238,9 +219,9 @@ class BoxStore:
         return rows, freed
 
     def move(self, change: Change, rows: Rows | None, boxes: NewBoxes) -> None:
-        """Give the boxes of `distinct` rows, or of all, the corners of as many `checked` boxes.
+        """Give `distinct` rows, or all, the corners of as many `checked` boxes.
 
-        Raises ValueError where these have keys, by their shape, that are not those of the rows.
+        Raises ValueError if these have keys, by their shape, other than those of the rows.
         """
         if rows is None and self.living != self.slots:
             rows = self.numbers
@@ -250,7 +231,7 @@ class BoxStore:
                 first = int(np.argmax(other))
                 row, given = first if rows is None else rows[first], boxes.batch[first]
                 raise ValueError(
-                    f"boxes: row {row} has the key {own[row]}, and not {given}, as by the shape (E, n, 2, d)"
+                    f"boxes: row {row} has the key {own[row]}, but by the shape (E, n, 2, d) it is {given}"
                 )
         change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
 
@@ -262,7 +243,7 @@ class BoxStore:
         self._write_bits(change, "mask", rows, masks)
 
     def next_rows(self, count: int) -> Rows:
-        """Return the slots that so many boxes would get: those that are free, the lowest first, then new ones."""
+        """Return the slots for so many boxes: free ones, the lowest first, then new ones."""
         _require_room(self.living + count)
         if count == 1 and self.living == self.slots:
             return np.array([self.slots], np.int32)
@@ -308,7 +289,7 @@ class BoxStore:
             change.assign(self, living=self.living - len(rows), _first_free=first_free, _numbers=None)
 
     def _free(self, change: Change, rows: Rows, first_free: int) -> int:
-        """Free slots; return the number below which none is free then."""
+        """Free slots; return the number below which none will be free."""
         change.flag(self.alive, False, rows)
         change.write(self.generation, self.generation.take(rows) + 1, rows)
         return min(first_free, int(rows[0]) if len(rows) == 1 else int(rows.min()))
@@ -316,7 +297,7 @@ class BoxStore:
     def _write_bits(
         self, change: Change, name: str, rows: Rows, bits: NDArray[Any] | None, *, blank: bool = False
     ) -> None:
-        """Set bits or keys of rows; None leaves them as they are, or sets what boxes have without, if `blank`."""
+        """Set bits or keys of rows; None leaves them as they are, or with `blank` resets them."""
         kept: NDArray[Any] | None = getattr(self, name)
         if bits is None:
             if blank and kept is not None:
@@ -328,10 +309,7 @@ class BoxStore:
         change.write(kept, bits, rows)
 
     def restore(self, alive: NDArray[np.bool_], generation: NDArray[np.int64]) -> None:
-        """Become a store whose slots are in use, and of a generation, as these arrays say; all boxes at the origin.
-
-        Keeps the arrays.
-        """
+        """Take over which slots are in use, and their generations; all boxes are then at the origin."""
         self.slots, self.living = len(alive), int(np.count_nonzero(alive))
         self.alive, self.generation = alive, generation
         self.corners = np.zeros((self.slots, 2, self.dim), self.corners.dtype)
@@ -346,7 +324,7 @@ class BoxStore:
         return named
 
     def rows_of(self, handles: Any) -> NDArray[np.int32]:
-        """Return the rows of handles; a removed box raises."""
+        """Return the rows of handles; raises for a removed box."""
         array = np.atleast_1d(as_array(handles, "handles"))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"handles must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
@@ -367,10 +345,9 @@ class BoxStore:
         return numbers, corners[:, 0] / 2 + corners[:, 1] / 2
 
     def ignored(self, ignore: Any, count: int, own: NDArray[np.int32] | None = None) -> NDArray[np.int32] | None:
-        """Return the rows that each of `count` queries ignores, (count, k) or (1, k), each list ascending.
+        """Return the rows that each of `count` queries ignores, (count, k) or (1, k), ascending in each; None for none.
 
-        Given are rows and handles, which are larger than all rows, and rows of the queries' own, as `QueryFilter` has
-        them. None for none.
+        `ignore` has rows, and handles, which are larger than all rows; `own` are the rows that query for themselves.
         """
         if ignore is None:
             return None if own is None else own[:, np.newaxis]
@@ -420,7 +397,7 @@ class BoxStore:
 
 
 def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:
-    """Return boxes as rows, and their keys: those of scenes of one size are 0, 1, 2, ..., and others as they are."""
+    """Return boxes as rows, and their keys: 0, 1, 2, ... for batches of one size, else as given."""
     boxes, size = as_rows(boxes, "boxes")
     if size is None:
         return boxes, batch
@@ -431,7 +408,7 @@ def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:
 
 
 def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the corners of boxes in any form, which must be valid and, if `dim` is given, have so many axes."""
+    """Return the corners of boxes in any form, which must be valid and, if given, of `dim` axes."""
     lower, upper = as_corners(boxes, name=name, empty_dim=dim or 2)
     if dim is not None and lower.shape[1] != dim:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions; {dim} are needed")

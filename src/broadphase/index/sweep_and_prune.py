@@ -38,9 +38,9 @@ class Delimiters(NamedTuple):
     values : ndarray, shape (2n,)
         Places along the direction, in the unit of the boxes; of equal ones, begins come before ends.
     rows : ndarray, shape (2n,), int32
-        The row of each.
+        Row of the box of each.
     is_begin : ndarray, shape (2n,), bool
-        Whether its box begins there, or ends.
+        Whether the box begins there; if not, it ends.
     """
 
     values: NDArray[Any]
@@ -49,22 +49,21 @@ class Delimiters(NamedTuple):
 
 
 class SweepAndPrune(SphereIndex):
-    """Boxes sorted along an axis or a direction, each time from the order they had before.
+    """Boxes sorted along an axis or a direction, starting from their last order.
 
     A change only marks rows; the next query sorts them. Boxes that keep their order cost next to nothing.
 
     Parameters
     ----------
     boxes : as in `BoxIndex`, or None
-        None: the boxes of `spheres`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`,
-        `query_obb` and `frustum`.
+        None: the boxes of `spheres`. Supports pairs, `query`, `query_points`, `query_ball`, `query_obb` and `frustum`.
     layer, mask, batch
         As in `BoxIndex`.
     spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
         As in `Octree`. With ``bounds="sphere"``, spheres decide pairs and queries.
     axis : {"auto", "principal"}, int or array_like of float, shape (d,)
-        What to sort along: the number of an axis; "auto", the axis or the principal direction that leaves the fewest
-        boxes to compare; "principal", the direction along which the centers vary most; or any direction, of any
+        What to sort along: "auto", the axis or principal direction that leaves the fewest boxes to compare;
+        "principal", the direction along which the centers vary most; the number of an axis; or a direction of any
         length. "auto" and "principal" are chosen again when boxes cluster, and after every 64 changes.
 
     Raises
@@ -74,8 +73,8 @@ class SweepAndPrune(SphereIndex):
 
     Notes
     -----
-    O(n log n) time to build, about 60 bytes a box. All pairs take O(n + tests), a single query O(log n + tests).
-    While the number of boxes does not grow, changes and queries allocate nothing but their results.
+    O(n log n) time to build, about 60 bytes a box. All pairs take O(n + tests), a query O(log n + tests). While the
+    number of boxes does not grow, changes and queries allocate only their results.
 
     References
     ----------
@@ -126,7 +125,7 @@ class SweepAndPrune(SphereIndex):
     def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
         _direction(settings["axis"], dim)
 
-    # Only an index can be told the axis. Sorting what is nearly in order is left to near pairs.
+    # `broadphase.pairs` takes no axis. With "auto", near pairs serve boxes that are nearly in order.
     @property
     def _finds_pairs_at_once(self) -> bool:
         return bool(self._settings["axis"] == "auto")
@@ -156,10 +155,7 @@ class SweepAndPrune(SphereIndex):
 
     @property
     def void_borders(self) -> NDArray[Any]:
-        """Gaps along `direction` that no box covers, shape (k, 2), ascending; in the unit of the boxes.
-
-        Each is between boxes, from the end of one to the beginning of the next. A search stops there.
-        """
+        """Gaps between boxes along `direction`, which stop a search: shape (k, 2), ascending, unit of the boxes."""
         with self._guard.reading:
             core = self._arranged()
             borders: NDArray[Any] = core.void_borders(*self._store.views).reshape(-1, 2)
@@ -167,24 +163,11 @@ class SweepAndPrune(SphereIndex):
         return borders / np.linalg.norm(weight).item()
 
     def delimiters(self) -> Delimiters:
-        """Return where the boxes begin and end along `direction`, in order: what a sweep passes.
+        """Return where the boxes begin and end along `direction`, in the order of a sweep.
 
-        Two boxes interfere where one begins between the begin and the end of the other. A box that begins where another
-        one ends comes before that end, because boxes are closed.
-
-        Returns
-        -------
-        Delimiters
-            ``values``, ``rows`` and ``is_begin``, of shape (2n,); new arrays.
-
-        Raises
-        ------
-        RuntimeError
-            Another thread modifies the index.
-
-        Notes
-        -----
-        O(n log n). Along a direction that is not an axis, values are rounded.
+        Two boxes interfere if one begins between the begin and the end of the other. Where one begins at the end of
+        another, the begin comes first, because boxes are closed. O(n log n); along a direction that is not an axis,
+        values are rounded.
 
         Examples
         --------
@@ -216,9 +199,7 @@ class SweepAndPrune(SphereIndex):
         ----------
         rows : array_like of int, shape (k,), or int
             The boxes.
-        bounds : {"box", "sphere"}
-            As in `pairs`.
-        workers : int
+        bounds, workers
             As in `pairs`.
 
         Returns
@@ -230,12 +211,10 @@ class SweepAndPrune(SphereIndex):
         ------
         UnknownRowError
             A row that is not in use, by number.
-        RuntimeError
-            Another thread modifies the index.
 
         Notes
         -----
-        O(log n + tests) each. Releases the GIL; any number of threads may query at once.
+        O(log n + tests) each. Releases the GIL.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
