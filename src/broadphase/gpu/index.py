@@ -1,4 +1,4 @@
-"""An index of boxes on a device: a tree that is kept, follows the boxes, and answers queries where they are."""
+"""An index of boxes on a device: a tree that is kept, follows the boxes, and answers queries there."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Index", "PaddedRows", "QueryRows"]
 
-#: A tree is built again where its nodes have grown by more octaves than this, on average. Measured on the CPU device:
-#: where boxes drift, pairs, rays and nearest rows take 1.2 times as long as with a new tree in 2D, 1.6 times in 3D;
+#: A tree is built again if its nodes have grown by more octaves than this, on average. Measured on the CPU device with
+#: boxes that drift: pairs, rays and nearest rows then take 1.2 times as long as with a new tree in 2D, 1.6 times in 3D;
 #: with twice the growth, 1.7 and 3 times.
 WORN = 0.3
-#: Nodes that tell.
+#: Number of nodes whose growth is measured.
 SAMPLES = 1024
-# After a refit that is worn at once, so many updates build at most before a refit is tried again.
+# If the first refit after a build is worn at once, at most so many updates build before a refit is tried again.
 _MOST_BUILDS_AHEAD = 15
 
-# A walk of a query leaves the rest to others after so many nodes; what one leaves is divided into so many pieces, and
-# what these leave too. One query that finds everything takes the time of some thousand nodes then.
+# After so many nodes, a walk of a query leaves the rest to other walks, in so many pieces, and these may do so again.
+# So one query that finds everything takes only the time of some thousand nodes.
 BUDGET = 1024
 PIECES = 32
-_MOST_LEFT = 1 << 16  # pieces that are divided again
-_THREADS = 1 << 17  # of walks of what was left
+_MOST_LEFT = 1 << 16  # pieces that may be divided again
+_THREADS = 1 << 17  # for walks of pieces
 
-_BAD_BOX, _GROWTH, _BAD_RAY = range(3)  # what the state of an index is of
-_COUNTERS = 5  # rows, the first invalid box and query, and what walks have left, twice
+_BAD_BOX, _GROWTH, _BAD_RAY = range(3)  # places in the state of an index
+_COUNTERS = 5  # rows, first invalid box, first invalid query, pieces left after the first walks and after the second
 
 
 class QueryRows(NamedTuple):
-    """The rows found by each of q queries, of the library of the queries.
+    """The rows found by each of q queries, as arrays of the library of the queries.
 
     Attributes
     ----------
     rows : array, shape (m,), int32
-        The rows of all queries, one query after the other, ascending within each.
+        The rows of all queries, one query after another, ascending within each.
     offsets : array, shape (q + 1,), int64
         The rows of query i are ``rows[offsets[i]:offsets[i + 1]]``.
     """
@@ -83,12 +83,12 @@ class PaddedRows(NamedTuple):
     Attributes
     ----------
     rows : array, shape (capacity,), int32
-        As `QueryRows`; -1 behind the last. If there are more rows than room, any of them are missing.
+        As `QueryRows`, then -1. If there is too little room, any rows are missing.
     offsets : array, shape (q + 1,), int64
-        The rows of query i that are there are ``rows[offsets[i]:offsets[i + 1]]``.
+        Query i has the rows ``rows[offsets[i]:offsets[i + 1]]``.
     count : int32
-        How many rows there are; more than `capacity` if some are missing. An array of shape (), or of shape (1,) of
-        Warp; ``-1 - row`` if the box or the query of that row is invalid.
+        Number of rows found; more than `capacity` if some are missing. An array of shape (), or of shape (1,) of Warp;
+        ``-1 - row`` if the box or the query of that row is invalid.
     """
 
     rows: Any
@@ -116,16 +116,16 @@ class _Asked:
 
 
 class Index:
-    """Boxes on a device, in a tree that is kept: queries do not build one, and updates only refit it.
+    """Boxes on a device, in a tree that is kept: queries do not build one, and most updates only refit it.
 
     Parameters
     ----------
     boxes : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
-        As `broadphase.gpu.pairs` takes them: float32 or float64 on a device, or in host memory. The index has a copy.
+        As in `broadphase.gpu.pairs`: float32 or float64 on a device, or in host memory. They are copied.
     batch : array of int, shape (n,), or int, optional
         A key for each box: boxes of different keys are never pairs, and a query with a key finds rows of that key only.
         Boxes of shape (E, n, 2, d) are E batches with the keys 0 to E - 1; row ``e * n + i`` is box i of batch e.
-        Default: one batch, with the key 0.
+        Default: 0.
     device : str or device of Warp, optional
         As in `broadphase.gpu.pairs`.
 
@@ -134,32 +134,32 @@ class Index:
     build_count : int
         How often the tree was built.
     growth : float
-        By how many octaves the nodes of the tree have grown since it was built, on average, as far as known.
+        By how many octaves the nodes have grown since the tree was built, on average, as far as known.
 
     Raises
     ------
     InvalidBoxError, ValueError, TypeError, MemoryError, MissingExtraError
-        As of `broadphase.gpu.pairs`; keys that do not fit.
+        As `broadphase.gpu.pairs`; keys that do not fit.
 
     Notes
     -----
-    The answers are those of `broadphase.BVH`, to the last bit. Work is put on the caller's stream: that of the library
-    of the boxes for `update` and `pairs`, that of the library of the queries for queries, which is also that of their
-    results. If it changes, the new stream waits for the old one.
+    Results are those of `broadphase.BVH`, to the last bit. Work is put on the caller's stream, of the library of the
+    boxes for `update` and `pairs`, of that of the queries for queries, whose results are of that library too. If the
+    stream changes, the new one waits for the old one.
 
-    Nothing waits for the device but `pairs`, `count_pairs` and queries for lists of rows without ``capacity``, once for
-    the number of their rows, and what has arrays in host memory. So what is wrong cannot always be an error at once:
+    Only these wait for the device: `pairs`, `count_pairs` and queries for lists of rows without ``capacity``, once for
+    the number of rows, and calls with arrays in host memory. So not every fault can raise an error at once:
 
-    - An invalid box, given to `update` on a device, is an InvalidBoxError of every later call that waits or finds
-      out, until the next update. Until then, `nearest` and `raycast` give rows of -2 and distances of NaN, and counts
-      with ``capacity`` are ``-1 - row``.
-    - An invalid query gives the row -2 and the distance NaN, the count ``-1 - row``, or an error where the call
-      waits. `raycast_any` has no such value: a later call that waits or finds out raises InvalidBoxError, once.
+    - After an invalid box in an `update` on a device, every later call that waits or learns of it raises
+      InvalidBoxError, until the next update. Meanwhile, `nearest` and `raycast` return rows of -2 and distances of NaN,
+      and counts with ``capacity`` are ``-1 - row``.
+    - An invalid query returns the row -2 and the distance NaN, the count ``-1 - row``, or raises if the call waits.
+      `raycast_any` has no such value: one later call that waits or learns of it raises InvalidBoxError.
 
-    `validate` waits, and raises what there is to raise.
+    `validate` waits, and raises these errors.
 
-    In a CUDA graph, everything can be recorded that does not wait; `update` refits the tree then, unless ``rebuild`` is
-    True. Memory: some 120 bytes a box, of doubles 190; 30 more where there are keys.
+    CUDA graphs can record every call that does not wait; `update` then refits the tree, unless ``rebuild`` is True.
+    Memory: some 120 bytes a box, 190 in float64; 30 more with keys.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class Index:
         self._scratch = Scratch(place.device, WARP.allocate)
         self._stream: Any = None
         self._event: Any = None
-        self._comes_later = place.device.is_cuda  # the state; on the CPU device, it is there
+        self._comes_later = place.device.is_cuda  # whether the state has to be copied to the host
         self._is_coming = self._is_behind = False
         self._versions = self._asked_versions = (0, 0)  # of the boxes and of the tree
         self._refits = 0  # since the tree was built
@@ -227,12 +227,12 @@ class Index:
     # Boxes ------------------------------------------------------------------------------------------------------------
 
     def update(self, boxes: Boxes, *, rebuild: bool | None = None) -> None:
-        """Let the boxes move: each row has another box from now on, in the same batch.
+        """Move the boxes: each row gets another box, and keeps its batch.
 
         Parameters
         ----------
         boxes : array or tuple
-            As many boxes of as many axes and of the same dtype as those that the index has.
+            As many boxes as the index has, of the same dimension and dtype.
         rebuild : bool, optional
             Whether to build the tree again. Default: None, if its nodes have grown too large.
 
@@ -244,13 +244,12 @@ class Index:
 
         Notes
         -----
-        A refit takes less time than a build, and every query is exact after it. But where boxes that once were
-        neighbors have moved apart, nodes are large, and walks take long. So each refit compares the sizes of a sample
-        of nodes with the smallest that they have had since the tree was built, and adds up by how many octaves they
-        have grown, at most 4 each. Where that is more than 0.3 octaves on average, the tree is built again: at once on
-        the CPU device, on a CUDA device by the first update after the sum has come to the host, for which nothing
-        waits. Where boxes leap so far that the first refit after a build is too much, the next updates build at once,
-        up to 15 before a refit is tried again.
+        A refit is faster than a build, and queries stay exact. But when neighbors move apart, nodes grow, and walks
+        take longer. So each refit compares the sizes of a sample of nodes with their smallest sizes since the build. If
+        they have grown by more than 0.3 octaves on average, of which each counts at most 4, the tree is built again: at
+        once on the CPU device; on a CUDA device by the first update after the sum has come to the host, for which
+        nothing waits. If even the first refit after a build is too much, the next updates build at once, up to 15
+        before a refit is tried again.
 
         Examples
         --------
@@ -296,7 +295,7 @@ class Index:
                     self._build()
 
     def validate(self) -> None:
-        """Wait for the device, and raise InvalidBoxError for invalid boxes of the last update, or earlier rays."""
+        """Wait for the device; raise InvalidBoxError for invalid boxes of the last update, or earlier invalid rays."""
         place = self._place()
         if place.is_capturing:
             raise ValueError("validate waits for the device, which it cannot while a CUDA graph is recorded")
@@ -324,12 +323,7 @@ class Index:
         Parameters
         ----------
         sort, touching, layer, mask, group, static, ignore_shared, max_pairs, capacity
-            As in `broadphase.gpu.pairs`, and so are errors.
-
-        Returns
-        -------
-        array of shape (m, 2), int32, or PaddedPairs
-            As `broadphase.gpu.pairs`, of the library of the boxes that the index was made of.
+            As in `broadphase.gpu.pairs`, and so are results and errors; arrays are of the library of the first boxes.
 
         Examples
         --------
@@ -380,33 +374,33 @@ class Index:
         Parameters
         ----------
         boxes : array, shape (q, 2, d), (q, 2*d) or (E, q, 2, d), or tuple of two (q, d) or (E, q, d)
-            float32 or float64, whatever the index has: compared exactly. On the device of the index, or in host memory
-            where its boxes were there too. With shape (E, q, 2, d), q queries for each of the E batches of an index of
-            as many; others look at the rows of all batches, unless there is `batch`.
+            float32 or float64; compared exactly with either dtype of the index. On the device of the index, or in host
+            memory if its boxes were there too. Shape (E, q, 2, d) is q queries for each of the E batches of the index.
+            Other queries without `batch` look at all batches.
         batch : array of int, shape (q,), or int, optional
-            Key of each query: it finds rows of that key only, and looks at no others.
+            Key of each query, which finds rows of that key only.
         ignore : array of int, shape (q,) or (E, q), or int, optional
-            One row for each query that it does not find; -1 for none.
+            A row that each query leaves out; -1 for none.
         capacity : int, optional
-            Room for rows. The result is then `PaddedRows`: nothing waits for the device, no memory is allocated after
-            the first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph.
+            Room for rows. The result is then `PaddedRows`: nothing waits for the device, only the result is allocated
+            after the first call with equal sizes, and CUDA graphs can record the call.
 
         Returns
         -------
         QueryRows or PaddedRows
-            ``rows`` and ``offsets`` of all queries; new arrays of the library of the queries, on the device.
+            ``rows`` and ``offsets`` of all queries; new arrays on the device.
 
         Raises
         ------
         InvalidBoxError, ValueError, TypeError, MemoryError
-            NaN or lower > upper, with the first bad row, but not with `capacity`, whose count tells it; wrong shape,
-            dtype or device; not enough memory, or more than 2**30 rows.
+            NaN or lower > upper, with the first bad row; with `capacity`, its count says so instead. Wrong shape, dtype
+            or device; not enough memory, or more than 2**30 rows.
 
         Notes
         -----
-        Each query walks the tree by itself. One that is not done after 1024 nodes leaves the rest to 32 other walks,
-        and these to 32 each, so that a query for everything takes little longer than others. Then queries and rows are
-        sorted. O(q log n + m log m) time for m rows.
+        Each query walks the tree alone. After 1024 nodes, it leaves the rest to 32 other walks, and these may do so
+        again: a query for everything takes little longer than others. Then rows are sorted. O(q log n + m log m) time
+        for m rows.
 
         Examples
         --------
@@ -425,7 +419,7 @@ class Index:
         return self._find(lower, given.upper, None, batch, ignore, capacity, "boxes")
 
     def query_points(self, points: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
-        """Find the rows that contain each point, on their border too; results and errors are as of `query`.
+        """Find the rows that contain each point, on their border too. Results and errors are those of `query`.
 
         Parameters
         ----------
@@ -452,7 +446,7 @@ class Index:
         ignore: Any = None,
         capacity: int | None = None,
     ) -> Any:
-        """Find the rows that overlap a closed ball around each point; results and errors are as of `query`.
+        """Find the rows that overlap a closed ball around each point. Results and errors are those of `query`.
 
         Parameters
         ----------
@@ -484,8 +478,7 @@ class Index:
         points : array, shape (q, d) or (E, q, d), float32 or float64
             Finite.
         k : int
-            How many rows for each point. If there are not as many, the result has as many columns as there are rows,
-            but at least one.
+            How many rows for each point.
         max_distance : array, shape (q,) or (E, q), float32 or float64, or one number
             No row farther away than this is found.
         batch, ignore
@@ -494,19 +487,18 @@ class Index:
         Returns
         -------
         Nearest
-            ``rows``, int32, and ``distances``, float64, of shape (q, c), or (E, q, c), where c is the smaller of k and
-            the number of rows: the nearest first, the lower row first where two are equally near; -1 and infinity where
-            fewer are found, -2 and NaN for an invalid query. New arrays of the library of the queries.
+            ``rows``, int32, and ``distances``, float64, of shape (q, c), or (E, q, c), as in `broadphase.Nearest`; -2
+            and NaN for an invalid query. New arrays on the device.
 
         Raises
         ------
         InvalidBoxError, ValueError, TypeError, MemoryError
-            Points that are not finite, or a negative distance, in host memory; otherwise as `query`.
+            As `query`; points that are not finite, or a negative distance, only in host memory.
 
         Notes
         -----
-        Nothing waits for the device; the call can be recorded in a CUDA graph. The time of a query grows with the boxes
-        that are as near as those found, such as those that contain the point, and with k.
+        Nothing waits for the device; CUDA graphs can record the call. The time of a query grows with k, and with the
+        number of boxes that are as near as those found, such as boxes that contain the point.
 
         Examples
         --------
@@ -554,24 +546,23 @@ class Index:
         max_distance : array, shape (q,) or (E, q), float32 or float64, or one number
             Length of each ray in length units, whatever the length of its direction.
         batch, ignore
-            As in `query`. The ray of a lidar begins inside its own body, which it ignores.
+            As in `query`. Rays of a lidar ignore its own body, in which they begin.
 
         Returns
         -------
         RayHits
-            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q); the lowest row where several are at
-            one distance, -1 and infinity for a miss, -2 and NaN for an invalid ray. New arrays of the library of
-            the origins.
+            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q), as in `broadphase.RayHits`; -2 and NaN
+            for an invalid ray. New arrays on the device.
 
         Raises
         ------
         InvalidBoxError, ValueError, TypeError, MemoryError
-            Numbers that are not finite, or a negative distance, in host memory; otherwise as `query`.
+            As `query`; numbers that are not finite, or a negative distance, only in host memory.
 
         Notes
         -----
-        Nothing waits for the device; the call can be recorded in a CUDA graph. Walks of neighboring threads should be
-        of neighboring rays: O(log n) time each in an ordinary scene.
+        Nothing waits for the device; CUDA graphs can record the call. O(log n) time for a ray in an ordinary scene.
+        Neighboring queries should be neighboring rays: their threads walk together.
 
         Examples
         --------
@@ -609,8 +600,8 @@ class Index:
         Returns
         -------
         array, shape (q,) or (E, q), bool
-            The same as ``raycast(...).rows >= 0``, and faster. Errors are as of `raycast`; an invalid ray on a
-            device gives False, and an error later: see the class.
+            The same as ``raycast(...).rows >= 0``, and faster. Errors are those of `raycast`; an invalid ray on a
+            device returns False, and a later call raises: see the class.
 
         Examples
         --------
@@ -642,7 +633,7 @@ class Index:
         load(self.device, *modules)
 
     def _keys_of(self, batch: Any, given: DeviceBoxes, scratch: Scratch) -> tuple[Keys, int]:
-        """Return what keeps boxes apart, in memory of the index, and the key of all boxes if they have one."""
+        """Return the keys of boxes, in memory of the index, and the only key if all have the same."""
         wp = warp()
         [keys] = keys_of(batch, (given,), scratch)
         if keys.rows is None:
@@ -675,7 +666,7 @@ class Index:
         self._measure(is_first=True)
 
     def _measure(self, *, is_first: bool) -> None:
-        """Add up how much a sample of nodes has grown."""
+        """Measure how much a sample of nodes has grown."""
         tree, inner = self._tree, len(self) - 1
         assert tree is not None
         if not inner:
@@ -686,7 +677,7 @@ class Index:
         self._scratch.launch("growth", self._kernels.growth, samples, inputs)
 
     def _must_build(self) -> bool:
-        """Return whether the next update builds the tree, by what is known of the ones before."""
+        """Return whether to build the tree, by what is known of earlier updates."""
         if self._builds_ahead:
             self._builds_ahead -= 1
             return True
@@ -696,13 +687,12 @@ class Index:
         self._builds_ahead = self._streak
         return True
 
-    # What the device has found out ------------------------------------------------------------------------------------
+    # The state on the device ------------------------------------------------------------------------------------------
 
     def _ask_for_state(self) -> None:
-        """Let the state come to the host, by itself.
+        """Start a copy of the state to the host, unless one is on the way.
 
-        One at a time: where the host is ahead of the device by more than a step all the time, a state that is asked for
-        again with each step would never have come.
+        If each step of a host that is always ahead of the device started another, none would ever arrive.
         """
         self._is_behind = True
         if not self._is_coming or not self._comes_later or self._event.is_complete:
@@ -717,7 +707,7 @@ class Index:
             self._event = self._stream.record_event(self._event)
 
     def _settle(self, *, is_waiting: bool = False) -> None:
-        """Read the state if it has come, or wait for it."""
+        """Read the state if it has arrived, or wait for it."""
         if is_waiting and self._is_behind:
             self._ask_again()
         if not self._is_coming:
@@ -741,7 +731,7 @@ class Index:
             self._ask_again()
 
     def _complain(self, *, is_waiting: bool) -> None:
-        """Raise InvalidBoxError for what is known to be none."""
+        """Raise InvalidBoxError for invalid boxes and rays that are known."""
         self._settle(is_waiting=is_waiting)
         if self._bad_box:
             raise invalid_box(self._boxes, "boxes of the index", 2**31 - self._bad_box)
@@ -754,13 +744,13 @@ class Index:
     # Where work is done -----------------------------------------------------------------------------------------------
 
     def _place(self, library: Library | None = None) -> Place:
-        """Return where a call of a library runs, by default that of the boxes."""
+        """Return where a call of a library runs, by default of that of the boxes."""
         library = library or self._library
         return Place(self.device, library, library.stream(self.device))
 
     @contextmanager
     def _working(self, place: Place) -> Iterator[Scratch]:
-        """Make a stream current, behind what other streams have done with the index, and give its working memory."""
+        """Make a stream current, after the work of other streams on the index, and yield its working memory."""
         with self._lock, place.running() as scratch:
             if place.stream is not None and not place.is_capturing:
                 before, self._stream = self._stream, place.stream
@@ -770,7 +760,7 @@ class Index:
 
     @contextmanager
     def _asking(self, place: Place) -> Iterator[Scratch]:
-        """As `_working`, for queries: what is known to be none is an error first."""
+        """As `_working`, for queries: raises for faults that are known."""
         with self._working(place) as scratch:
             if not place.is_capturing:
                 self._complain(is_waiting=place.library is NUMPY)
@@ -792,14 +782,14 @@ class Index:
             raise ValueError(f"{name} have {dim} dimensions; {self.dim} are needed")
 
     def _require_near(self, library: Library, name: str) -> None:
-        """Refuse what was in host memory where the boxes are not of it: copying would wait for the device."""
+        """Refuse arrays in host memory if the boxes are on a device: copying would wait for the device."""
         if library is NUMPY and self._library is not NUMPY:
             raise TypeError(
                 f"{name} is in host memory, and the boxes of the index are on {self.device.alias}: copy it there"
             )
 
     def _opened(self, values: Any, name: str, library: Library | None) -> tuple[Any, Library]:
-        """Return an array on the device of the index, and its library; in host memory only beside others there."""
+        """Return an array on the device of the index, and its library; from host memory only with others from there."""
         given = opened(values, name, self.device)
         if library is None:
             self._require_near(given.library, name)
@@ -808,7 +798,7 @@ class Index:
         return given.array, given.library
 
     def _vectors(self, values: Any, name: str, near: _Asked | None = None, *, is_finite: bool = True) -> _Asked:
-        """Return points, or vectors beside points, of which one may be for all; checked if they are in host memory."""
+        """Return points, or vectors of points, of which one may be for all; checked if in host memory."""
         shape: tuple[int, ...] = ()
         is_checked = is_in_host_memory(values)
         if is_checked:
@@ -838,7 +828,7 @@ class Index:
         return _Asked(array, shape, place)
 
     def _scalars(self, values: Any, name: str, asked: _Asked) -> Any:
-        """Return one number, or one for each query, as kernels take them: checked if they are in host memory."""
+        """Return one number, or one for each query, as kernels take them; checked if in host memory."""
         from broadphase.gpu.index_kernels import Scalars
 
         wp, count = warp(), asked.count
@@ -867,7 +857,7 @@ class Index:
         return integers_of(_one_each(array, name, asked), name, scratch, warp().int64)
 
     def _options(self, asked: _Asked, batch: Any, ignore: Any, scratch: Scratch) -> tuple[Any, Any]:
-        """Return which rows queries look at, and which they do not find."""
+        """Return which rows queries look at, and which they leave out."""
         from broadphase.gpu.index_kernels import ALL_ROWS, BY_KEY, BY_SCENE, Batches, Ignored
 
         batches, ignored = Batches(), Ignored()
@@ -950,7 +940,7 @@ class Index:
         capacity: int | None,
         name: str,
     ) -> Any:
-        """Find the rows that overlap boxes, or with radii those around their lower corners."""
+        """Find the rows that overlap boxes, or with `radii` balls around their lower corners."""
         room = None if capacity is None else as_whole(capacity, "capacity", 0, 2**31 - 1)
         with self._asking(asked.place) as scratch:
             if room is None and asked.place.is_capturing:
@@ -989,7 +979,7 @@ class _RowSearch:
             scratch.launch("ask", index._kernels.ask, count, inputs)
 
     def _walk(self, capacity: int, found: Any) -> None:
-        """Find the rows, and write those that there is room for."""
+        """Find the rows, and write as many as there is room for."""
         wp, count, scratch = warp(), self._asked.count, self._scratch
         tree = self._index._tree
         if tree is None or not count:
@@ -997,7 +987,7 @@ class _RowSearch:
         first = [*self._index._walked(), self._boxes, *self._balls, self._ignored]
         last = [self._shift, capacity, found, self._counters]
         items = [None, self._begins, self._ends, count, 0, 1, count]
-        # Walks of small trees end in time.
+        # Walks of small trees need no limit.
         for turn, most in enumerate((count, _MOST_LEFT, 0) if 2 * tree.count > BUDGET else (0,)):
             names = [f"index.left{turn}.{name}" for name in ("queries", "begins", "ends")]
             left = [scratch.array(name, most, wp.int32) for name in names] if most else [None] * 3
@@ -1008,7 +998,7 @@ class _RowSearch:
             items = [*left, most, 3 + turn, PIECES, min(_THREADS, most * PIECES)]
 
     def lists(self, name: str) -> QueryRows:
-        """Return all rows: of one walk where there is room for them from the start, otherwise of two."""
+        """Return all rows; walk a second time if there was too little room."""
         from broadphase.gpu.index_kernels import result_kernels
 
         wp, scratch, asked = warp(), self._scratch, self._asked
@@ -1031,7 +1021,7 @@ class _RowSearch:
         return QueryRows(give(rows), give(offsets))
 
     def padded(self, capacity: int) -> PaddedRows:
-        """Return as many rows as there is room for, and their number."""
+        """Return as many rows as there is room for, and the number of all."""
         from broadphase.gpu.index_kernels import result_kernels
         from broadphase.gpu.pairs_kernels import row_kernels
 
@@ -1080,7 +1070,7 @@ class _RowSearch:
 
 
 def _boxes_on(boxes: Any, device: Any, dim: int | None = None) -> DeviceBoxes:
-    """Return boxes in any form; those in host memory are checked there."""
+    """Return boxes in any form; those in host memory are checked."""
     if is_in_host_memory(boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes):
         checked_corners(as_rows(boxes, "boxes")[0], "boxes", dim)
     return boxes_on(boxes, "boxes", device, empty_dim=dim or 2)

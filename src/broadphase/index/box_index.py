@@ -1240,7 +1240,7 @@ class BoxIndex:
 def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:
     if batch is not None and (other is None or isinstance(other, BoxIndex)):
         whose = "this index" if other is None else "other, an index,"
-        raise ValueError(f"batch: the boxes of {whose} already have keys; leave it out")
+        raise ValueError(f"batch: the boxes of {whose} have keys already; leave it out")
 
 
 def _are_same(periods: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:
