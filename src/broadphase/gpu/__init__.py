@@ -1,9 +1,9 @@
-"""Searches on a GPU, where the boxes already are: arrays of torch, CuPy, JAX and Warp in and out.
+"""Searches on a GPU: arrays of torch, CuPy, JAX and Warp in and out.
 
-`broadphase.pairs` and `broadphase.count_pairs` take arrays on a CUDA device as well, and return arrays of the same
-library on the same device. This module has what only makes sense there, and the same functions for NumPy arrays, with
-``device=``. The kernels are those of NVIDIA Warp: ``pip install 'broadphase[gpu]'``. On ``device="cpu"`` they run
-without a GPU, one after the other: for tests, not for speed.
+`broadphase.pairs` and `broadphase.count_pairs` also take arrays on a CUDA device, and return arrays of the same library
+on the same device. This module has what only makes sense there, and the same functions for NumPy arrays, with
+``device=``. The kernels need NVIDIA Warp: ``pip install 'broadphase[gpu]'``. On ``device="cpu"`` they run without a
+GPU, in one thread: for tests, not for speed.
 """
 
 from broadphase.gpu.arrays import release

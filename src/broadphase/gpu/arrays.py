@@ -1,4 +1,4 @@
-"""Arrays of other libraries as Warp sees them, results as arrays of the same library, and the memory between them."""
+"""Arrays of other libraries as arrays of Warp and back, and working memory."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def warp() -> Any:
 
 
 class Library(Protocol):
-    """What makes arrays: NumPy, torch, CuPy, JAX or Warp."""
+    """A library of arrays: NumPy, torch, CuPy, JAX or Warp."""
 
     name: str
 
     def stream(self, device: Any) -> Any:
-        """Return the stream of Warp on which the caller's work is; None on the CPU."""
+        """Return the caller's stream as one of Warp; None on the CPU."""
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-        """Return new memory on a device as an array of Warp that keeps it alive."""
+        """Allocate memory of the library; return it as an array of Warp that keeps it alive."""
 
     def give(self, array: Any) -> Any:
-        """Turn an array that `allocate` has made into one of the library."""
+        """Return an array from `allocate` as one of the library."""
 
 
 class _NumPy:
@@ -78,7 +78,7 @@ class _NumPy:
 
 
 class _Warp(_NumPy):
-    """Arrays of Warp itself, and of whatever has the CUDA array interface and is not known by name."""
+    """Arrays of Warp, and of other libraries with the CUDA array interface or DLPack."""
 
     name = "warp"
 
@@ -87,7 +87,7 @@ class _Warp(_NumPy):
 
 
 class _Jax(_NumPy):
-    """Arrays of JAX, which waits for other streams itself when it takes a result by DLPack."""
+    """Arrays of JAX, which waits for other streams when it takes a result by DLPack."""
 
     name = "jax"
 
@@ -96,7 +96,7 @@ class _Jax(_NumPy):
 
 
 class _Torch:
-    """Tensors, on torch's current stream and in its memory: also within ``torch.cuda.graph``."""
+    """Tensors, on torch's current stream and in its memory, also within ``torch.cuda.graph``."""
 
     name = "torch"
 
@@ -186,16 +186,16 @@ def _stream_at(device: Any, handle: int) -> Any:
 
 
 class Given(NamedTuple):
-    """An array that was given, of numbers, and the library that it is of."""
+    """An array of numbers from the caller, and its library."""
 
     array: Any
     library: Library
 
 
 def opened(values: Any, name: str, device: Any = None) -> Given:
-    """Return an array of any library as one of Warp, without a copy where it is on a device already.
+    """Return an array of any library as one of Warp, without a copy if it is on a device already.
 
-    What NumPy reads is copied to `device`; an array of another device raises ValueError.
+    Arrays in host memory are copied to `device`; an array on another device raises ValueError.
     """
     wp = warp()
     library = _LIBRARIES.get(type(values).__module__.partition(".")[0])
@@ -224,7 +224,7 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
 
 
 def _as_scalars(array: Any) -> Any:
-    """Return an array of vectors, such as of ``wp.vec3``, as one of numbers with an axis more."""
+    """Return an array of vectors, such as of ``wp.vec3``, as one of numbers with one more axis."""
     wp = warp()
     inner = getattr(array.dtype, "_shape_", ())
     if not inner:
@@ -236,7 +236,7 @@ def _as_scalars(array: Any) -> Any:
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any = None) -> Any:
-    """Return memory of an array, from an offset in bytes on, as another array that keeps it alive."""
+    """Return a view of an array, from an offset in bytes on, which keeps it alive."""
     wp = warp()
     dtype = array.dtype if dtype is None else dtype
     if 0 in shape:
@@ -247,7 +247,7 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 
 def _device_of_interface(values: Any) -> Any:
-    """Return the device of an array with the CUDA array interface, which does not tell; CuPy's arrays do."""
+    """Return the device of an array with the CUDA array interface, which does not name it; CuPy's arrays do."""
     wp = warp()
     number = getattr(getattr(values, "device", None), "id", None)
     return wp.get_cuda_device(number) if isinstance(number, int) else wp.get_cuda_device()
@@ -271,7 +271,7 @@ def _copied(values: Any, name: str, device: Any) -> Given:
 
 
 def as_kind(array: Any, kind: Any, scratch: Callable[[tuple[int, ...], Any], Any]) -> Any:
-    """Return whole numbers or Booleans as 64-bit integers, sign kept: the same memory where it can be."""
+    """Return whole numbers or Booleans as integers of a kind, without a copy if possible."""
     wp = warp()
     if array.dtype == kind:
         return array
@@ -288,8 +288,8 @@ def as_kind(array: Any, kind: Any, scratch: Callable[[tuple[int, ...], Any], Any
 class Scratch:
     """Working memory by name, which grows and is kept: calls of equal sizes allocate once.
 
-    What a name holds belongs to the call that runs; the calls of one stream run one after the other, on the host by the
-    lock, on the device by the stream.
+    It belongs to the running call. Calls of one stream run one after another: on the host by the lock, on the device by
+    the stream.
     """
 
     def __init__(self, device: Any, allocate: Callable[[tuple[int, ...], Any, Any], Any]) -> None:
@@ -312,9 +312,9 @@ class Scratch:
         return kept
 
     def launch(self, name: str, kernel: Any, size: int, inputs: list[Any]) -> None:
-        """Launch a kernel. Its arguments are kept packed by `name`, and only those that have changed are packed again.
+        """Launch a kernel. Packed arguments are kept by `name`; only those that have changed are packed again.
 
-        That takes a quarter of the time of ``warp.launch``, which is most of the time of a search of few boxes.
+        This takes a quarter of the time of ``warp.launch``, which takes most of the time of a search of few boxes.
         """
         key = kernel, name
         values = [_packed(value) for value in inputs]
@@ -338,7 +338,7 @@ class Scratch:
 
 
 def _packed(value: Any) -> Any:
-    """Return what tells whether an argument of a kernel has changed, without keeping it alive."""
+    """Return a value that differs if an argument of a kernel has changed, without keeping it alive."""
     if isinstance(value, int | float) or value is None:
         return value
     if hasattr(value, "strides"):
@@ -350,7 +350,7 @@ _kept: dict[tuple[str, int], Scratch] = {}
 
 
 class Place(NamedTuple):
-    """Where a call runs: a device, the caller's stream, and the library that results are of."""
+    """Where a call runs: a device, the caller's stream, and the library of results."""
 
     device: Any
     library: Library
@@ -369,16 +369,16 @@ class Place(NamedTuple):
         return scope
 
     def given_number(self, array: Any) -> Any:
-        """Return an array of one number as one of no axes of the library; Warp has no such."""
+        """Return an array of one number as one without axes, which all libraries but Warp have."""
         given = self.library.give(array)
         return given if self.library is WARP else given[0]
 
     @contextmanager
     def running(self) -> Iterator[Scratch]:
-        """Make the caller's stream current, and give the working memory of its calls.
+        """Make the caller's stream current, and yield the working memory of its calls.
 
-        A graph that is being recorded gets memory of its own, from the library's allocator, which keeps it as long as
-        the graph lives: the memory of other calls may be replaced before the graph is replayed.
+        A graph that is recorded gets memory of its own from the library's allocator, which keeps it for the life of the
+        graph: the memory of other calls may be replaced before a replay.
         """
         if self.stream is None:
             scratch = _scratch_of(self.device, 0)
@@ -394,7 +394,7 @@ class Place(NamedTuple):
             yield scratch
 
     def _known_capture(self) -> AbstractContextManager[Any]:
-        """Tell Warp of a capture that torch or CuPy has begun, so that what its sort allocates is part of the graph."""
+        """Tell Warp of a capture that torch or CuPy has begun, so that its sort allocates in the graph."""
         if self.device.captures:
             return nullcontext()
         capture: AbstractContextManager[Any] = warp().ScopedCapture(stream=self.stream, external=True)
@@ -410,7 +410,7 @@ def _scratch_of(device: Any, stream: int) -> Scratch:
 
 
 def release() -> None:
-    """Free the working memory that calls on devices have kept for the next ones."""
+    """Free the working memory that calls on devices keep for later ones."""
     with _lock:
         _kept.clear()
 
@@ -422,7 +422,7 @@ def place_of(given: Given) -> Place:
 
 
 def device_named(device: Any) -> Any:
-    """Return a device by its name, which must be there; by default the current CUDA device."""
+    """Return a device by its name; by default the current CUDA device."""
     wp = warp()
     if device is None:
         if not wp.is_cuda_available():
@@ -434,4 +434,4 @@ def device_named(device: Any) -> Any:
         return wp.get_device(device)
     except (ValueError, RuntimeError) as error:
         names = ", ".join(one.alias for one in wp.get_devices())
-        raise ValueError(f"device {quoted(device)} is not there; there are: {names}") from error
+        raise ValueError(f"there is no device {quoted(device)}; there are: {names}") from error

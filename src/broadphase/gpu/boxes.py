@@ -1,4 +1,4 @@
-"""Boxes on a device, and the options of `pairs` that say which of them are compared and count."""
+"""Boxes on a device, and the options of `pairs` that filter them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ON_DEVICES = ("torch", "jax", "jaxlib", "warp")
 
 @dataclass(slots=True)
 class DeviceBoxes:
-    """Boxes on a device: views of what was given, (n, d), the size of scenes of one size, and where a search runs."""
+    """Boxes on a device: views of corners, (n, d); the size of batches of one size; and where a search runs."""
 
     lower: Any
     upper: Any
@@ -56,7 +56,7 @@ class DeviceBoxes:
 
     @property
     def dtype(self) -> Any:
-        """Type of the corners, of Warp."""
+        """Type of Warp of the corners."""
         return self.lower.dtype
 
     @property
@@ -72,7 +72,7 @@ class DeviceBoxes:
         return tree_kernels(self.dim, self.dtype)
 
     def of_axes(self, dim: int) -> DeviceBoxes:
-        """Return the boxes; if there are none, an empty set of `dim` axes."""
+        """Return the boxes; an empty set gets `dim` axes."""
         if self.count:
             return self
         nothing = warp().empty((0, dim), dtype=self.dtype, device=self.device)
@@ -93,7 +93,7 @@ class DeviceBoxes:
 
 @dataclass(slots=True)
 class Keys:
-    """What keeps boxes of one tree apart: equal scenes one after the other, or a key for each row, or nothing.
+    """The batches of boxes: scenes of one size one after another, a key for each row, or nothing.
 
     With a `step` of 0, `rows` has one key for all.
     """
@@ -105,9 +105,9 @@ class Keys:
 
 
 def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -> DeviceBoxes:
-    """Return boxes in any form that `pairs` takes, on a device: by default where they are, or the current CUDA device.
+    """Return boxes in any form of `pairs` on a device: by default where they are, else on the current CUDA device.
 
-    `empty_dim` is the number of axes where there are no boxes.
+    `empty_dim` is the number of axes of an empty list.
     """
     wp = warp()
     wanted = None if device is None else device_named(device)
@@ -150,7 +150,7 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
 
 
 def is_in_host_memory(values: Any) -> bool:
-    """Return whether numbers are NumPy's to read: not on a device, nor of torch, JAX or Warp on the CPU."""
+    """Return whether NumPy reads an array: it is not on a device, nor of torch, JAX or Warp."""
     return not is_on_device(values) and type(values).__module__.partition(".")[0] not in _ON_DEVICES
 
 
@@ -161,7 +161,7 @@ def _checked(boxes: DeviceBoxes, name: str) -> DeviceBoxes:
 
 
 def require_floats(array: Any, name: str) -> None:
-    """Raise TypeError for an array on a device that is neither float32 nor float64."""
+    """Raise TypeError for an array that is neither float32 nor float64."""
     wp = warp()
     if array.dtype not in (wp.float32, wp.float64):
         kind = getattr(array.dtype, "__name__", array.dtype)
@@ -169,7 +169,7 @@ def require_floats(array: Any, name: str) -> None:
 
 
 def of_one_kind(own: DeviceBoxes, second: DeviceBoxes, what: str) -> tuple[DeviceBoxes, DeviceBoxes]:
-    """Return two sets, of which the first is named by `what`: of one library, and of one dimension."""
+    """Check that two sets are of one library and one dimension; `what` names the first in errors."""
     if second.place.library is not own.place.library:
         raise TypeError(
             f"{what} are of {own.place.library.name} and other of {second.place.library.name}; give both of one library"
@@ -183,7 +183,7 @@ def of_one_kind(own: DeviceBoxes, second: DeviceBoxes, what: str) -> tuple[Devic
 
 
 def _halves(array: Any, axis: int) -> tuple[Any, Any]:
-    """Divide an array in two along an axis: lower and upper corners; an axis of two goes away."""
+    """Return lower and upper corners, the halves of an array along an axis; an axis of length 2 is removed."""
     shape, strides = tuple(array.shape), tuple(array.strides)
     half = shape[axis] // 2
     if axis == array.ndim - 1:
@@ -194,7 +194,7 @@ def _halves(array: Any, axis: int) -> tuple[Any, Any]:
 
 
 def _as_table(corners: Any, place: Place) -> Any:
-    """Let the corners of scenes follow each other: shape (E * n, d)."""
+    """Return the corners of scenes one after another, shape (E * n, d)."""
     if corners.ndim == 2:
         return corners
     scenes, size, dim = corners.shape
@@ -226,7 +226,7 @@ def keys_of(
     what: str = "boxes",
     shape: str = "(E, n, 2, d)",
 ) -> tuple[Keys, ...]:
-    """Convert ``batch=`` of one set or two, and the scenes of arrays of a shape; the first set is named by `what`."""
+    """Return the keys of one set or two, from ``batch=`` or the shape of their arrays; `what` names the first."""
     sizes = [one.size for one in sets]
     if batch is None and all(size is None for size in sizes):
         return tuple(Keys() for _ in sets)
@@ -267,7 +267,7 @@ def passing_of(
     static: Any = None,
     ignore_shared: Any = None,
 ) -> Any:
-    """Make the filter of the kernels of the options of `broadphase.pairs`, one value each or tuples for two sets."""
+    """Return the filter of kernels for options of `broadphase.pairs`: one value each, or tuples for two sets."""
     from broadphase.gpu.pairs_kernels import BY_GROUP, BY_LAYER, BY_SHARED, BY_STATIC, Filter
 
     wp = warp()
@@ -311,7 +311,7 @@ def _both(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, An
 
 
 def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:
-    """Return an option as an array where the boxes are; only boxes of NumPy have options of NumPy."""
+    """Return an option as an array on the device of the boxes; from host memory only if they are from there."""
     if is_in_host_memory(value) and boxes.place.library is not NUMPY:
         raise TypeError(
             f"{name} is a {type(value).__name__} in host memory, and the search is on {boxes.device.alias}:"
@@ -321,7 +321,7 @@ def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:
 
 
 def _attribute(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch, default: int, kind: Any) -> tuple[Any, int]:
-    """Return one 64-bit integer (static: one byte) for each box, and 1; or one for all, and 0."""
+    """Return one 64-bit integer (static: one byte) for each box, or one for all; and the step, 1 or 0."""
     wp = warp()
     if value is None:
         value = default
@@ -350,7 +350,7 @@ def _parts_of(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch) -> An
 
 
 def integers_of(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
-    """Return whole numbers as 64-bit integers, or Booleans as bytes, in working memory if they are converted."""
+    """Return whole numbers as 64-bit integers, or Booleans as bytes; converted in working memory."""
     wp = warp()
     if kind == wp.uint8:
         if array.dtype not in (wp.bool, wp.uint8):

@@ -1,13 +1,11 @@
 """Kernels of `broadphase.gpu.Index`: walks of its tree for boxes, balls, points and rays.
 
-What is found, in which order and how far away is told by the definitions of the CPU (core/query/queries.hpp), to the
-last bit. Walks compute in floats and only leave out what cannot be found, with room for every rounding; the boxes
-themselves decide, in doubles, and where these are in doubt, without any rounding.
+Rows, order and distances are those of the CPU (core/query/queries.hpp), to the last bit. Walks compute in floats, and
+skip only nodes that surely have no result; the boxes decide, in doubles, and if these leave a doubt, without rounding.
 
-Squares of distances and times of doubles may be too large or too small for a double. They come with a class: 0 for
-numbers as they are, between 2^-900 and 2^900; -1 for smaller ones, and 0 itself, computed from numbers that were
-multiplied by a power of two, and 1 for larger ones, from numbers that were divided by it. Nothing is lost by that, so
-class, number and row, compared in this order, put all candidates in order, as numbers without limits would.
+Squares of distances and times may be too large or too small for a double. So each has a class: 0 for plain numbers,
+between 2^-900 and 2^900; -1 for smaller ones and 0, computed from numbers multiplied by a power of two; 1 for larger
+ones, from numbers divided by it. This is exact: class, number and row, in this order, sort all candidates.
 """
 
 from functools import lru_cache
@@ -21,11 +19,11 @@ from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tre
 
 __all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
 
-#: Which rows queries look at: all, those of a scene of one size, or those with a key.
+#: Which rows queries look at: all, those of a scene, or those with a key.
 ALL_ROWS, BY_SCENE, BY_KEY = 0, 1, 2
-#: The row of a result of an invalid query, or among invalid boxes.
+#: The row in results of invalid queries, or while boxes are invalid.
 INVALID = -2
-#: What one octave is in the sum of `growth`, which is of integers, so that it does not depend on the order.
+#: One octave in the sum of `growth`, which is of integers, so that it does not depend on their order.
 OCTAVE = 1024
 
 _INVALID = wp.constant(INVALID)
@@ -35,9 +33,9 @@ _NEVER = wp.constant(wp.float64(wp.inf))
 
 # The decisions --------------------------------------------------------------------------------------------------------
 
-# Doubles as mantissa and exponent, and sums of products of three of them without rounding. Instead of adding up all
-# digits (Kulisch), as the CPU does, they are added from the highest on until the rest cannot change the sign: what lies
-# below a digit is less than one of it for each product.
+# Doubles as mantissa and exponent, and sums of products of three of them without rounding. The CPU adds all digits
+# (Kulisch); here they are added from the highest on, until the rest cannot change the sign: for each product, all lower
+# digits are less than one of the last.
 _NUMBERS = """
 #if !defined(OUTLINED)
 #if defined(__CUDA_ARCH__)
@@ -560,7 +558,7 @@ _NEAREST = """
             return squared < other.squared || (squared == other.squared && row < other.row);
         }
     };
-    // The nearest rows so far, kept where they are returned: squares, and the class in the highest bits of the row.
+    // The nearest rows so far, in the memory of the results: squares, and the class in the highest bits of the row.
     struct Nearest {
         double point[D];
         double limit, unit;
@@ -681,8 +679,8 @@ _NEAREST_END = """
     nearest.finish();
 """
 
-#: Nodes that a walk keeps on the way down, one for each level. Where there are more levels, up to 157, it walks what is
-#: below in the order of the leaves, for which it keeps nothing.
+#: Nodes that a walk keeps, one for each level. There are up to 157 levels: below this one, it walks in the order of the
+#: leaves, which needs no memory.
 STACK = 64
 
 
@@ -728,8 +726,8 @@ def is_in_ball(center: wp.vec4d, radius: wp.float64, low: wp.vec4d, high: wp.vec
     """Return whether a box is at most a radius from a center; axes that are not there are 0."""
 
 
-# Threads of a block, and blocks that registers must be enough for. Without, walks take 116 registers for what they do
-# rarely; with more, they would keep more in memory. Chosen by what the compiler says; not measured on a card yet.
+# Threads of a block, and blocks that must have enough registers. Without this, walks take 116 registers for rare cases;
+# with more blocks, they would keep more in memory. Chosen by compiler output; not measured on a card yet.
 _BOUNDS = (256, 3)
 
 # What queries share ---------------------------------------------------------------------------------------------------
@@ -737,11 +735,11 @@ _BOUNDS = (256, 3)
 
 @wp.struct
 class Batches:
-    """Which rows each query looks at: those at some places of the order of the tree, which are a subtree.
+    """Which rows each query looks at: a subtree.
 
-    `by` is ALL_ROWS, BY_SCENE with rows of scenes of `scene_size` one after the other, numbered from `first_key` on, or
-    BY_KEY with sorted `keys` of rows. The key of a query is its scene, where queries come as scenes of `query_size`,
-    that in `query_keys`, or `query_key`.
+    `by` is ALL_ROWS, BY_SCENE with scenes of `scene_size` rows, numbered from `first_key` on, or BY_KEY with sorted
+    `keys` of rows. The key of a query is its scene if queries come in scenes of `query_size`, that in `query_keys`, or
+    `query_key`.
     """
 
     by: wp.int32
@@ -774,7 +772,7 @@ class Vectors:
 
 @wp.struct
 class Ignored:
-    """The row that each query does not find, or one for all."""
+    """The row that each query leaves out, or one for all."""
 
     rows: wp.array(dtype=wp.int64)
     one: wp.int64
@@ -806,7 +804,7 @@ def ignored_by(ignored: Ignored, query: int) -> int:
 
 @wp.func
 def places_of(batches: Batches, count: int, query: int) -> wp.vec2i:
-    """Return the first place of a query, and that behind its last."""
+    """Return the first place of a query, and the one after its last."""
     if batches.by == ALL_ROWS:
         return wp.vec2i(0, count)
     key = batches.query_key
@@ -828,7 +826,7 @@ def places_of(batches: Batches, count: int, query: int) -> wp.vec2i:
 
 @wp.func
 def root_of(levels: wp.array(dtype=wp.uint8), begin: int, end: int, count: int) -> int:
-    """Return the node of the subtree whose leaves are all those from a place up to another."""
+    """Return the node of the subtree of all leaves from a place to before another."""
     if end - begin == count:
         return 0
     if end - begin == 1:
@@ -891,7 +889,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.func
     def unit_of(samples: wp.array(dtype=wp.float64), sample_count: int) -> wp.float64:
-        """Return the unit of ways between doubles: half the size of where most boxes are, along the longest axis."""
+        """Return the unit of distances of doubles: half the extent of most boxes, along the longest axis."""
         unit = wp.float64(1.0)
         if wp.static(kind is wp.float64):
             unit = wp.float64(1e-300)
@@ -909,7 +907,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         own_upper: wp.array2d(dtype=kind),
         state: wp.array(dtype=wp.int64),
     ):
-        """Look for invalid boxes, and copy all."""
+        """Copy boxes, and look for invalid ones."""
         row = wp.tid()
         is_box = bool(True)
         for axis in range(wp.static(dim)):
@@ -930,7 +928,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         sizes: wp.array(dtype=wp.float64),
         state: wp.array(dtype=wp.int64),
     ):
-        """Add up by how many octaves a sample of nodes has grown since they were smallest, or note their sizes."""
+        """Add up by how many octaves a sample of nodes has grown from their smallest sizes, or store these."""
         sample = wp.tid()
         node = node_at(nodes, int(wp.int64(sample) * wp.int64(inner) / wp.int64(sample_count)))
         size = wp.float64(0.0)
@@ -958,10 +956,10 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         ends: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Take boxes, points or balls as boxes of the type of the index, and find the places that they look at.
+        """Convert boxes, points or balls to boxes of the type of the index, and find the places to look at.
 
-        Doubles beside floats are rounded inwards: a float is not less than a double if, and only if, it is not less
-        than the next float. Such a box may have lower > upper, and overlap what lies around it all the same.
+        For an index of floats, doubles are rounded inwards: a float is not less than a double if, and only if, it is
+        not less than the next float. Such a box may have lower > upper, but still overlaps boxes around it.
         """
         query = wp.tid()
         is_valid = bool(True)
@@ -1023,9 +1021,9 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         found: wp.array(dtype=wp.int64),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Find the rows of queries, each in a walk of its own that gives up after some nodes and leaves the rest.
+        """Find the rows of queries, each in its own walk, which leaves the rest to others after some nodes.
 
-        Items are queries, or what earlier walks have left of some, and are divided into pieces.
+        Items are queries, or what earlier walks have left, and are divided into pieces.
         """
         inner = leaf_count - 1
         items = item_count
@@ -1218,7 +1216,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
 @lru_cache(maxsize=None)
 def result_kernels() -> SimpleNamespace:
-    """Return the kernels that turn sorted keys, of a query and a row each, to lists of rows."""
+    """Return the kernels that turn sorted keys of a query and a row into lists of rows."""
     module = wp.get_module("broadphase.gpu.results")
     module.options.update({"enable_backward": False})
 
@@ -1226,7 +1224,7 @@ def result_kernels() -> SimpleNamespace:
     def rows_of_keys(
         keys: wp.array(dtype=wp.int64), shift: int, counters: wp.array(dtype=wp.int64), rows: wp.array(dtype=wp.int32)
     ):
-        """Write the rows of keys; -1 behind the last."""
+        """Write the rows of keys, then -1."""
         place = wp.tid()
         rows[place] = -1
         if wp.int64(place) < counters[0]:
@@ -1240,7 +1238,7 @@ def result_kernels() -> SimpleNamespace:
         counters: wp.array(dtype=wp.int64),
         offsets: wp.array(dtype=wp.int64),
     ):
-        """Write where the rows of each query begin, and where the last ones end."""
+        """Write where the rows of each query begin, and where the last end."""
         query = wp.tid()
         key = wp.int64(query) << wp.int64(shift)
         low = wp.int64(0)

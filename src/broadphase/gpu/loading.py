@@ -1,4 +1,4 @@
-"""Compile kernels when they are first used, and say so on stderr if that takes long."""
+"""Compile kernels on first use, with a line on stderr if that takes long."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _loaded: set[tuple[str, str]] = set()
 def load(device: Any, *modules: Any) -> None:
     """Load modules of kernels before their first use on a device.
 
-    The first time on a machine, Warp compiles each, for seconds; it keeps what it has compiled in the folder
-    ``warp.config.kernel_cache_dir``. If that takes longer than a second, a line on stderr says so.
+    Warp compiles each once on a machine, for seconds, and keeps it in ``warp.config.kernel_cache_dir``.
     """
     for module in modules:
         key = module.name, device.alias

@@ -1,4 +1,4 @@
-"""The few lines of the kernels that Warp's language does not have, each with the same meaning on the CPU device."""
+"""The few functions of kernels that Warp's language lacks, with the same meaning on the CPU device."""
 
 from functools import lru_cache
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import warp as wp
 
 __all__ = ["NODE_OF_DOUBLES", "NODE_OF_FLOATS", "append", "fence", "first_unequal_bit", "loads", "node_access"]
 
-# A node of a tree: lower corner, upper corner, the left child (of a leaf: its row), and what follows the subtree. In
-# floats 32 bytes, one sector of memory, with the two integers as bits; in doubles they are numbers, which holds them.
+# A node of a tree: lower corner, upper corner, the left child (of a leaf: its row), and the node after the subtree. In
+# floats, 32 bytes, one sector of memory, with the two integers as bits; in doubles, which hold them, as numbers.
 _FLOATS = wp.types.vector(length=8, dtype=wp.float32)
 _DOUBLES = wp.types.vector(length=8, dtype=wp.float64)
 
@@ -31,9 +31,9 @@ _FIRST_UNEQUAL_BIT = """
 
 
 def loads(array: str, kind: str, count: int, item: str) -> str:
-    """Return the text that reads an item of an array, which is `count` loads of 16 bytes, through the read-only cache.
+    """Return code that reads an item of an array through the read-only cache, by `count` loads of 16 bytes.
 
-    `kind` is what is loaded, float4, int4 or double2, and `item` the type of the item in C++, a vector.
+    `kind` is the type of a load, float4, int4 or double2, and `item` that of the item in C++, a vector.
     """
     lanes = "xy" if kind == "double2" else "xyzw"
     parts = [f"part{place}" for place in range(count)]
@@ -73,7 +73,7 @@ _APPEND = """
 
 @wp.func_native(_FENCE)
 def fence():
-    """Let what was written before be seen by all threads of the device before what is written after."""
+    """Make earlier writes visible to all threads of the device before later ones."""
 
 
 @wp.func_native(_FIRST_UNEQUAL_BIT)
@@ -83,7 +83,7 @@ def first_unequal_bit(a: wp.int64, b: wp.int64) -> int:
 
 @wp.func_native(NODE_OF_FLOATS)
 def node_of_floats(nodes: wp.array(dtype=_FLOATS), index: int) -> _FLOATS:
-    """Return a node, of an array that the kernel does not write."""
+    """Return a node of an array that the kernel does not write."""
 
 
 @wp.func_native(NODE_OF_DOUBLES)
@@ -117,7 +117,7 @@ def number_of_double(value: wp.float64) -> int:
 
 @lru_cache(maxsize=None)
 def node_access(kind: Any) -> SimpleNamespace:
-    """Return the type of nodes of a type of corners, how one is read, and how numbers are put in and taken out."""
+    """Return the type of nodes for a type of corners, and the functions that read nodes and their integers."""
     if kind is wp.float32:
         return SimpleNamespace(type=_FLOATS, at=node_of_floats, put=bits_of_number, take=number_of_bits)
     return SimpleNamespace(type=_DOUBLES, at=node_of_doubles, put=double_of_number, take=number_of_double)
@@ -125,4 +125,4 @@ def node_access(kind: Any) -> SimpleNamespace:
 
 @wp.func_native(_APPEND)
 def append(counters: wp.array(dtype=wp.int64)) -> wp.int64:
-    """Add one to the first counter, and return what it was: the place of a result."""
+    """Add one to the first counter; return its old value, the place of a result."""

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PaddedNeighbors", "neighbors"]
 
-# Points of a table, for which each table has so many cells at most if these are numbered exactly: 16 bytes a point.
+# Most cells for each point in a table of exact numbers: 16 bytes a point.
 TABLE_CELLS = 4
-# Cells along the first axis for each reach: more make stretches end nearer to the ball, and the table longer.
+# Cells along the first axis for each reach. More make stretches end nearer to the ball, but the table longer.
 FINE, HASHED_FINE = (4, 2, 1), 2
-# Threads that a search has at least, by sharing the rows around each point. Not measured on a card yet.
+# A search has at least so many threads, which share the rows around each point. Not measured on a card yet.
 THREADS = 1 << 17
-# Points of each thread of the kernel that finds the farthest.
+# Points of each thread of the kernel that finds the largest coordinates.
 POINTS_A_THREAD = 8
 _MOST_POINTS = 2**30 - 1  # sorting takes twice as many places, numbered by int32
-_SLACK = 1 + 2.0**-10  # by which cells are wider than the cutoff, so that rounding seldom makes the reach longer
+_SLACK = 1 + 2.0**-10  # how much wider cells are than the cutoff, so that rounding seldom adds a cell to the reach
 
 
 class PaddedNeighbors(NamedTuple):
@@ -45,17 +45,17 @@ class PaddedNeighbors(NamedTuple):
     Attributes
     ----------
     pairs : array, shape (capacity, 2), int32
-        As of `broadphase.Neighbors`; -1 behind the last pair.
+        As in `broadphase.Neighbors`, then -1.
     count : int32
-        How many pairs there are; more than `capacity` if some are missing. On the device, an array of shape (), or of
-        shape (1,) of Warp; ``-1 - row`` if the point of that row is not finite, or has a key without a cell, or is too
+        Number of pairs found; more than `capacity` if some are missing. On the device, an array of shape (), or of
+        shape (1,) of Warp; ``-1 - row`` if the point of that row is not finite, has a key without a cell, or is too
         many cells away.
     distances : array, shape (capacity,), float64, or None
-        Infinite behind the last pair.
+        As in `broadphase.Neighbors`, then infinity.
     vectors : array, shape (capacity, d), float64, or None
-        0 behind the last pair.
+        As in `broadphase.Neighbors`, then 0.
     shifts : array, shape (capacity, d), int32, or None
-        0 behind the last pair.
+        As in `broadphase.Neighbors`, then 0.
     """
 
     pairs: Any
@@ -81,55 +81,51 @@ def neighbors(
     batch: Any = None,
     capacity: int | None = None,
 ) -> Any:
-    """Find all pairs of points on a device whose distance is at most a cutoff, with all images in a periodic cell.
+    """Find all pairs of points on a device within a cutoff, with all images in a periodic cell.
 
-    The same pairs, distances, vectors and shifts as those of `broadphase.neighbors`, to the last bit.
+    Pairs, distances, vectors and shifts are those of `broadphase.neighbors`, to the last bit.
 
     Parameters
     ----------
     points, other : array, shape (n, d) or (E, n, d), d = 2 or 3
         float32 or float64 on a device, of torch, CuPy, JAX, Warp or anything with the CUDA array interface or DLPack,
-        of any strides; also ``wp.vec3`` and the like. Or what `broadphase.neighbors` takes in host memory, which is
-        copied to the device. Numbers are converted to float64 one by one, exactly.
+        of any strides; also ``wp.vec3`` and the like. Or points in host memory, as in `broadphase.neighbors`, which are
+        copied to the device. Computed in float64.
     cutoff : float
         The largest distance of a pair: one number for all points.
     cell, periodic
-        As in `broadphase.neighbors`, in host memory. A cell on a device is copied from there first, which waits for it.
+        As in `broadphase.neighbors`, in host memory. A cell on a device is copied from there, which waits for it.
     full, distances, vectors, shifts, sort : bool
         As in `broadphase.neighbors`.
     batch : int or array of int, shape (n,), optional
         As in `broadphase.neighbors`; on the device of the points.
     capacity : int, optional
-        Room for pairs. The result is then `PaddedNeighbors`: nothing waits for the device, no memory is allocated after
-        the first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph, if all
-        points have one cell.
+        Room for pairs. The result is then `PaddedNeighbors`: nothing waits for the device, only the result is allocated
+        after the first call with equal sizes, and CUDA graphs can record the call if all points have one cell.
     device : str or device of Warp, optional
         As in `broadphase.gpu.pairs`.
 
     Returns
     -------
     Neighbors or PaddedNeighbors
-        As of `broadphase.neighbors`, but the arrays are of the library of `points`, on its device. Without `sort`, in
-        an order that is the same in every run. With `capacity`, there are no `offsets` and `rows`.
+        As `broadphase.neighbors`, with arrays of the library of `points` on its device. Without `sort`, the order is
+        the same in every run. With `capacity`, there are no `offsets` and `rows`.
 
     Raises
     ------
     InvalidBoxError, ValueError, TypeError, MemoryError, MissingExtraError
         As `broadphase.neighbors` and `broadphase.gpu.pairs`; a cutoff for each point, or more than 2**31 - 1 pairs.
-        With `capacity`, the count tells of a point that is not finite.
+        With `capacity`, `count` names a point that is not finite instead.
 
     Notes
     -----
-    The formula of `broadphase.neighbors` decides, every operation rounded. Work is put on the caller's stream: torch's
-    and CuPy's current one, or Warp's of the device. Without `capacity`, the call waits once for the number of pairs.
-    Working memory, some 120 bytes a point and 4 a pair, with `sort` 36 a pair, is kept for the next call on the stream;
-    `broadphase.gpu.release` frees it.
+    Streams and waiting are as in `broadphase.gpu.pairs`. Working memory, some 120 bytes a point and 4 a pair, with
+    `sort` 36 a pair, is kept for later calls on the stream; `broadphase.gpu.release` frees it.
 
-    Points are sorted by cells that are as wide as the cutoff, and along one axis several times narrower; each is
-    compared with those of the cells around it that its ball can reach. O(n + m) time where points are spread evenly.
-    Where cells have no end, or are many, they are put into a table by a hash, so that points far away cost nothing.
-    Each pair is found twice, once to be counted; pairs are compared in float32 first, and in float64 where that cannot
-    tell.
+    Points are sorted by cells as wide as the cutoff, and along one axis several times narrower. Each point is compared
+    with those of the cells that its ball can reach: O(n + m) time if points are spread evenly. Many cells, or cells
+    without end, are hashed into a table, so that points far away cost nothing. Pairs are found twice, first to count
+    them; they are compared in float32, and in float64 by the formula of `broadphase.neighbors` if that leaves a doubt.
 
     Examples
     --------
@@ -172,7 +168,7 @@ def _sets(points: Any, other: Any, device: Any) -> tuple[DeviceBoxes, ...]:
 
 
 def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
-    """Return points as boxes without size: lower and upper are the same array, of shape (n, d)."""
+    """Return points as boxes without extent: lower and upper are the same array, of shape (n, d)."""
     wp = warp()
     wanted = None if device is None else device_named(device)
     size = None
@@ -213,7 +209,7 @@ def _one_cutoff(cutoff: Any) -> float:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells of batches, one or E, as `broadphase.neighbors` takes them."""
+    """The periodic cells of batches, one or E."""
 
     vectors: NDArray[np.float64]
     repeats: NDArray[np.bool_]
@@ -253,14 +249,14 @@ def _bad_key(row: int, key: int, count: int) -> str:
 def _lattices(
     vectors: NDArray[np.float64], repeats: NDArray[np.bool_], cutoff: float, dim: int, fine: int
 ) -> NDArray[np.float64]:
-    """Return a record of each lattice, divided into cells for a cutoff: see `neighbors_kernels`."""
+    """Return a record of each lattice, divided into cells for a cutoff; see `neighbors_kernels`."""
     from broadphase.gpu.neighbors_kernels import LATTICE, LEAST_REACH, lattice_kernels
 
     wp = warp()
     host, kernels = wp.get_device("cpu"), lattice_kernels()
     load(host, kernels.module)
     need = max(cutoff, LEAST_REACH) * _SLACK
-    # Cells without end have a width of few bits, so that places within them are exact.
+    # Along axes without end, the width of cells has few bits, so that places within them are exact.
     mantissa, exponent = math.frexp(need)
     even = math.ldexp(math.ceil(mantissa * 2**11), exponent - 11)
     count = len(vectors)
@@ -274,7 +270,7 @@ def _lattices(
 
 @lru_cache(maxsize=64)
 def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: int) -> tuple[NDArray[np.float64], Any]:
-    """Return the record of one lattice, also as a vector of Warp: simulations ask for the same one again and again."""
+    """Return the record of one lattice, also as a vector of Warp. Cached for the next step of a simulation."""
     from broadphase.gpu.neighbors_kernels import lattice_type
 
     records = _lattices(
@@ -284,7 +280,7 @@ def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: 
 
 
 def _largest_square(cutoff: float) -> float:
-    """Return the largest number whose root is at most the cutoff: distances need no roots to be compared."""
+    """Return the largest number whose root is at most the cutoff, to compare squares of distances with."""
     square = cutoff * cutoff
     while math.sqrt(square) > cutoff:
         square = math.nextafter(square, 0.0)
@@ -338,7 +334,7 @@ class _Search:
         self._filed = [self._file(k) for k in range(len(sets))]
         self._count()
 
-    # In one set, each pair once is found from one side, unless it must be among those of its lower row.
+    # In one set, each pair is found once, from either side, unless it must be listed with its lower row.
     @property
     def _is_half(self) -> bool:
         return len(self._sets) == 1 and not self._is_by_row
@@ -386,7 +382,7 @@ class _Search:
         self._is_periodic = bool(records[:, AXES].any())
         self._may_repeat = bool(records[:, REPEATS].any())
         self._lattice_count = len(cells.vectors) if cells.each_its_own else 0
-        # Which cells have points is known here, unless these have keys.
+        # Without keys, it is known here which cells have points.
         self._wrong = records[:, WRONG]
         if not has_keys and self._wrong.any() and (self._wrong[0] == 1 or not self._is_empty):
             self._refuse_cell(int(np.flatnonzero(self._wrong)[0]))
@@ -405,12 +401,12 @@ class _Search:
         raise ValueError(f"cell: the periodic vectors{which} do not span a volume")
 
     def _read(self, k: int) -> list[Any]:
-        """Return what kernels read of the points of a set."""
+        """Return the points of a set, their keys and their lattices, as kernels read them."""
         one, keys = self._sets[k], self._keys[k]
         return [one.lower, keys.scene_size, keys.rows, keys.step, self._records, self._lattice_count]
 
     def _plan(self) -> None:
-        """Find how far to look, which in a periodic cell depends on how far from it the points are."""
+        """Find how far to look; in a periodic cell, this depends on how far outside the points are."""
         from broadphase.gpu.neighbors_kernels import PLAN
 
         wp, scratch = warp(), self._scratch
@@ -429,7 +425,7 @@ class _Search:
         scratch.launch("neighbors", self._kernels.bound, len(self._wrong), inputs)
 
     def _file(self, k: int) -> _Filed:
-        """Sort the points of a set by cells; those of the last set are the ones that are looked for."""
+        """Sort the points of a set by cells; the last set also gets the table of cells."""
         from broadphase.gpu.neighbors_kernels import FAULTS
 
         wp, scratch, one = warp(), self._scratch, self._sets[k]
@@ -483,7 +479,7 @@ class _Search:
         )
 
     def lists(self, distances: bool, vectors: bool, shifts: bool) -> Neighbors:
-        """Wait for the number of pairs, and return all."""
+        """Wait for the number of pairs, and return all pairs."""
         wp = warp()
         place, count = self._sets[0].place, self._sets[0].count
         total = self._total()
@@ -510,7 +506,7 @@ class _Search:
         )
 
     def _told(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
-        """Write up to `size` pairs, and what is wanted of each."""
+        """Write up to `size` pairs, and their distances, vectors and shifts if wanted."""
         wp, scratch, place = warp(), self._scratch, self._sets[0].place
         dim = self._sets[0].dim
 
@@ -540,7 +536,7 @@ class _Search:
         return [pairs, *results]
 
     def _sorted(self, size: int, first: list[Any]) -> Any:
-        """Return where the pairs are in the order of their rows and, where a pair can have several, of their shifts."""
+        """Return the places of pairs, sorted by rows, and by shifts if a pair can have several."""
         wp, scratch = warp(), self._scratch
         if 2 * size > 2**31 - 1:
             raise MemoryError(f"{size} pairs are too many to sort on a device; leave out sort=True, or give batches")
@@ -563,7 +559,7 @@ class _Search:
 
         total, *faults = (int(value) for value in self._counters.numpy()[: told.COUNTERS])
         both = list(zip(("points", "other"), self._sets, self._keys, (0, told.FAULTS), strict=False))
-        # In the order of the core: what is wrong with an array comes before what is wrong with its place.
+        # In the order of the core: first faults of the arrays, then those of places in cells.
         for name, points, _, at in both:
             bad = [faults[at + kind] for kind in (told.NOT_A_NUMBER, told.INFINITE)]
             if any(bad):
@@ -587,7 +583,7 @@ class _Search:
 
 
 def _not_finite(points: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
-    """Return the error for a point that is not finite, which comes to the host."""
+    """Return the error for a point that is not finite; copies it to the host."""
     try:
         require_finite(points.lower[row : row + 1].numpy(), name)
     except InvalidBoxError as error:

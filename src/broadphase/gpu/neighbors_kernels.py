@@ -1,15 +1,14 @@
-"""Kernels that find points within a cutoff of one another: filed into cells, and compared with those of cells around.
+"""Kernels that find points within a cutoff of one another: they are filed into cells, and compared with cells around.
 
-Points are seen in the frame of the lattice (see core/neighbors/lattice.hpp), in which a box holds one image of each.
-Along each axis, cells are as wide as the reach or wider; along the first one, several times narrower. A table of
-numbers of cells tells where the points of each begin: those of cells that follow each other along the first axis, a
-row, have numbers that follow each other, so that a row within reach is one stretch of points. Where the cells of a
-periodic box are few, numbers are exact; otherwise rows are put at hashed places of the table. Then points of other
-cells may stand among those of a row: all are told apart by their cells before they count.
+Points are placed in the frame of the lattice (see core/neighbors/lattice.hpp), in which a box holds one image of each.
+Cells are at least as wide as the reach; along the first axis, several times narrower. A table has where the points of
+each cell begin, by the number of the cell. Cells of a row, along the first axis, have consecutive numbers: a row within
+reach is one stretch of points. If a periodic box has few cells, numbers are exact; otherwise rows are at hashed places.
+Then points of other cells may be among those of a row, so that the cell of each point is compared first.
 
-Whether a pair is near is decided by the given numbers in float64. Before that, floats say which pairs surely are, and
-which surely are not: places within cells differ by numbers that are as small as cells, so that floats are exact enough
-wherever the points are. `bound_lattices` has the bounds. Numbers of one lattice are a record of `LATTICE` doubles.
+The given numbers decide in float64 whether a pair is near. Before that, floats decide sure cases: places within cells
+are numbers as small as cells, so that floats are exact enough wherever the points are. `bound_lattices` computes the
+bounds. A lattice is a record of `LATTICE` doubles.
 """
 
 from functools import lru_cache
@@ -27,20 +26,20 @@ __all__ = ["filing_kernels", "lattice_kernels", "neighbor_kernels", "result_kern
 # along these axes, and which given vectors they are made of; the number of cells along each axis, 0 without end; their
 # width.
 VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0, 9, 18, 27, 36, 39))
-# How many axes are periodic; one by the unit of floats; the cutoff; which axes of the space have no part in the
-# lattice; how often a point may be put back along each given vector; whether the lattice is invalid (1), or has too
-# many images (2); whether two images of a point can be near another one.
+# The number of periodic axes; one by the unit of floats; the cutoff; which axes of the space have no part in the
+# lattice; how often a point may be wrapped along each given vector; whether the lattice is invalid (1), or has too many
+# images (2); whether two images of a point can be near another one.
 AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
 LATTICE = wp.constant(64)
-# What `bound_lattices` makes of it, a record of `PLAN` numbers of 32 bits: along each axis, the number of cells, how
-# many of them to look at on each side, how many images there can be on each side, and the width in units; squares of
-# distances, in units, up to which pairs surely are near, and beyond which they surely are not.
+# From it, `bound_lattices` makes a record of `PLAN` numbers of 32 bits. Along each axis: the number of cells; how many to
+# look at on each side; the most images on each side; the width in units. Then squares of distances, in units: up to the
+# first, pairs surely are near; beyond the second, they surely are not.
 _PLAN_CELLS, _SIDES, _IMAGES, _PLAN_WIDTHS, _LOW, _HIGH = (wp.constant(k) for k in (0, 3, 6, 9, 12, 13))
 PLAN = wp.constant(16)
 
-#: Counters of faults begin behind the number of pairs, for each of two sets: 2**31 minus the first row.
+#: Counters of faults follow the number of pairs, for each of two sets: 2**31 minus the first row.
 NOT_A_NUMBER, INFINITE, BAD_KEY, WRONG_CELL, FAR, MANY_IMAGES, FAULTS = range(7)
-#: The last one tells that points are so far from their cell that rounding is coarser than cells are.
+#: The last one: points are so far from their cell that rounding errors are larger than cells.
 COUNTERS = 2 + 2 * FAULTS
 _NOT_A_NUMBER, _INFINITE, _BAD_KEY, _WRONG_CELL, _FAR, _MANY_IMAGES = (wp.constant(k) for k in range(6))
 _LAST_COUNTER = wp.constant(COUNTERS - 1)
@@ -48,23 +47,23 @@ _LAST_COUNTER = wp.constant(COUNTERS - 1)
 #: Squares of smaller numbers round to 0, which is at most any cutoff.
 LEAST_REACH = 1e-161
 _LEAST_REACH = wp.constant(wp.float64(LEAST_REACH))
-# As core/neighbors/lattice.hpp: how many cells a point may be away, and what is flat.
+# As in core/neighbors/lattice.hpp: how many cells a point may be away, and what is flat.
 _MOST_CELLS = wp.constant(wp.float64(2.0**30))
 _MOST_ROUNDS = wp.constant(1000)
 _FLATTEST = wp.constant(wp.float64(1e-9))
-# Places in the frame are off those of the formula by no more than this share of all numbers that are added up.
+# Places in the frame differ from those of the formula by at most this share of all numbers that are added up.
 _ROUNDING = wp.constant(wp.float64(2.0**-48))
-# Cells along an axis, so that numbers of cells beyond the box are of 32 bits too.
+# Most cells along an axis, so that numbers of cells beyond the box also fit into 32 bits.
 _MOST_NUMBERS = wp.constant(wp.float64(2.0**26))
-# Without end, cells have one width up to this number. Beyond, they are told by the upper bits of the number, and are as
-# wide as 2**-24 of it, and farther away 2**-18: so many that all numbers are of 32 bits. Such wide ones have no places
-# for floats: those are NaN, and pairs are compared in float64.
+# Along axes without end, cells have one width up to this number. Beyond, they are numbered by its upper bits, and have
+# 2**-24 of it as width, farther away 2**-18, so that all numbers fit into 32 bits. Places in such wide cells are NaN:
+# their pairs are compared in float64.
 _EVEN_CELLS = wp.constant(wp.float64(2.0**30))
 _FAR_CELLS = wp.constant(wp.float64(2.0**62))
 _EVEN_BITS, _FAR_BITS = (wp.constant(wp.int64((1023 + power) << 52)) for power in (30, 62))
 _DROPPED_BITS = wp.constant(wp.int64(52 - 24))
 _FAR_DROPPED_BITS = wp.constant(wp.int64(52 - 18))
-# Floats tell the place along the first axis modulo so many cells; a stretch has at most half as many.
+# Floats hold the place along the first axis modulo so many cells; a stretch has at most half as many.
 _PERIOD = wp.constant(32)
 
 vec3l = wp.types.vector(length=3, dtype=wp.int64)
@@ -99,12 +98,12 @@ def cell_at(cells: wp.array(dtype=wp.vec4i), index: int) -> wp.vec4i:
 
 @wp.func_native(_MOST_OF_WARP)
 def most_of_warp(value: wp.int64) -> wp.int64:
-    """Return the largest value of all threads of a warp, which must all be here; on the CPU a warp is one thread."""
+    """Return the largest value of all threads of a warp, which must all call it; on the CPU, a warp is one thread."""
 
 
 @wp.struct
 class Spot:
-    """A point within the box: its cell, its place in it, and how often each given vector was taken off."""
+    """A point within the box: its cell, its place in it, and how often each given vector was subtracted."""
 
     cell: wp.vec3i
     offset: wp.vec3d
@@ -204,7 +203,7 @@ def row_begin(
 
 @wp.func
 def images_of(cell: int, count: int) -> int:
-    """Return in which image of the box a cell lies that is counted on beyond it; without end, there are none."""
+    """Return the image of the box in which a cell beyond it lies; axes without end have none."""
     images = int(0)
     if count > 0:
         if cell >= count:
@@ -224,7 +223,7 @@ def shift_of(
     lattices: wp.array(dtype=wp.float64),
     at: int,
 ) -> vec3l:
-    """Return how many times each given vector is added for an image of the box, and points as they were given."""
+    """Return how many times each given vector is added, for an image of the box and the given points."""
     shift = vec3l()
     for axis in range(3):
         total = wp.int64(own[axis]) - wp.int64(other[axis])
@@ -277,21 +276,21 @@ def with_row(matrix: wp.mat33d, k: int, row: wp.vec3d) -> wp.mat33d:
 
 @wp.func
 def less_others(matrix: wp.mat33d, k: int, first: int, a: wp.float64, second: int, b: wp.float64) -> wp.vec3d:
-    """Return a row with multiples of two others taken off."""
+    """Return a row minus multiples of two others."""
     return row_of(matrix, k) - a * row_of(matrix, first) - b * row_of(matrix, second)
 
 
 @wp.func
 def is_shorter(a: wp.vec3d, b: wp.vec3d) -> bool:
-    # Or rounding could go on for ever.
+    # By more than rounding, which could go on for ever.
     return wp.dot(a, a) < wp.float64(0.999999999) * wp.dot(b, b)
 
 
 @wp.func
 def at_right_angles(vector: wp.vec3d, frame: wp.mat33d, axes: int) -> wp.vec3d:
-    """Return what of a vector is at right angles to the first axes of a frame."""
+    """Return the part of a vector that is perpendicular to the first axes of a frame."""
     rest = vector
-    # Twice, because once is not enough where vectors are nearly parallel.
+    # Twice, because once is not enough for nearly parallel vectors.
     for _turn in range(2):
         for k in range(axes):
             rest = rest - wp.dot(rest, row_of(frame, k)) * row_of(frame, k)
@@ -300,7 +299,7 @@ def at_right_angles(vector: wp.vec3d, frame: wp.mat33d, axes: int) -> wp.vec3d:
 
 @lru_cache(maxsize=None)
 def lattice_kernels() -> SimpleNamespace:
-    """Return the kernel that makes records of lattices. It runs on the host, which must know what comes of it."""
+    """Return the kernel that makes records of lattices. It runs on the host, which needs the result."""
     module = wp.get_module("broadphase.gpu.lattices")
     module.options.update({"enable_backward": False, "fuse_fp": False})
 
@@ -315,9 +314,9 @@ def lattice_kernels() -> SimpleNamespace:
         dim: int,
         lattices: wp.array(dtype=wp.float64),
     ):
-        """Replace lattice vectors by short ones in a frame of their own, as core/neighbors/lattice.hpp, and divide it.
+        """Replace lattice vectors by short ones in a frame of their own, as in core/neighbors/lattice.hpp; divide it.
 
-        Cells are `need` wide or wider, and `even` where they have no end; along the first axis `fine` times narrower.
+        Cells are at least `need` wide, `even` along axes without end; along the first axis `fine` times narrower.
         """
         one = wp.float64(1.0)
         zero = wp.float64(0.0)
@@ -332,7 +331,7 @@ def lattice_kernels() -> SimpleNamespace:
                     short[count, part] = vectors[lattice, 3 * axis + part]
                 made_of[count, axis] = one
                 count += 1
-        # Take multiples of the others off each vector for as long as that makes it shorter.
+        # Subtract multiples of the others from each vector as long as that makes it shorter.
         is_moving = count > 1
         rounds = int(0)
         while is_moving and rounds < _MOST_ROUNDS:
@@ -365,7 +364,7 @@ def lattice_kernels() -> SimpleNamespace:
         for k in range(3):
             for axis in range(3):
                 is_valid = is_valid and wp.abs(made_of[k, axis]) < _MOST_CELLS
-        # The frame: short vectors at right angles, and axes of the space that are so as far as possible.
+        # The frame: short vectors made perpendicular, and axes of the space that nearly are.
         frame = wp.mat33d()
         parts = wp.mat33d()
         used = wp.vec3i()
@@ -392,7 +391,7 @@ def lattice_kernels() -> SimpleNamespace:
                         most = wp.dot(rest_of_unit, rest_of_unit)
                         frame = with_row(frame, k, rest_of_unit / wp.sqrt(most))
                 used[best] = 1
-        # Cells, and as the core counts images.
+        # Cells, and images as the core counts them.
         images = wp.vec3d()
         number = one
         widest = zero
@@ -444,18 +443,18 @@ def lattice_kernels() -> SimpleNamespace:
                 apart_count += 1
             if axis < count:
                 shortest = wp.min(shortest, wp.length(row_of(short, axis)))
-        # Points are no more than 2**30 cells away if axes that do not repeat have no part in the lattice; then rounding
-        # is bounded too.
+        # If axes that do not repeat have no part in the lattice, points are at most 2**30 cells away, which bounds
+        # rounding.
         bound = wp.float64(2.01) * (cutoff + wp.float64(0.000244140625) * across_all)
         may_repeat = count > 0 and (apart_count != dim - count or not (shortest > bound))
         lattices[at + REPEATS] = wp.where(may_repeat, one, zero)
-        # Where there would be too many, cells are wider than the cutoff by orders; floats hold both.
+        # If there would be too many cells, they are wider than the cutoff by orders; floats hold both.
         lattices[at + UNIT] = wp.pow(wp.float64(2.0), -wp.ceil(wp.log2(widest)))
         lattices[at + CUTOFF] = cutoff
         lattices[at + AXES] = wp.float64(count)
         lattices[at + WRONG] = zero
         if is_many or not is_valid:
-            # Points of such a cell are faults; there must be numbers all the same.
+            # Points of such a cell are faults, but kernels need numbers.
             lattices[at + WRONG] = wp.where(is_valid, wp.float64(2.0), one)
             lattices[at + AXES] = zero
             lattices[at + UNIT] = one
@@ -490,7 +489,7 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
         lanes: int,
         most: wp.array(dtype=wp.int64),
     ):
-        """Find the largest coordinates, and how often points are put back into the box at most, as bits of doubles.
+        """Find the largest coordinates and numbers of wraps, as bits of doubles.
 
         Each thread looks at several points, so that few write; threads are whole warps.
         """
@@ -533,7 +532,7 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
         starts: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Give each point the number of its cell in the table, count those of each cell, and look for faults."""
+        """Write the number of the cell of each point, count the points of each cell, and look for faults."""
         row = wp.tid()
         told = wp.int64(0x80000000) - wp.int64(row)
         point = point_of(points, row)
@@ -568,7 +567,7 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
         number += spot.cell[0]
         if is_hashed != 0:
             number = number & (table_size - 1)
-        # Behind all cells, where no point is looked for: a simulation that went wrong has many at no place.
+        # After all cells, where no search looks: a simulation that went wrong has many invalid points.
         if fault >= 0:
             number = table_size
         numbers[row] = number
@@ -592,7 +591,7 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
         exact: wp.array(dtype=wp.vec4d),
         wraps: wp.array(dtype=wp.vec3i),
     ):
-        """Write what a search reads of each point, in the order of cells; those with a fault have the scene -1."""
+        """Write the points in the order of cells, as a search reads them; those with a fault have the scene -1."""
         place = wp.tid()
         row = order[place]
         point = point_of(points, row)
@@ -639,11 +638,11 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         plans: wp.array(dtype=wp.float32),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Find how far to look around a point, and between which distances floats cannot tell.
+        """Find how far to look around a point, and between which distances floats leave a doubt.
 
-        Frame and formula round differently, by at most `error`, `ROUNDING` of all that is added up; it is taken eight
-        times. Floats have an error of 2**-24 of the numbers that they hold, and those are: along the first axis, up to
-        `_PERIOD` cells, in a dozen operations; along the others, up to the reach and a cell, in six.
+        Frame and formula differ by at most `error`: eight times the share `_ROUNDING` of all numbers added up. Floats
+        have an error of 2**-24 of their numbers: along the first axis, up to `_PERIOD` cells, in a dozen operations;
+        along the others, up to the reach and a cell, in six.
         """
         at = wp.tid() * LATTICE
         axes = int(lattices[at + AXES])
@@ -655,7 +654,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         sides = wp.vec3d()
         images = wp.vec3d()
         is_wrong = bool(False)
-        # Farther reaches have more images, which round more.
+        # Longer reaches have more images, and these larger rounding errors.
         for turn in range(3):
             for k in range(3):
                 sides[k] = wp.ceil(reach * wp.float64(1.000244140625) / lattices[at + WIDTHS + k])
@@ -722,7 +721,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
     @wp.func
     def seen_cell(cell: int, within: wp.float32, moved: wp.float64, width: wp.float64, unit: wp.float64) -> int:
-        """Return the cell along one axis, of a point that an image sees moved."""
+        """Return the cell, along one axis, of a point moved into the frame of an image."""
         if moved == wp.float64(0.0):
             return cell
         return int(wp.floor((wp.float64(cell) * width + wp.float64(within) / unit - moved) / width))
@@ -739,7 +738,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
     @wp.func
     def skew_y(image_z: int, lattices: wp.array(dtype=wp.float64), at: int) -> wp.float64:
-        """Return by how much images along z are moved along y: the axes of a skewed cell are not at right angles."""
+        """Return how far images along z are moved along y in a skewed cell."""
         if image_z == 0:
             return wp.float64(0.0)
         return wp.float64(image_z) * lattices[at + PARTS + 7]
@@ -753,7 +752,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
     @wp.func
     def first_step(lower: wp.float32, side: int) -> int:
-        """Return the first cell that a ball reaches, from so many widths on, not NaN or infinitely many of them."""
+        """Return the first cell that a ball reaches, from its lower end in widths, which may be NaN or infinite."""
         if lower >= wp.float32(-1e9):
             return wp.max(-side, int(wp.floor(lower - wp.float32(0.004) + lower * wp.float32(1e-6))))
         return -side
@@ -768,7 +767,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
     def image_number(
         x: int, y: int, z: int, images: wp.array(dtype=wp.int32), plans: wp.array(dtype=wp.float32), plan: int
     ) -> int:
-        """Return the number by which an image is kept, if any are."""
+        """Return the number of an image, if images are written."""
         if not images:
             return 0
         most_x = plan_number(plans, plan + _IMAGES)
@@ -785,7 +784,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         from_y: wp.float32,
         from_z: wp.float32,
     ) -> wp.float32:
-        """Return the square of the distance to a point of a stretch, whose lower corner is told by `from`."""
+        """Return the square of the distance to a point of a stretch, whose lower corner is at `from`."""
         dx = that[0] - phase
         period = wp.float32(_PERIOD) * width
         dx = dx + wp.where(dx < wp.float32(-8.0) * width, period, wp.float32(0.0)) + from_x
@@ -806,7 +805,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         keys: wp.array(dtype=wp.int64),
         key_step: int,
     ) -> bool:
-        """Return whether a point is of the cells that it was found for, and not of others with the same number."""
+        """Return whether a point is in the cells of a stretch, and not in others with the same number."""
         if cell[1] != y or cell[2] != z or cell[3] != scene or cell[0] < x or cell[0] > x + more:
             return False
         if keys:
@@ -831,7 +830,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         wraps: wp.array(dtype=wp.vec3i),
         limit: wp.float64,
     ) -> bool:
-        """Decide by the documented formula, and with `is_upper` whether this point tells the pair."""
+        """Decide by the documented formula, and with `is_upper` whether this point reports the pair."""
         shift = vec3l()
         if wraps:
             shift = shift_of(x, y, z, own_wraps[place], wraps[k], lattices, at)
@@ -873,14 +872,14 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         found: wp.array(dtype=wp.vec2i),
         images: wp.array(dtype=wp.int32),
     ):
-        """Compare a point with those in the cells around: count those that are near, or write them if there is `found`.
+        """Compare a point with those in the cells around: count near ones, or write them if there is `found`.
 
-        The rows around a point are shared by `slices` threads. Of one set, each pair once: with `is_half`, a point is
-        compared with those behind it in its row, and with half of the rows around; the others find it. With `is_upper`,
-        with all, and those of higher rows of the input count, and of its own images those with a positive shift.
+        `slices` threads share the rows around a point. In one set, each pair is found once: with `is_half`, a point is
+        compared with those after it in its row, and with half of the rows around. With `is_upper`, it is compared with
+        all, but only higher rows of the input count, and of its own images those with a positive shift.
 
-        Pairs are in the order of points, or with `is_by_row` of the rows of the input, as places of both; `offsets` has
-        the number of pairs of each thread, later the place of the first. `images` has the image of the second.
+        Pairs are places of both, in the order of points, or with `is_by_row` of rows of the input. `offsets` has the
+        number of pairs of each thread, later the place of the first; `images` the image of the second point.
         """
         task = wp.tid()
         place = task // slices
@@ -988,7 +987,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                     elif not (square > high):
                         is_open = bool(True)
                     k += 1
-                # What floats cannot tell. It seldom comes to this, and the loop above needs the registers.
+                # What floats leave in doubt. This is rare, and the loop above needs the registers.
                 k = wp.where(is_open, first, end)
                 while k < end:
                     that = spot_at(spots, k)
@@ -1072,7 +1071,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         order: wp.array(dtype=wp.int32),
         keys: wp.array(dtype=wp.int64),
     ):
-        """Give pairs the keys to sort them by: their rows, or with an axis from 0 on that number of their shifts."""
+        """Write the keys to sort pairs by: their rows, or with an axis from 0 on their shifts along it."""
         place = wp.tid()
         if is_first != 0:
             order[place] = place
@@ -1114,9 +1113,9 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         vectors: wp.array2d(dtype=wp.float64),
         shifts: wp.array2d(dtype=wp.int32),
     ):
-        """Write what is wanted of each pair, which may stand where its places were.
+        """Write the wanted results of each pair; rows may replace places in the same memory.
 
-        With `is_turned`, the lower row comes first; of a point and its own image, so that the shift is positive.
+        With `is_turned`, the lower row comes first; a point and its own image get a positive shift.
         """
         place = wp.tid()
         if wp.int64(place) >= offsets[last]:
@@ -1175,19 +1174,19 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
 @lru_cache(maxsize=None)
 def result_kernels() -> SimpleNamespace:
-    """Return the kernels for numbers of pairs, whatever the points."""
+    """Return the kernels for numbers of pairs of any points."""
     module = wp.get_module("broadphase.gpu.neighbor_rows")
     module.options.update({"enable_backward": False})
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_offsets(slices: int, offsets: wp.array(dtype=wp.int64), own: wp.array(dtype=wp.int64)):
-        """Write where the pairs of each row begin, which were counted in slices."""
+        """Write where the pairs of each row, counted in slices, begin."""
         row = wp.tid()
         own[row] = offsets[row * slices]
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_count(counters: wp.array(dtype=wp.int64), count: wp.array(dtype=wp.int32)):
-        """Give the number of pairs as an int32, the largest where it is larger; -1 - row where there is a fault."""
+        """Write the number of pairs as an int32, at most the largest; or -1 - row of a fault."""
         total = wp.min(counters[0], wp.int64(0x7FFFFFFF))
         for k in range(wp.static(COUNTERS - 1)):
             fault = counters[wp.static(COUNTERS - 1) - k]

@@ -38,11 +38,11 @@ __all__ = [
     "way_of",
 ]
 
-# Scenes up to the first, or with as many comparisons as the second in all, are compared box by box: that takes one
-# kernel, and a tree takes eight. Chosen by counting memory accesses; not measured on a card yet.
+# Scenes of at most so many boxes, or with so few comparisons in all, are compared box by box: that takes one kernel, a
+# tree takes eight. Chosen by counting memory accesses; not measured on a card yet.
 SMALL_SCENE = 256
 FEW_TESTS = 1 << 21
-#: Pairs that there is room for at first, for each box.
+#: Room for so many pairs a box at first.
 ROOM = 4
 
 _COUNTERS = 3  # pairs, and the first invalid box of each set
@@ -66,28 +66,26 @@ def pairs(
     capacity: int | None = None,
     invalid: str = "raise",
 ) -> Any:
-    """Find every pair of overlapping boxes on a device.
-
-    The same pairs as those of `broadphase.pairs`, which calls this for arrays on a CUDA device.
+    """Find every pair of overlapping boxes on a device: the pairs of `broadphase.pairs`.
 
     Parameters
     ----------
     boxes, other : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
         Lower and upper corner of each box, d = 1 to 4: float32 or float64 on a device, of torch, CuPy, JAX, Warp or
-        anything with the CUDA array interface or DLPack, of any strides; also ``wp.vec3`` and the like. Or what
-        `broadphase.pairs` takes in host memory, which is copied to the device. Both sets are of one device.
+        anything with the CUDA array interface or DLPack, of any strides; also ``wp.vec3`` and the like. Or boxes in
+        host memory, as in `broadphase.pairs`, which are copied to the device. Both sets are on one device.
     device : str or device of Warp, optional
-        "cuda:0" and so on, or "cpu", where Warp runs the same kernels without a GPU. Default: where the boxes are, and
-        for boxes in host memory the current CUDA device.
+        "cuda:0" and so on, or "cpu", where Warp runs the kernels without a GPU. Default: the device of the boxes, or
+        the current CUDA device if they are in host memory.
     sort : bool
-        Sort the pairs by their first, then by their second row. Otherwise their order changes from call to call.
+        Sort the pairs by their first, then by their second row. Otherwise their order varies from call to call.
     touching, margin, layer, mask, group, static, ignore_shared, batch
         As in `broadphase.pairs`. Arrays are on the device of the boxes.
     max_pairs : int, optional
         Raise TooManyPairsError if there are more.
     capacity : int, optional
-        Room for pairs. The result is then `PaddedPairs`: nothing waits for the device, no memory is allocated after the
-        first call with equal sizes but that of the result, and the call can be recorded in a CUDA graph.
+        Room for pairs. The result is then `PaddedPairs`: nothing waits for the device, only the result is allocated
+        after the first call with equal sizes, and CUDA graphs can record the call.
     invalid : {"raise"}
         Boxes with NaN or lower > upper are errors.
 
@@ -100,20 +98,20 @@ def pairs(
     Raises
     ------
     InvalidBoxError, ValueError, TypeError, TooManyPairsError, MemoryError
-        As `broadphase.pairs`; with `capacity`, the count tells of an invalid box. Arrays on another device than the
-        boxes. Nothing has changed then.
+        As `broadphase.pairs`; with `capacity`, `count` names an invalid box instead. Arrays on another device than the
+        boxes.
     MissingExtraError
         Warp is not installed.
 
     Notes
     -----
-    Work is put on the caller's stream: torch's and CuPy's current one, or Warp's of the device. Without `capacity`, the
-    call waits once for the number of pairs. Working memory, some 130 bytes a box and 16 a pair, is kept for the next
-    call on the stream; `release` frees it.
+    Work is put on the caller's stream: the current one of torch or CuPy, or that of Warp for the device. Without
+    `capacity`, the call waits once for the number of pairs. Working memory, some 130 bytes a box and 16 a pair, is kept
+    for later calls on the stream; `release` frees it.
 
-    Boxes are put into Z order, those of larger classes of size behind smaller ones; a linear BVH is built over them,
-    and each leaf walks those behind it. Scenes of at most 256 boxes are compared box by box. Exact for the numbers
-    given: nodes are rounded, the boxes themselves decide. O(n log n + m) time where sizes are alike.
+    Boxes are sorted by classes of size and in Z order; a linear BVH is built over them, and each leaf walks those after
+    it. Scenes of at most 256 boxes are compared box by box. Exact: nodes are rounded, but the boxes decide.
+    O(n log n + m) time for similar sizes.
 
     References
     ----------
@@ -159,11 +157,6 @@ def count_pairs(
     boxes, other, device, touching, margin, layer, mask, group, static, ignore_shared, batch, invalid
         As in `pairs`, and so are errors.
 
-    Returns
-    -------
-    int
-        The same as ``len(pairs(...))``.
-
     Examples
     --------
     >>> import broadphase as bp
@@ -186,7 +179,7 @@ def _searching(
     invalid: str,
     filters: dict[str, Any],
 ) -> Iterator[Search]:
-    """Check the options of `pairs`, and make a search on the caller's stream."""
+    """Check the options of `pairs`, and yield a search on the caller's stream."""
     if invalid == "skip":
         raise ValueError('invalid="skip" is for boxes in host memory; on a device, leave out such boxes first')
     if invalid != "raise":
@@ -199,17 +192,12 @@ def _searching(
 
 
 def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:
-    """Explain how the pairs of these boxes are found on a device, and why.
+    """Explain how `pairs` searches these boxes on a device, and why.
 
     Parameters
     ----------
     boxes, other, device, batch
         As in `pairs`, and so are errors.
-
-    Returns
-    -------
-    DeviceExplanation
-        Plain numbers by name; prints as a table.
 
     Examples
     --------
@@ -248,13 +236,13 @@ def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, bat
 
 
 def refuse_capture(place: Any) -> None:
-    """Raise ValueError for a search whose result has as many rows as there are pairs, in a graph that is recorded."""
+    """Raise ValueError for a search without `capacity` while a CUDA graph is recorded."""
     if place.is_capturing:
         raise ValueError("the number of pairs is not known while a CUDA graph is recorded; pass capacity=")
 
 
 def answer(search: Search, sort: bool, limit: int | None, capacity: int | None) -> Any:
-    """Return all pairs of a search, or, with `capacity`, as many as there is room for."""
+    """Return all pairs of a search, or with `capacity` as many as there is room for."""
     if capacity is not None:
         return _padded(search, capacity, sort)
     refuse_capture(search.sets[0].place)
@@ -269,7 +257,7 @@ def number_of(search: Search) -> int:
 
 
 def row_bits(count: int) -> int:
-    """Return how many bits hold the rows of `count` boxes; at least one, since 0 means pairs that are not sorted."""
+    """Return how many bits hold the rows of `count` boxes; at least 1, because 0 stands for pairs without order."""
     return max(1, (count - 1).bit_length())
 
 
@@ -293,10 +281,10 @@ def _sets(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[Devic
 
 
 class Search:
-    """One search for pairs: what it needs on the device, made by the first `run`, and read again by the next.
+    """One search for pairs. The first `run` makes what it needs on the device, the next one uses it again.
 
-    `way` is "none" where there can be no pairs, "scenes" where boxes are compared one by one, "tree" otherwise. With
-    `tree`, that is the tree of the boxes, and `checked` has first what a check of them has left.
+    `way` is "none" if there can be no pairs, "scenes" if boxes are compared one by one, else "tree". A `tree` of the
+    boxes may be given; then `checked` begins with the result of a check of them, as `build` writes it.
     """
 
     def __init__(
@@ -325,9 +313,9 @@ class Search:
         return self.sets[0].device
 
     def run(self, capacity: int, shift: int, found: Any, most: int = 0) -> None:
-        """Find the pairs, and write those that there is room for; a second time, only the walks are done again.
+        """Find the pairs, and write as many as there is room for; a second run only walks again.
 
-        If there are more than `most`, and that is not 0, their number may be any that is larger.
+        If there are more than `most`, unless that is 0, their number may be any larger one.
         """
         self._passing.most = most
         from broadphase.gpu.pairs_kernels import pairs_kernels
@@ -383,7 +371,7 @@ class Search:
             inputs = [tree.nodes, tree.boxes, tree.sorted_keys, tree.codes, tree.is_keyed, tree.keys.scene_size]
             self.scratch.launch("pairs", kernels.in_tree, tree.count, [*inputs, tree.count, *end])
             return
-        # The larger set walks the tree of the smaller one; what is of a larger class there walks back.
+        # Each leaf of the first set looks for leaves of its class or larger, each of the second for larger ones.
         for own, other in (self._trees, self._trees[::-1]):
             is_second = int(own is self._trees[1])
             inputs = [own.nodes, own.boxes, own.sorted_keys, own.codes, own.count]
@@ -439,7 +427,7 @@ class Found:
 
 
 def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
-    """Find all pairs: once where there is room for them from the start, otherwise the walks are repeated."""
+    """Find all pairs; walk a second time if there was too little room."""
     wp = warp()
     scratch = search.scratch
     factor = 2 if sort else 1  # sorting takes as much again
@@ -457,7 +445,7 @@ def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
 
 
 def sort_keys(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
-    """Sort the first `count` keys, of `bits` bits; there is room for as many behind them."""
+    """Sort the first `count` keys, of `bits` bits; the array must have room for twice as many."""
     if 2 * count > 2**31 - 1:
         raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
     wp = warp()

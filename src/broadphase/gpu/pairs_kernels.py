@@ -1,4 +1,4 @@
-"""Kernels that find pairs: by walks of trees, or in small scenes by comparing all boxes of a scene."""
+"""Kernels that find pairs: by walks of trees, or in small scenes by comparing all boxes."""
 
 from functools import lru_cache
 from types import SimpleNamespace
@@ -12,14 +12,14 @@ from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tre
 __all__ = ["BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "Filter", "pairs_kernels", "row_kernels"]
 
 BY_LAYER, BY_GROUP, BY_STATIC, BY_SHARED = 1, 2, 4, 8
-_BY_ROW = wp.constant(2)  # an order of the rows of a pair
+_BY_ROW = wp.constant(2)  # the lower row of a pair first
 
 
 @wp.struct
 class Filter:
-    """Which overlaps count, for rows of a first and of a second set, as `broadphase.pairs` documents it.
+    """Which overlaps of two sets count, see `broadphase.pairs`; with a step of 0, one value is for all rows.
 
-    A step of 0 is that of one value for all rows. After `most` pairs a search may stop; 0: it does not.
+    A search may stop after `most` pairs, unless that is 0.
     """
 
     parts: wp.int32
@@ -81,9 +81,9 @@ def write_pair(
     found: wp.array(dtype=wp.int64),
     counters: wp.array(dtype=wp.int64),
 ) -> bool:
-    """Count a pair, keep it where there is room, and return whether to go on.
+    """Count a pair, write it if there is room, and return whether to go on.
 
-    With a shift of 0 in the memory of a row of two int32, otherwise as a number by which pairs can be sorted.
+    With a shift of 0 it is written as two int32, otherwise as a key to sort by.
     """
     place = append(counters)
     if place < capacity:
@@ -144,9 +144,9 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         found: wp.array(dtype=wp.int64),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Find the pairs of a leaf and those from a place up to another, the first of which a node begins with.
+        """Find the pairs of a leaf with those at places from `first`, where `first_node` begins, to before `end`.
 
-        The row of the leaf comes first, with `order` 1 second, and with 2 the lower one comes first.
+        The row of the leaf comes first; with `order` 1 second; with 2 the lower row comes first.
         """
         row = take(own[6])
         number = int(first_node)
@@ -194,10 +194,9 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         found: wp.array(dtype=wp.int64),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Find the pairs of each leaf and the leaves behind it, each pair once.
+        """Find the pairs of each leaf with the leaves after it, each pair once.
 
-        Boxes of larger classes lie behind smaller ones, so that what is large and overlaps many is found by those many,
-        each in its own walk.
+        Large boxes come after small ones. So a box that overlaps many is found by these, each in its own walk.
         """
         place = wp.tid()
         inner = leaf_count - 1
@@ -211,7 +210,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             end = (row // scene_size + 1) * scene_size
         elif is_keyed != 0:
             end = lower_place(keys, codes, 1, keys[place], wp.int64(0x7FFFFFFFFFFFFFFF), leaf_count)
-        # What follows the leaf begins with the leaf behind it.
+        # The node after a leaf begins with the next leaf.
         walk_leaves(
             nodes, boxes, inner, own, box, take(own[7]), place + 1, end, _BY_ROW, touching, passing, shift, capacity,
             found, counters
@@ -241,9 +240,9 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         found: wp.array(dtype=wp.int64),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Find the pairs of each leaf of a tree and those of another tree that are of its class or of a larger one.
+        """Find the pairs of each leaf of a tree with the leaves of another tree of its class or a larger one.
 
-        With `is_second`, the leaves are those of the second set, and look only for those of larger classes.
+        With `is_second`, the first tree is that of the second set, and its leaves look only for larger classes.
         """
         place = wp.tid()
         own_inner = own_count - 1
@@ -252,7 +251,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         box = exact_type()
         if not wp.static(nodes_are_exact):
             box = own_boxes[place]
-        # The codes from the least of this class on, and up to the end of the scene or the key.
+        # From the lowest code of this class to the end of the scene or the key.
         key = wp.int64(0)
         if is_keyed != 0:
             key = own_keys[place]
@@ -290,7 +289,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         found: wp.array(dtype=wp.int64),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Compare each box with all of its scene. Threads side by side read the same box, which the cache has."""
+        """Compare each box with all of its scene. Neighboring threads read the same box, from the cache."""
         row = wp.tid()
         scene = row // scene_size
         own = exact_type()
@@ -338,7 +337,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
 @lru_cache(maxsize=None)
 def row_kernels() -> SimpleNamespace:
-    """Return the kernels for numbers of rows, whatever the boxes."""
+    """Return the kernels for rows of any boxes."""
     module = wp.get_module("broadphase.gpu.rows")
     module.options.update({"enable_backward": False})
 
@@ -351,7 +350,7 @@ def row_kernels() -> SimpleNamespace:
     def pad_keys(
         count: wp.int64, padding: wp.int64, keys: wp.array(dtype=wp.int64), counters: wp.array(dtype=wp.int64)
     ):
-        """Set the keys behind the last pair to one that is sorted behind all others."""
+        """Set the keys after the last pair to one that is sorted last."""
         place = wp.int64(wp.tid())
         if place >= counters[0] and place < count:
             keys[place] = padding
@@ -360,7 +359,7 @@ def row_kernels() -> SimpleNamespace:
     def unpack_keys(
         keys: wp.array(dtype=wp.int64), shift: int, counters: wp.array(dtype=wp.int64), found: wp.array(dtype=wp.int64)
     ):
-        """Turn sorted keys to rows of two int32; -1 behind the last pair."""
+        """Turn sorted keys to rows of two int32, then -1."""
         place = wp.tid()
         if wp.int64(place) < counters[0]:
             key = keys[place]
@@ -372,7 +371,7 @@ def row_kernels() -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_count(counters: wp.array(dtype=wp.int64), count: wp.array(dtype=wp.int32)):
-        """Give the number of pairs as an int32, the largest where it is larger; -1 - row for an invalid box."""
+        """Write the number of pairs as an int32, at most the largest; or -1 - row of an invalid box."""
         total = wp.min(counters[0], wp.int64(0x7FFFFFFF))
         bad = wp.max(counters[1], counters[2])
         if bad > wp.int64(0):

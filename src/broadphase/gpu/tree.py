@@ -1,4 +1,4 @@
-"""A tree over boxes on a device: its arrays, and how they are filled. See `tree_kernels` for what they hold."""
+"""A tree over boxes on a device: its arrays, and how they are filled; see `tree_kernels`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Frame", "Tree", "build", "frame_of", "refit"]
 
-_MOST_BITS = 62  # of a code, so that the next one is a number of 64 bits too
+_MOST_BITS = 62  # of a code, so that the code after the last fits into int64
 
 
 @dataclass(slots=True)
 class Tree:
-    """A tree over boxes; see `build`. Arrays may be longer than what is used of them."""
+    """A tree over boxes; see `build`. Arrays may be longer than needed."""
 
     scratch: Scratch
     name: str
@@ -36,7 +36,7 @@ class Tree:
 
     @property
     def is_keyed(self) -> int:
-        """1 where each row has a key of its own, otherwise 0."""
+        """1 if rows have keys, otherwise 0."""
         return int(self.keys.rows is not None)
 
     @property
@@ -46,7 +46,7 @@ class Tree:
 
 
 def axis_bits(dim: int, scene_count: int) -> int:
-    """Return the bits of a cell along each axis, where so many scenes have bits in front of them."""
+    """Return the bits of a cell along each axis, behind the bits of so many scenes."""
     from broadphase.gpu.tree_kernels import AXIS_BITS, SIZE_BITS, axes_of
 
     axes = axes_of(dim)
@@ -56,10 +56,10 @@ def axis_bits(dim: int, scene_count: int) -> int:
 
 @dataclass(slots=True)
 class Frame:
-    """Where the boxes are: samples of their centers, sorted along each axis. What is compared shares one.
+    """Where the boxes are: samples of their centers, sorted along each axis. Trees that are compared share a frame.
 
-    `samples` of all axes come one after the other, `count` along each; `widths` say how wide their boxes are, and
-    `bits` how many bits the cells of codes have along each axis.
+    `samples` has `count` centers of each axis, one axis after another; `widths` the sums of the widths of the samples;
+    `bits` is the number of bits of cells along each axis.
     """
 
     samples: Any
@@ -69,7 +69,7 @@ class Frame:
 
 
 def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Frame:
-    """Return where boxes are, for codes."""
+    """Return the frame of boxes."""
     from broadphase.gpu.tree_kernels import SAMPLES
 
     wp = warp()
@@ -96,10 +96,10 @@ def build(
 ) -> Tree:
     """Build a tree over boxes, at least one, grown by `half_margin`, in arrays of `scratch` named from `name` on.
 
-    ``2**31 - row`` of the first invalid box becomes the maximum with what is in `counters` at `checked`; 0: boxes
-    were checked. `frame` is that of another tree, for trees that are compared with each other.
+    For an invalid box, ``counters[checked]`` becomes at least ``2**31 - row``; with `checked` 0, boxes are not checked.
+    `frame` is that of another tree, with which this one is compared.
 
-    O(n) time but for the sort, which has as many passes as codes have bytes. 130 bytes a box, of doubles 180.
+    O(n) time except the sort, which has a pass for each byte of codes. 130 bytes a box, 180 in float64.
     """
     wp = warp()
     kernels, count = boxes.tree_kernels, boxes.count
@@ -134,6 +134,6 @@ def build(
 
 
 def refit(tree: Tree, boxes: DeviceBoxes, half_margin: float) -> None:
-    """Write the nodes of a tree again, for boxes that have moved, in the order of the places that they had."""
+    """Write the nodes of a tree again for boxes that have moved, in the old order."""
     inputs = [boxes.lower, boxes.upper, half_margin, tree.order, tree.levels, tree.count, tree.ends]
     tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes, tree.boxes])

@@ -1,12 +1,12 @@
 """Kernels that put boxes into Z order and build a linear tree over them.
 
-The tree has n leaves in the order of their codes and n - 1 inner nodes. Node v < n - 1 is inner, v - (n - 1) is the
-place of a leaf otherwise. An inner node has the number of its first leaf if it is a right child, that of its last leaf
-if it is a left child, and the root has 0 (Karras 2012). So what follows a subtree in a walk, the right child that
-begins where it ends, is known from its last leaf alone, and walks need no stack.
+The tree has n leaves in the order of their codes and n - 1 inner nodes. Node v < n - 1 is inner; otherwise v - (n - 1)
+is the place of a leaf. An inner node has the number of its first leaf if it is a right child, that of its last leaf if
+it is a left child, and the root has 0 (Karras 2012). So the node after a subtree in a walk, the right child that begins
+where it ends, is known from its last leaf alone, and walks need no stack.
 
-Which two leaves meet first is told by the highest bit in which their codes differ, as one number for each gap between
-leaves (`levels`). Gaps on both sides of a subtree never have the same level, so that the tree is determined, and one
+The highest bit in which the codes of two neighboring leaves differ, as one number for each gap (`levels`), determines
+which leaves join first. The gaps on both sides of a subtree never have the same level. So the tree is unique, and one
 pass from the leaves up builds nodes and bounds together (Apetrei 2014).
 
 References
@@ -36,11 +36,11 @@ __all__ = [
     "tree_kernels",
 ]
 
-#: Boxes that tell where the others are.
+#: Number of boxes in a sample.
 SAMPLES = 512
 #: Bits of the cells along each axis. Axes past the third are not in codes.
 AXIS_BITS = {1: 48, 2: 24, 3: 17, 4: 17}
-#: Bits of the class of size in front of them, in front of one for each axis along which a box is thin.
+#: Bits of the class of size in front of them, before one bit for each axis along which a box is thin.
 SIZE_BITS = 3
 
 _INDEX_LEVELS = wp.constant(0)
@@ -50,14 +50,14 @@ _UNITS = wp.constant(wp.float64(2.0**40))
 
 
 def axes_of(dim: int) -> int:
-    """Return how many axes nodes and codes have."""
+    """Return the number of axes of nodes and codes."""
     return min(dim, 3)
 
 
 def kernel_module(name: str, dim: int, kind: Any) -> Any:
-    """Return the module of Warp for kernels of a dimension and a type, which is compiled as a whole."""
+    """Return the module of Warp for kernels of a dimension and a type, which are compiled together."""
     module = wp.get_module(f"broadphase.gpu.{name}_{dim}d_{kind.__name__}")
-    # A sum of products must round as written, the same on every device; and nothing here has a gradient.
+    # Sums of products must round as written, the same on every device; nothing here has a gradient.
     module.options.update({"enable_backward": False, "fuse_fp": False, "max_unroll": 16})
     return module
 
@@ -86,9 +86,9 @@ def spread_by_two(value: wp.int64) -> wp.int64:
 
 @wp.func
 def share_below(value: wp.float64, frame: wp.array(dtype=wp.float64), axis: int, sample_count: int) -> wp.float64:
-    """Return about which share of the boxes has its center below a coordinate: between samples in proportion.
+    """Estimate the share of boxes whose center is below a coordinate, between samples in proportion.
 
-    Beyond the samples, it goes on with the distance, so that boxes that lie far away are told apart too, at any scale.
+    Beyond the samples, it changes with the distance, so that far boxes differ too, at any scale.
     """
     first = axis * sample_count
     low = int(0)
@@ -127,7 +127,7 @@ def lower_place(
     code: wp.int64,
     count: int,
 ) -> int:
-    """Return the first of `count` places, sorted by key and code, that is not before a key and a code."""
+    """Return the first of `count` places, sorted by key and code, that is not less than a key and a code."""
     low = int(0)
     high = count
     while low < high:
@@ -146,7 +146,7 @@ def lower_place(
 
 @wp.func
 def node_behind(levels: wp.array(dtype=wp.uint8), last: int, inner: int) -> int:
-    """Return the node that follows a subtree in a walk, by its last leaf; or the number of nodes."""
+    """Return the node after a subtree in a walk, from its last leaf; or the number of nodes."""
     if last == inner:
         return 2 * inner + 1
     if last + 1 == inner or levels[last] < levels[last + 1]:
@@ -233,12 +233,12 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         ends: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
-        """Give each box its code: scene, class of size, thin axes, cell in Z order; and look for invalid boxes.
+        """Write the code of each box: scene, class of size, thin axes, cell in Z order; and look for invalid boxes.
 
-        All is measured in shares of the boxes, so that crowds are divided finely, and empty space is not. A box that is
-        large for its place lies behind the small ones: those find it, each in its own walk, where it would have to find
-        them one after the other. Sticks and plates lie apart, those along each axis by themselves, and are first
-        divided along the axes on which they are thin: nodes of sticks across each other would cover everything.
+        Sizes and places are shares of the boxes, so that crowds are divided finely, and empty space is not. Large boxes
+        come after small ones, which find them, each in its own walk: a large box would find many in one walk. Sticks
+        and plates come apart, by axis, and are first divided along the axes on which they are thin, because nodes of
+        crossing sticks would cover everything.
 
         `spacing` is the usual distance of two boxes along an axis, as a share.
         """
@@ -261,7 +261,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         for axis in range(wp.static(axes)):
             if sides[axis] * wp.float64(8.0) < widest:
                 thin |= wp.static(1 << axis)
-        # Cells have the form of the boxes, the mean one: an axis on which boxes are wide is divided so much later.
+        # Cells have the mean form of the boxes: axes on which boxes are wide are divided later.
         usual = shares_type()
         least = wp.float64(1.0)
         for axis in range(wp.static(axes)):
@@ -283,8 +283,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         if wp.static(axes == 3):
             code = spread_by_three(cells[0]) | (spread_by_three(cells[1]) << wp.int64(1))
             code |= spread_by_three(cells[2]) << wp.int64(2)
-        # Each class is of sizes up to 4 (on one axis, 16) times those of the one before. Samples are few: along one or
-        # two axes, shares of small boxes are known roughly, and the first class takes more.
+        # Sizes of a class are up to 4 times (on one axis, 16 times) those of the one before. Because samples are few,
+        # shares of small boxes along one or two axes are rough, and the first class takes more.
         octaves = wp.log2(widest / spacing) / wp.float64(wp.static(4.0 if axes == 1 else 2.0))
         octaves -= wp.float64(wp.static(0.0 if axes == 3 else 1.0))
         size = wp.int64(wp.clamp(octaves, wp.float64(0.0), wp.float64(wp.static(2.0**SIZE_BITS - 1.0))))
@@ -313,7 +313,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         codes: wp.array(dtype=wp.int64),
         levels: wp.array(dtype=wp.uint8),
     ):
-        """Give each gap between two leaves a number, the larger the less they have in common."""
+        """Write the level of each gap between two leaves, the larger the less they have in common."""
         place = wp.tid()
         level = _INDEX_LEVELS + first_unequal_bit(wp.int64(place), wp.int64(place + 1))
         if codes[place] != codes[place + 1]:
@@ -335,9 +335,9 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         nodes: wp.array(dtype=node_type),
         boxes: wp.array(dtype=exact_type),
     ):
-        """Write the leaf of each place, and climb: of two children, the one that is ready last makes the parent.
+        """Write the leaf of each place, and climb: of two children, the one that is ready last writes the parent.
 
-        `ends` holds -1 for each gap before and after; between, where the child that came first begins or ends.
+        `ends` is -1 for each gap before and after; meanwhile, it is where the first child begins or ends.
         """
         place = wp.tid()
         row = order[place]

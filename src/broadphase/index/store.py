@@ -231,7 +231,7 @@ class BoxStore:
                 first = int(np.argmax(other))
                 row, given = first if rows is None else rows[first], boxes.batch[first]
                 raise ValueError(
-                    f"boxes: row {row} has the key {own[row]}, but by the shape (E, n, 2, d) it is {given}"
+                    f"boxes: row {row} has the key {own[row]}, and not {given} as by the shape (E, n, 2, d)"
                 )
         change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
 
