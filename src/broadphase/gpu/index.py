@@ -320,10 +320,7 @@ class Index:
     ) -> Any:
         """Find every pair of overlapping boxes of one batch.
 
-        Parameters
-        ----------
-        sort, touching, layer, mask, group, static, ignore_shared, max_pairs, capacity
-            As in `broadphase.gpu.pairs`, and so are results and errors; arrays are of the library of the first boxes.
+        Parameters, results and errors are those of `broadphase.gpu.pairs`; arrays are of the library of the boxes.
 
         Examples
         --------
@@ -349,12 +346,7 @@ class Index:
         static: Any = None,
         ignore_shared: Any = None,
     ) -> int:
-        """Count the pairs that `pairs` finds, in memory that does not depend on their number.
-
-        Parameters
-        ----------
-        touching, layer, mask, group, static, ignore_shared
-            As in `broadphase.gpu.pairs`, and so are errors.
+        """Count the pairs that `pairs` finds, in memory that does not depend on their number; parameters as there.
 
         Examples
         --------
@@ -920,14 +912,8 @@ class Index:
         limits = self._scalars(max_distance, "max_distance", asked)
         batches, ignored = self._options(asked, batch, ignore, scratch)
         if asked.count:
-            inputs = [
-                *self._walked(),
-                *self._samples(),
-                _vectors(asked.array),
-                _vectors(ways.array, step=int(not is_one)),
-                limits,
-            ]
-            inputs += [batches, ignored, self._state, *results]
+            vectors = _vectors(asked.array), _vectors(ways.array, step=int(not is_one))
+            inputs = [*self._walked(), *self._samples(), *vectors, limits, batches, ignored, self._state, *results]
             scratch.launch("cast", self._kernels.cast, asked.count, inputs)
 
     def _find(

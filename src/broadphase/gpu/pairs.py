@@ -152,10 +152,7 @@ def count_pairs(
 ) -> int:
     """Count the pairs of overlapping boxes on a device, in memory that does not depend on their number.
 
-    Parameters
-    ----------
-    boxes, other, device, touching, margin, layer, mask, group, static, ignore_shared, batch, invalid
-        As in `pairs`, and so are errors.
+    Parameters and errors are those of `pairs`.
 
     Examples
     --------
@@ -192,12 +189,7 @@ def _searching(
 
 
 def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:
-    """Explain how `pairs` searches these boxes on a device, and why.
-
-    Parameters
-    ----------
-    boxes, other, device, batch
-        As in `pairs`, and so are errors.
+    """Explain how `pairs` searches these boxes on a device, and why; parameters and errors are those of `pairs`.
 
     Examples
     --------

@@ -285,44 +285,19 @@ class BoxIndex:
         return self._store.numbers
 
     def boxes_of(self, rows: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the corners of boxes.
+        """Return a copy of the corners of rows, by default of all: shape (k, 2, d), of `dtype`.
 
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), optional
-            Default: all `rows`.
-
-        Returns
-        -------
-        ndarray, shape (k, 2, d), of `dtype`
-            A copy.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use, by number.
+        Raises UnknownRowError for a row that is not in use.
         """
         with self._guard.reading:
             boxes: NDArray[Any] = self._store.corners[self._store.numbers if rows is None else self._store.known(rows)]
             return boxes
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return handles of boxes: unlike rows, they are never used again.
+        """Return the handles of rows, by default of all: shape (k,), int64, positive.
 
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), or int, optional
-            Default: all `rows`.
-
-        Returns
-        -------
-        ndarray, shape (k,), int64
-            Positive numbers, valid while the boxes are in the index, also after pickling.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use, by number.
+        Unlike rows, handles are never used again. They stay valid while the boxes are in the index, also after
+        pickling. Raises UnknownRowError for a row that is not in use.
 
         Examples
         --------
@@ -343,23 +318,7 @@ class BoxIndex:
             return self._store.handles(self._store.numbers if rows is None else rows)
 
     def rows_of(self, handles: ArrayLike) -> NDArray[np.int32]:
-        """Return the rows of boxes by their handles.
-
-        Parameters
-        ----------
-        handles : array_like of int64, shape (k,), or int
-            As `handles` returned them.
-
-        Returns
-        -------
-        ndarray, shape (k,), int32
-            Their rows.
-
-        Raises
-        ------
-        UnknownRowError
-            A box that has been removed, by its handle.
-        """
+        """Return the rows of handles, shape (k,), int32. Raises UnknownRowError for a box that has been removed."""
         with self._guard.reading:
             return self._store.rows_of(handles)
 
@@ -401,19 +360,9 @@ class BoxIndex:
             return self._insert(boxes, layer, mask, batch)
 
     def remove(self, rows: ArrayLike) -> None:
-        """Remove boxes. Their rows will be used again, their handles never.
+        """Remove the boxes of rows, (k,) or one. Rows will be used again, handles never.
 
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), or int
-            No row twice.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use, by number.
-        ValueError
-            A row that is repeated.
+        Raises UnknownRowError for a row that is not in use, and ValueError for one that is repeated.
         """
         with self._guard.changing:
             self._remove(self._store.distinct(rows))
@@ -447,21 +396,9 @@ class BoxIndex:
             self._update(boxes, None if rows is None else self._store.distinct(rows))
 
     def set_filters(self, rows: ArrayLike, *, layer: ByRow = None, mask: ByRow = None) -> None:
-        """Set the layers or the masks of boxes.
+        """Set the layers or the masks of rows, (k,) or one; None leaves them unchanged. Errors are those of `insert`.
 
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), or int
-            The boxes.
-        layer, mask : array_like of uint64, shape (k,), or int, optional
-            Default: unchanged.
-
-        Raises
-        ------
-        ValueError, TypeError
-            Wrong shape or dtype.
-        UnknownRowError
-            A row that is not in use, by number.
+        Raises UnknownRowError for a row that is not in use.
         """
         with self._guard.changing:
             change = Change()
@@ -918,10 +855,7 @@ class BoxIndex:
     ) -> int:
         """Count the pairs that `pairs` finds, in memory that does not depend on their number.
 
-        Parameters
-        ----------
-        other, workers, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
-            As in `pairs`, and so are errors.
+        Parameters and errors are those of `pairs`.
         """
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
@@ -1192,10 +1126,7 @@ class BoxIndex:
     def outline(self) -> Outline:
         """Return the cells or nodes of the index, to be drawn: see `Outline`.
 
-        Raises
-        ------
-        UnsupportedQueryError
-            An index whose method has no cells.
+        Raises UnsupportedQueryError if the method has no cells.
 
         Examples
         --------
@@ -1208,18 +1139,7 @@ class BoxIndex:
             return Outline(*self._arranged().outline())
 
     def validate(self) -> None:
-        """Check that the index is consistent. For tests: O(n) or more.
-
-        Raises
-        ------
-        AssertionError
-            Describes a fault of this library.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> bp.BVH([[0, 0, 1, 1], [1, 1, 2, 2]]).validate()
-        """
+        """Check the index, for tests; an AssertionError describes a fault of this library. O(n) or more."""
         with self._guard.reading:
             fault: Any = self._store.fault() or self._arranged().validate(*self._store.views, self._store.numbers)
         if fault:
@@ -1227,7 +1147,7 @@ class BoxIndex:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that the index takes: its boxes, and their arrangement."""
+        """Bytes of the boxes and their arrangement."""
         with self._guard.reading:
             return self._nbytes()
 

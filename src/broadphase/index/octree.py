@@ -132,11 +132,7 @@ class Octree(SphereIndex):
 
     @staticmethod
     def _checked(
-        minimum: Any = "auto",
-        leaf_capacity: Any = 32,
-        looseness: Any = 2.0,
-        world: Any = None,
-        outside: Any = "grow",
+        minimum: Any = "auto", leaf_capacity: Any = 32, looseness: Any = 2.0, world: Any = None, outside: Any = "grow"
     ) -> dict[str, Any]:
         if not (isinstance(minimum, str) and minimum == "auto"):
             minimum = as_real(minimum, "minimum")
@@ -167,7 +163,7 @@ class Octree(SphereIndex):
         Parameters
         ----------
         pairs : array_like of int, shape (m, 2), optional
-            Rows of boxes that overlap, in either order. Default: all, in the order of ``self.pairs(sort=True)``.
+            Rows in use, of boxes that overlap, in either order. Default: ``self.pairs(sort=True)``.
         bounds : {"box", "sphere"}
             "sphere": pairs, positions, normals and depths are those of the spheres; the box of an object without a
             sphere stands for it.
@@ -183,11 +179,6 @@ class Octree(SphereIndex):
             far to move one of them along it until they only touch. ``cell``: the smaller of the cells of the two rows,
             as a row of `outline`; -1 outside the root. The same pair in the other order has the opposite normal; both
             records are equal, with the same hash.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use.
 
         Examples
         --------
@@ -308,11 +299,8 @@ class Octree(SphereIndex):
         calls = 0
         for record in self.records() if records is None else records:
             swapped = record.copy()
-            swapped["first"], swapped["second"], swapped["normal"] = (
-                record["second"],
-                record["first"],
-                0 - record["normal"],
-            )
+            swapped["first"], swapped["second"] = record["second"], record["first"]
+            swapped["normal"] = 0 - record["normal"]
             for own in (record, swapped):
                 handler = handlers if callable(handlers) else handlers.get(int(own["first"]))
                 if handler is not None:
@@ -331,10 +319,7 @@ class Octree(SphereIndex):
     def cells(self) -> TreeCells:
         """Return the cells, also empty ones that are not freed yet: see `TreeCells`.
 
-        Raises
-        ------
-        UnsupportedQueryError
-            Cells so deep that their numbers have more than 63 bits: from level 22 on in 3D.
+        Raises UnsupportedQueryError if numbers of cells have more than 63 bits: from level 22 on in 3D.
 
         Examples
         --------
@@ -356,17 +341,9 @@ class Octree(SphereIndex):
         return tree_cells(self.dim, (level, number), rows, (own_level, own_number))
 
     def cells_of_rows(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the cells of rows.
+        """Return the cell of each row in use, as a row of `outline`, and its level; both -1 outside the root.
 
-        Parameters
-        ----------
-        rows : ndarray of int32, any shape
-            Rows in use.
-
-        Returns
-        -------
-        cells, levels : ndarray, int32, of the same shape
-            The cell of each row, as a row of `outline`, and its level; both -1 outside the root.
+        Rows, cells and levels have any one shape, int32.
         """
         with self._guard.reading:
             core = self._arranged()

@@ -58,16 +58,9 @@ class IndexOptions:
     def of(method: str | dict[str, Any] | IndexOptions) -> IndexOptions:
         """Return the options that a name of a method or a description stands for.
 
-        Parameters
-        ----------
-        method : str, dict or IndexOptions
-            A name of the registry or "auto"; a dictionary with such a ``name`` and settings, as `describe` returns it;
-            or options, which are returned.
-
-        Raises
-        ------
-        ValueError, TypeError
-            No such method, setting, or value of a setting.
+        A name is that of a method in the registry, or "auto". A description is a dictionary with such a ``name`` and
+        settings, as `describe` returns it. Options are returned as they are. Raises ValueError or TypeError for
+        unknown methods, settings and values.
 
         Examples
         --------
@@ -137,17 +130,8 @@ class IndexOptions:
 def checked_options(cls: type[BoxIndex], /, **settings: Any) -> IndexOptions:
     """Check settings of an index class, and return them as a value: for `World`, scene files, snapshots and the demo.
 
-    Parameters
-    ----------
-    **settings
-        Parameters of the class that say how it arranges boxes. Except `outside`, they change costs, not results.
-
-    Raises
-    ------
-    TypeError
-        The class has no such setting.
-    ValueError
-        A value out of range.
+    Settings are the parameters that say how the class arranges boxes. Except `outside`, they change costs, not results.
+    Raises TypeError for a setting that the class does not have, and ValueError for a value out of range.
 
     Examples
     --------

@@ -180,14 +180,13 @@ def query(
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
-    if batch is not None:
-        self = self._in_batches(batch)
-    if ignore is None and (few := self._few) is not None:
+    searched = self if batch is None else self._in_batches(batch)
+    if ignore is None and (few := searched._few) is not None:
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
     lower, upper = checked_corners(boxes, "boxes", self.dim)
-    return self._find_boxes(lower, upper, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_boxes(lower, upper, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def query_points(
@@ -215,13 +214,12 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
-    if batch is not None:
-        self = self._in_batches(batch)
-    if ignore is None and (few := self._few) is not None:
+    searched = self if batch is None else self._in_batches(batch)
+    if ignore is None and (few := searched._few) is not None:
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
-    return self._find_points(
+    return searched._find_points(
         points_without_nan(points, "points", self.dim), worker_count(workers), QueryFilter(layer, mask, ignore)
     )
 
@@ -256,14 +254,13 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
-    if batch is not None:
-        self = self._in_batches(batch)
-    if ignore is None and (few := self._few) is not None:
+    searched = self if batch is None else self._in_batches(batch)
+    if ignore is None and (few := searched._few) is not None:
         found: Any = few.balls(centers, radii, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
     points = finite_points(centers, "centers", self.dim)
-    return self._find_balls(
+    return searched._find_balls(
         points,
         nonnegative(radii, "radii", len(points), is_finite=True),
         worker_count(workers),
@@ -327,13 +324,12 @@ def query_obb(
     >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
     array([0], dtype=int32)
     """
-    if batch is not None:
-        self = self._in_batches(batch)
+    searched = self if batch is None else self._in_batches(batch)
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
     half = halves_of(half_sizes, points)
-    return self._find_obbs(points, half, rotations, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_obbs(points, half, rotations, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def frustum(
@@ -385,8 +381,7 @@ def frustum(
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """
-    if batch is not None:
-        self = self._in_batches(batch)
+    searched = self if batch is None else self._in_batches(batch)
     if matrix is not None and planes is None:
         regions = regions_of_views(matrix, depth=depth)
     elif matrix is None and planes is not None:
@@ -396,7 +391,7 @@ def frustum(
     of_region = regions.around_lower.shape[1]
     if of_region != self.dim:
         raise ValueError(f"the region has {of_region} dimensions; {self.dim} are needed")
-    return self._find_regions(regions, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_regions(regions, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def nearest(
@@ -465,17 +460,16 @@ def nearest(
     >>> world.nearest(rows=[0, 1]).rows.tolist()
     [[1], [0]]
     """
-    if batch is not None:
-        self = self._in_batches(batch)
-    points, own = places_of(self, points, rows, exclude_self)
-    if ignore is None and own is None and (few := self._few) is not None:
+    searched = self if batch is None else self._in_batches(batch)
+    points, own = places_of(searched, points, rows, exclude_self)
+    if ignore is None and own is None and (few := searched._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
             return Nearest(*found)
     k = as_whole(k, "k", 1)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    return self._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
+    return searched._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
 
 
 def raycast(
@@ -531,14 +525,13 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
-    if batch is not None:
-        self = self._in_batches(batch)
-    if ignore is None and (few := self._few) is not None:
+    searched = self if batch is None else self._in_batches(batch)
+    if ignore is None and (few := searched._few) is not None:
         found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
         if found is not None:
             return RayHits(*found)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_first_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_first_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def raycast_all(
@@ -579,10 +572,9 @@ def raycast_all(
     >>> hit.actor == wall, hit.distance, hit.position, hit.normal
     (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
-    if batch is not None:
-        self = self._in_batches(batch)
+    searched = self if batch is None else self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def raycast_any(
@@ -615,10 +607,9 @@ def raycast_any(
     >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
     array([False,  True])
     """
-    if batch is not None:
-        self = self._in_batches(batch)
+    searched = self if batch is None else self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
-    return self._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    return searched._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def places_of(

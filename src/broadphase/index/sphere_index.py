@@ -8,6 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_reals, as_whole
+from broadphase.boxes.checking import require_finite
 from broadphase.boxes.forms import as_corners
 from broadphase.boxes.making import from_spheres
 from broadphase.change import Change
@@ -43,7 +44,7 @@ __all__ = ["SphereIndex", "kept"]
 class SphereIndex(BoxIndex):
     """What `Octree` and `SweepAndPrune` share: objects with spheres.
 
-    Methods add ``bounds="sphere"`` to those of `BoxIndex`. Results and errors are the same.
+    Methods add ``bounds="sphere"`` to those of `BoxIndex`. Other parameters, results and errors are the same.
 
     Parameters
     ----------
@@ -72,21 +73,9 @@ class SphereIndex(BoxIndex):
 
     @classmethod
     def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
-        """Make an index of spheres and the boxes around them.
+        """Make an index of spheres and the boxes around them, with options of the class.
 
-        Parameters
-        ----------
-        centers : array_like, shape (n, d)
-            Finite.
-        radii : array_like, shape (n,), or float
-            Finite, 0 or more.
-        **options
-            As for the class.
-
-        Raises
-        ------
-        ValueError
-            Names the first row that is not finite, or has a negative radius.
+        Centers, (n, d), and radii, (n,) or one number, must be finite, radii 0 or more: ValueError names the first row.
 
         Examples
         --------
@@ -123,7 +112,7 @@ class SphereIndex(BoxIndex):
         Raises
         ------
         ValueError, TypeError, RuntimeError
-            As `BoxIndex.insert`; in an octree, a box that leaves the world, where `outside` is "raise".
+            As `BoxIndex.insert`; in an octree with `outside` "raise", a box that is not in the world.
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
@@ -144,8 +133,7 @@ class SphereIndex(BoxIndex):
         Raises
         ------
         ValueError, TypeError, RuntimeError
-            As `BoxIndex.update`; an object that has a sphere, and is given none; in an octree, a box that leaves the
-            world, where `outside` is "raise".
+            As `BoxIndex.update` and `insert`; an object that has a sphere, and is given none.
         """
         boxes, bounds = _boxes_with_spheres(boxes, spheres)
         with self._guard.changing:
@@ -162,8 +150,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        other, **options
-            As in `BoxIndex.pairs`.
         bounds : {"box", "sphere"}
             "sphere": the spheres must touch too; the box of an object without a sphere stands for it. Not with `other`.
         """
@@ -175,13 +161,7 @@ class SphereIndex(BoxIndex):
     def count_pairs(
         self, other: BoxIndex | Boxes | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
     ) -> int:
-        """Count the pairs that `pairs` finds.
-
-        Parameters
-        ----------
-        other, bounds, **options
-            As in `pairs`.
-        """
+        """Count the pairs that `pairs` finds, with its parameters."""
         spheres = self._deciding(bounds, other)
         with self._guard.reading:
             if spheres is None:
@@ -195,8 +175,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        other, **options
-            As in `BoxIndex.iter_pairs`.
         bounds : {"box", "sphere"}
             As in `pairs`. With "sphere", chunks may have fewer pairs, or none.
         """
@@ -223,8 +201,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        boxes, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must overlap the box too. Decided exactly.
         """
@@ -253,8 +229,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        points, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query_points`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must contain the point too. Decided exactly.
         """
@@ -285,8 +259,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        points, k, max_distance, rows, exclude_self, workers, layer, mask, batch, ignore
-            As in `BoxIndex.nearest`.
         bounds : {"box", "sphere"}
             "sphere": the distance is that to the box or to the sphere of a row, whichever is larger. Distances to
             spheres are rounded, so that rows at nearly the same distance may change places.
@@ -345,8 +317,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        centers, radii, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query_ball`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must be within the distance too. Decided exactly.
 
@@ -385,8 +355,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        centers, half_sizes, rotations, workers, layer, mask, batch, ignore
-            As in `BoxIndex.query_obb`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must overlap the oriented box too. Those that touch it are never missed;
             one that misses it by less than rounding, or by the relative error of a rotation matrix, may be found.
@@ -427,8 +395,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        matrix, planes, depth, workers, layer, mask, batch, ignore
-            As in `BoxIndex.frustum`.
         bounds : {"box", "sphere"}
             "sphere": the spheres of the rows must meet the region too. Those that touch it are never missed; one that
             misses it by less than rounding may be found.
@@ -462,8 +428,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        origins, directions, max_distance, workers, layer, mask, batch, ignore
-            As in `BoxIndex.raycast`.
         bounds : {"box", "sphere"}
             "sphere": rays must hit the sphere of a row too, which decides the distance. Whether they hit is decided
             exactly. Takes as long as `raycast_all`.
@@ -499,13 +463,7 @@ class SphereIndex(BoxIndex):
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> RayHitsAll:
-        """Find every row on each ray, as `BoxIndex.raycast_all`.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
-            As in `raycast`.
-        """
+        """Find every row on each ray, as `BoxIndex.raycast_all`, with the parameters of `raycast`."""
         spheres = self._deciding(bounds)
         with self._guard.reading:
             given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
@@ -538,13 +496,7 @@ class SphereIndex(BoxIndex):
         batch: ByRow = None,
         ignore: Ignored = None,
     ) -> NDArray[np.bool_]:
-        """Find out whether each ray hits anything, as `BoxIndex.raycast_any`.
-
-        Parameters
-        ----------
-        origins, directions, max_distance, bounds, workers, layer, mask, batch, ignore
-            As in `raycast`.
-        """
+        """Find out whether each ray hits anything, as `BoxIndex.raycast_any`, with the parameters of `raycast`."""
         given: dict[str, Any] = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
         if self._deciding(bounds) is None:
             return super().raycast_any(origins, directions, max_distance, **given)
@@ -566,8 +518,6 @@ class SphereIndex(BoxIndex):
 
         Parameters
         ----------
-        boxes, motions, workers, layer, mask, batch, ignore
-            As in `BoxIndex.shapecast`.
         bounds : {"box", "sphere"}
             "sphere": the boxes must touch the sphere of a row too, which decides the time. Whether they touch is
             decided exactly. Looks at every row on the way, not only at the first.
@@ -633,10 +583,7 @@ def _boxes_with_spheres(
     centers, radii = as_reals(spheres[0], "spheres: centers"), as_reals(spheres[1], "spheres: radii")
     if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
         raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
-    if not np.isfinite(centers).all():
-        raise ValueError(
-            f"spheres: the center of row {int((~np.isfinite(centers)).any(axis=1).argmax())} is not finite"
-        )
+    require_finite(centers, "spheres: centers")
     radii = np.broadcast_to(radii, (len(centers),))
     if not (radii >= 0).all():
         raise ValueError(f"spheres: the radius of row {int((~(radii >= 0)).argmax())} is not 0 or more")

@@ -71,9 +71,8 @@ class BoxStore:
         count, dim = lower.shape
         _require_room(count)
         self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)
-        self.layer = None if layer is None else as_attribute("layer", layer, count, np.uint64).copy()
-        self.mask = None if mask is None else as_attribute("mask", mask, count, np.uint64).copy()
-        self.batch = None if batch is None else as_attribute("batch", batch, count, np.int64).copy()
+        given = _attributes(count, layer, mask, batch)
+        self.layer, self.mask, self.batch = (None if values is None else values.copy() for values in given)
         _native.commit([(self.corners, (lower, upper))], [])
         self.slots: int = count
         self.living: int = count
@@ -191,13 +190,7 @@ class BoxStore:
             lower, upper = narrow
         if layer is None and mask is None and batch is None:
             return NewBoxes(lower, upper)
-        return NewBoxes(
-            lower,
-            upper,
-            None if layer is None else as_attribute("layer", layer, count, np.uint64),
-            None if mask is None else as_attribute("mask", mask, count, np.uint64),
-            None if batch is None else as_attribute("batch", batch, count, np.int64),
-        )
+        return NewBoxes(lower, upper, *_attributes(count, layer, mask, batch))
 
     # The following add to a change; nothing is written before it is committed.
 
@@ -237,8 +230,7 @@ class BoxStore:
 
     def set_filters(self, change: Change, rows: Rows, layer: Any, mask: Any) -> None:
         """Set the bits of the boxes of `known` rows; None leaves them as they are."""
-        layers = None if layer is None else as_attribute("layer", layer, len(rows), np.uint64)
-        masks = None if mask is None else as_attribute("mask", mask, len(rows), np.uint64)
+        layers, masks, _ = _attributes(len(rows), layer, mask, None)
         self._write_bits(change, "layer", rows, layers)
         self._write_bits(change, "mask", rows, masks)
 
@@ -417,6 +409,12 @@ def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[ND
         fault = f"{describe_invalid(lower, upper, row)}{advice_on_invalid(lower, upper)}"
         raise InvalidBoxError(f"{name}: {fault}", row=row)
     return lower, upper
+
+
+def _attributes(count: int, layer: ByRow, mask: ByRow, batch: ByRow) -> tuple[NDArray[Any] | None, ...]:
+    """Return the layers, masks and keys of boxes; None where none were given."""
+    given = (("layer", layer, np.uint64), ("mask", mask, np.uint64), ("batch", batch, np.int64))
+    return tuple(None if value is None else as_attribute(name, value, count, kind) for name, value, kind in given)
 
 
 def _require_room(slots: int) -> None:

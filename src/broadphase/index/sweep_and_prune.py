@@ -193,28 +193,10 @@ class SweepAndPrune(SphereIndex):
         return Delimiters(values[order], owners[order], ~is_end[order])
 
     def query_rows(self, rows: ArrayLike, *, bounds: Literal["box", "sphere"] = "box", workers: int = 1) -> QueryResult:
-        """Find the boxes that overlap each of some boxes of the index.
+        """Find the rows that overlap each of these rows, (k,) or one, without itself; ascending.
 
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), or int
-            The boxes.
-        bounds, workers
-            As in `pairs`.
-
-        Returns
-        -------
-        QueryResult
-            ``result[i]`` has the rows that overlap the i-th box, ascending, without itself.
-
-        Raises
-        ------
-        UnknownRowError
-            A row that is not in use, by number.
-
-        Notes
-        -----
-        O(log n + tests) each. Releases the GIL.
+        `bounds` and `workers` are as in `pairs`. Raises UnknownRowError for a row that is not in use. O(log n + tests)
+        each. Releases the GIL.
         """
         spheres = self._deciding(bounds)
         with self._guard.reading:
