@@ -566,7 +566,7 @@ def test_gpu_neighbors_of_arrays_that_do_not_fit_say_what_to_do():
         (TypeError, "both of one library", lambda: neighbors(points, 1.0, np.zeros((4, 3)))),
         (TypeError, "batch is a list in host memory", lambda: neighbors(points, 1.0, batch=[0, 0, 1, 1])),
         (ValueError, "in host memory", lambda: neighbors(points, wp.ones(4, dtype=wp.float32, device="cpu"))),
-        (ValueError, "device 'cuda:77' is not there", lambda: neighbors(points, 1.0, device="cuda:77")),
+        (ValueError, "there is no device 'cuda:77'", lambda: neighbors(points, 1.0, device="cuda:77")),
     ):
         with pytest.raises(kind, match=text):
             call()

@@ -404,7 +404,7 @@ def test_gpu_bad_input_is_named():
         (ValueError, "margin must not be negative", lambda: gpu.pairs(boxes, device="cpu", margin=-1)),
         (ValueError, "leave out such boxes", lambda: gpu.pairs(boxes, device="cpu", invalid="skip")),
         (ValueError, "unknown invalid", lambda: gpu.pairs(boxes, device="cpu", invalid="drop")),
-        (ValueError, "device 'cuda:77' is not there", lambda: gpu.pairs(boxes, device="cuda:77")),
+        (ValueError, "there is no device 'cuda:77'", lambda: gpu.pairs(boxes, device="cuda:77")),
         (ValueError, "capacity", lambda: gpu.pairs(boxes, device="cpu", capacity=-1)),
     ]  # fmt: skip
     if not wp.is_cuda_available():

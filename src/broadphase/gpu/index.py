@@ -882,7 +882,7 @@ class Index:
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def _samples(self) -> list[Any]:
-        """Return what tells the unit of ways between doubles."""
+        """Return the samples of centers, from which kernels take the unit of distances."""
         return [None, 0] if self._tree is None else [self._tree.frame.samples, self._tree.frame.count]
 
     def _walked(self) -> list[Any]:

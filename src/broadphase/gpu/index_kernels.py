@@ -1178,21 +1178,10 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             root = root_of(levels, places[0], places[1], leaf_count)
             unit = unit_of(samples, sample_count)
             missed = ignored_by(ignored, query)
+            inner = leaf_count - 1
             cast_of(
-                nodes,
-                boxes,
-                leaf_count - 1,
-                root,
-                unit,
-                origin,
-                direction,
-                limit,
-                missed,
-                query,
-                rows,
-                distances,
-                hits,
-            )
+                nodes, boxes, inner, root, unit, origin, direction, limit, missed, query, rows, distances, hits
+            )  # fmt: skip
             return
         if hits:
             hits[query] = False

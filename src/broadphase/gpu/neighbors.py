@@ -484,7 +484,7 @@ class _Search:
         place, count = self._sets[0].place, self._sets[0].count
         total = self._total()
         rows = place.library.allocate((total,), wp.int32, place.device) if self._is_by_row else None
-        pairs, *more = self._told(total, rows, distances, vectors, shifts)
+        pairs, *more = self._written(total, rows, distances, vectors, shifts)
         offsets = None
         if self._is_by_row:
             offsets = place.library.allocate((count + 1,), wp.int64, place.device)
@@ -497,7 +497,7 @@ class _Search:
         """Return as many pairs as there is room for, and their number."""
         wp = warp()
         place = self._sets[0].place
-        pairs, *more = self._told(capacity, None, distances, vectors, shifts)
+        pairs, *more = self._written(capacity, None, distances, vectors, shifts)
         count = place.library.allocate((1,), wp.int32, place.device)
         self._scratch.launch("neighbors", self._results.count, 1, [self._counters, count])
         give = place.library.give
@@ -505,7 +505,7 @@ class _Search:
             give(pairs), place.given_number(count), *(None if one is None else give(one) for one in more)
         )
 
-    def _told(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
+    def _written(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
         """Write up to `size` pairs, and their distances, vectors and shifts if wanted."""
         wp, scratch, place = warp(), self._scratch, self._sets[0].place
         dim = self._sets[0].dim
@@ -555,25 +555,27 @@ class _Search:
 
     def _total(self) -> int:
         """Wait for the device, and return the number of pairs."""
-        from broadphase.gpu import neighbors_kernels as told
+        from broadphase.gpu import neighbors_kernels as kernels
 
-        total, *faults = (int(value) for value in self._counters.numpy()[: told.COUNTERS])
-        both = list(zip(("points", "other"), self._sets, self._keys, (0, told.FAULTS), strict=False))
+        total, *faults = (int(value) for value in self._counters.numpy()[: kernels.COUNTERS])
+        both = list(zip(("points", "other"), self._sets, self._keys, (0, kernels.FAULTS), strict=False))
         # In the order of the core: first faults of the arrays, then those of places in cells.
         for name, points, _, at in both:
-            bad = [faults[at + kind] for kind in (told.NOT_A_NUMBER, told.INFINITE)]
+            bad = [faults[at + kind] for kind in (kernels.NOT_A_NUMBER, kernels.INFINITE)]
             if any(bad):
                 raise _not_finite(points, name, 2**31 - (bad[0] or bad[1]))
         for _, _, keys, at in both:
-            if faults[at + told.BAD_KEY]:
-                row = 2**31 - faults[at + told.BAD_KEY]
+            if faults[at + kernels.BAD_KEY]:
+                row = 2**31 - faults[at + kernels.BAD_KEY]
                 raise ValueError(_bad_key(row, _key_of(keys, row), self._lattice_count))
         for name, _, keys, at in both:
-            if faults[at + told.WRONG_CELL]:
-                self._refuse_cell(_key_of(keys, 2**31 - faults[at + told.WRONG_CELL]))
-            if faults[at + told.FAR]:
-                raise ValueError(f"{name}: row {2**31 - faults[at + told.FAR]} is more than 10^9 periodic cells away")
-            if faults[at + told.MANY_IMAGES]:
+            if faults[at + kernels.WRONG_CELL]:
+                self._refuse_cell(_key_of(keys, 2**31 - faults[at + kernels.WRONG_CELL]))
+            if faults[at + kernels.FAR]:
+                raise ValueError(
+                    f"{name}: row {2**31 - faults[at + kernels.FAR]} is more than 10^9 periodic cells away"
+                )
+            if faults[at + kernels.MANY_IMAGES]:
                 raise ValueError(_many_images(self._cutoff))
         if faults[-1]:
             raise ValueError("points are so far from the cell that coordinates there are coarser than it is")

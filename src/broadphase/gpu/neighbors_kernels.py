@@ -31,9 +31,9 @@ VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0,
 # images (2); whether two images of a point can be near another one.
 AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
 LATTICE = wp.constant(64)
-# From it, `bound_lattices` makes a record of `PLAN` numbers of 32 bits. Along each axis: the number of cells; how many to
-# look at on each side; the most images on each side; the width in units. Then squares of distances, in units: up to the
-# first, pairs surely are near; beyond the second, they surely are not.
+# From it, `bound_lattices` makes a record of `PLAN` numbers of 32 bits. Along each axis: the number of cells; how many
+# to look at on each side; the most images on each side; the width in units. Then squares of distances, in units: up to
+# the first, pairs surely are near; beyond the second, they surely are not.
 _PLAN_CELLS, _SIDES, _IMAGES, _PLAN_WIDTHS, _LOW, _HIGH = (wp.constant(k) for k in (0, 3, 6, 9, 12, 13))
 PLAN = wp.constant(16)
 
@@ -911,7 +911,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
             offsets[tasks] = wp.int64(0)
         count = int(0)
         itself = wp.where(is_one_set != 0, place, -1)
-        # Rows around by z and y, every one of so many as there are slices; half of them begin with the own one.
+        # The rows around by z and y, of which each thread takes every `slices`-th; half of them begin with the own row.
         step_z = wp.where(is_half != 0, 0, -side_z)
         step_y = wp.where(is_half != 0, 0, -side_y) + part
         if cell[3] < 0:
@@ -1001,22 +1001,9 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                         is_told = not is_in_stretch(cell_k, other, x_here, more, y, z, cell[3], key, keys, key_step)
                     if not is_told:
                         if is_near(
-                            place,
-                            k,
-                            row,
-                            other,
-                            is_upper,
-                            image_x,
-                            image_y,
-                            image_z,
-                            lattices,
-                            at,
-                            own_exact,
-                            own_wraps,
-                            exact,
-                            wraps,
-                            limit,
-                        ):
+                            place, k, row, other, is_upper, image_x, image_y, image_z, lattices, at, own_exact,
+                            own_wraps, exact, wraps, limit
+                        ):  # fmt: skip
                             if found and begin + count < capacity:
                                 found[begin + count] = wp.vec2i(place, k)
                                 if images:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partialmethod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from broadphase.index.bvh import BVH
 from broadphase.index.joining import in_one_dtype, join
 from broadphase.index.options import checked_options
 from broadphase.index.periodic import CellSearch
-from broadphase.index.results import Nearest, QueryResult
+from broadphase.index.results import QueryResult
 from broadphase.pairs import count_pairs, pairs
 from broadphase.periods import periods_of
 from broadphase.workers import worker_count
@@ -169,7 +170,7 @@ class Index(BoxIndex):
         count: int = self._at_once(count_pairs, None, pair_filter, workers=workers, touching=touching)
         return count
 
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
+    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> Any:
         if self._periods is not None:
             return CellQueries(self, None)._find_boxes(lower, upper, workers, allowed)
         count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._is_stale else _JOINED_SHARE
@@ -210,7 +211,7 @@ class Index(BoxIndex):
 
     def _find_balls(
         self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, allowed: QueryFilter
-    ) -> QueryResult:
+    ) -> Any:
         if self._periods is not None:
             return CellQueries(self, None)._find_balls(centers, radii, workers, allowed)
         return super()._find_balls(centers, radii, workers, allowed)
@@ -222,7 +223,7 @@ class Index(BoxIndex):
         limits: NDArray[np.float64],
         workers: int,
         allowed: QueryFilter,
-    ) -> Nearest:
+    ) -> Any:
         if self._periods is not None:
             return CellQueries(self, None)._find_nearest(points, k, limits, workers, allowed)
         return super()._find_nearest(points, k, limits, workers, allowed)
@@ -265,29 +266,15 @@ class CellQueries:
         index._seconds["query"] = perf_counter() - began
         return found
 
-    def _find_boxes(self, *given: Any) -> QueryResult:
-        found: QueryResult = self._ask("boxes", *given)
-        return found
+    def _find_points(self, points: NDArray[Any], *given: Any) -> Any:
+        return self._ask("boxes", points, points, *given)
 
-    def _find_points(self, points: NDArray[Any], *given: Any) -> QueryResult:
-        return self._find_boxes(points, points, *given)
+    def _refuse(self, capability: str, *given: Any) -> None:
+        self._index._require(capability)
 
-    def _find_balls(self, *given: Any) -> QueryResult:
-        found: QueryResult = self._ask("balls", *given)
-        return found
-
-    def _find_nearest(self, *given: Any) -> Nearest:
-        found: Nearest = self._ask("nearest", *given)
-        return found
-
-    def _find_obbs(self, *given: Any) -> Any:
-        return self._index._require("convex")
-
-    def _find_first_hits(self, *given: Any) -> Any:
-        return self._index._require("raycast")
-
-    def _sweep(self, *given: Any) -> Any:
-        return self._index._require("shapecast")
-
-    _find_regions = _find_obbs
-    _find_all_hits = _find_any_hits = _find_first_hits
+    _find_boxes = partialmethod(_ask, "boxes")
+    _find_balls = partialmethod(_ask, "balls")
+    _find_nearest = partialmethod(_ask, "nearest")
+    _find_obbs = _find_regions = partialmethod(_refuse, "convex")
+    _find_first_hits = _find_all_hits = _find_any_hits = partialmethod(_refuse, "raycast")
+    _sweep = partialmethod(_refuse, "shapecast")

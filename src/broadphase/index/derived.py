@@ -69,7 +69,7 @@ def find_all_hits(
 def find_any_hits(
     self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> NDArray[np.bool_]:
-    """Say which rays hit a row."""
+    """Return which rays hit a row."""
     found = self._sweep(_native.sweep_any, origins, origins, directions, limits, True, workers, allowed)
     hits: NDArray[np.bool_] = found.view(np.bool_)
     return hits

@@ -87,7 +87,7 @@ def find_at_once(
 
 
 def _renamed(found: NDArray[np.int32], rows: Sequence[NDArray[np.int32] | None]) -> NDArray[np.int32]:
-    """Put rows in place of places, in place."""
+    """Replace places by rows, in place."""
     for column, own in enumerate(rows):
         if own is not None:
             found[:, column] = np.take(own, found[:, column])

@@ -139,7 +139,7 @@ class PairWatch:
         return twin
 
     def _take_report(self, core: Any, store: BoxStore, workers: int) -> None:
-        """Let the core append its report; there are never more than two."""
+        """Let the core append its report to the list, which never has more than two."""
         if len(self._reports) > 1:
             self._reports[:] = [self._composed()]  # one instruction
         core.changes(*store.views, self._touching, workers, self._reports)

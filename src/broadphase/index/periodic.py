@@ -30,7 +30,7 @@ _LOW = 0xFFFF_FFFF
 # More than a distance is rounded by.
 _MORE = 1 + 2.0**-40
 _POINTS_AT_ONCE = 4096
-# At least so many query boxes, also for each box of the index, are compared all at once.
+# If there are at least so many query boxes, and such a share of the boxes of the index, all are compared at once.
 _JOINED_SHARE, _FEWEST_JOINED = 0.3, 64
 
 

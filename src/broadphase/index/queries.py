@@ -219,9 +219,8 @@ def query_points(
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
-    return searched._find_points(
-        points_without_nan(points, "points", self.dim), worker_count(workers), QueryFilter(layer, mask, ignore)
-    )
+    at = points_without_nan(points, "points", self.dim)
+    return searched._find_points(at, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def query_ball(
@@ -260,12 +259,8 @@ def query_ball(
         if found is not None:
             return QueryResult(*found)
     points = finite_points(centers, "centers", self.dim)
-    return searched._find_balls(
-        points,
-        nonnegative(radii, "radii", len(points), is_finite=True),
-        worker_count(workers),
-        QueryFilter(layer, mask, ignore),
-    )
+    reach = nonnegative(radii, "radii", len(points), is_finite=True)
+    return searched._find_balls(points, reach, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
 def query_obb(
