@@ -83,7 +83,7 @@ _NUMBERS = """
             if (exponent < -1100) return 0.0;
             return fraction * power_of_two(-1000) * power_of_two(exponent + 1000);
         }
-        // Not less than a number from 1/8 up to 8, times a power of two, by more than floats are rounded; never 0.
+        // Above a number from 1/8 to 8, times a power of two, by more than floats are rounded; never 0.
         CUDA_CALLABLE static float loosely_above(double fraction, int exponent) {
             if (exponent > 120) return INFINITY;
             const float least = 1e-36f;
@@ -272,9 +272,9 @@ _TOUCH = """
                 time = 2 * longest(origin, motion, low, high, 0.5, 1.0);
                 if (time <= 0x1p900) return 0;
             }
-            // Times up to 2^2099 and down to 2^-2098, by 2^1500 less or more. Below 2^-900, no way is longer than
-            // 2^124, and no coordinate 2^54 times that; above 2^900, none is shorter than 2^-174, beside which what
-            // vanishes of the coordinates is nothing.
+            // Times up to 2^2099 and down to 2^-2098, scaled by 2^-1500 or 2^1500. Below 2^-900, no way is longer than
+            // 2^124, and no coordinate than 2^54 times that; above 2^900, no way is shorter than 2^-174, so that what
+            // coordinates lose by scaling is negligible.
             const double way = is_late ? 0x1p-750 : 0x1p750;
             time = longest(origin, motion, low, high, way, 1 / way);
             return is_late ? 1 : -1;
@@ -332,9 +332,9 @@ _NODES = """
             high[k] = @EXACT@ ? node.high[k % 3] : boxes.data[number - inner][D + k];
         }
     };
-    // A place among nodes. Ways are floats, so that they are short to compute with: those between doubles are computed
-    // in doubles, in units of the nodes, and rounded at the end, by 2^-24 of themselves, or by the smallest floats. So
-    // the place of doubles is drawn apart by more than these; where that is lost beside it, no way is as short.
+    // A place among nodes. Ways to nodes are floats, which are fast. Between doubles, they are computed in doubles, in
+    // units of the nodes, and rounded at the end, by 2^-24 of themselves or by the smallest floats. So a place in
+    // doubles is widened by more than that; where rounding loses the widening, no way is as short.
     struct Place {
         Real after_low[A], before_high[A];  // what is before `after_low` is surely before the place
         double half, shrink;
@@ -367,7 +367,7 @@ _NODES = """
     };
 """
 
-# The nearer child of a node first: `reached` says when, or -1 for nodes that are left out. `look_at` sees leaves.
+# The nearer child of a node first: `reached` returns its time or distance, or -1 to skip it. `look_at` tests a leaf.
 _WALK = """
     int stack[@STACK@];
     int depth = 0, number = root;
@@ -406,9 +406,9 @@ _WALK = """
     }
 """
 
-# Times of nodes are in units in which the fastest axis moves by the unit of nodes, so that a way too long for floats
-# takes too long as well. Each is wrong by a share of less than 2^-21, or by the smallest floats; comparisons have room
-# for 2^-18. What decides is kept in memory, and away from the loop, which has registers for what it needs itself.
+# In a unit of time, the fastest axis moves by the unit of nodes: a way too long for floats also takes too long. Times of
+# nodes have a relative error below 2^-21, or that of the smallest floats; comparisons allow 2^-18. What decides is in
+# memory, outside the loop, so that the loop keeps its registers.
 _CAST = """
     struct Ray {
         double origin[D], motion[D];
@@ -458,7 +458,7 @@ _CAST = """
                 const double inverted = 1 / (motion[k] / fastest);
                 inverse[k] = static_cast<float>(inverted);
                 if (wp::abs(inverted) <= 1e30) continue;
-                // So slow that it arrives, if at all, beyond what floats can tell: this axis leaves nothing out.
+                // So slow that it arrives later than floats can hold, if at all: this axis excludes nothing.
                 forward[k] = true;
                 inverse[k] = 1;
                 place.after_low[k] = INFINITY;
@@ -515,7 +515,7 @@ _CAST = """
         after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
         inverse[k] = ray.inverse[k], forward[k] = ray.forward[k];
     }
-    // When a node is reached, or -1. NaN, of infinities on both sides, limits nothing.
+    // The time at which a node is reached, or -1. NaN, from infinities on both sides, excludes nothing.
     const auto reached = [&](const Node& node) {
         float enter = 0, leave = INFINITY;
         for (int k = 0; k < A; ++k) {
@@ -546,8 +546,8 @@ _CAST_END = """
     }
 """
 
-# Squares of distances of nodes are in the square of the unit of nodes. Each is too large by a share of 2^-19 at most;
-# comparisons have room for more.
+# Squares of distances of nodes, in the squared unit of nodes, are too large by at most 2^-19 of themselves; comparisons
+# allow more.
 _NEAREST = """
     constexpr double kSmaller = 0x1p-600, kLarger = 0x1p600;
     struct Found {

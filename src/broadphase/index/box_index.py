@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["BoxIndex"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
-# Other boxes are looked up in the tree of an index, one by one, if it has at least so many boxes for each: fewer are
-# faster compared as two sets.
+# Other boxes are looked up in the tree of an index if it has at least so many boxes for each of them. Otherwise it is
+# faster to compare two sets.
 _FEW = 16
 # State that is not pickled, but made again by `_begin`.
 _FLEETING = (
@@ -380,7 +380,7 @@ class BoxIndex:
         Raises
         ------
         ValueError, TypeError
-            As `insert`; as many boxes as rows are needed; a repeated row.
+            As `insert`; another number of boxes than of rows; a repeated row.
         UnknownRowError
             A row that is not in use, by number.
 
@@ -620,8 +620,8 @@ class BoxIndex:
         Returns
         -------
         SweepHits
-            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; -1 and infinity
-            for none. Of several rows at one time, the lowest.
+            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch, 0 if they touch at
+            the beginning; -1 and infinity for none. Of several rows at one time, the lowest.
 
         Examples
         --------
@@ -982,14 +982,9 @@ class BoxIndex:
                 current = self._at_once(pairs, None, pair_filter, **options)
                 changes = self._watch.changes_in_batches(current, self._arranged, self._builds, self._store)
             else:
-                changes = self._watch.changes(
-                    self._arranged(),
-                    self._builds,
-                    self._store,
-                    self._with_layers(pair_filter),
-                    touching,
-                    worker_count(workers),
-                )
+                core, threads = self._arranged(), worker_count(workers)
+                own_filter = self._with_layers(pair_filter)
+                changes = self._watch.changes(core, self._builds, self._store, own_filter, touching, threads)
         self._seconds["query"] = perf_counter() - began
         return changes
 

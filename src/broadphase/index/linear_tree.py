@@ -81,7 +81,7 @@ class LinearTree(BoxIndex):
     first_depth, least_depth : int
         For "origin": the depth at first, and the smallest one.
     tune_every : int
-        For "origin": number of frames from one change of the depth to the next.
+        For "origin": number of frames from one tuning to the next.
     tune_shares : tuple of float
         For "origin": the largest share of deepest cells for one level less, and the smallest for one more.
     bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional

@@ -88,15 +88,12 @@ class PairWatch:
                 enter, exit_ = _kept(enter, now, store.slots), _kept(exit_, then, self._slots)
             else:
                 lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), enter, assume_unique=True)
-                last, current = (
-                    _kept(lasting, then, self._slots),
-                    _overlaps(core, store, touching, now.native(store.slots), workers),
-                )
+                last = _kept(lasting, then, self._slots)
+                current = _overlaps(core, store, touching, now.native(store.slots), workers)
                 stay = np.intersect1d(last, current, assume_unique=True)
-                enter, exit_ = (
-                    np.setdiff1d(current, stay, assume_unique=True),
-                    np.union1d(_kept(exit_, then, self._slots), np.setdiff1d(last, stay, assume_unique=True)),
-                )
+                enter = np.setdiff1d(current, stay, assume_unique=True)
+                over = np.setdiff1d(last, stay, assume_unique=True)
+                exit_ = np.union1d(_kept(exit_, then, self._slots), over)
             found = _pairs(enter), _pairs(exit_)
         changes = Changes(*found)
         change = Change()
