@@ -406,9 +406,9 @@ _WALK = """
     }
 """
 
-# In a unit of time, the fastest axis moves by the unit of nodes: a way too long for floats also takes too long. Times of
-# nodes have a relative error below 2^-21, or that of the smallest floats; comparisons allow 2^-18. What decides is in
-# memory, outside the loop, so that the loop keeps its registers.
+# In a unit of time, the fastest axis moves by the unit of nodes: a way too long for floats also takes too long. Times
+# of nodes have a relative error below 2^-21, or that of the smallest floats; comparisons allow 2^-18. What decides is
+# in memory, outside the loop, so that the loop keeps its registers.
 _CAST = """
     struct Ray {
         double origin[D], motion[D];
