@@ -16,7 +16,7 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from broadphase.index.regions import Regions
     from broadphase.index.store import BoxStore
@@ -33,15 +33,8 @@ class Keyed(Protocol):
     _seconds: dict[str, float | None]
     _store: BoxStore
 
-    @property
-    def dim(self) -> int:
-        """Number of axes."""
-
     def __len__(self) -> int:
         """Return the number of boxes."""
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Check rows; return them, and the centers of their boxes."""
 
     def _require(self, capability: str) -> None:
         """Raise if the index does not support such a query."""
@@ -54,7 +47,7 @@ class Keyed(Protocol):
 
 
 class BatchedSearch:
-    """An index as queries with ``batch=`` see it: a `broadphase.index.queries.Searchable`.
+    """An index as queries with ``batch=`` see it: an `Answers` of `broadphase.index.queries`.
 
     Each query walks the tree of its key, whatever the method of the index. The first such query builds the trees; the
     first after a change updates them. `batch`, (q,) or one key, is not checked yet.
@@ -72,17 +65,6 @@ class BatchedSearch:
 
     def __init__(self, index: Keyed, batch: Any) -> None:
         self._index, self._batch = index, batch
-
-    @property
-    def dim(self) -> int:
-        """Number of axes."""
-        return self._index.dim
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        return self._index._places(rows)
-
-    def _in_batches(self, batch: Any) -> BatchedSearch:
-        return BatchedSearch(self._index, batch)
 
     def _ask(self, function: Callable[..., Any], capability: str, count: int, allowed: QueryFilter, *given: Any) -> Any:
         """Call a query of the core; the last of `given` is `workers`, before which the filter goes."""

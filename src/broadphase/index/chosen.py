@@ -22,7 +22,7 @@ from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from broadphase.change import Change
     from broadphase.filters import ByRow, QueryFilter
@@ -236,7 +236,7 @@ class Index(BoxIndex):
 
 
 class CellQueries:
-    """An index in a periodic cell, as a `broadphase.index.queries.Searchable`; `batch` are unchecked keys, or None."""
+    """An index in a periodic cell, an `Answers` of `broadphase.index.queries`; `batch` are unchecked keys, or None."""
 
     __slots__ = ("_batch", "_index")
 
@@ -244,17 +244,6 @@ class CellQueries:
 
     def __init__(self, index: Index, batch: Any) -> None:
         self._index, self._batch = index, batch
-
-    @property
-    def dim(self) -> int:
-        """Number of axes."""
-        return self._index.dim
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        return self._index._places(rows)
-
-    def _in_batches(self, batch: Any) -> CellQueries:
-        return CellQueries(self._index, batch)
 
     def _ask(self, name: str, *given: Any) -> Any:
         index, (*others, allowed) = self._index, given

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from broadphase import _native
-from broadphase.index.queries import Searchable
+from broadphase.index.queries import Answers
 from broadphase.index.regions import regions_of_boxes
 from broadphase.index.results import QueryResult, RayHits, RayHitsAll
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["find_all_hits", "find_any_hits", "find_first_hits", "find_obbs", "find_points"]
 
 
-class _General(Searchable, Protocol):
+class _General(Answers, Protocol):
     def _sweep(
         self,
         sweep: Callable[..., Any],

@@ -2,8 +2,7 @@
 
 A class takes them as methods, ``query = queries.query``, and answers by the methods of `Searchable`: an index for its
 boxes, a world for the shapes of its bodies. The functions check everything but the `QueryFilter`: a world also accepts
-names of layers, and actors. The methods of `Searchable` take their own guard, and refuse queries that their class does
-not support.
+names of layers, and actors. These methods take their own guard, and refuse queries that their class does not support.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
+    "Answers",
     "Searchable",
     "finite_points",
     "frustum",
@@ -54,25 +54,15 @@ __all__ = [
 ]
 
 
-class Searchable(Protocol):
-    """What the functions of this file need of an index or a world.
+class Answers(Protocol):
+    """What answers queries: an index, a world, or a view of one for queries with keys.
 
     Arguments are checked and contiguous, except `allowed`. Results are those of the public functions.
     """
 
     @property
-    def dim(self) -> int:
-        """Number of axes."""
-
-    @property
     def _few(self) -> _native.FewQueries | None:
         """Fast path for a few plain queries, if there is one; it returns None for those that it does not answer."""
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Check rows; return them, and their places, (q, d)."""
-
-    def _in_batches(self, batch: Any) -> Searchable:
-        """Return what answers queries with these keys: one for each query, or one for all; unchecked."""
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
@@ -111,6 +101,20 @@ class Searchable(Protocol):
         self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
     ) -> NDArray[np.bool_]:
         """Whether each ray hits a row, shape (q,)."""
+
+
+class Searchable(Answers, Protocol):
+    """What the functions of this file need of an index or a world."""
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        """Check rows; return them, and their places, (q, d)."""
+
+    def _in_batches(self, batch: Any) -> Answers:
+        """Return what answers queries with these keys: one for each query, or one for all; unchecked."""
 
 
 def query(
@@ -180,7 +184,7 @@ def query(
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
@@ -214,7 +218,7 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
@@ -253,7 +257,7 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.balls(centers, radii, workers, layer, mask)
         if found is not None:
@@ -319,7 +323,7 @@ def query_obb(
     >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
     array([0], dtype=int32)
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
@@ -376,7 +380,7 @@ def frustum(
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     if matrix is not None and planes is None:
         regions = regions_of_views(matrix, depth=depth)
     elif matrix is None and planes is not None:
@@ -455,8 +459,8 @@ def nearest(
     >>> world.nearest(rows=[0, 1]).rows.tolist()
     [[1], [0]]
     """
-    searched = self if batch is None else self._in_batches(batch)
-    points, own = places_of(searched, points, rows, exclude_self)
+    searched: Answers = self if batch is None else self._in_batches(batch)
+    points, own = places_of(self, points, rows, exclude_self)
     if ignore is None and own is None and (few := searched._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
@@ -520,7 +524,7 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
         if found is not None:
@@ -567,7 +571,7 @@ def raycast_all(
     >>> hit.actor == wall, hit.distance, hit.position, hit.normal
     (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
     return searched._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
@@ -602,7 +606,7 @@ def raycast_any(
     >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
     array([False,  True])
     """
-    searched = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None else self._in_batches(batch)
     checked = rays(self.dim, origins, directions, max_distance)
     return searched._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow, Ignored
-    from broadphase.index.queries import Searchable
+    from broadphase.index.queries import Answers
 
 __all__ = ["SphereIndex", "kept"]
 
@@ -278,7 +278,7 @@ class SphereIndex(BoxIndex):
                 return super().nearest(points, k, max_distance, **given)
             points, own = places_of(self, points, rows, exclude_self)
             allowed, threads = QueryFilter(layer, mask, ignore, own), worker_count(workers)
-            searched: Searchable = self if batch is None else self._in_batches(batch)
+            searched: Answers = self if batch is None else self._in_batches(batch)
             at = finite_points(points, "points", self.dim)
             limits = nonnegative(max_distance, "max_distance", len(at))
             wanted = max(1, min(as_whole(k, "k", 1), len(self)))

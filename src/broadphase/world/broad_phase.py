@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.change import Change
-    from broadphase.index.batched import BatchedSearch
     from broadphase.index.box_index import BoxIndex
     from broadphase.world.columns import Columns
 
@@ -134,10 +133,9 @@ class BroadPhase:
 
     def near(self, corners: NDArray[np.float64], rows: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the rows near each of some boxes, for these rows, by the index with the boxes of the spare placement."""
-        index: BoxIndex | BatchedSearch = self._synchronized(self._columns.spare.boxes)
-        if self._columns.batches is not None:
-            index = index._in_batches(self._columns.batches[rows])
-        near = index._near_boxes(corners[:, 0], corners[:, 1], self.workers)
+        index, batches = self._synchronized(self._columns.spare.boxes), self._columns.batches
+        searched = index if batches is None else index._in_batches(batches[rows])
+        near = searched._near_boxes(corners[:, 0], corners[:, 1], self.workers)
         return near.rows, near.offsets
 
     def enlarge(self, corners: NDArray[np.float64], rows: NDArray[np.int32]) -> None:
