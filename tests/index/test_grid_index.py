@@ -74,6 +74,36 @@ def test_empty_grid_has_stats_and_no_cells():
     assert grid.query([[0, 0, 0, 1, 1, 1]]).offsets.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["uniform", "lattice", "nested", "huge_tiny", "identical", "uniform_1d", "lattice_4d"])
+def test_few_queries_again_and_again_equal_the_oracle_through_changes(name, dtype):
+    rng = np.random.default_rng(3)
+    boxes = make_scene(name, 900, dtype=dtype, seed=1)
+    layer = rng.integers(1, 8, 900)
+    grid = bp.Grid(boxes, layer=layer)
+    bytes_without_cells = grid.memory_bytes
+    for change in range(4):
+        for turn in range(9):
+            rows = rng.choice(grid.rows, 5)
+            asked = grid.boxes_of(rows).astype(rng.choice([dtype, "float64"]))
+            found = grid.query(asked, mask=3)
+            inside = grid.boxes_of()
+            for k, box in enumerate(asked.astype(float)):
+                overlap = ((inside[:, 0] <= box[1]) & (box[0] <= inside[:, 1])).all(axis=1)
+                assert found[k].tolist() == grid.rows[overlap & (layer[grid.rows] & 3 != 0)].tolist(), (change, turn)
+            near = grid.query_ball(asked[:, 0].astype(float), 0.0).rows
+            points = grid.query_points(asked[:, 0].astype(float)).rows
+            assert near.tolist() == points.tolist()
+        assert grid.memory_bytes > bytes_without_cells or name not in ("uniform", "lattice", "uniform_1d")
+        if change == 0:
+            grid.update(grid.boxes_of(), rows=grid.rows)
+        elif change == 1:
+            grid.remove(grid.rows[::7])
+        else:
+            spot = grid.rows[:50]
+            grid.update(grid.boxes_of(spot) + np.ones(boxes.shape[2], dtype), rows=spot)
+
+
 def test_many_queries_with_gaps_and_layers_equal_the_oracle():
     rng = np.random.default_rng(2)
     layer = rng.integers(1, 8, 800)

@@ -1,4 +1,4 @@
-"""A grid of columns that is built for each query, which is faster than keeping one up to date."""
+"""A grid of columns that is built for each search, which is faster than keeping one up to date."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, join
+from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, in_one_dtype, join
 from broadphase.index.options import checked_options
 from broadphase.pairs import count_pairs, pairs
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from broadphase.change import Change
     from broadphase.filters import PairFilter
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid"]
 
+# Queries are few if there are so many boxes for each; filing the boxes to be kept takes as long as so many searches.
+_FEW, _SEARCHES = 16, 6
+
 
 class Grid(BoxIndex):
     """Boxes that are filed in columns for each search: for all pairs, and for many queries at once.
 
-    The fastest index if all boxes move between two searches, because it keeps nothing but the boxes. One query takes as
-    long as thousands: for few, use `BVH`.
+    The fastest index if all boxes move between two searches, because it keeps nothing but the boxes. A call with a few
+    queries takes as long as one with thousands, but from the seventh on after a change, they are looked up in small
+    cells that are kept until the next one: to query a few boxes after each change, use `BVH`.
 
     Parameters
     ----------
@@ -36,8 +41,8 @@ class Grid(BoxIndex):
 
     Notes
     -----
-    O(1) to change a box. With similar sizes, q queries take O(n + q + m) for m results, all pairs O(n + m) for m pairs.
-    `stats` and `outline` build a grid to describe it.
+    O(1) to change a box. With similar sizes, q queries take O(n + q + m) for m results, and O(q + m) in the cells that
+    are kept; all pairs O(n + m) for m pairs. `stats` and `outline` build a grid to describe it.
 
     References
     ----------
@@ -54,13 +59,21 @@ class Grid(BoxIndex):
     array([0, 1, 2], dtype=int32)
     """
 
-    __slots__ = ()
+    __slots__ = ("_cells",)
     method = "grid"
     options = classmethod(checked_options)
 
     _find_in_boxes = find_in_boxes
     _find_in_balls = find_in_balls
     _find_in_regions = find_in_regions
+
+    def _begin(self) -> None:
+        super()._begin()
+        # By the dtype of the comparisons: how many searches for few queries there were since a change, then the cells.
+        self._cells: dict[np.dtype[Any], int | _native.BoxCells] = {}
+
+    def _forget(self, change: Change) -> None:
+        change.set_slot(self, "_cells", {})
 
     def _make_core(self) -> Arrangement:
         return _Columns(self._store)
@@ -83,8 +96,28 @@ class Grid(BoxIndex):
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
         own_lower, own_upper, rows = self._store.living_corners()
-        found, offsets = join(own_lower, own_upper, lower, upper, workers)
+        corners = in_one_dtype(own_lower, own_upper, lower, upper)
+        cells = self._filed(*corners[:2], workers) if _FEW * len(lower) <= len(own_lower) else None
+        in_cells: Any = None if cells is None else cells.find(*corners, workers)
+        found, offsets = join(*corners, workers) if in_cells is None else in_cells
         return (found if rows is None else rows[found]), offsets
+
+    def _filed(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> _native.BoxCells | None:
+        """Return the boxes in cells, once there were so many searches that filing them pays. Only inside a query."""
+        known = self._cells.get(lower.dtype, 0)
+        if isinstance(known, int):
+            if known < _SEARCHES:
+                self._cells[lower.dtype] = known + 1
+                return None
+            with self._guard.building:  # several threads may come here at once
+                known = self._cells[lower.dtype]
+                if isinstance(known, int):
+                    known = self._cells[lower.dtype] = _native.BoxCells(lower, upper, workers)
+        return known
+
+    def _nbytes(self) -> int:
+        kept = sum(cells.memory_bytes for cells in self._cells.values() if not isinstance(cells, int))
+        return super()._nbytes() + kept
 
 
 class _Columns:
