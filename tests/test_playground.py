@@ -45,6 +45,7 @@ def page(tmp_path_factory):
         assert not errors
         browser.close()
     server.shutdown()
+    server.server_close()
 
 
 def boxes_of(page):

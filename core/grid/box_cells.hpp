@@ -37,40 +37,13 @@ struct FoundByQuery {
 
 // How a scene is cut into cells that many boxes are looked up in: as is best for as many of them as there are boxes.
 inline GridPlan look_up_plan(const SceneShape& shape, std::size_t count, std::size_t dimension) {
-  constexpr double kMostAlong = 1024, kFactors[] = {1.2, 2.0};
   // In nanoseconds, fitted to measurements; only the ratios matter. A few more or fewer cells make no difference.
   constexpr double kVisit = 20, kBlock = 4, kCell = 20;
   GridPlan plan{};
-  double* const cells = plan.cells;
-  std::fill(cells, cells + 4, 1.0);
-  const auto cost = [&] {
-    double copies = 0, all = 1;
-    for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
-      double product = shape.covered[axes];
-      for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
-      copies += product;
-    }
-    for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-    const double records = static_cast<double>(count) * copies;
+  cut_while_cheaper(plan, shape, dimension, 1.2, [&](const double* cells, double all) {
+    const double records = static_cast<double>(count) * shape.cells_covered(cells, dimension);
     return records * (kVisit + kBlock * (records / all / kBlockLanes + 0.5)) + kCell * all;
-  };
-  plan.cost = cost();
-  for (bool better = true; better;) {
-    better = false;
-    std::size_t best_axis = 0;
-    double best_cells = 0;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      if (!shape.cut(d) || cells[d] >= kMostAlong) continue;
-      for (const double factor : kFactors) {
-        const double before = cells[d];
-        cells[d] = std::min(std::ceil(before * factor), kMostAlong);
-        if (const double now = cost(); now < plan.cost)
-          plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
-        cells[d] = before;
-      }
-    }
-    if (better) cells[best_axis] = best_cells;
-  }
+  });
   return plan;
 }
 

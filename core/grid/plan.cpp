@@ -261,18 +261,10 @@ double searches_cost(const SceneShape& shape, double box_count, std::size_t dime
   return searches * box_count * GridCosts::kSearch;
 }
 
-// What the grid is expected to cost with so many cells along each axis, if the boxes were spread evenly.
+// What the grid is expected to cost with so many cells along each axis, `all` of them, if the boxes were spread evenly.
 double even_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
-                 const double* cells) {
-  // A box covers 1 + (cells - 1) * length of them along each axis: the product over the axes, multiplied out.
-  double copies = 0, all = 1;
-  for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
-    double product = shape.covered[axes];
-    for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
-    copies += product;
-  }
-  for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  const double records = box_count * copies;
+                 const double* cells, double all) {
+  const double records = box_count * shape.cells_covered(cells, dimension);
   const double in_cell = records / all;
   const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
@@ -377,27 +369,12 @@ GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimen
   GridPlan plan{};
   plan.sweep_axis =
       static_cast<std::size_t>(std::min_element(shape.blurred, shape.blurred + dimension) - shape.blurred);
-  double* cells = plan.cells;
-  plan.cost = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
-  for (bool better = true; better;) {
-    better = false;
-    std::size_t best_axis = 0;
-    double best_cells = 0;
-    for (std::size_t d = 0; d < dimension; ++d) {
-      if (!shape.cut(d) || cells[d] >= 1024) continue;
-      for (const double factor : {1.3, 2.0}) {
-        const double before = cells[d];
-        cells[d] = std::ceil(before * factor);
-        const double now = even_cost(shape, box_count, dimension, plan.sweep_axis, cells);
-        if (now < plan.cost) plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
-        cells[d] = before;
-      }
-    }
-    if (better) cells[best_axis] = best_cells;
-  }
+  cut_while_cheaper(plan, shape, dimension, 1.3, [&](const double* cells, double all) {
+    return even_cost(shape, box_count, dimension, plan.sweep_axis, cells, all);
+  });
   // Where the boxes lie unevenly, a closer look at where they do costs little of what it saves.
   constexpr double kUneven = 1.3, kWorthALook = 3e5;
-  const double sampled = sampled_cost(shape, box_count, dimension, cells);
+  const double sampled = sampled_cost(shape, box_count, dimension, plan.cells);
   if (sampled < kUneven * plan.cost + kWorthALook) return plan;
   plan.cost = sampled;
   GridPlan best = plan;

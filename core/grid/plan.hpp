@@ -157,6 +157,18 @@ struct SceneShape {
     }
   }
   bool cut(std::size_t axis) const { return map[axis].width > 0 || !map[axis].quantiles.empty(); }
+
+  // How many of so many cells along each axis a box covers on average. It covers 1 + (cells - 1) * length of them along
+  // each: the product over the axes, multiplied out.
+  double cells_covered(const double* cells, std::size_t dimension) const {
+    double all = 0;
+    for (std::size_t axes = 0; axes < std::size_t{1} << dimension; ++axes) {
+      double product = covered[axes];
+      for (std::size_t d = 0; d < dimension; ++d) product *= (axes >> d & 1) != 0 ? cells[d] - 1 : 1;
+      all += product;
+    }
+    return all;
+  }
 };
 
 SceneShape shape_of(const Sample& sample, std::size_t dimension);
@@ -168,6 +180,35 @@ struct GridPlan {
 };
 
 GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension);
+
+// Cuts one axis after the other into more cells, for as long as that lowers cost(cells, how many these are).
+template <class Cost>
+void cut_while_cheaper(GridPlan& plan, const SceneShape& shape, std::size_t dimension, double step, const Cost& cost) {
+  constexpr double kMostAlong = 1024;
+  double* const cells = plan.cells;
+  const auto cost_now = [&] {
+    double all = 1;
+    for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
+    return cost(cells, all);
+  };
+  plan.cost = cost_now();
+  for (bool better = true; better;) {
+    better = false;
+    std::size_t best_axis = 0;
+    double best_cells = 0;
+    for (std::size_t d = 0; d < dimension; ++d) {
+      if (!shape.cut(d) || cells[d] >= kMostAlong) continue;
+      for (const double factor : {step, 2.0}) {
+        const double before = cells[d];
+        cells[d] = std::min(std::ceil(before * factor), kMostAlong);
+        if (const double now = cost_now(); now < plan.cost)
+          plan.cost = now, best_axis = d, best_cells = cells[d], better = true;
+        cells[d] = before;
+      }
+    }
+    if (better) cells[best_axis] = best_cells;
+  }
+}
 
 template <class T>
 GridLayout<T> layout_of(const GridPlan& plan, const SceneShape& shape, std::size_t dimension) {

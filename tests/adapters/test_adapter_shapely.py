@@ -282,10 +282,15 @@ def test_points_in_areas_are_those_of_shapely(predicate, scale):
 def test_few_and_many_are_found_by_whichever_is_quicker_as_shapely_finds_them(count, monkeypatch):
     monkeypatch.undo()
     random = np.random.default_rng(count)
-    geometries = np.array([feature(random, 60, 1.0) for _ in range(count)] or [None], object)
+
+    def scattered():  # in one place, shapely takes half a minute
+        at = random.integers(0, 8, 2) * 30
+        return shapely.transform(feature(random, 60, 1.0), lambda corners: corners + at)
+
+    geometries = np.array([scattered() for _ in range(count)] or [None], object)
     tree, expected = ours.STRtree(geometries), shapely.STRtree(geometries)
     for many in (3, 800, 1100):
-        inputs = np.array([feature(random, 60, 1.0) for _ in range(many)])
+        inputs = np.array([scattered() for _ in range(many)])
         for predicate in (None, "intersects", "touches", "covers"):
             assert np.array_equal(tree.query(inputs, predicate), expected.query(inputs, predicate))
 

@@ -234,7 +234,7 @@ def test_nms_of_many_rotated_boxes_as_the_loop(name):
     # So many that pairs of few are found at once, and that kept boxes are in cells.
     rng = np.random.default_rng(SCENES.index(name))
     boxes = rotated(rng, name, 1700, 2)
-    boxes[:, :2] *= 8 if name == "uniform" else 1
+    boxes[:, :2] *= {"uniform": 8, "clusters": 1, "sizes": 3}[name]
     scores, batch = rng.random(1700), rng.integers(0, 2, 1700)
     for threshold in (0.05, 0.5):
         expected = plain_rotated_nms(boxes, scores, threshold, "iou", np.zeros(1700))
