@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, in_one_dtype, join
@@ -11,7 +13,6 @@ from broadphase.index.options import checked_options
 from broadphase.pairs import count_pairs, pairs
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from broadphase.change import Change
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
     from broadphase.index.store import BoxStore
+
+    #: Boxes in cells, their corners as they are compared, and their rows where some are not in use.
+    _Filed = tuple[_native.BoxCells, NDArray[Any], NDArray[Any], NDArray[np.int32] | None]
 
 __all__ = ["Grid"]
 
@@ -69,8 +73,8 @@ class Grid(BoxIndex):
 
     def _begin(self) -> None:
         super()._begin()
-        # By the dtype of the comparisons: how many searches for few queries there were since a change, then the cells.
-        self._cells: dict[np.dtype[Any], int | _native.BoxCells] = {}
+        # By the dtype of the comparisons: how many searches for few queries there were since a change, then the boxes.
+        self._cells: dict[np.dtype[Any], int | _Filed] = {}
 
     def _forget(self, change: Change) -> None:
         change.set_slot(self, "_cells", {})
@@ -95,29 +99,38 @@ class Grid(BoxIndex):
         return count
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        own_lower, own_upper, rows = self._store.living_corners()
+        filed = self._filed(lower.dtype, workers) if _FEW * len(lower) <= len(self) else None
+        own_lower, own_upper, rows = self._store.living_corners() if filed is None else filed[1:]
         corners = in_one_dtype(own_lower, own_upper, lower, upper)
-        cells = self._filed(*corners[:2], workers) if _FEW * len(lower) <= len(own_lower) else None
-        in_cells: Any = None if cells is None else cells.find(*corners, workers)
+        in_cells: Any = None if filed is None else filed[0].find(*corners, workers)
         found, offsets = join(*corners, workers) if in_cells is None else in_cells
         return (found if rows is None else rows[found]), offsets
 
-    def _filed(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> _native.BoxCells | None:
+    def _filed(self, query_dtype: np.dtype[Any], workers: int) -> _Filed | None:
         """Return the boxes in cells, once there were so many searches that filing them pays. Only inside a query."""
-        known = self._cells.get(lower.dtype, 0)
+        dtype = max(self.dtype, query_dtype, key=lambda one: one.itemsize)
+        known = self._cells.get(dtype, 0)
         if isinstance(known, int):
             if known < _SEARCHES:
-                self._cells[lower.dtype] = known + 1
+                self._cells[dtype] = known + 1
                 return None
             with self._guard.building:  # several threads may come here at once
-                known = self._cells[lower.dtype]
+                known = self._cells[dtype]
                 if isinstance(known, int):
-                    known = self._cells[lower.dtype] = _native.BoxCells(lower, upper, workers)
+                    lower, upper, rows = self._store.living_corners()
+                    # Kept as they are compared: converting them takes as long as a search.
+                    corners = lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)
+                    known = self._cells[dtype] = (_native.BoxCells(*corners, workers), *corners, rows)
         return known
 
     def _nbytes(self) -> int:
-        kept = sum(cells.memory_bytes for cells in self._cells.values() if not isinstance(cells, int))
-        return super()._nbytes() + kept
+        total = super()._nbytes()
+        for filed in self._cells.values():
+            if not isinstance(filed, int):
+                cells, lower, upper, _ = filed
+                is_copy = not np.may_share_memory(lower, self._store.corners)
+                total += cells.memory_bytes + is_copy * (lower.nbytes + upper.nbytes)
+        return total
 
 
 class _Columns:
