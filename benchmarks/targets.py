@@ -29,8 +29,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks import cliffs, coast
 from benchmarks.measuring import argsort_call, describe_machine, median_times, timed
-from benchmarks.queries import best_other, compare_queries, first_own
-from benchmarks.queries import ratio as query_ratio
+from benchmarks.queries import best_other, compare_queries, first_own, ratio as query_ratio
 from benchmarks.rows import Row, in_t, ratio
 from benchmarks.tables import grouped, show_table
 from broadphase import data

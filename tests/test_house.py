@@ -275,7 +275,7 @@ def test_import_of_the_package_brings_numpy_and_nothing_else():
     script = "import sys, numpy; before = set(sys.modules); import broadphase; print(*set(sys.modules) - before)"
     modules = run_script(script).split()
     brought = {name.partition(".")[0] for name in modules}
-    assert not {f"broadphase.{part}" for part in ("cli", "io", "testing")} & set(modules)
+    assert not {f"broadphase.{part}" for part in ("cli", "index", "io", "narrow", "testing", "world")} & set(modules)
     assert brought - {"broadphase", "numpy"} <= set(sys.stdlib_module_names), "import broadphase is to stay quick"
 
 
@@ -353,6 +353,29 @@ def test_help_on_the_package_fits_a_few_screens():
     assert len(text) < 5000  # two screens of 50 lines; every class in full would be 500,000
     missing = [name for name in dir(bp) if inspect.isroutine(getattr(bp, name)) and f" {name}" not in text]
     assert not missing
+
+
+def test_type_checkers_read_the_public_names_that_load_on_first_use():
+    tree = ast.parse((ROOT / "src/broadphase/__init__.py").read_text("utf-8"))
+    imports = [node for node in statements_outside_functions(tree.body, types=True) if isinstance(node, ast.ImportFrom)]
+    named = [(node.module, name) for node in imports if node.module.startswith("broadphase") for name in node.names]
+    assert sorted(name.asname for _, name in named) == sorted(set(dir(bp)) - {"__version__"})
+    for module, name in named:
+        found = getattr(importlib.import_module(module), name.name)
+        assert getattr(bp, name.asname) is found, name.asname
+
+
+def test_star_import_brings_every_public_name():
+    script = (
+        "import broadphase as bp; before = dir(bp); from broadphase import *; from broadphase import World as one; "
+        "print(World is one, set(before) - {'__version__', *globals()})"
+    )
+    assert run_script(script).strip() == "True set()"
+
+
+def test_world_knows_every_method_before_any_other_name_was_used():
+    script = "import broadphase as bp; print(*(bp.World(dim=2, method=name).method for name in ('auto', 'octree')))"
+    assert run_script(script).split() == ["auto", "octree"]
 
 
 def test_submodules_load_on_first_use():

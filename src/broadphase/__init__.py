@@ -45,220 +45,193 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from broadphase.cameras import look_at, orthographic, perspective, selection_matrix
-from broadphase.errors import (
-    FileFormatError,
-    InvalidBoxError,
-    InvalidBoxWarning,
-    MissingExtraError,
-    TooManyPairsError,
-    UnknownRowError,
-    UnsupportedQueryError,
+# At once: these submodules are named as functions, which they would hide if they were imported later.
+from broadphase.neighbors import (
+    NeighborList as NeighborList,
+    Neighbors as Neighbors,
+    neighbors as neighbors,
 )
-from broadphase.index.box_index import BoxIndex
-from broadphase.index.brute_force import BruteForce
-from broadphase.index.bvh import BVH
-from broadphase.index.cells import TreeCells
-from broadphase.index.chosen import Index
-from broadphase.index.grid import Grid
-from broadphase.index.linear_tree import Cells, LinearTree
-from broadphase.index.octree import Octree
-from broadphase.index.options import IndexOptions
-from broadphase.index.registry import METHODS
-from broadphase.index.results import (
-    Changes,
-    Nearest,
-    Outline,
-    PaddedHits,
-    PaddedResult,
-    QueryResult,
-    RayHits,
-    RayHitsAll,
-    SweepHits,
+from broadphase.pairs import (
+    Explanation as Explanation,
+    PaddedPairs as PaddedPairs,
+    count_pairs as count_pairs,
+    explain as explain,
+    iter_pairs as iter_pairs,
+    pairs as pairs,
 )
-from broadphase.index.stats import IndexStats
-from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
-from broadphase.joins import join
-from broadphase.narrow import (
-    Clashes,
-    Clearances,
-    Contacts,
-    Impacts,
-    PaddedContacts,
-    ShapeRayHits,
-    clashes,
-    clearances,
-    contacts,
-    distance,
-    overlapping_faces,
-    overlaps,
-    raycast,
-    time_of_impact,
-)
-from broadphase.narrow.triangles import triangle_pairs
-from broadphase.neighbors import NeighborList, Neighbors, neighbors
-from broadphase.pairs import Explanation, PaddedPairs, count_pairs, explain, iter_pairs, pairs
-from broadphase.robots import Articulated, Link, Obstacles, Poses
-from broadphase.shapes import (
-    AABB,
-    Box,
-    Capsule,
-    Circle,
-    Compound,
-    ConvexHull,
-    ConvexPolygon,
-    CustomRows,
-    CustomShape,
-    Mesh,
-    Point,
-    Rectangle,
-    Segment,
-    Shape,
-    Shapes,
-    Sphere,
-    Triangle,
-)
-from broadphase.suppression import iou, nms, soft_nms
-from broadphase.world.actor import Actor
-from broadphase.world.budget import Budget
-from broadphase.world.events import Contact, Event, Impact, StepInfo
-from broadphase.world.frame import Frame
-from broadphase.world.queries import Hit, Visible
-from broadphase.world.world import World
 
-if TYPE_CHECKING:
-    from broadphase import adapters, boxes, data, demo, gpu, io, morton, recording, scale, scenes, testing
-    from broadphase.plotting import plot
-    from broadphase.recording import save_replay
-
-__all__ = [
-    "AABB",
-    "BVH",
-    "METHODS",
-    "Actor",
-    "Articulated",
-    "Box",
-    "BoxIndex",
-    "BruteForce",
-    "Budget",
-    "Capsule",
-    "Cells",
-    "Changes",
-    "Circle",
-    "Clashes",
-    "Clearances",
-    "Compound",
-    "Contact",
-    "Contacts",
-    "ConvexHull",
-    "ConvexPolygon",
-    "CustomRows",
-    "CustomShape",
-    "Delimiters",
-    "Event",
-    "Explanation",
-    "FileFormatError",
-    "Frame",
-    "Grid",
-    "Hit",
-    "Impact",
-    "Impacts",
-    "Index",
-    "IndexOptions",
-    "IndexStats",
-    "InvalidBoxError",
-    "InvalidBoxWarning",
-    "LinearTree",
-    "Link",
-    "Mesh",
-    "MissingExtraError",
-    "Nearest",
-    "NeighborList",
-    "Neighbors",
-    "Obstacles",
-    "Octree",
-    "Outline",
-    "PaddedContacts",
-    "PaddedHits",
-    "PaddedPairs",
-    "PaddedResult",
-    "Point",
-    "Poses",
-    "QueryResult",
-    "RayHits",
-    "RayHitsAll",
-    "Rectangle",
-    "Segment",
-    "Shape",
-    "ShapeRayHits",
-    "Shapes",
-    "Sphere",
-    "StepInfo",
-    "SweepAndPrune",
-    "SweepHits",
-    "TooManyPairsError",
-    "TreeCells",
-    "Triangle",
-    "UnknownRowError",
-    "UnsupportedQueryError",
-    "Visible",
-    "World",
-    "adapters",
-    "boxes",
-    "clashes",
-    "clearances",
-    "contacts",
-    "count_pairs",
-    "data",
-    "demo",
-    "distance",
-    "explain",
-    "gpu",
-    "io",
-    "iou",
-    "iter_pairs",
-    "join",
-    "look_at",
-    "morton",
-    "neighbors",
-    "nms",
-    "orthographic",
-    "overlapping_faces",
-    "overlaps",
-    "pairs",
-    "perspective",
-    "plot",
-    "raycast",
-    "recording",
-    "save_replay",
-    "scale",
-    "scenes",
-    "selection_matrix",
-    "soft_nms",
-    "testing",
-    "time_of_impact",
-    "triangle_pairs",
-]
+if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
+    from broadphase import (
+        adapters as adapters,
+        boxes as boxes,
+        data as data,
+        demo as demo,
+        gpu as gpu,
+        io as io,
+        morton as morton,
+        recording as recording,
+        scale as scale,
+        scenes as scenes,
+        testing as testing,
+    )
+    from broadphase.cameras import (
+        look_at as look_at,
+        orthographic as orthographic,
+        perspective as perspective,
+        selection_matrix as selection_matrix,
+    )
+    from broadphase.errors import (
+        FileFormatError as FileFormatError,
+        InvalidBoxError as InvalidBoxError,
+        InvalidBoxWarning as InvalidBoxWarning,
+        MissingExtraError as MissingExtraError,
+        TooManyPairsError as TooManyPairsError,
+        UnknownRowError as UnknownRowError,
+        UnsupportedQueryError as UnsupportedQueryError,
+    )
+    from broadphase.index import (
+        BVH as BVH,
+        METHODS as METHODS,
+        BoxIndex as BoxIndex,
+        BruteForce as BruteForce,
+        Cells as Cells,
+        Changes as Changes,
+        Delimiters as Delimiters,
+        Grid as Grid,
+        Index as Index,
+        IndexOptions as IndexOptions,
+        IndexStats as IndexStats,
+        LinearTree as LinearTree,
+        Nearest as Nearest,
+        Octree as Octree,
+        Outline as Outline,
+        PaddedHits as PaddedHits,
+        PaddedResult as PaddedResult,
+        QueryResult as QueryResult,
+        RayHits as RayHits,
+        RayHitsAll as RayHitsAll,
+        SweepAndPrune as SweepAndPrune,
+        SweepHits as SweepHits,
+        TreeCells as TreeCells,
+    )
+    from broadphase.joins import join as join
+    from broadphase.narrow import (
+        Clashes as Clashes,
+        Clearances as Clearances,
+        Contacts as Contacts,
+        Impacts as Impacts,
+        PaddedContacts as PaddedContacts,
+        ShapeRayHits as ShapeRayHits,
+        clashes as clashes,
+        clearances as clearances,
+        contacts as contacts,
+        distance as distance,
+        overlapping_faces as overlapping_faces,
+        overlaps as overlaps,
+        raycast as raycast,
+        time_of_impact as time_of_impact,
+    )
+    from broadphase.narrow.triangles import triangle_pairs as triangle_pairs
+    from broadphase.plotting import plot as plot
+    from broadphase.recording import save_replay as save_replay
+    from broadphase.robots import (
+        Articulated as Articulated,
+        Link as Link,
+        Obstacles as Obstacles,
+        Poses as Poses,
+    )
+    from broadphase.shapes import (
+        AABB as AABB,
+        Box as Box,
+        Capsule as Capsule,
+        Circle as Circle,
+        Compound as Compound,
+        ConvexHull as ConvexHull,
+        ConvexPolygon as ConvexPolygon,
+        CustomRows as CustomRows,
+        CustomShape as CustomShape,
+        Mesh as Mesh,
+        Point as Point,
+        Rectangle as Rectangle,
+        Segment as Segment,
+        Shape as Shape,
+        Shapes as Shapes,
+        Sphere as Sphere,
+        Triangle as Triangle,
+    )
+    from broadphase.suppression import (
+        iou as iou,
+        nms as nms,
+        soft_nms as soft_nms,
+    )
+    from broadphase.world.actor import Actor as Actor
+    from broadphase.world.budget import Budget as Budget
+    from broadphase.world.events import (
+        Contact as Contact,
+        Event as Event,
+        Impact as Impact,
+        StepInfo as StepInfo,
+    )
+    from broadphase.world.frame import Frame as Frame
+    from broadphase.world.queries import (
+        Hit as Hit,
+        Visible as Visible,
+    )
+    from broadphase.world.world import World as World
 
 __version__ = "0.2.0"
+
+# Where each public name stands. Most are imported on first use, which keeps ``import broadphase`` short.
+_HOMES = {
+    "cameras": "look_at orthographic perspective selection_matrix",
+    "errors": (
+        "FileFormatError InvalidBoxError InvalidBoxWarning MissingExtraError TooManyPairsError "
+        "UnknownRowError UnsupportedQueryError"
+    ),
+    "index": (
+        "BVH BoxIndex BruteForce Cells Changes Delimiters Grid Index IndexOptions IndexStats LinearTree "
+        "METHODS Nearest Octree Outline PaddedHits PaddedResult QueryResult RayHits RayHitsAll SweepAndPrune "
+        "SweepHits TreeCells"
+    ),
+    "joins": "join",
+    "narrow": (
+        "Clashes Clearances Contacts Impacts PaddedContacts ShapeRayHits clashes clearances contacts distance "
+        "overlapping_faces overlaps raycast time_of_impact"
+    ),
+    "narrow.triangles": "triangle_pairs",
+    "neighbors": "NeighborList Neighbors neighbors",
+    "pairs": "Explanation PaddedPairs count_pairs explain iter_pairs pairs",
+    "plotting": "plot",
+    "recording": "save_replay",
+    "robots": "Articulated Link Obstacles Poses",
+    "shapes": (
+        "AABB Box Capsule Circle Compound ConvexHull ConvexPolygon CustomRows CustomShape Mesh Point "
+        "Rectangle Segment Shape Shapes Sphere Triangle"
+    ),
+    "suppression": "iou nms soft_nms",
+    "world.actor": "Actor",
+    "world.budget": "Budget",
+    "world.events": "Contact Event Impact StepInfo",
+    "world.frame": "Frame",
+    "world.queries": "Hit Visible",
+    "world.world": "World",
+}
 
 _SUBMODULES = frozenset(
     {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
 )
-_FUNCTIONS = {"plot": "plotting", "save_replay": "recording"}  # imported on first use, from these submodules
-_PUBLIC = frozenset(__all__) | {"__version__"}
+_MODULE_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_PUBLIC = sorted({"__version__", *_SUBMODULES, *_MODULE_OF})
 
-# Type checkers read the list above. At run time it goes: pydoc prints every name of __all__ in full, which made
-# help(broadphase) half a million characters. The public names are those of dir(broadphase).
-del __all__
-
-if not TYPE_CHECKING:  # for them the submodules are imported above, and any other name is an error
+if not TYPE_CHECKING:  # for them any other name is an error
 
     def __getattr__(name):
         if name in _SUBMODULES:
             return import_module(f"broadphase.{name}")
-        if name in _FUNCTIONS:
-            return getattr(import_module(f"broadphase.{_FUNCTIONS[name]}"), name)
+        if name in _MODULE_OF:
+            return globals().setdefault(name, getattr(import_module(f"broadphase.{_MODULE_OF[name]}"), name))
+        if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
+            return list(_PUBLIC)  # pydoc would print every one in full: help(broadphase) were half a million characters
         from broadphase.errors import quoted
 
         raise AttributeError(
@@ -267,4 +240,4 @@ if not TYPE_CHECKING:  # for them the submodules are imported above, and any oth
 
 
 def __dir__() -> list[str]:
-    return sorted(_PUBLIC)
+    return list(_PUBLIC)

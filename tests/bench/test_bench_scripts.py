@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from benchmarks import adapters as measured_adapters
-from benchmarks import auto_regret, cliffs, climb, doors, readme_table, robots, targets
+from benchmarks import adapters as measured_adapters, auto_regret, cliffs, climb, doors, readme_table, robots, targets
 from benchmarks.adapters.__main__ import COLUMNS, cells
 from benchmarks.pairs import Comparison, Outcome
 

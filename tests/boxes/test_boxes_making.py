@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import broadphase as bp
 from broadphase.boxes import from_centers, from_parts, from_points, from_segments, from_spheres, from_triangles

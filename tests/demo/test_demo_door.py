@@ -28,8 +28,7 @@ from viser import _messages
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import broadphase as bp
-from broadphase.demo import SCENES, Simulation, mesh_files, messages, start_demo
-from broadphase.demo import door as doors
+from broadphase.demo import SCENES, Simulation, door as doors, mesh_files, messages, start_demo
 from broadphase.demo.link import Link, read_link, write_link
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.meshes import ball

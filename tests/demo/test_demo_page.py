@@ -14,8 +14,7 @@ import pytest
 
 import broadphase as bp
 from broadphase import MissingExtraError, cli
-from broadphase.demo import Simulation, start_demo
-from broadphase.demo import race as races
+from broadphase.demo import Simulation, race as races, start_demo
 from broadphase.demo.meshes import Triangles, ball
 
 pytest.importorskip("viser")

@@ -9,9 +9,7 @@ import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
 from cases import DIMENSIONS, DTYPES, lattice, run_script
 from far_cases import KINDS, check_nearest, queries_of_scene, whole
-from index_cases import FLOAT64_ONLY, QUESTIONS, Asker, generator
-from index_cases import SCENES as INDEX_SCENES
-from index_cases import scene as index_scene
+from index_cases import FLOAT64_ONLY, QUESTIONS, SCENES as INDEX_SCENES, Asker, generator, scene as index_scene
 from oracles import queries as plain
 from oracles.queries import assert_same_answers
 

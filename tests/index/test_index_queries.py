@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import SCENES as STANDARD_SCENES
-from broadphase.testing import make_scene, simd_level, simd_levels
+from broadphase.testing import SCENES as STANDARD_SCENES, make_scene, simd_level, simd_levels
 from cases import DIMENSIONS, DTYPES
 from index_cases import (
     CAPABILITIES,

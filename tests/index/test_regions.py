@@ -9,8 +9,7 @@ import pytest
 import broadphase as bp
 from broadphase.index.regions import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
 from cases import lattice
-from oracles import exact
-from oracles import queries as query_oracle
+from oracles import exact, queries as query_oracle
 from oracles.queries import assert_same_answers
 
 INF = np.inf

@@ -1,8 +1,7 @@
 """Properties that hold for any boxes, looked for with Hypothesis."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import broadphase as bp

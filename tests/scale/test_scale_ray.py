@@ -17,10 +17,8 @@ from hypothesis import given, settings
 import broadphase as bp
 from box_files import SCENES, changed_file, expected_pairs, pairs_in, scattered, table_of, write_files
 from broadphase import scale
-from broadphase.scale import local
-from broadphase.scale import ray as engine
-from test_scale_tiles import cases, columns_of, plain_pairs
-from test_scale_tiles import table_of as lattice_table
+from broadphase.scale import local, ray as engine
+from test_scale_tiles import cases, columns_of, plain_pairs, table_of as lattice_table
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

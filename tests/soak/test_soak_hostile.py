@@ -24,8 +24,7 @@ from broadphase.demo import start_demo
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.errors import FileFormatError
 from demo_clients import CAMERA, PATIENCE, assert_runs, client, encode, hostile_frames, port_of, send_all, until
-from test_cli_hostile import COMMANDS, PROGRAM, check_arguments, check_files, interrupted
-from test_cli_hostile import run as run
+from test_cli_hostile import COMMANDS, PROGRAM, check_arguments, check_files, interrupted, run as run
 from test_files import ended_by, full_disk, killed_savers, small_files
 
 pytestmark = [

@@ -10,8 +10,7 @@ import warnings
 import numpy as np
 
 import broadphase as bp
-from broadphase import boxes as box_functions
-from broadphase import io, morton, scenes, testing
+from broadphase import boxes as box_functions, io, morton, scenes, testing
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
 TURNED = np.array([[1.0, 1, 2, 2, 0], [2, 2, 2, 2, 45], [9, 9, 1, 1, 90]])

@@ -5,8 +5,7 @@ from math import inf, nextafter
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from broadphase import _native
 from broadphase.boxes.rounding import boxes_around

@@ -8,8 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase import _native
-from broadphase.world import broad_phase, columns, step
-from broadphase.world import values as world_values
+from broadphase.world import broad_phase, columns, step, values as world_values
 from busy_worlds import change, make_world, rotations, shapes_of
 from index_cases import generator
 from world_histories import small_thresholds

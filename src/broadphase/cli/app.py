@@ -19,8 +19,7 @@ from broadphase import data
 from broadphase.cli.boxes import count, explain, info, pairs
 from broadphase.cli.clashes import clash
 from broadphase.cli.screen import say
-from broadphase.cli.worlds import demo
-from broadphase.cli.worlds import run as run_scene
+from broadphase.cli.worlds import demo, run as run_scene
 from broadphase.errors import clipped
 
 if TYPE_CHECKING:

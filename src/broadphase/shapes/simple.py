@@ -195,6 +195,7 @@ class AABB(Shape):
     Examples
     --------
     >>> import broadphase as bp
+    >>> import numpy as np
     >>> bp.AABB((4, 2)), bp.AABB(4, 2)
     (AABB(size=[4.0, 2.0]), AABB(size=[4.0, 2.0]))
     >>> square = bp.AABB((2, 2)), bp.Rectangle(2, 2)

@@ -11,8 +11,7 @@ from broadphase.errors import quoted, unknown_name
 from broadphase.filters import as_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterator, Set as AbstractSet
 
     from numpy.typing import NDArray
 
