@@ -1,5 +1,5 @@
 // The kernels of one level over its lanes: this file is compiled once per instruction set, with BROADPHASE_LEVEL naming
-// it, and BROADPHASE_EIGHT naming the level whose kernels over eight numbers it takes.
+// it, and BROADPHASE_TREES and BROADPHASE_EIGHT naming those whose kernels of trees and over eight numbers it takes.
 #include "simd/kernels.hpp"
 #include "brute_force/overlap_kernel.hpp"
 #include "grid/look_up_kernel.hpp"
@@ -18,13 +18,13 @@ namespace broadphase::BROADPHASE_LEVEL {
 
 template <class T, bool Touching>
 constexpr OverlapKernels<T> kOverlapKernels = {
-    {overlap_run<T, 1, Touching>, overlap_run<T, 2, Touching>, overlap_run<T, 3, Touching>,
-     overlap_run<T, 4, Touching>},
-    {overlap_blocks<T, 1, Touching>, overlap_blocks<T, 2, Touching>, overlap_blocks<T, 3, Touching>,
-     overlap_blocks<T, 4, Touching>},
-    {overlap_runs<T, 1, Touching>, overlap_runs<T, 2, Touching>, overlap_runs<T, 3, Touching>,
-     overlap_runs<T, 4, Touching>},
-    {sweep_ahead<T, 1, Touching>, sweep_ahead<T, 2, Touching>, sweep_ahead<T, 3, Touching>},
+    {BROADPHASE_RARE(overlap_run<T, 1, Touching>), overlap_run<T, 2, Touching>, overlap_run<T, 3, Touching>,
+     BROADPHASE_RARE(overlap_run<T, 4, Touching>)},
+    {BROADPHASE_RARE(overlap_blocks<T, 1, Touching>), overlap_blocks<T, 2, Touching>, overlap_blocks<T, 3, Touching>,
+     BROADPHASE_RARE(overlap_blocks<T, 4, Touching>)},
+    {BROADPHASE_RARE(overlap_runs<T, 1, Touching>), overlap_runs<T, 2, Touching>, overlap_runs<T, 3, Touching>,
+     BROADPHASE_RARE(overlap_runs<T, 4, Touching>)},
+    {sweep_ahead<T, 1, Touching>, sweep_ahead<T, 2, Touching>, BROADPHASE_RARE(sweep_ahead<T, 3, Touching>)},
 };
 
 extern const Kernels kKernels;
@@ -36,14 +36,14 @@ const Kernels kKernels = {
     kOverlapKernels<float, false>,
     kOverlapKernels<double, true>,
     kOverlapKernels<double, false>,
-    {sweep_range<1>, sweep_range<2>, sweep_range<3>, sweep_range<4>},
-    {sort_cell<1>, sort_cell<2>, sort_cell<3>, sort_cell<4>},
-    {sweep_behind<1>, sweep_behind<2>, sweep_behind<3>, sweep_behind<4>},
-    {sweep_across<1>, sweep_across<2>, sweep_across<3>, sweep_across<4>},
+    {BROADPHASE_RARE(sweep_range<1>), sweep_range<2>, sweep_range<3>, BROADPHASE_RARE(sweep_range<4>)},
+    {BROADPHASE_RARE(sort_cell<1>), sort_cell<2>, sort_cell<3>, BROADPHASE_RARE(sort_cell<4>)},
+    {BROADPHASE_RARE(sweep_behind<1>), sweep_behind<2>, sweep_behind<3>, BROADPHASE_RARE(sweep_behind<4>)},
+    {BROADPHASE_RARE(sweep_across<1>), sweep_across<2>, sweep_across<3>, BROADPHASE_RARE(sweep_across<4>)},
     count_hits,
     list_hits,
     name_rows,
-    {look_up<1>, look_up<2>, look_up<3>, look_up<4>},
+    {BROADPHASE_RARE(look_up<1>), look_up<2>, look_up<3>, BROADPHASE_RARE(look_up<4>)},
     window_hits,
 };
 

@@ -59,6 +59,13 @@
 
 #include BROADPHASE_LEVEL_FILE(BROADPHASE_LEVEL)
 
+// A kernel of boxes of one axis or of four: null in the tables of a level that has none.
+#ifdef BROADPHASE_WITHOUT_RARE
+#define BROADPHASE_RARE(...) nullptr
+#else
+#define BROADPHASE_RARE(...) __VA_ARGS__
+#endif
+
 namespace broadphase::BROADPHASE_LEVEL {
 using namespace BROADPHASE_JOIN(with_, BROADPHASE_LEVEL);
 

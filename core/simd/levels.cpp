@@ -55,6 +55,52 @@ struct Processor {
 };
 #endif
 
+template <class Kernel, std::size_t N>
+void complete(Kernel (&own)[N], const Kernel (&below)[N]) {
+  for (std::size_t k = 0; k < N; ++k)
+    if (own[k] == nullptr) own[k] = below[k];
+}
+
+template <class T>
+void complete(OverlapKernels<T>& own, const OverlapKernels<T>& below) {
+  complete(own.run, below.run);
+  complete(own.blocks, below.blocks);
+  complete(own.runs, below.runs);
+  complete(own.ahead, below.ahead);
+}
+
+void complete(WalkKernels& own, const WalkKernels& below) {
+  complete(own.next_by_box, below.next_by_box);
+  complete(own.next_by_distance, below.next_by_distance);
+  complete(own.next_by_time, below.next_by_time);
+  complete(own.next_by_region, below.next_by_region);
+  complete(own.pair_blocks, below.pair_blocks);
+}
+
+// A level with the kernels that it lacks, those of boxes of one axis and of four, from the level below. These are rare,
+// and each copy for one more instruction set is a fiftieth of the module.
+struct Completed {
+  Kernels kernels;
+  TreeKernels trees;
+
+  Completed(const Kernels& own, const Kernels& below) : kernels(own), trees(*own.trees) {
+    complete(kernels.closed_f32, below.closed_f32);
+    complete(kernels.open_f32, below.open_f32);
+    complete(kernels.closed_f64, below.closed_f64);
+    complete(kernels.open_f64, below.open_f64);
+    complete(kernels.sweep_range, below.sweep_range);
+    complete(kernels.sort_cell, below.sort_cell);
+    complete(kernels.sweep_behind, below.sweep_behind);
+    complete(kernels.sweep_across, below.sweep_across);
+    complete(kernels.look_up, below.look_up);
+    complete(trees.floats, below.trees->floats);
+    complete(trees.doubles, below.trees->doubles);
+    complete(trees.finish_sweep, below.trees->finish_sweep);
+    complete(trees.find_touched, below.trees->find_touched);
+    kernels.trees = &trees;
+  }
+};
+
 struct Levels {
   std::array<const Kernels*, 4> level{};
   std::size_t count = 0;
@@ -62,9 +108,10 @@ struct Levels {
     level[count++] = &scalar::kKernels;
 #if defined(__x86_64__) || defined(_M_X64)
     const Processor processor;
-    level[count++] = &sse2::kKernels;
+    static const Completed narrow(sse2::kKernels, scalar::kKernels), wide(avx512::kKernels, avx2::kKernels);
+    level[count++] = &narrow.kernels;
     if (processor.avx2) level[count++] = &avx2::kKernels;
-    if (processor.avx512) level[count++] = &avx512::kKernels;
+    if (processor.avx512) level[count++] = &wide.kernels;
 #elif defined(__aarch64__) || defined(_M_ARM64)
     level[count++] = &neon::kKernels;
 #endif

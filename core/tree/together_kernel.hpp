@@ -257,8 +257,9 @@ void nearest_together_of(NearestTogether& walk) {
 
 template <std::size_t D>
 void nearest_together(NearestTogether& walk) {
-  // The scalar level, which processors since 2013 do not take, has fewer copies.
-  if constexpr (Lanes<float>::kWidth == 1)
+  // What is rare has fewer copies: points of one axis and of four, and the scalar level, which processors since 2013 do
+  // not take.
+  if constexpr (Lanes<float>::kWidth == 1 || D == 1 || D == 4)
     return walk.wanted <= 4 ? nearest_together_of<D, 4>(walk)
                             : nearest_together_of<D, NearestTogether::kMostWanted>(walk);
   else if (walk.wanted <= 1)
