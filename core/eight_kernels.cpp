@@ -10,7 +10,8 @@ namespace broadphase::BROADPHASE_LEVEL {
 
 extern const EightKernels kEightKernels;
 const EightKernels kEightKernels = {
-    {nearest_together<1>, nearest_together<2>, nearest_together<3>, nearest_together<4>},
+    {nearest_together_if_faster<1>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(),
+     nearest_together_if_faster<4>()},
     {balls_together<1>, balls_together<2>, balls_together<3>, balls_together<4>},
     {curve_keys<float, 1>, curve_keys<float, 2>, curve_keys<float, 3>, curve_keys<float, 4>},
     {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},

@@ -119,7 +119,7 @@ struct TreeKernels {
 // Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp, which wider registers do not make
 // faster.
 struct EightKernels {
-  // Eight queries walked together: see tree/together.hpp.
+  // Eight queries walked together: see tree/together.hpp. Those for nearest rows may be null.
   void (*nearest_together[4])(NearestTogether&);
   void (*balls_together[4])(BallsTogether&);
 

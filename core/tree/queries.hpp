@@ -439,7 +439,8 @@ class TreeQueries {
     Candidates candidates[kGroup];
   };
   bool walks_together(std::size_t wanted) const {
-    return wanted > 0 && wanted <= NearestTogether::kMostWanted && filter_.allows_all() && !tree_.is_wide();
+    return kernels_.eight->nearest_together[dimension_ - 1] != nullptr && wanted > 0 &&
+           wanted <= NearestTogether::kMostWanted && filter_.allows_all() && !tree_.is_wide();
   }
   template <class T, class Report>
   void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,

@@ -257,19 +257,22 @@ void nearest_together_of(NearestTogether& walk) {
 
 template <std::size_t D>
 void nearest_together(NearestTogether& walk) {
-  // What is rare has fewer copies: points of one axis and of four, and the scalar level, which processors since 2013 do
-  // not take.
-  if constexpr (Lanes<float>::kWidth == 1 || D == 1 || D == 4)
-    return walk.wanted <= 4 ? nearest_together_of<D, 4>(walk)
-                            : nearest_together_of<D, NearestTogether::kMostWanted>(walk);
-  else if (walk.wanted <= 1)
-    nearest_together_of<D, 1>(walk);
-  else if (walk.wanted <= 4)
-    nearest_together_of<D, 4>(walk);
-  else if (walk.wanted <= 8)
-    nearest_together_of<D, 8>(walk);
+  // Points of one axis and of four are rare, and have fewer copies.
+  if constexpr (D == 2 || D == 3) {
+    if (walk.wanted <= 1) return nearest_together_of<D, 1>(walk);
+    if (walk.wanted > 4 && walk.wanted <= 8) return nearest_together_of<D, 8>(walk);
+  }
+  if (walk.wanted <= 4) return nearest_together_of<D, 4>(walk);
+  nearest_together_of<D, NearestTogether::kMostWanted>(walk);
+}
+
+// Null where they take no less time than one query after the other: where eight numbers are in no register.
+template <std::size_t D>
+constexpr auto nearest_together_if_faster() -> void (*)(NearestTogether&) {
+  if constexpr (Lanes<float>::kWidth == 1)
+    return nullptr;
   else
-    nearest_together_of<D, NearestTogether::kMostWanted>(walk);
+    return nearest_together<D>;
 }
 
 template <std::size_t D>
