@@ -36,22 +36,6 @@ void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rota
   });
 }
 
-// The bounding boxes of shapes at the origin, (k, 2, d), rotated as their rows are.
-nb::object relative_boxes(const PlacedShapes& shapes, Rows rows, MaybeNumbers rotations) {
-  const std::size_t count = rows.shape(0), dimension = shapes.dimension;
-  std::vector<double> boxes(count * 2 * dimension);
-  in_dimension(shapes, [&](auto d) {
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto row = static_cast<std::size_t>(rows.data()[k]);
-      const auto bounds =
-          shapes.store.relative_bounds<d()>(row, rotations ? rotations->data() + row * kRotationNumbers<d()> : nullptr);
-      std::copy_n(bounds.lower.begin(), d(), boxes.data() + 2 * k * d());
-      std::copy_n(bounds.upper.begin(), d(), boxes.data() + (2 * k + 1) * d());
-    }
-  });
-  return as_array(std::move(boxes), {count, 2, dimension});
-}
-
 ShapePairs pairs_of(const Rows& first, const Rows& second, const MaybeNumbers& offsets) {
   return {first.data(), second.data(), data_of(offsets), first.shape(0)};
 }
@@ -147,7 +131,6 @@ void bind_shapes(nb::module_& module) {
       .def_ro("dimension", &PlacedShapes::dimension)
       .def("set", &PlacedShapes::set, rows, "kinds"_a, "sizes"_a, "numbers"_a)
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)
-      .def("relative_boxes", &relative_boxes, rows, rotations)
       .def("clear", &PlacedShapes::clear, rows)
       .def("placed_kind", &PlacedShapes::placed_kind, "row"_a)
       .def("placed", &PlacedShapes::placed, "row"_a)

@@ -19,7 +19,6 @@
 
 #include "bindings.hpp"
 #include "change.hpp"
-#include "meetings.hpp"
 #include "placed_shapes.hpp"
 
 namespace broadphase::python {
@@ -52,6 +51,31 @@ template <class T>
 std::vector<T> values_of(nb::handle array) {
   const auto given = nb::cast<nb::ndarray<const T, nb::c_contig, nb::device::cpu>>(array);
   return {given.data(), given.data() + given.size()};
+}
+
+// others(first, second, motions, offsets) gives times and normals.
+template <std::size_t D>
+void ask_for_times(nb::handle others, Approaches<D>& some) {
+  const RetakenGil gil;
+  const auto [times, normals] = nb::cast<std::tuple<Vector<double>, Table<double>>>(
+      call_python(others, as_array(std::vector(some.first)), as_array(std::vector(some.second)),
+                  as_table(std::vector(some.motions), D), as_table(std::vector(some.offsets), D)));
+  require(times.shape(0) == some.size() && normals.size() == some.size() * D);
+  std::copy_n(times.data(), some.times.size(), some.times.begin());
+  std::copy_n(normals.data(), some.normals.size(), some.normals.begin());
+}
+
+// (pairs (m, 2), times, normals).
+template <std::size_t D>
+nb::object as_columns(const std::vector<Meeting<D>>& meetings) {
+  Pairs pairs;
+  std::vector<double> times, normals;
+  for (const Meeting<D>& one : meetings) {
+    push(pairs, one.first, one.second);
+    times.push_back(one.time);
+    normals.insert(normals.end(), one.normal.begin(), one.normal.end());
+  }
+  return as_tuple(std::move(pairs), std::move(times), as_table(std::move(normals), D));
 }
 
 // Pairs, since when, and whether dropped: see `Waiting`.
@@ -402,9 +426,7 @@ class Found {
         removed_handles_(std::move(step.removed_handles)),
         impacts_(std::move(step.impacts.meetings)),
         stats_(step.stats),
-        method_(std::move(method)) {
-    enter_count_ = enter_.size, exit_count_ = exit_.size;
-  }
+        method_(std::move(method)) {}
 
   std::int64_t number() const { return number_; }
   double time() const { return time_; }
@@ -413,9 +435,6 @@ class Found {
   nb::object enter() { return once(arrays_[0], enter_); }
   nb::object exit() { return once(arrays_[1], exit_); }
   nb::object left() { return once(arrays_[2], left_); }
-  std::size_t enter_count() const { return enter_count_; }
-  std::size_t exit_count() const { return exit_count_; }
-  std::size_t touching_count() const { return touching_->touching->pairs.size; }
   nb::object enter_at() const { return array_of(enter_at_); }
   nb::object exit_handles() {
     if (!arrays_[3].is_valid()) arrays_[3] = as_table(std::move(exit_handles_), 2);
@@ -473,7 +492,6 @@ class Found {
   std::int64_t number_;
   double time_;
   bool is_dropped_;  // what a budget left does not wait
-  std::size_t enter_count_, exit_count_;
   std::shared_ptr<TouchingArray> touching_;
   Pairs enter_, exit_, left_;
   std::vector<std::int64_t> enter_at_, exit_handles_, removed_handles_;
@@ -677,9 +695,6 @@ void bind_world(nb::module_& module) {
       .def_prop_ro("exit", &Found::exit, nb::sig("def exit(self, /) -> numpy.typing.NDArray[numpy.int32]"))
       .def_prop_ro("left", &Found::left, nb::sig("def left(self, /) -> numpy.typing.NDArray[numpy.int32]"))
       .def_prop_ro("is_dropped", &Found::is_dropped)
-      .def_prop_ro("enter_count", &Found::enter_count)
-      .def_prop_ro("exit_count", &Found::exit_count)
-      .def_prop_ro("touching_count", &Found::touching_count)
       .def_prop_ro("enter_at", &Found::enter_at, nb::sig("def enter_at(self, /) -> numpy.typing.NDArray[numpy.int64]"))
       .def_prop_ro("exit_handles", &Found::exit_handles,
                    nb::sig("def exit_handles(self, /) -> numpy.typing.NDArray[numpy.int64]"))

@@ -4,50 +4,27 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase import _native
-from broadphase.filters import PairFilter
-from broadphase.narrow import Impacts
 
 NEVER = np.inf
-NO_ROWS = np.empty(0, np.int32)
-TURNS = {"bounce": 1, "wrap": 2}
 
 
-def search(shapes, motions, fast, *, begin=None, border=None, bounds=None, wanted=None, others=None, workers=1):
-    """Let things arrive where their shapes are, from where they began, and follow the fast ones; the core's answers.
-
-    What is near the ways is enough: with all rows, the answer is the same, and its counts are given.
-    """
-    now = shapes.positions
-    n = len(now)
-    before = now - motions if begin is None else begin
-    ends = now if begin is None else begin + motions
-    rows = np.flatnonzero((ends != now).any(axis=1)).astype(np.int32)
-    turned = (rows, np.full(len(rows), TURNS[border], np.uint8), ends[rows]) if border else None
-    all_rows, yes, is_fast = np.arange(n, dtype=np.int32), np.ones(n, np.uint8), np.asarray(fast).view(np.uint8)
-    near, every = (
-        _native.impacts_on_the_way(
-            shapes.store, shapes.boxes, shapes.rotations, before, now, now, yes, is_fast, yes, None, 1 - yes, None,
-            turned, bounds, border == "wrap", wanted, NO_ROWS, NO_ROWS, others, some, workers,
-        )
-        for some in (None, all_rows)
-    )  # fmt: skip
-    assert set(np.flatnonzero(fast)) <= set(near[2].tolist()) <= set(range(n))
-    for one, other in zip(near[0], every[0], strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert near[1] == every[1]
-    return every
+def step(shapes, ends, motions, fast, *, begin=None, border="none", bounds=None, ignored=(), workers=1):
+    """Let bodies move, from where they began or so that they arrive at `ends`, and follow the fast ones: the frame."""
+    world = bp.World(dim=ends.shape[1], bounds=bounds, boundary=border, workers=workers)
+    world.add_many(shapes, ends - motions if begin is None else begin, velocities=motions, ccd=fast)
+    world.ignore(np.reshape(ignored, (-1, 2)))
+    frame = world.step(1.0)
+    np.testing.assert_allclose(world.positions, ends, rtol=1e-9, atol=1e-6)
+    return frame
 
 
-def meet(shapes, motions, fast, **given):
-    impacts, endless, _, _ = search(shapes, motions, fast, **given)
-    assert endless is None
-    return Impacts(*impacts)
+def meet(bodies, motions, fast, **given):
+    return step(*bodies, motions, fast, **given).impacts
 
 
 def balls(centers, radii):
     centers = np.asarray(centers, float)
-    return bp.Shapes((bp.Circle if centers.shape[1] == 2 else bp.Sphere)(np.asarray(radii, float)), centers)
+    return (bp.Circle if centers.shape[1] == 2 else bp.Sphere)(np.asarray(radii, float)), centers
 
 
 def first_touch_of_balls(apart, motion, reach):
@@ -128,9 +105,9 @@ def test_meetings_of_balls_with_boxes_equal_the_closed_form_at_any_speed(dimensi
         motion[axis] = sign * speed * rng.uniform(4, 10)
         share = rng.uniform(0.05, 0.95)
         begin = aside - motion * share
-        shapes = bp.Shapes([bp.Circle(radius) if dimension == 2 else bp.Sphere(radius), box(*(2 * half))],
-                           [begin + motion, np.zeros(dimension)])  # fmt: skip
-        found = meet(shapes, np.array([motion, np.zeros(dimension)]), [True, False])
+        ball = bp.Circle(radius) if dimension == 2 else bp.Sphere(radius)
+        ends = np.array([begin + motion, np.zeros(dimension)])
+        found = meet(([ball, box(*(2 * half))], ends), np.array([motion, np.zeros(dimension)]), [True, False])
         reach = half[axis] + radius
         if (np.abs(aside) > half).any():
             missed += 1
@@ -156,9 +133,9 @@ def test_meetings_nothing_flies_through_a_thin_wall(speed):
     ends = np.column_stack([np.zeros(n), across]) + motions * (1 - share)
     bullets = bp.Point()
     # The wall is as high as the way is oblique and rounded.
-    shapes = bp.Shapes([bullets] * n + [bp.Segment((0, -1e3 - speed), (0, 1e3 + speed))], np.vstack([ends, [[0, 0]]]))
+    shapes = [bullets] * n + [bp.Segment((0, -1e3 - speed), (0, 1e3 + speed))]
     motions = np.vstack([motions, [[0, 0]]])
-    found = meet(shapes, motions, np.arange(n + 1) < n)
+    found = meet((shapes, np.vstack([ends, [[0, 0]]])), motions, np.arange(n + 1) < n)
     assert found.pairs.tolist() == [[i, n] for i in range(n)]
     np.testing.assert_allclose(found.times, share[:, 0], atol=1e-12)
     np.testing.assert_allclose(found.normals, [[1, 0]] * n, atol=1e-9)
@@ -193,8 +170,7 @@ def test_meetings_what_touches_at_the_begin_and_at_the_end_has_these_times():
 
 def test_meetings_filters_hold():
     shapes = balls([[10, 0], [5, 0], [6, 0]], [1, 1, 1])
-    found = meet(shapes, np.array([[10.0, 0], [0, 0], [0, 0]]), [True, False, False],
-                 wanted=PairFilter(ignore_pairs=[[0, 1]]).native(3))  # fmt: skip
+    found = meet(shapes, np.array([[10.0, 0], [0, 0], [0, 0]]), [True, False, False], ignored=[[0, 1]])
     assert found.pairs.tolist() == [[0, 2]]
 
 
@@ -314,8 +290,9 @@ def cross(targets, begin, motion, border, size, radius):
     motions, begins, room = np.zeros((n, dimension)), targets.copy(), radius if border == "bounce" else 0.0
     motions[0], begins[0] = motion, begin
     bounds = np.array([[-room] * dimension, [size + room] * dimension])
-    shapes = balls(targets, np.full(n, radius))
-    return search(shapes, motions, np.arange(n) == 0, begin=begins, border=border, bounds=bounds)
+    return step(
+        *balls(targets, np.full(n, radius)), motions, np.arange(n) == 0, begin=begins, border=border, bounds=bounds
+    )
 
 
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
@@ -326,7 +303,7 @@ def test_meetings_of_what_crosses_the_world_often_equal_the_closed_form(border, 
     targets = rng.uniform(0.3, size - 0.3, (n, dimension))
     begin, motion = targets[0].copy(), np.array([1.0, 0.7123, 0.4567][:dimension]) * size * 70
     targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
-    found = Impacts(*cross(targets, begin, motion, border, size, reach / 2)[0])
+    found = cross(targets, begin, motion, border, size, reach / 2).impacts
     told = dict(zip(map(tuple, found.pairs.tolist()), found.times, strict=True))
     expected = [first_touch_of_images(begin, motion, targets[j], reach, size, border) for j in range(1, n)]
     for j, time in enumerate(expected, 1):
@@ -340,9 +317,9 @@ def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its
     ends, motions = rng.uniform(0, 100, (n, 3)), rng.normal(0, 0.1, (n, 3))
     motions[:50] *= 50
     fast, shapes = np.arange(n) < 50, balls(ends, np.full(n, 0.3))
-    before = search(shapes, motions, fast)[3].sum()
+    before = step(*shapes, motions, fast).stats["way_pairs"]
     motions[999] = (1e7, 2e7, -3e6)
-    after = search(shapes, motions, fast)[3].sum()
+    after = step(*shapes, motions, fast).stats["way_pairs"]
     assert 0 < after <= before + 50
 
 
@@ -352,10 +329,9 @@ def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_besid
     targets, motion = rng.uniform(0, size, (n, 2)), np.array([1.0, 0.7123]) * size * crossings
     begin = targets[0].copy()
     targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
-    counts = cross(targets, begin, motion, border, size, 0.1)[3]
+    count = cross(targets, begin, motion, border, size, 0.1).stats["way_pairs"]
     # Every part would meet about a tenth of the others by its box, and every other part at its corners.
-    assert 0 < counts.sum() < 0.1 * 1.7 * crossings * n * 0.1
-    assert counts.max() < 200 * 4096
+    assert 0 < count < 0.1 * 1.7 * crossings * n * 0.1
 
 
 @pytest.mark.parametrize("border", ["bounce", "wrap"])
@@ -381,27 +357,11 @@ def test_meetings_with_all_followed_hold_those_with_a_few_at_the_same_times(bord
         assert abs(time - every[pair]) < 1e-12
 
 
-def test_meetings_of_hulls_are_asked_for_once_and_those_of_the_core_are_not():
-    shapes, asked = balls([[10, 0, 0], [5, 0, 0], [6, 0, 0]], [1, 1, 1]), []
+def test_meetings_of_hulls_are_found_beside_those_of_the_core():
     corners = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
-    hull = bp.Shapes([bp.Sphere(1), bp.ConvexHull(corners)], [[10, 5, 0], [6, 5, 0]])
-    motions = np.array([[10.0, 0, 0], [0, 0, 0], [0, 0, 0]])
-
-    def others(first, second, ways, offsets):
-        asked.append((first.tolist(), second.tolist(), ways.shape, offsets.shape))
-        return np.array([0.5]), np.array([[0.0, 1.0, 0.0]])
-
-    fast = [True, False, False]
-    assert len(meet(shapes, motions, fast, others=others).pairs) == 2
-    assert asked == []
-    found = meet(hull, motions[:2], fast[:2], others=others)
-    assert asked == [([0], [1], (1, 3), (1, 3))] * 2  # for the rows near the way, and for all
-    assert found.pairs.tolist() == [[0, 1]]
-    assert found.normals.tolist() == [[0.0, 1.0, 0.0]]
-    assert len(meet(hull, motions[:2], fast[:2]).pairs) == 0  # nobody knows
-
-    def fails(*_):
-        raise KeyError("no such hull")
-
-    with pytest.raises(KeyError, match="no such hull"):
-        meet(hull, motions[:2], fast[:2], others=fails)
+    ends = np.array([[10.0, 5, 0], [7, 5, 0], [4, 5, 0]])
+    found = meet(([bp.Sphere(1), bp.ConvexHull(corners), bp.Sphere(1)], ends),
+                 np.array([[10.0, 0, 0], [0, 0, 0], [0, 0, 0]]), [True, False, False])  # fmt: skip
+    assert found.pairs.tolist() == [[0, 1], [0, 2]]
+    np.testing.assert_allclose(found.times, [0.5, 0.2], atol=1e-9)
+    np.testing.assert_allclose(found.normals, [[1, 0, 0]] * 2, atol=1e-6)
