@@ -12,7 +12,7 @@ from broadphase.errors import UnsupportedQueryError
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.bvh import BVH
-from broadphase.index.joining import in_one_dtype, join
+from broadphase.index.joining import KeptCells
 from broadphase.index.options import checked_options
 from broadphase.index.periodic import CellSearch
 from broadphase.index.results import QueryResult
@@ -105,8 +105,7 @@ class Index(BoxIndex):
     def _begin(self) -> None:
         super()._begin()
         self._in_cell: CellSearch | None = None  # made when it is needed
-        # Cells for many queries at once, by the dtype of both; None after the first such call, which did not need them.
-        self._cells: dict[np.dtype[Any], _native.BoxCells | None] = {}
+        self._cells = KeptCells(self._store, self._guard)  # for many queries at once
 
     @property
     def period(self) -> NDArray[np.float64] | None:
@@ -115,7 +114,7 @@ class Index(BoxIndex):
 
     def _forget(self, change: Change) -> None:
         change.set_slot(self, "_in_cell", None)
-        change.set_slot(self, "_cells", {})
+        change.set_slot(self, "_cells", KeptCells(self._store, self._guard))
 
     def _cell(self) -> CellSearch:
         """Return what answers queries in the periodic cell. Only inside a query."""
@@ -178,36 +177,13 @@ class Index(BoxIndex):
             return super()._find_boxes(lower, upper, workers, allowed)
         began = perf_counter()
         with self._guard.reading:
-            own_lower, own_upper, numbers = self._store.living_corners()
-            corners = in_one_dtype(own_lower, own_upper, lower, upper)
-            cells = self._filed(*corners, workers)
-            found: Any = None if cells is None else cells.find(*corners, workers)
-            rows, offsets = join(*corners, workers, method="auto") if found is None else found
-            rows = rows if numbers is None else numbers[rows]
+            rows, offsets = self._cells.find(lower, upper, workers, searches=1, several=_SEVERAL, method="auto")
             query_filter = self._native_filter(count, allowed)
             if query_filter is not None:
                 kept: Any = _native.keep_allowed(rows, offsets, *self._store.views, query_filter, workers)
                 rows, offsets = kept
         self._seconds["query"] = perf_counter() - began
         return QueryResult(rows, offsets)
-
-    def _filed(
-        self,
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        query_lower: NDArray[Any],
-        query_upper: NDArray[Any],
-        workers: int,
-    ) -> _native.BoxCells | None:
-        """Return the boxes of the index in cells, or None if these queries do not pay for that. Only inside a query."""
-        cells, dtype = self._cells, lower.dtype
-        if dtype not in cells and _native.boxes_of_query(lower, upper, query_lower, query_upper) < _SEVERAL:
-            cells.setdefault(dtype, None)
-        elif cells.get(dtype) is None:
-            with self._guard.building:  # several threads may come here at once
-                if cells.get(dtype) is None:
-                    cells[dtype] = _native.BoxCells(lower, upper, workers)
-        return cells[dtype]
 
     def _find_balls(
         self, centers: NDArray[np.float64], radii: NDArray[np.float64], workers: int, allowed: QueryFilter
@@ -230,9 +206,7 @@ class Index(BoxIndex):
 
     def _nbytes(self) -> int:
         in_cell = 0 if self._in_cell is None else self._in_cell.nbytes
-        return (
-            super()._nbytes() + in_cell + sum(cells.memory_bytes for cells in self._cells.values() if cells is not None)
-        )
+        return super()._nbytes() + in_cell + self._cells.nbytes
 
 
 class CellQueries:

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import find_in_balls, find_in_boxes, find_in_regions, in_one_dtype, join
+from broadphase.index.joining import KeptCells, find_in_balls, find_in_boxes, find_in_regions, join
 from broadphase.index.options import checked_options
 from broadphase.pairs import count_pairs, pairs
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
     from broadphase.index.store import BoxStore
-
-    #: Boxes in cells, their corners as they are compared, and their rows where some are not in use.
-    _Filed = tuple[_native.BoxCells, NDArray[Any], NDArray[Any], NDArray[np.int32] | None]
 
 __all__ = ["Grid"]
 
@@ -73,11 +70,10 @@ class Grid(BoxIndex):
 
     def _begin(self) -> None:
         super()._begin()
-        # By the dtype of the comparisons: how many searches for few queries there were since a change, then the boxes.
-        self._cells: dict[np.dtype[Any], int | _Filed] = {}
+        self._cells = KeptCells(self._store, self._guard)
 
     def _forget(self, change: Change) -> None:
-        change.set_slot(self, "_cells", {})
+        change.set_slot(self, "_cells", KeptCells(self._store, self._guard))
 
     def _make_core(self) -> Arrangement:
         return _Columns(self._store)
@@ -99,38 +95,14 @@ class Grid(BoxIndex):
         return count
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        filed = self._filed(lower.dtype, workers) if _FEW * len(lower) <= len(self) else None
-        own_lower, own_upper, rows = self._store.living_corners() if filed is None else filed[1:]
-        corners = in_one_dtype(own_lower, own_upper, lower, upper)
-        in_cells: Any = None if filed is None else filed[0].find(*corners, workers)
-        found, offsets = join(*corners, workers) if in_cells is None else in_cells
+        if _FEW * len(lower) <= len(self):
+            return self._cells.find(lower, upper, workers, searches=_SEARCHES)
+        own_lower, own_upper, rows = self._store.living_corners()
+        found, offsets = join(own_lower, own_upper, lower, upper, workers)
         return (found if rows is None else rows[found]), offsets
 
-    def _filed(self, query_dtype: np.dtype[Any], workers: int) -> _Filed | None:
-        """Return the boxes in cells, once there were so many searches that filing them pays. Only inside a query."""
-        dtype = max(self.dtype, query_dtype, key=lambda one: one.itemsize)
-        known = self._cells.get(dtype, 0)
-        if isinstance(known, int):
-            if known < _SEARCHES:
-                self._cells[dtype] = known + 1
-                return None
-            with self._guard.building:  # several threads may come here at once
-                known = self._cells[dtype]
-                if isinstance(known, int):
-                    lower, upper, rows = self._store.living_corners()
-                    # Kept as they are compared: converting them takes as long as a search.
-                    corners = lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)
-                    known = self._cells[dtype] = (_native.BoxCells(*corners, workers), *corners, rows)
-        return known
-
     def _nbytes(self) -> int:
-        total = super()._nbytes()
-        for filed in self._cells.values():
-            if not isinstance(filed, int):
-                cells, lower, upper, _ = filed
-                is_copy = not np.may_share_memory(lower, self._store.corners)
-                total += cells.memory_bytes + is_copy * (lower.nbytes + upper.nbytes)
-        return total
+        return super()._nbytes() + self._cells.nbytes
 
 
 class _Columns:

@@ -6,7 +6,8 @@ by their boxes, and test each exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     #: Rows, and the offsets of those of each query.
     Found = tuple[NDArray[np.int32], NDArray[np.int64]]
 
-__all__ = ["Joinable", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "find_in_regions", "in_one_dtype", "join"]
+__all__ = [
+    "Joinable", "KeptCells", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "find_in_regions", "in_one_dtype",
+    "join",
+]  # fmt: skip
 
 
 class Joinable(Protocol):
@@ -72,6 +76,85 @@ def find_in_regions(self: Joinable, regions: Regions, query_filter: _native.Quer
     found = self._candidates(np.where(empty, np.inf, lower), np.where(empty, np.inf, upper), workers)
     corners = self._store.views
     return _native.keep_convex(*found, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
+
+
+class FiledBoxes(NamedTuple):
+    """Boxes in cells, their corners as they are compared, and their rows where some are not in use."""
+
+    cells: _native.BoxCells
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+    rows: NDArray[np.int32] | None
+
+
+class KeptCells:
+    """The boxes of an index in cells, for queries that come again without a change between them.
+
+    Used inside queries, and made anew with each change.
+    """
+
+    def __init__(self, store: BoxStore, guard: _native.Guard) -> None:
+        self._store, self._guard = store, guard
+        # By the dtype of the comparisons: how many searches there were, then the boxes.
+        self._kept: dict[np.dtype[Any], int | FiledBoxes] = {}
+
+    def find(
+        self,
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        workers: int,
+        *,
+        searches: int,
+        several: float = math.inf,
+        method: str = "grid",
+    ) -> Found:
+        """Find the rows that overlap each box, as `join`.
+
+        Boxes are filed after so many `searches`, and at once if a query overlaps `several` boxes.
+        """
+        dtype = max(self._store.corners.dtype, lower.dtype, key=lambda one: one.itemsize)
+        lower, upper = lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)
+        kept = self._kept.get(dtype, 0)
+        found: Any = None
+        if isinstance(kept, int):
+            own_lower, own_upper, rows = self._store.living_corners()
+            own_lower, own_upper = own_lower.astype(dtype, copy=False), own_upper.astype(dtype, copy=False)
+            if kept < searches and (
+                several == math.inf or _native.boxes_of_query(own_lower, own_upper, lower, upper) < several
+            ):
+                self._kept[dtype] = kept + 1
+            else:
+                kept = self._file(dtype, own_lower, own_upper, rows, workers)
+        if isinstance(kept, FiledBoxes):
+            own_lower, own_upper, rows = kept[1:]
+            found = kept.cells.find(own_lower, own_upper, lower, upper, workers)
+        found, offsets = join(own_lower, own_upper, lower, upper, workers, method=method) if found is None else found
+        return (found if rows is None else rows[found]), offsets
+
+    def _file(
+        self,
+        dtype: np.dtype[Any],
+        lower: NDArray[Any],
+        upper: NDArray[Any],
+        rows: NDArray[np.int32] | None,
+        workers: int,
+    ) -> FiledBoxes:
+        with self._guard.building:  # several threads may come here at once
+            kept = self._kept.get(dtype)
+            if not isinstance(kept, FiledBoxes):
+                kept = self._kept[dtype] = FiledBoxes(_native.BoxCells(lower, upper, workers), lower, upper, rows)
+        return kept
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory used, beside those of the store."""
+        total = 0
+        for kept in self._kept.values():
+            if isinstance(kept, FiledBoxes):
+                # Corners are kept as they are compared: converting them takes as long as a search.
+                is_copy = not np.may_share_memory(kept.lower, self._store.corners)
+                total += kept.cells.memory_bytes + is_copy * (kept.lower.nbytes + kept.upper.nbytes)
+        return total
 
 
 def join(
