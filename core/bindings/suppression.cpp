@@ -78,12 +78,14 @@ bool are_finite(const T* corners, std::size_t count, std::size_t dimension) {
   return are;
 }
 
-// Calls use(scores) with the scores in their own type.
-template <class Use>
-auto with_type(const Scores& scores, Use&& use) {
-  if (scores.dtype() == nb::dtype<float>()) return use(static_cast<const float*>(scores.data()));
-  if (scores.dtype() == nb::dtype<double>()) return use(static_cast<const double*>(scores.data()));
-  return use(static_cast<const std::uint64_t*>(scores.data()));
+// As `best_first`, for scores of any type.
+std::optional<std::vector<std::int32_t>> order_of(const Scores& scores, Interrupt& interrupt) {
+  const std::size_t count = scores.shape(0);
+  if (scores.dtype() == nb::dtype<float>())
+    return best_first(static_cast<const float*>(scores.data()), count, interrupt);
+  if (scores.dtype() == nb::dtype<double>())
+    return best_first(static_cast<const double*>(scores.data()), count, interrupt);
+  return best_first(static_cast<const std::uint64_t*>(scores.data()), count, interrupt);
 }
 
 using Keys = std::optional<Vector<std::int64_t>>;
@@ -101,7 +103,7 @@ nb::object best_of(const Boxes& boxes, std::size_t count, const Scores& scores, 
   require_one_each(count, scores.shape(0), keys);
   auto rows = without_gil(count, [&] {
     Interrupt interrupt(signal_pending);
-    auto best = with_type(scores, [&](const auto* values) { return best_first(values, count, interrupt); });
+    auto best = order_of(scores, interrupt);
     if (!best) return best;
     const auto pair = [&](std::size_t k) { return RowPair{(*rivals)(k, 0), (*rivals)(k, 1)}; };
     const std::vector<std::uint8_t> kept =

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/even_sample.hpp"
+#include "base/with_dimension.hpp"
 
 namespace broadphase {
 
@@ -36,11 +37,18 @@ struct BoxCorners {
 
 namespace detail {
 
+// The corners of a box by a function of whoever has the boxes, whose type does not matter.
+template <class T>
+using CornersAt = BoxCorners<T> (*)(const void* of, std::size_t at);
+template <class T, class Corners>
+BoxCorners<T> corners_at(const void* of, std::size_t at) {
+  return (*static_cast<const Corners*>(of))(at);
+}
+
 // The same where corners are infinite: a box that is infinite on one side counts with its other corner. Rare, and twice
 // the comparisons, so it is compiled once, whatever `of` is.
 template <class T>
-Extent<T> extent_of_finite(std::size_t dimension, std::size_t count, T grow, const void* of,
-                           BoxCorners<T> (*corners)(const void* of, std::size_t at)) {
+Extent<T> extent_of_finite(std::size_t dimension, std::size_t count, T grow, const void* of, CornersAt<T> corners) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   Extent<T> extent;
   for (std::size_t at = 0; at < count; ++at) {
@@ -90,42 +98,62 @@ Extent<T> bulk_of_sample(const Extent<T>& extent, std::size_t dimension, CornerS
   return wide ? bulk : extent;
 }
 
-}  // namespace detail
-
-// Of `count` boxes, each larger by `grow` on every side; corners(k) gives BoxCorners of box k. Precondition: no NaN,
-// and lower <= upper.
-template <std::size_t D, class T, class Corners>
-Extent<T> finite_extent(std::size_t count, T grow, const Corners& corners) {
+// With the number of dimensions as a constant or as a number.
+template <class T, class Corners, class Dimensions>
+Extent<T> extent_of_all(Dimensions dimension, std::size_t count, T grow, const Corners& corners) {
   Extent<T> extent;
   for (std::size_t at = 0; at < count; ++at) {
     const BoxCorners<T> box = corners(at);
-    for (std::size_t k = 0; k < D; ++k) {
+    for (std::size_t k = 0; k < dimension; ++k) {
       const T lower = box.lower[k] - grow, upper = box.upper[k] + grow;
       extent.low[k] = lower < extent.low[k] ? lower : extent.low[k];
       extent.high[k] = upper > extent.high[k] ? upper : extent.high[k];
     }
   }
+  return extent;
+}
+
+// `extent`, or that of finite corners where it is infinite.
+template <class T>
+Extent<T> made_finite(const Extent<T>& extent, std::size_t dimension, std::size_t count, T grow, const void* of,
+                      CornersAt<T> corners) {
   bool finite = true;
-  for (std::size_t k = 0; k < D; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
-  if (finite || count == 0) return extent;
-  return detail::extent_of_finite<T>(
-      D, count, grow, &corners, [](const void* of, std::size_t at) { return (*static_cast<const Corners*>(of))(at); });
+  for (std::size_t k = 0; k < dimension; ++k) finite &= std::isfinite(extent.low[k]) && std::isfinite(extent.high[k]);
+  return finite || count == 0 ? extent : extent_of_finite<T>(dimension, count, grow, of, corners);
+}
+
+template <class T>
+Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const void* of,
+                  CornersAt<T> corners) {
+  const EvenSample places(count, CornerSample<T>::kMost);
+  CornerSample<T> sample;
+  for (; sample.size < places.size(); ++sample.size) {
+    const BoxCorners<T> box = corners(of, places[sample.size]);
+    for (std::size_t k = 0; k < dimension; ++k) {
+      sample.lower[k][sample.size] = box.lower[k];
+      sample.upper[k][sample.size] = box.upper[k];
+    }
+  }
+  return bulk_of_sample(extent, dimension, sample);
+}
+
+}  // namespace detail
+
+// Of `count` boxes, each larger by `grow` on every side; corners(k) gives BoxCorners of box k. Precondition: no NaN,
+// and lower <= upper.
+template <class T, class Corners>
+Extent<T> finite_extent(std::size_t dimension, std::size_t count, T grow, const Corners& corners) {
+  const Extent<T> extent = dimension == 2   ? detail::extent_of_all<T>(Dimension<2>(), count, grow, corners)
+                           : dimension == 3 ? detail::extent_of_all<T>(Dimension<3>(), count, grow, corners)
+                                            : detail::extent_of_all<T>(dimension, count, grow, corners);
+  return detail::made_finite<T>(extent, dimension, count, grow, &corners, detail::corners_at<T, Corners>);
 }
 
 // The part of the extent that holds most boxes, by a sample: what lies beyond is more than twice as far from the middle
 // three quarters as these are wide. A few boxes far away, or far larger than the others, then do not set the scale.
 template <class T, class Corners>
 Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const Corners& corners) {
-  const EvenSample places(count, detail::CornerSample<T>::kMost);
-  detail::CornerSample<T> sample;
-  for (; sample.size < places.size(); ++sample.size) {
-    const BoxCorners<T> box = corners(places[sample.size]);
-    for (std::size_t k = 0; k < dimension; ++k) {
-      sample.lower[k][sample.size] = box.lower[k];
-      sample.upper[k][sample.size] = box.upper[k];
-    }
-  }
-  return detail::bulk_of_sample(extent, dimension, sample);
+  return detail::bulk_of<T>(extent, dimension, count, &corners, detail::corners_at<T, Corners>);
 }
 
 }  // namespace broadphase

@@ -30,11 +30,9 @@ PackBoxes<T> pack_boxes(const GrownBoxes<T>& grown) {
 // The extent of the boxes row(begin) to row(end - 1).
 template <class T, class Row>
 Extent<T> extent_of(const GrownBoxes<T>& boxes, std::size_t begin, std::size_t end, Row&& row) {
-  return with_dimension(boxes.dimension, [&](auto dimension) {
-    return finite_extent<decltype(dimension)::value, T>(end - begin, boxes.grow, [&](std::size_t k) {
-      const auto at = static_cast<std::size_t>(row(begin + k));
-      return BoxCorners<T>{boxes.boxes.lower_of(at), boxes.boxes.upper_of(at)};
-    });
+  return finite_extent(boxes.dimension, end - begin, boxes.grow, [&](std::size_t k) {
+    const auto at = static_cast<std::size_t>(row(begin + k));
+    return BoxCorners<T>{boxes.boxes.lower_of(at), boxes.boxes.upper_of(at)};
   });
 }
 

@@ -135,18 +135,45 @@ struct RowPair {
   std::int32_t first, second;
 };
 
+namespace detail {
+
+// Two rows, one of which excludes the other, by their places in the order of the scores.
+struct Rivals {
+  std::uint32_t better, worse;
+};
+
+inline std::vector<std::uint32_t> ranks_of(const std::vector<std::int32_t>& rows) {
+  std::vector<std::uint32_t> rank(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rank[static_cast<std::size_t>(rows[k])] = static_cast<std::uint32_t>(k);
+  return rank;
+}
+
+// Flags of the rows that are kept, of `rows` in the order of their scores.
+inline std::vector<std::uint8_t> keep_unrivaled(const std::vector<std::int32_t>& rows,
+                                                const std::vector<Rivals>& rivals) {
+  std::vector<std::uint32_t> end(rows.size() + 1);
+  for (const Rivals& pair : rivals) ++end[pair.better + 1];
+  for (std::size_t k = 0; k < rows.size(); ++k) end[k + 1] += end[k];
+  std::vector<std::uint32_t> worse(rivals.size()), next(end.begin(), end.end() - 1);
+  for (const Rivals& pair : rivals) worse[next[pair.better]++] = pair.worse;
+  std::vector<std::uint8_t> kept(rows.size(), 1);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    if (kept[static_cast<std::size_t>(rows[k])] == 0) continue;
+    for (std::uint32_t at = end[k]; at < end[k + 1]; ++at) kept[static_cast<std::size_t>(rows[worse[at]])] = 0;
+  }
+  return kept;
+}
+
+}  // namespace detail
+
 // The same, by the pairs of all boxes that overlap and have the same key: `pairs(k)`, k < count.
 template <class Boxes, class Pairs>
 std::vector<std::uint8_t> keep_best_by_pairs(const Boxes& boxes, const std::vector<std::int32_t>& rows,
                                              std::size_t count, Pairs&& pairs, Exclusion exclusion,
                                              Interrupt& interrupt) {
   constexpr std::size_t kAhead = 16;  // pairs: about as long as memory takes
-  std::vector<std::uint32_t> rank(rows.size()), end(rows.size() + 1);
-  for (std::size_t k = 0; k < rows.size(); ++k) rank[static_cast<std::size_t>(rows[k])] = static_cast<std::uint32_t>(k);
-  struct Rivals {
-    std::uint32_t better, worse;  // by rank
-  };
-  std::vector<Rivals> rivals(count);
+  const std::vector<std::uint32_t> rank = detail::ranks_of(rows);
+  std::vector<detail::Rivals> rivals(count);
   std::size_t found = 0;
   in_stretches(count, interrupt, [&](std::size_t from, std::size_t to) {
     for (std::size_t k = from; k < to; ++k) {
@@ -161,16 +188,8 @@ std::vector<std::uint8_t> keep_best_by_pairs(const Boxes& boxes, const std::vect
       found += boxes[i].exceeds(boxes[j], exclusion.measure, exclusion.threshold) ? 1 : 0;
     }
   });
-  for (std::size_t k = 0; k < found; ++k) ++end[rivals[k].better + 1];
-  for (std::size_t k = 0; k < rows.size(); ++k) end[k + 1] += end[k];
-  std::vector<std::uint32_t> worse(found), next(end.begin(), end.end() - 1);
-  for (std::size_t k = 0; k < found; ++k) worse[next[rivals[k].better]++] = rivals[k].worse;
-  std::vector<std::uint8_t> kept(rows.size(), 1);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    if (kept[static_cast<std::size_t>(rows[k])] == 0) continue;
-    for (std::uint32_t at = end[k]; at < end[k + 1]; ++at) kept[static_cast<std::size_t>(rows[worse[at]])] = 0;
-  }
-  return kept;
+  rivals.resize(found);
+  return detail::keep_unrivaled(rows, rivals);
 }
 
 // What is left of the score of a box that overlaps a better one by a ratio.
@@ -189,6 +208,23 @@ struct Softened {
   std::vector<double> scores;      // of all rows, as they are when the row is kept or falls below the least
 };
 
+namespace detail {
+
+struct SoftEntry {
+  double score;  // no less than it is
+  std::int32_t row;
+  bool operator<(const SoftEntry& other) const { return score != other.score ? score < other.score : row > other.row; }
+};
+
+// A box that was taken, as the `order`-th, and by what it multiplies a score.
+struct SoftHit {
+  std::uint32_t order;
+  double factor;
+  bool operator<(const SoftHit& other) const { return order < other.order; }
+};
+
+}  // namespace detail
+
 // Soft-NMS. Always the best box is taken next, and those that overlap it lose a part of their scores; what falls below
 // `least` is gone. Scores are finite and not negative. They only fall, so a box is compared with those that were taken
 // since its last turn when its turn comes, and not with all those that it overlaps. O((n + p) log n) time for p
@@ -197,18 +233,10 @@ template <class Boxes>
 Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64_t* keys, Decay decay, double least,
                 unsigned workers, Interrupt& interrupt) {
   using Kept = KeptBoxes<Boxes>;
-  struct Entry {
-    double score;  // no less than it is
-    std::int32_t row;
-    bool operator<(const Entry& other) const { return score != other.score ? score < other.score : row > other.row; }
-  };
-  struct Hit {
-    std::uint32_t order;
-    double factor;
-  };
+  using detail::SoftEntry, detail::SoftHit;
   struct Workspace {
     Kept kept;
-    std::vector<Hit> hits;
+    std::vector<SoftHit> hits;
   };
   const std::size_t count = scores.size();
   std::vector<std::uint32_t> seen(count);  // how many were taken when the score was computed
@@ -217,14 +245,14 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
   const auto make = [&] { return Workspace{Kept(boxes, typename Kept::Reach(threshold, RatioTo::kUnion)), {}}; };
   const auto run = [&](Workspace& workspace, const std::int32_t* batch, std::size_t rows, Interrupt& pause) {
     Kept& kept = workspace.kept;
-    std::vector<Hit>& hits = workspace.hits;
+    std::vector<SoftHit>& hits = workspace.hits;
     kept.clear();
-    std::vector<Entry> entries(rows);
+    std::vector<SoftEntry> entries(rows);
     for (std::size_t k = 0; k < rows; ++k) entries[k] = {scores[static_cast<std::size_t>(batch[k])], batch[k]};
-    std::priority_queue<Entry> queue(std::less<Entry>(), std::move(entries));
+    std::priority_queue<SoftEntry> queue(std::less<SoftEntry>(), std::move(entries));
     for (std::size_t turn = 1; !queue.empty(); ++turn) {
       if (turn % 1024 == 0) pause.check();
-      const Entry best = queue.top();
+      const SoftEntry best = queue.top();
       if (best.score < least) break;
       queue.pop();
       const auto row = static_cast<std::size_t>(best.row);
@@ -239,12 +267,12 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
         });
         seen[row] = kept.count();
         // In the order in which they were taken, each once: the product is that of the plain loop.
-        std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.order < b.order; });
+        std::sort(hits.begin(), hits.end());
         double score = best.score;
         for (std::size_t k = 0; k < hits.size() && score >= least; ++k)
           if (k == 0 || hits[k].order != hits[k - 1].order) score *= hits[k].factor;
         scores[row] = score;
-        const Entry current{score, best.row};
+        const SoftEntry current{score, best.row};
         if (score < least) continue;
         if (!queue.empty() && current < queue.top()) {
           queue.push(current);

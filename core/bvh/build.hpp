@@ -245,8 +245,8 @@ class TreePacker {
     for (std::size_t k = 0; k < sample.size(); ++k) few[k] = static_cast<std::int32_t>(row_at(rows, sample[k]));
     order_.sort(boxes, few, sample.size(), kernels, 1, interrupt);
     BlurSample<T> blur(order_.bulk(), boxes);
-    for (std::size_t at = 0; at < sample.size(); at += kLanes)
-      blur.look(kLanes, [&](std::size_t k) { return order_.items()[at + k].row; });
+    for (std::size_t k = 0; k < sample.size(); ++k) few[k] = static_cast<std::int32_t>(order_.items()[k].row);
+    for (std::size_t at = 0; at < sample.size(); at += kLanes) blur.look(few + at, kLanes);
     return blur.is_blurred(sample.size());
   }
   bool is_blurred(const GrownBoxes<T>& boxes, std::size_t count) const {

@@ -147,7 +147,7 @@ LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* ite
       return BoxCorners<T>{source.lower(items[at]), source.upper(items[at])};
     };
     constexpr std::size_t kFew = 256;  // a sample costs more than all boxes of a small cell
-    const Extent<T> extent = finite_extent<D, T>(count, source.grow, corners);
+    const Extent<T> extent = finite_extent(D, count, source.grow, corners);
     const Extent<T> bulk = count > kFew ? bulk_of(extent, D, count, corners) : extent;
     LinearWorld world;
     for (std::size_t k = 0; k < D; ++k)

@@ -196,7 +196,7 @@ template <std::size_t D, class T, class Corners>
 Extent<T> enclosed_extent(std::size_t count, const Corners& corners) {
   constexpr std::size_t kFew = 2 * kLanes;
   constexpr T kEmptyLevels = 1024;  // 2^10
-  const Extent<T> extent = finite_extent<D, T>(count, T(0), corners), bulk = bulk_of(extent, D, count, corners);
+  const Extent<T> extent = finite_extent(D, count, T(0), corners), bulk = bulk_of(extent, D, count, corners);
   T size = 0, whole = 0;
   bool same = true;
   for (std::size_t k = 0; k < D; ++k) {

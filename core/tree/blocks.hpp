@@ -210,9 +210,8 @@ class BlurSample {
       middle_[k] = bulk.low[k] <= bulk.high[k] ? bulk.low[k] / 2 + bulk.high[k] / 2 : T(0);
   }
 
-  // Rows row_at(0) to row_at(count - 1) are near each other.
-  template <class RowAt>
-  void look(std::size_t count, const RowAt& row_at) {
+  // At rows that are near each other.
+  void look(const std::int32_t* rows, std::size_t count) {
     // Eight boxes this close together, for their distance from the origin, grow by as much as they are apart when they
     // are rounded. Float32 is not rounded, only sorted by keys of 2^-17.
     constexpr T kClose = std::is_same_v<T, float> ? T(0x1p-20) : T(0x1p-18);
@@ -220,7 +219,7 @@ class BlurSample {
     for (std::size_t k = 0; k < boxes_.dimension; ++k) {
       T low = std::numeric_limits<T>::infinity(), high = -low;
       for (std::size_t at = 0; at < count; ++at) {
-        const auto row = static_cast<std::size_t>(row_at(at));
+        const auto row = static_cast<std::size_t>(rows[at]);
         low = std::min(low, boxes_.lower(row, k));
         high = std::max(high, boxes_.upper(row, k));
       }
@@ -247,8 +246,11 @@ bool is_blurred(const Extent<T>& bulk, const GrownBoxes<T>& boxes, std::size_t c
   BlurSample<T> sample(bulk, boxes);
   // An eighth of a few rows: more would take a notable part of the time to sort them.
   const EvenSample groups(count / kLanes, std::clamp<std::size_t>(count / 64, 4, BlurSample<T>::kGroups));
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    sample.look(kLanes, [&, begin = groups[g] * kLanes](std::size_t at) { return row_at(begin + at); });
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::int32_t rows[kLanes];
+    for (std::size_t at = 0; at < kLanes; ++at) rows[at] = static_cast<std::int32_t>(row_at(groups[g] * kLanes + at));
+    sample.look(rows, kLanes);
+  }
   return sample.is_blurred(count);
 }
 
@@ -272,7 +274,7 @@ bool blocks_are_blurred(const BlockTree& tree, const GrownBoxes<T>& boxes, std::
       const std::int32_t row = blocks.child(block)[std::countr_zero(lanes)];
       if (has(static_cast<std::size_t>(row))) rows[in_block++] = row;
     }
-    if (in_block > 1) sample.look(in_block, [&](std::size_t k) { return rows[k]; });
+    if (in_block > 1) sample.look(rows, in_block);
   }
   return sample.is_blurred(count);
 }

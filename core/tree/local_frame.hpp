@@ -88,8 +88,7 @@ LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::i
     const auto row = static_cast<std::size_t>(rows[at]);
     return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
   };
-  const Extent<T> extent =
-      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return finite_extent<D, T>(count, T(0), corners); });
+  const Extent<T> extent = finite_extent(dimension, count, T(0), corners);
   const Extent<T> bulk = bulk_of(extent, dimension, count, corners);
   double low[4], high[4];
   std::copy_n(bulk.low, 4, low);
