@@ -60,7 +60,7 @@
 #include BROADPHASE_LEVEL_FILE(BROADPHASE_LEVEL)
 
 // A kernel of boxes of one axis or of four: null in the tables of a level that has none.
-#ifdef BROADPHASE_WITHOUT_RARE
+#ifdef BROADPHASE_PARTIAL
 #define BROADPHASE_RARE(...) nullptr
 #else
 #define BROADPHASE_RARE(...) __VA_ARGS__

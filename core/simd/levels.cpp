@@ -77,8 +77,8 @@ void complete(WalkKernels& own, const WalkKernels& below) {
   complete(own.pair_blocks, below.pair_blocks);
 }
 
-// A level with the kernels that it lacks, those of boxes of one axis and of four, from the level below. These are rare,
-// and each copy for one more instruction set is a fiftieth of the module.
+// A level with the kernels that it lacks from the level below: those of boxes of one axis and of four, which are rare,
+// and walks through trees of floats. Each copy for one more instruction set would be a fiftieth of the module.
 struct Completed {
   Kernels kernels;
   TreeKernels trees;
