@@ -66,4 +66,13 @@ std::uint64_t count_by(MethodName method, const Problem<T>& problem, const Prepa
   });
 }
 
+// The pairs by brute force, on the level where that takes least.
+template <class T>
+PairList pairs_by_brute_force(const Problem<T>& problem) {
+  std::size_t count = 0;
+  const Kernels* const* levels = available_kernels(count);
+  Interrupt never;
+  return pairs_by(MethodName::brute_force, problem, {*levels[count - 1], 1, never});
+}
+
 }  // namespace broadphase::tests

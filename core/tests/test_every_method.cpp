@@ -1,4 +1,8 @@
 // Every method × level × dtype × dimension × one set or two × closed or open × grown or not, against a double loop.
+#include <cstddef>
+#include <string>
+#include <type_traits>
+
 #include "boxes/row_view.hpp"
 #include "methods.hpp"
 
@@ -79,7 +83,8 @@ void try_sizes() {
     try_size<T>(n, 5, 2);
     try_size<T>(n, 70 - n, 3);
   }
-  for (const std::size_t n : {1023u, 1025u, 2047u, 2049u}) try_size<T>(n, 40, 3);
+  constexpr std::size_t kTiles = std::is_same_v<T, float> ? 1024 : 2048;
+  for (const std::size_t n : {kTiles - 1, kTiles + 1}) try_size<T>(n, 40, 3);
   try_size<T>(3, 3000, 2);
   try_size<T>(3000, 3, 1);
 }
@@ -97,7 +102,7 @@ void check_view_of_none() {
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
   check_view_of_none();
-  const std::size_t scenes = rounds(argc, argv, 60);
+  const std::size_t scenes = rounds(argc, argv, 40);
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     try_scene<float>(seed, seed % 10 == 0 ? 400 : 64);
     try_scene<double>(seed + 1'000'000'000, seed % 10 == 0 ? 400 : 64);

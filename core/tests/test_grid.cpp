@@ -12,13 +12,6 @@
 namespace broadphase::tests {
 namespace {
 
-template <class T>
-PairList true_pairs(const Problem<T>& problem) {
-  std::size_t levels = 0;
-  Interrupt never;
-  return pairs_by(MethodName::brute_force, problem, {*available_kernels(levels)[0], 1, never});
-}
-
 // A shape that makes the grid plan a single cell, whatever the boxes.
 SceneShape one_cell(std::size_t dimension) {
   SceneShape shape;
@@ -49,7 +42,7 @@ std::size_t grids_for(std::size_t count, std::size_t other_count, std::size_t di
   problem.dimension = dimension;
   problem.touching = touching;
   current_case() = "a crowd, " + describe(problem);
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   std::size_t grids = 0;
   for_each_level([&](const Kernels& kernels) {
     const Grid<T> grid(problem, kernels, 1, one_cell(dimension));
@@ -119,7 +112,7 @@ void check_refills(std::size_t dimension, double size, bool coarser) {
   promised.cover(dimension);
   const GridPlan plan = plan_cells(promised, 2500, dimension);
   current_case() = "boxes of size " + std::to_string(size) + " that were taken for points, " + describe(problem);
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 2u}) {
       const Grid<T> grid(problem, kernels, workers, promised);
@@ -155,7 +148,7 @@ void check_many_scales(std::size_t dimension, bool touching, bool cross) {
   problem.dimension = dimension;
   problem.touching = touching;
   current_case() = "many scales, " + describe(problem);
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
     const Grid<T> grid(problem, kernels, 1);
     CHECK(grid.level(0).layout().segments[0] != nullptr);
@@ -202,7 +195,7 @@ void check_narrow_clusters(std::size_t dimension, bool touching, bool flat) {
     CHECK(even.map[k].quantiles.empty());
   }
   problem.first = boxes.view;
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   for_each_level(
       [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 2) == expected); });
 }
@@ -224,7 +217,7 @@ void check_heaps(std::size_t heap, bool touching, bool cross) {
   problem.cross = cross;
   problem.touching = touching;
   current_case() = "a heap of " + std::to_string(heap) + ", " + describe(problem);
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
     const Grid<T> grid(problem, kernels, 1, one_cell(3));
     CHECK(pairs_of(grid, nullptr, 1) == expected);
@@ -254,11 +247,11 @@ void check_largest_numbers(std::size_t dimension) {
   const SceneShape shape = shape_of(sample_of(problem), dimension);
   const GridLayout<T> layout = layout_of<T>(plan_cells(shape, 300, dimension), shape, dimension);
   for (std::size_t k = 0; k < dimension; ++k) CHECK(std::isfinite(layout.origin[k]));
-  const PairList expected = true_pairs(problem);
+  const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
     CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == expected);
     problem.grow = T(1);
-    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == true_pairs(problem));
+    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == pairs_by_brute_force(problem));
     problem.grow = 0;
   });
 }
@@ -274,7 +267,7 @@ void check_ends_of_memory() {
     Problem<T> problem;
     problem.first = boxes.view;
     current_case() = "the end of the memory, layout " + std::to_string(layout);
-    const PairList expected = true_pairs(problem);
+    const PairList expected = pairs_by_brute_force(problem);
     for_each_level(
         [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 1) == expected); });
   }

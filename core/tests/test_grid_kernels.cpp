@@ -474,7 +474,7 @@ void check_dimension(std::uint64_t seed) {
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
-  for (std::uint64_t seed = 0; seed < rounds(argc, argv, 6); ++seed) {
+  for (std::uint64_t seed = 0; seed < rounds(argc, argv, 4); ++seed) {
     check_dimension<1>(seed);
     check_dimension<2>(seed);
     check_dimension<3>(seed);

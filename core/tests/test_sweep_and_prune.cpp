@@ -255,16 +255,16 @@ void check_long_runs() {
 // Calls check(kernels, expected) for every level, one set and two, closed and open, with the pairs by brute force.
 template <class T, class Check>
 void for_each_search(const std::string& name, Problem<T>& problem, const Check& check) {
-  for_each_level([&](const Kernels& kernels) {
-    for (const bool cross : {false, true})
-      for (const bool touching : {true, false}) {
-        problem.cross = cross;
-        problem.touching = touching;
+  for (const bool cross : {false, true})
+    for (const bool touching : {true, false}) {
+      problem.cross = cross;
+      problem.touching = touching;
+      const PairList expected = pairs_by_brute_force(problem);
+      for_each_level([&](const Kernels& kernels) {
         current_case() = name + ", " + kernels.level + ", " + describe(problem);
-        Interrupt never;
-        check(kernels, pairs_by(MethodName::brute_force, problem, {kernels, 1, never}));
-      }
-  });
+        check(kernels, expected);
+      });
+    }
 }
 
 // Boxes of which a share is long: place(is_long, axis) gives the lower corner and the size along an axis.
