@@ -97,9 +97,9 @@ def test_infinite_far_and_equal_boxes_that_move_are_found(kind, dtype):
         elif scene == "huge":
             boxes[9] = [[-1e6] * 2, [1e6] * 2]
         index = kind(boxes)
-        for number in range(8):
+        for number in range(6):
             boxes = (boxes + rng.uniform(-1e-4, 1e-4, (COUNT, 1, 2))).astype(dtype)
-            if scene == "infinite" and number == 5:
+            if scene == "infinite" and number == 4:
                 boxes[3, 0, 0], boxes[6, 0, 1] = 2.0 if boxes[3, 1, 0] > 2 else boxes[3, 1, 0], -np.inf
             index.update(boxes)
             assert told(index.pairs()) == told(oracle(boxes)), (scene, number)

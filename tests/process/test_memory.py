@@ -37,13 +37,13 @@ def refused(*args, **kwargs):
     raise AssertionError("not refused")
 
 print(
-    growth(lambda: bp.pairs(boxes, **options), 60),
-    growth(lambda: bp.pairs(boxes, other, sort=True, **options), 40),
-    growth(lambda: bp.count_pairs(boxes, layer=3, mask=1, **options), 60),
+    growth(lambda: bp.pairs(boxes, **options), 40),
+    growth(lambda: bp.pairs(boxes, other, sort=True, **options), 30),
+    growth(lambda: bp.count_pairs(boxes, layer=3, mask=1, **options), 40),
     growth(lambda: sum(map(len, bp.iter_pairs(boxes, chunk=3000, **options))), 40),
     growth(lambda: next(bp.iter_pairs(boxes, chunk=3000, **options)), 40),
-    growth(lambda: refused(bad, **options), 60),
-    growth(lambda: refused(boxes, max_pairs=1000, **options), 60),
+    growth(lambda: refused(bad, **options), 40),
+    growth(lambda: refused(boxes, max_pairs=1000, **options), 40),
     growth(lambda: bp.pairs(boxes[:100], ignore_pairs=[[0, 1]], **options), 5000),
 )
 """
