@@ -53,7 +53,6 @@ struct Processor {
 #endif
   }
 };
-#endif
 
 template <class Kernel, std::size_t N>
 void complete(Kernel (&own)[N], const Kernel (&below)[N]) {
@@ -100,6 +99,7 @@ struct Completed {
     kernels.trees = &trees;
   }
 };
+#endif
 
 struct Levels {
   std::array<const Kernels*, 4> level{};
