@@ -200,11 +200,12 @@ class Group(theirs.Group):  # type: ignore[misc]
 
     def collidelist(self, rect: Any) -> int:
         """Return the place of the first sprite whose rect overlaps one, or -1."""
-        first_of = rect.collidelist
+        first_of: Callable[[list[Any]], int] = rect.collidelist
         if self._kept is not None:
-            place: int = first_of(self._kept.living_rects())
-            return place
+            return first_of(self._kept.living_rects())
         sprites, start, count = _listed(self), 0, _FEW_READS
+        if len(sprites) <= count:
+            return first_of([one.rect for one in sprites])
         while start < len(sprites):  # in portions that grow, so that few rects are read after the first hit
             place = first_of(_rects_of(sprites[start : start + count]))
             if place >= 0:
@@ -287,14 +288,11 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. Reading that takes a fourth of the time; it
     is done for sprites whose class has no ``rect`` of its own.
     """
-    looks = (
-        (0, 4),
-        (4, 32),
-        (32, None),
-    )  # where some classes have a ``rect`` of their own, a few sprites mostly show it
+    if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW_READS:
+        return [one.rect for one in sprites]
+    looks = ((0, 4), (4, 32), (32, None))  # where some classes have a ``rect`` of their own, a few mostly show it
     kinds = (set(map(type, sprites[slice(*look)])) for look in looks)
-    are_many = _HAS_RECT_PROPERTY and len(sprites) > _FEW_READS
-    if not are_many or not all(map(_has_plain_rect, chain.from_iterable(kinds))):
+    if not all(map(_has_plain_rect, chain.from_iterable(kinds))):
         return [one.rect for one in sprites]
     return [one._Sprite__rect for one in sprites]
 
