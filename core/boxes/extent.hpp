@@ -37,7 +37,7 @@ struct BoxCorners {
 
 namespace detail {
 
-// The corners of a box by a function of whoever has the boxes, whose type does not matter.
+// Gives the corners of box `at` of an object, `of`, of any type: what takes such a function is compiled once for all.
 template <class T>
 using CornersAt = BoxCorners<T> (*)(const void* of, std::size_t at);
 template <class T, class Corners>
@@ -45,8 +45,8 @@ BoxCorners<T> corners_at(const void* of, std::size_t at) {
   return (*static_cast<const Corners*>(of))(at);
 }
 
-// The same where corners are infinite: a box that is infinite on one side counts with its other corner. Rare, and twice
-// the comparisons, so it is compiled once, whatever `of` is.
+// The extent of boxes some of which are infinite: one that is so on one side counts with its other corner. Rare, and
+// twice the comparisons, so it is compiled once.
 template <class T>
 Extent<T> extent_of_finite(std::size_t dimension, std::size_t count, T grow, const void* of, CornersAt<T> corners) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();

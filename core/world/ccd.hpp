@@ -80,9 +80,9 @@ struct Impacts {
   // Rows of the world, each pair once, first < second, in lexicographic order; times are shares of the step.
   std::vector<Meeting<D>> meetings;
   std::optional<EndlessWay<D>> endless;  // then there are no meetings
-  // What was looked at: rows, and pairs of parts of ways, portion by portion.
+  // What was looked at: rows, and how many pairs of parts of ways.
   std::vector<std::int32_t> rows;
-  std::vector<std::int64_t> candidate_counts;
+  std::size_t candidate_count = 0;
 };
 
 // Takes apart the ways of followed bodies, and of those that came to a boundary; `rows` are those of the world that are
@@ -278,7 +278,7 @@ Impacts<D> impacts_on_the_way(const Followed<D>& followed, std::vector<std::int3
       const bool is_renewed = (followed.renewed[one.first] | followed.renewed[one.second]) != 0;
       if (one.time > 0 || is_renewed || touched[k] == 0) found.meetings.push_back(one);
     }
-    found.candidate_counts = search.candidate_counts();
+    found.candidate_count = search.candidate_count();
   }
   found.rows = std::move(rows);
   return found;

@@ -123,8 +123,8 @@ class MeetingSearch {
 
   // Each pair of rows once, with its first time, in lexicographic order.
   const std::vector<Meeting<D>>& meetings() const { return meetings_; }
-  // How many pairs of parts were looked at, portion by portion.
-  const std::vector<std::int64_t>& candidate_counts() const { return candidate_counts_; }
+  // How many pairs of parts were looked at.
+  std::size_t candidate_count() const { return candidate_count_; }
 
  private:
   // Parts of ways that are searched for at a time, in the order of time: a few, or the first of every body, and then
@@ -267,13 +267,12 @@ class MeetingSearch {
     for (const Meeting<D>& meeting : meetings_)
       if (meeting.time <= began) known.emplace_back(meeting.first, meeting.second);
     const std::vector<Candidate> candidates = find_candidates(begin, end, search);
-    candidate_counts_.push_back(0);
     for (const Candidate& candidate : candidates) {
       std::int32_t row = row_of(candidate.first), other = row_of(candidate.second);
       const bool is_swapped = row > other;
       if (is_swapped) std::swap(row, other);
       if (!known.empty() && std::binary_search(known.begin(), known.end(), std::pair(row, other))) continue;
-      ++candidate_counts_.back();
+      ++candidate_count_;
       if (row == other) continue;
       if (filter != nullptr &&
           !filter->allows(static_cast<std::size_t>(number_of(row)), static_cast<std::size_t>(number_of(other))))
@@ -434,7 +433,7 @@ class MeetingSearch {
   std::size_t begin_ = 0, count_ = 0, bodies_ = 0;  // the last: followed
   std::vector<Approach<D>> approaches_;
   std::vector<Meeting<D>> meetings_;
-  std::vector<std::int64_t> candidate_counts_;
+  std::size_t candidate_count_ = 0;
 };
 
 }  // namespace broadphase

@@ -170,8 +170,7 @@ class World {
     if (!moved.trace.is_ccd.empty()) {
       step.impacts = follow(columns, memory, moved.trace, alive, looked_at, renewed, request, callbacks, interrupt);
       step.stats.followed = step.impacts.rows.size();
-      for (const std::int64_t some : step.impacts.candidate_counts)
-        step.stats.way_pairs += static_cast<std::size_t>(some);
+      step.stats.way_pairs = step.impacts.candidate_count;
       add_those_met_on_the_way(memory, step.impacts, request.number, tests);
     }
 

@@ -231,7 +231,7 @@ if not TYPE_CHECKING:  # for them any other name is an error
         if name in _MODULE_OF:
             return globals().setdefault(name, getattr(import_module(f"broadphase.{_MODULE_OF[name]}"), name))
         if name == "__all__" and sys._getframe(1).f_globals.get("__name__") != "pydoc":
-            return list(_PUBLIC)  # pydoc would print every one in full: help(broadphase) were half a million characters
+            return list(_PUBLIC)  # pydoc would print each of them in full, half a million characters
         from broadphase.errors import quoted
 
         raise AttributeError(

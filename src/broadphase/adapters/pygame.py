@@ -204,7 +204,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         if self._kept is not None:
             return first_of(self._kept.living_rects())
         sprites, start, count = _listed(self), 0, _FEW_READS
-        if len(sprites) <= count:
+        if len(sprites) <= count:  # the first portion without a copy of it, a third of the time
             return first_of([one.rect for one in sprites])
         while start < len(sprites):  # in portions that grow, so that few rects are read after the first hit
             place = first_of(_rects_of(sprites[start : start + count]))

@@ -90,7 +90,7 @@ class FiledBoxes(NamedTuple):
 class KeptCells:
     """The boxes of an index in cells, for queries that come again without a change between them.
 
-    Used inside queries, and made anew with each change.
+    Used inside queries; a change replaces it by an empty one.
     """
 
     def __init__(self, store: BoxStore, guard: _native.Guard) -> None:
