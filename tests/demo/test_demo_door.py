@@ -363,6 +363,7 @@ def test_huge_frames_and_floods_do_not_stop_the_page(page):
         thread.start()
     try:
         assert_runs(page)
+        until(lambda: not page._door.pages)  # they are disconnected
     finally:
         stop.set()
     assert_runs(page)

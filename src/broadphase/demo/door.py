@@ -47,7 +47,7 @@ _MOST_CONNECTIONS = 128  # of all states: each takes a file descriptor
 _MOST_UPLOADS = 4  # at a time, of all pages
 _OPEN_SECONDS, _CLOSE_SECONDS = 5.0, 2.0
 _RATE, _BURST = 400.0, 800.0  # messages per second of one page, which sends some 120 while something is dragged
-_MOST_REFUSED = 20  # messages of one page, before it is disconnected
+_MOST_DELAYED, _MOST_REFUSED = 1000, 20  # messages of one page, before it is disconnected
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -285,7 +285,7 @@ def _guarded_connection() -> Any:
             self.door.connections.add(self)
             self._uploads = Uploads(self.door)
             self._credit, self._credited_at = _BURST, time.monotonic()
-            self._refused = 0
+            self._delayed = self._refused = 0
             super().connection_made(transport)
             if len(self.door.connections) > _MOST_CONNECTIONS:
                 transport.abort()
@@ -316,6 +316,9 @@ def _guarded_connection() -> Any:
             self._credit = min(_BURST, self._credit + (now - self._credited_at) * _RATE) - 1
             self._credited_at = now
             if self._credit < 0:
+                self._delayed += 1
+                if self._delayed > _MOST_DELAYED:  # or what it has sent would be read for minutes after it has gone
+                    await self.close(1008, "too many messages")
                 await asyncio.sleep(-self._credit / _RATE)
 
     return GuardedConnection
