@@ -79,8 +79,10 @@ def check_pairs(
 def scenes(dtype: str, record: Record, setting: Setting) -> None:
     """Try all scenes, with few boxes and with many, of one set and of two."""
     for name, scene in SCENES.items():
-        many = MANY // 2 if setting.quick else (1500 if scene.quadratic else 20_000)
-        for n in (FEW // 4, many) if setting.quick else (FEW, many):
+        sizes: tuple[int, ...] = (FEW, 1500 if scene.quadratic else 20_000)
+        if setting.quick:
+            sizes = (MANY // 2,) if dtype == "float32" else (FEW // 4,)
+        for n in sizes:
             boxes = make_scene(name, n, dtype=dtype)
             check_pairs(record, setting, f"{name}, {n}", boxes)
             check_pairs(record, setting, f"{name}, {n}, two sets", boxes[: n // 4], boxes[n // 4 :])

@@ -23,7 +23,7 @@ MUST = 6.0  # times as long as uniform, for each box and pair
 def tasks(setting: Setting) -> list[Task]:
     """Return the tasks."""
     require(setting.device)
-    many, few = (2000, 500) if setting.quick else (100_000, 10_000)
+    many, few = (1000, 300) if setting.quick else (100_000, 10_000)
     # Where pairs grow as the square of the boxes, fewer of them are compared with as many of uniform.
     base = {n: Base(n, setting) for n in (many, few)}
     return [

@@ -755,7 +755,9 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_all_kernels_of_an_index_compile_for_cuda(tmp_path):
-    modules = [index_kernels(d, kind).module for d in DIMENSIONS for kind in KINDS_OF_NUMBERS.values()]
+    # Of each number of axes one kind of numbers, and of two axes both: the other tests compile all, for the CPU.
+    kinds = [(1, wp.float64), (2, wp.float32), (2, wp.float64), (3, wp.float32), (4, wp.float64)]
+    modules = [index_kernels(dimension, kind).module for dimension, kind in kinds]
     for module in (*modules, result_kernels().module):
         wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert len(list(tmp_path.glob("*.ptx"))) == len(modules) + 1

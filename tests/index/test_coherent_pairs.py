@@ -91,7 +91,7 @@ def test_infinite_far_and_equal_boxes_that_move_are_found(kind, dtype):
         elif scene == "far":
             boxes[7] += dtype(1e30)
         elif scene == "equal":
-            boxes[:] = boxes[0]
+            boxes[: COUNT // 4] = boxes[0]
         elif scene == "points":
             boxes[:, 1] = boxes[:, 0]
         elif scene == "huge":
