@@ -9,7 +9,7 @@ from benchmarks.peers import PEERS, Peer
 import broadphase as bp
 
 pytest.importorskip("matplotlib")
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("frozen_heap")]  # of other libraries
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 
 
 @pytest.fixture

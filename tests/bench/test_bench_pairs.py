@@ -26,7 +26,6 @@ from benchmarks.tables import duration, factor
 
 import broadphase as bp
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
 NUMPY = ["numpy_sweep", "numpy_brute"]
 
 

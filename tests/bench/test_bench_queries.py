@@ -43,7 +43,7 @@ INSTALLED = [
     for task in row.tasks
     if version_of(row.distribution)
 ]
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("frozen_heap")]  # of other libraries
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 
 
 def lies_about(tasks, name="liar", begin=lambda setting: lambda _: (np.zeros(0, int), np.zeros(0, int))):

@@ -13,7 +13,7 @@ from benchmarks.worlds import compare_worlds, show_worlds, worlds_as_json, world
 import broadphase as bp
 from broadphase.testing import oracle
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("frozen_heap")]  # of other libraries
+pytestmark = pytest.mark.filterwarnings("ignore")  # of other libraries
 SHARE = 0.02
 
 
