@@ -68,17 +68,8 @@ class MissingExtraError(ImportError):
 def clipped(text: object, most: int = _MOST) -> str:
     r"""Make text from outside, such as a name in a file, fit for a message: one short line without control codes.
 
-    Parameters
-    ----------
-    text : object
-        Text, or anything that has a ``repr``.
-    most : int
-        Maximum number of characters of the text that are kept: the first and the last ones.
-
-    Returns
-    -------
-    str
-        Characters that a terminal would act on, such as escape codes and line ends, are written as in Python.
+    Of a long text, the first and the last of `most` characters are kept. What a terminal would act on, such as escape
+    codes and line ends, is written as in Python. What is not a text is given by its ``repr``.
 
     Examples
     --------
@@ -113,21 +104,7 @@ def _represented(value: object) -> str:
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
-    """Make the message for a name that does not exist; it suggests the nearest one that does.
-
-    Parameters
-    ----------
-    what : str
-        What it names, such as "method" or "layer".
-    name : object
-        What was given.
-    known : iterable of str
-        The names that exist.
-
-    Returns
-    -------
-    str
-        For a ValueError or KeyError.
+    """Make the message for a name of a `what` that does not exist; it suggests the nearest one that does.
 
     Examples
     --------

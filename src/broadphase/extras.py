@@ -10,23 +10,10 @@ from broadphase.errors import MissingExtraError
 
 
 def import_extra(module: str, *, purpose: str, extra: str = "io", install: str | None = None) -> Any:
-    """Import an optional library, or say how to install it.
+    """Import an optional library, or raise MissingExtraError, which says how to install it.
 
-    Parameters
-    ----------
-    module : str
-        Dotted name of the module.
-    purpose : str
-        Start of the message: "reading .parquet files".
-    extra : str
-        The extra of this package that brings it.
-    install : str, optional
-        What ``pip install`` takes instead of the extra.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed; the message names the ``pip install``. An error inside an installed library passes.
+    `extra` is the extra of this package that brings it; `install` is what ``pip install`` takes instead. An error
+    inside an installed library passes.
 
     Examples
     --------

@@ -65,12 +65,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     stay beside it; the command deletes it on SIGTERM, SIGHUP and Ctrl-C.
 
     A symbolic link stays, and the file that it points to is replaced, with its permissions. What is not a file, such as
-    ``/dev/stdout`` or a named pipe, is written as it is: then `path` itself is yielded.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; the error names it. An older file is unchanged.
+    ``/dev/stdout`` or a named pipe, is written as it is: then `path` itself is yielded. An OSError names the file.
 
     Examples
     --------

@@ -133,23 +133,14 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
 class QueryFilter:
     """Which rows queries may find; None, the default of each, filters nothing.
 
-    Values are as the caller gave them: who answers the queries checks them.
-
-    Attributes
-    ----------
-    layer, mask : array_like of uint64, shape (q,), or int; in a world also names
-        A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
-        query.
-    ignore : array_like of int, shape (q,), (q, k) or (1, k), or int
-        Rows or handles that each query leaves out; -1 is none.
-    own : ndarray, shape (q,), int32
-        A row in use that each query leaves out besides: the one that asks.
+    Values are as the caller gave them: who answers the queries checks them. A row is found if its mask has a bit in
+    common with the layer of the query, and its layer with the mask of the query.
     """
 
-    layer: Any = None
+    layer: Any = None  # uint64, (q,), or int; in a world also names
     mask: Any = None
-    ignore: Any = None
-    own: npt.NDArray[np.int32] | None = None
+    ignore: Any = None  # rows or handles that each query leaves out, (q,), (q, k), (1, k) or int; -1 is none
+    own: npt.NDArray[np.int32] | None = None  # (q,), a row in use that each query leaves out besides: the one that asks
 
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -566,13 +566,7 @@ def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, **options: Any) -> An
 
 
 def own(name: str) -> Any:
-    """Return `sjoin` or `sjoin_nearest` of geopandas, also where that of here has taken its place.
-
-    Raises
-    ------
-    MissingExtraError
-        geopandas is not installed.
-    """
+    """Return `sjoin` or `sjoin_nearest` of geopandas, also where that of here has taken its place."""
     import_extra("geopandas", purpose=name, install="geopandas")
     return _own(name)
 

@@ -34,14 +34,7 @@ _ASIDE = 1e-6  # what viser tells apart; see `Cameras._place`
 
 
 class Cameras:
-    """The cameras of all browsers that show the page.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    request : callable
-        Called with a name and a function that is to run between two steps.
-    """
+    """The cameras of all browsers that show the page; see `DemoPage.request` for `request`."""
 
     def __init__(self, server: Any, request: Callable[[str, Callable[[], None]], None]) -> None:
         self._server = server
@@ -124,17 +117,8 @@ class Cameras:
 def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 0.0) -> tuple[Floats, Floats]:
     """Return the position of a camera and the point it looks at. Only a near or flying one does not see all the world.
 
-    Parameters
-    ----------
-    path : str
-        See `DemoScene.camera`.
-    stage : Stage
-    angle : float
-        Position on the path, in radians.
-    camera
-        Provides ``fov`` and ``aspect``.
-    twin : float
-        How far to the left the same world is drawn once more; 0 if it is not.
+    `path` is as of `DemoScene.camera`, and `angle`, in radians, the position on it; `camera` has ``fov`` and
+    ``aspect``. `twin` is how far to the left the same world is drawn once more; 0 if it is not.
     """
     half = 0.5 * stage.extent * stage.scale
     middle = np.array([-twin / 2, 0.0, 0.0])

@@ -61,36 +61,20 @@ _installing = threading.Lock()
 
 
 class Door:
-    """The checks of one server.
+    """The checks of one server, which listens at `host`.
 
-    Parameters
-    ----------
-    host : str
-        The address that the server listens at.
-    say : callable
-        Called with a text if a file is refused.
-    read : callable
-        Called with the options of an address; returns what to do when a browser has opened it. Raises ValueError if
-        the options are not allowed.
-
-    Attributes
-    ----------
-    token : str or None
-        The token that requests need; None if only this machine can connect.
-    connections, pages : set
-        All connections, and those of them that have become WebSockets.
-    uploads : int
-        Number of files that are being sent.
+    `say` is called with a text if a file is refused. `read` is called with the options of an address, and returns what
+    to do when a browser has opened it; it raises ValueError if the options are not allowed.
     """
 
     def __init__(
         self, host: str, say: Callable[[str], None], read: Callable[[dict[str, str]], Callable[[], None]]
     ) -> None:
-        self.token = None if is_local(host) else secrets.token_urlsafe(24)
+        self.token = None if is_local(host) else secrets.token_urlsafe(24)  # None: only this machine can connect
         self.say, self._read = say, read
         self.connections: set[Any] = set()
         self.pages: set[Any] = set()  # those of the connections that are past the handshake
-        self.uploads = 0
+        self.uploads = 0  # files that are being sent
         self._names = {*_LOCAL_NAMES, host.lower(), f"[{host.lower()}]"}
         self._cookie = "broadphase-demo"
         self._is_installed = False
@@ -99,10 +83,7 @@ class Door:
     def open(self) -> Iterator[None]:
         """Guard the server of viser that is made within the block.
 
-        Raises
-        ------
-        RuntimeError
-            viser made its server in another way than this module knows. The caller must stop that server.
+        Raises RuntimeError if viser makes it in another way than this module knows. The caller must stop that server.
         """
         from websockets.asyncio import server
 
@@ -126,14 +107,7 @@ class Door:
             )
 
     def refusal(self, path: str, headers: Any) -> tuple[http.HTTPStatus, str] | None:
-        """Return why a request is refused, or None if it is not.
-
-        Parameters
-        ----------
-        path : str
-            With the query.
-        headers : websockets.Headers
-        """
+        """Return why a request, by a path with its query, is refused, or None if it is not."""
         try:
             host, origin = _single(headers, "Host"), _single(headers, "Origin")
             upgrade, site = _single(headers, "Upgrade"), _single(headers, "Sec-Fetch-Site")
@@ -220,12 +194,7 @@ def is_local(host: str) -> bool:
 
 
 class Uploads:
-    """The files that one page is sending: their kinds and sizes are checked before any of their bytes are kept.
-
-    Parameters
-    ----------
-    door : Door
-    """
+    """The files that one page is sending: their kinds and sizes are checked before any of their bytes are kept."""
 
     def __init__(self, door: Door) -> None:
         self._door = door

@@ -55,22 +55,8 @@ _EDGES = {
 class Bodies:
     """The bodies of a stage on the page: instances of a few meshes, or a point cloud if there are too many.
 
-    Parameters
-    ----------
-    scene : viser.SceneApi
-        Where to draw.
-    stage : Stage
-        What to draw.
-    root : str
-        Name of the node of the scene below which to draw.
-    on_drag : callable, optional
-        Called in a thread of viser when a body is dragged: with its row and the place that it is dragged to, or with
-        None when it is let go.
-
-    Attributes
-    ----------
-    as_points : bool
-        Whether bodies are drawn as points.
+    They are drawn below the node `root` of the scene. `on_drag` is called in a thread of viser when a body is dragged:
+    with its row and the place that it is dragged to, or with None when it is let go.
     """
 
     def __init__(self, scene: Any, stage: Stage, root: str = "", on_drag: Callable[..., None] | None = None) -> None:
@@ -90,16 +76,9 @@ class Bodies:
         levels: NDArray[np.int32] | None = None,
         raised: Rows | None = None,
     ) -> None:
-        """Draw these rows and no others.
+        """Draw these rows and no others, in `colours`, (k, 3), and at levels of detail, of which 0 is the finest.
 
-        Parameters
-        ----------
-        rows : ndarray, shape (k,), int32
-        colours : ndarray, shape (k, 3), uint8
-        levels : ndarray, shape (k,), int32, optional
-            Level of detail of each row; 0 is the finest. Default: all 0.
-        raised : ndarray, shape (m,), int32, optional
-            Rows of a 2D world that cover all others, so that they are seen wherever they are clicked.
+        `raised` are rows of a 2D world that cover all others, so that they are seen wherever they are clicked.
         """
         positions = self._stage.positions(rows)
         if self.as_points:
@@ -251,20 +230,9 @@ def cells_to_draw(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Choose the cells to draw, those that bodies are in first, and how strongly: more for deeper ones.
 
-    Parameters
-    ----------
-    boxes : ndarray, shape (n, 2, d)
-        Empty ones, of cells outside the world, are not drawn.
-    levels : ndarray, shape (n,), int32
-    cells : ndarray, shape (k,), int64
-        The cell of each body; -1 for none.
-
-    Returns
-    -------
-    kept : ndarray, shape (m,), int64
-        At most `MOST_CELLS` of them, the strongest last, so that they cover the others.
-    strength : ndarray, shape (m,), float64
-        From 0 to 1.
+    Of `boxes`, (n, 2, d), empty ones, of cells outside the world, are not drawn; `cells`, (k,), is the cell of each
+    body, -1 for none. Gives at most `MOST_CELLS` cells, the strongest last, so that they cover the others; and their
+    strengths, from 0 to 1.
     """
     occupied = np.zeros(len(boxes), np.bool_)
     occupied[cells[cells >= 0]] = True
@@ -275,15 +243,7 @@ def cells_to_draw(
 
 
 class Overlays:
-    """What is drawn over the bodies of a stage.
-
-    Parameters
-    ----------
-    scene : viser.SceneApi
-    stage : Stage
-    root : str
-        Name of the node of the scene below which to draw.
-    """
+    """What is drawn over the bodies of a stage, below the node `root` of the scene."""
 
     def __init__(self, scene: Any, stage: Stage, root: str = "") -> None:
         self._scene, self._stage, self._root = scene, stage, f"{root}/over"
@@ -309,11 +269,7 @@ class Overlays:
     def draw_cells(self, outline: bp.Outline, cells: NDArray[np.int64]) -> None:
         """Draw cells where they are in the world, coloured by level: the deeper, the brighter, and empty ones faint.
 
-        Parameters
-        ----------
-        outline : Outline
-        cells : ndarray, shape (k,), int64
-            The cell of each body; -1 for none.
+        `cells`, (k,), is the cell of each body; -1 for none.
         """
         stage = self._stage
         boxes = np.clip(np.stack([outline.lower, outline.upper], axis=1), *stage.bounds)

@@ -42,84 +42,34 @@ DRAWN = {
 
 
 class Sweep(NamedTuple):
-    """The line along which boxes are sorted.
+    """The line along which boxes are sorted."""
 
-    Attributes
-    ----------
-    direction : ndarray, shape (d,), float64
-        Of length 1.
-    ends : ndarray, shape (n, 2), float64
-        Where each box begins and ends on it.
-    voids : ndarray, shape (k, 2), float64
-        The gaps where no box is.
-    """
-
-    direction: NDArray[np.float64]
-    ends: NDArray[np.float64]
-    voids: NDArray[np.float64]
+    direction: NDArray[np.float64]  # (d,), of length 1
+    ends: NDArray[np.float64]  # (n, 2), where each box begins and ends on it
+    voids: NDArray[np.float64]  # (k, 2), the gaps where no box is
 
 
 @dataclass(frozen=True)
 class Examination:
-    """How the pairs of a world are found.
+    """How the pairs of a world are found."""
 
-    Attributes
-    ----------
-    used : str
-        The method that does the work: its name in the registry.
-    why : str
-        Why this method, in one sentence.
-    tests : int
-        Box tests that this method takes to find all pairs of these boxes.
-    depth : int
-        Levels of its cells; 1 for methods without levels.
-    parts : int
-        Number of its cells or nodes.
-    parts_name : str
-        "cells" or "nodes".
-    bytes : int
-        Memory of the index.
-    tuning : str
-        How the method tunes its depth; empty if it does not.
-    cells_idle, cells_freed : int
-        Empty cells that an octree keeps, and those that it has freed so far; 0 for other methods.
-    outline : Outline or None
-        The cells; None if the method has none, or if they were not requested.
-    sweep : Sweep or None
-        Where sweep and prune sorts the boxes; None for other methods, or if no cells were requested.
-    """
-
-    used: str
-    why: str
-    tests: int
-    depth: int
-    parts: int
-    parts_name: str
-    bytes: int
-    tuning: str
-    cells_idle: int
-    cells_freed: int
-    outline: bp.Outline | None
-    sweep: Sweep | None
+    used: str  # the method that does the work: its name in the registry
+    why: str  # why this method, in one sentence
+    tests: int  # of boxes, that this method takes to find all pairs of these boxes
+    depth: int  # levels of its cells; 1 for methods without levels
+    parts: int  # number of its cells or nodes
+    parts_name: str  # "cells" or "nodes"
+    bytes: int  # memory of the index
+    tuning: str  # how the method tunes its depth; empty if it does not
+    cells_idle: int  # empty cells that an octree keeps; 0 for other methods
+    cells_freed: int  # those that it has freed so far
+    outline: bp.Outline | None  # the cells; None if the method has none, or if they were not requested
+    sweep: Sweep | None  # where boxes are sorted; None for other methods, or if no cells were requested
 
 
 def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -> Examination:
-    """Examine how the pairs of a world are found.
+    """Examine how the pairs of a world are found; `frame` is the result of its last step, `outline` adds the cells.
 
-    Parameters
-    ----------
-    world : World
-    frame : Frame, optional
-        Result of its last step.
-    outline : bool
-        Whether to include the cells.
-
-    Returns
-    -------
-    Examination
-
-    Notes
-    -----
     With "auto", most steps find pairs without an index: here one is built, of the same method. So this takes about as
     long as a step.
     """
@@ -206,18 +156,7 @@ def seconds_of_search(world: bp.World, options: bp.IndexOptions) -> float:
 
 
 def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
-    """Find the deepest cell that each point is in.
-
-    Parameters
-    ----------
-    outline : Outline
-    places : array_like, shape (k, d)
-
-    Returns
-    -------
-    ndarray, shape (k,), int64
-        Numbers of cells; -1 for points in no cell.
-    """
+    """Find the number of the deepest cell that each point, (k, d), is in; -1 for points in no cell."""
     found = bp.BVH((outline.lower, outline.upper)).query_points(places)
     rank = outline.level[found.rows].astype(np.int64) * (len(outline.level) + 1) + found.rows
     best = np.full(len(places), -1, np.int64)

@@ -38,19 +38,9 @@ class Link:
 
 
 def read_link(options: Mapping[str, str], simulation: Simulation) -> Link:
-    """Check the options of an address.
+    """Check the options of an address. What is missing stays as it is, but a scene that is named has its own count.
 
-    Parameters
-    ----------
-    options : mapping of str to str
-        What is missing stays as it is, but a scene that is named has its own count.
-    simulation : Simulation
-        Only read.
-
-    Raises
-    ------
-    ValueError
-        An option or a value that the demo does not know. Files cannot be named.
+    Raises ValueError for an option or a value that the demo does not know. Files cannot be named.
     """
     if options.keys() - set(_OPTIONS):
         raise ValueError(f"the address has options that the demo does not know; it knows {', '.join(_OPTIONS)}")
@@ -99,13 +89,7 @@ def texts_of(method: str | bp.IndexOptions) -> tuple[str, str]:
 
 
 def method_of(name: str, settings: str) -> str | bp.IndexOptions:
-    """Return a method with the settings that a text names.
-
-    Raises
-    ------
-    ValueError
-        It has no such settings, or the demo does not offer them.
-    """
+    """Return a method with the settings of a text; ValueError if it has none such, or the demo does not offer them."""
     if name not in METHODS:
         raise ValueError(unknown_name("method", name, METHODS))
     texts = [text for text in re.split(r"\s+(?=\w+=)", settings.strip()) if text]

@@ -39,26 +39,10 @@ _MOST_OUTPUT = 4096 + 12 * (_MOST_VERTICES + MOST_TRIANGLES)
 
 
 def read_mesh_file(name: str, content: bytes) -> Triangles:
-    """Read the triangles of a mesh file in a process of its own.
+    """Read the triangles of a mesh file in a process of its own; the suffix of its name gives the format.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file; its suffix gives the format: .stl, .obj, .ply or .glb.
-    content : bytes
-        Content of the file.
-
-    Returns
-    -------
-    Triangles
-
-    Raises
-    ------
-    MissingExtraError
-        trimesh is not installed.
-    FileFormatError
-        The file is of another kind or too large, is not a readable mesh, has no triangles or more than the demo can
-        show, or takes too much time or memory.
+    Raises MissingExtraError if trimesh is not installed, and FileFormatError if the file is of another kind or too
+    large, is not a readable mesh, has no triangles or more than the demo can show, or takes too much time or memory.
     """
     import_extra("trimesh", purpose="reading meshes", extra="demo")
     shown = clipped(name)

@@ -17,14 +17,7 @@ _TOP = 0.88  # width of the upper side of flat solids: the rim slopes, so that s
 
 
 class Triangles(NamedTuple):
-    """A mesh.
-
-    Attributes
-    ----------
-    vertices : ndarray, shape (v, 3), float32
-    faces : ndarray, shape (f, 3), uint32
-        Counter-clockwise, seen from outside.
-    """
+    """A mesh: vertices (v, 3), and faces (f, 3), counter-clockwise seen from outside."""
 
     vertices: NDArray[np.float32]
     faces: NDArray[np.uint32]

@@ -163,17 +163,9 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def read_message(frame: str | bytes) -> Any:
-    """Read one message of a page.
+    """Read one message of a page; None if it is of a type that the demo has no use for.
 
-    Returns
-    -------
-    Struct or None
-        None if it is of a type that the demo has no use for.
-
-    Raises
-    ------
-    RefusedError
-        It is not a message, or a field is missing, unknown, of another type or beyond its limits.
+    Raises RefusedError if it is not a message, or a field is missing, unknown, of another type or beyond its limits.
     """
     if not isinstance(frame, bytes):
         raise RefusedError("a text")

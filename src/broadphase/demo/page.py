@@ -109,12 +109,6 @@ class DemoPage:
     """The page: a server, and a thread that steps the simulation and sends what has changed.
 
     Input from browsers arrives in threads of viser. It is queued as requests, which run between two steps.
-
-    Parameters
-    ----------
-    simulation : Simulation
-    host, port
-        See `start_demo`.
     """
 
     def __init__(self, simulation: Simulation, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -155,10 +149,7 @@ class DemoPage:
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the page has stopped, for at most `seconds`; return whether it has.
 
-        Raises
-        ------
-        RuntimeError
-            The page has stopped because of an error.
+        Raises RuntimeError if it has stopped because of an error.
         """
         stopped = self._stopping.wait(seconds)
         if self._error is not None:

@@ -44,18 +44,7 @@ _PEAK = 2.0  # the chart ends at so many times the 95th percentile
 
 
 class Controls:
-    """The controls of the page. Each is an element of viser with a `value` and callbacks for changes.
-
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    simulation : Simulation
-
-    Attributes
-    ----------
-    scenes : dict of str to DemoScene
-        The scenes to choose from, by title.
-    """
+    """The controls of the page. Each is an element of viser with a `value` and callbacks for changes."""
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
         self._gui = gui
@@ -192,12 +181,7 @@ class Controls:
 
 
 class Chart:
-    """A chart of the milliseconds of both phases in the last ten seconds.
-
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    """
+    """A chart of the milliseconds of both phases in the last ten seconds."""
 
     def __init__(self, gui: Any) -> None:
         empty = np.zeros(1)

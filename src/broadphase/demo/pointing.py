@@ -27,16 +27,7 @@ _NONE = np.empty(0, np.int64)
 
 
 class Pointing:
-    """The bodies selected by mouse, and the query that is dragged.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    simulation : Simulation
-    controls : Controls
-    request : callable
-        Called with a name and a function that is to run between two steps.
-    """
+    """The bodies selected by mouse, and the query that is dragged; see `DemoPage.request` for `request`."""
 
     def __init__(
         self,

@@ -23,26 +23,11 @@ _SLOW = 1000 / 60  # milliseconds
 
 
 class Race:
-    """A rival for a simulation: the same scene with as many bodies, by brute force, stepped in a thread of its own.
-
-    Parameters
-    ----------
-    simulation : Simulation
-        Not stepped here.
-    clock : callable
-        Returns seconds; for tests.
-
-    Attributes
-    ----------
-    rival : Simulation
-        To be read while `is_idle`.
-    verdict : str
-        Who fell below 60 steps a second; empty as long as nobody has.
-    """
+    """A rival for a simulation: the same scene with as many bodies, by brute force, stepped in a thread of its own."""
 
     def __init__(self, simulation: Simulation, clock: Callable[[], float] = perf_counter) -> None:
         self._simulation, self._clock, self._began = simulation, clock, clock()
-        self.rival = Simulation(
+        self.rival = Simulation(  # to be read while `is_idle`
             simulation.scene,
             method="brute_force",
             count=simulation.count,
@@ -50,7 +35,7 @@ class Race:
             speed=simulation.speed,
             mesh=simulation.stage.mesh,
         )
-        self.verdict = ""
+        self.verdict = ""  # who fell below 60 steps a second
         self._pool = ThreadPoolExecutor(1, "broadphase-demo-race")
         self._step: Future[Any] | None = None
 

@@ -20,14 +20,7 @@ _SECONDS = 10.0
 
 
 class Reel:
-    """The last ten to twenty seconds of a world: replays begin every ten seconds, and the two latest are kept.
-
-    Parameters
-    ----------
-    world : World
-    title : str
-        Title of the page.
-    """
+    """The last ten to twenty seconds of a world: replays begin every ten seconds, and the two latest are kept."""
 
     def __init__(self, world: bp.World, title: str) -> None:
         self._world, self._title = world, title
@@ -44,13 +37,7 @@ class Reel:
             replay.add(frame)
 
     def page(self) -> bytes:
-        """Return the replay page.
-
-        Raises
-        ------
-        ValueError
-            Nothing was kept.
-        """
+        """Return the replay page; ValueError if nothing was kept."""
         if not self._replays:
             raise ValueError(f"there is nothing to save yet, or the scene has more than {MOST_KEPT:,} bodies")
         with tempfile.TemporaryDirectory() as folder:

@@ -29,42 +29,18 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class DemoScene:
-    """A scene of the demo.
+    """A scene of the demo."""
 
-    Attributes
-    ----------
-    name : str
-        Name on the command line.
-    title : str
-        Title on the page.
-    text : str
-        What it shows, in a sentence or two.
-    make : callable
-        Called with a count, a factor on sizes and a mesh or None; returns a `Stage`.
-    count : int
-        Default number of bodies.
-    counts : tuple of two int
-        Smallest and greatest count that make sense.
-    camera : str
-        How the camera moves: ``"still"``, ``"orbit"``, ``"near"`` (an orbit within the world) or ``"fly"``.
-    method : str
-        The method that the demo opens it with.
-    culled : bool
-        Whether frustum culling and levels of detail are on at first.
-    lights_static : bool
-        Whether static bodies change their colour, too, when they touch others.
-    """
-
-    name: str
-    title: str
-    text: str
-    make: Callable[[int, float, Triangles | None], Stage]
+    name: str  # on the command line
+    title: str  # on the page
+    text: str  # what it shows, in a sentence or two
+    make: Callable[[int, float, Triangles | None], Stage]  # called with a count, a factor on sizes, a mesh or None
     count: int
-    counts: tuple[int, int] = (2, MOST)
-    camera: str = "still"
-    method: str = "auto"
-    culled: bool = False
-    lights_static: bool = False
+    counts: tuple[int, int] = (2, MOST)  # the smallest and the greatest that make sense
+    camera: str = "still"  # or "orbit", "near" (an orbit within the world), "fly"
+    method: str = "auto"  # that the demo opens it with
+    culled: bool = False  # whether frustum culling and levels of detail are on at first
+    lights_static: bool = False  # whether static bodies change their colour, too, when they touch others
 
 
 def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
@@ -262,13 +238,7 @@ SCENES: tuple[DemoScene, ...] = (
 
 
 def scene_named(name: str) -> DemoScene:
-    """Find a scene by its name, or make one from a scene file.
-
-    Raises
-    ------
-    ValueError, FileNotFoundError
-        There is no such scene or file, or the file is invalid.
-    """
+    """Find a scene by its name, or make one from a scene file; else ValueError or FileNotFoundError."""
     for scene in SCENES:
         if scene.name == name:
             return scene

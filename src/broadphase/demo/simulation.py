@@ -35,117 +35,52 @@ _MOST_COMPARED = 2000  # bodies: with more, testing the shapes of all pairs take
 
 
 class Picked(NamedTuple):
-    """The body that a ray hit first.
-
-    Attributes
-    ----------
-    row : int
-        Row of the body.
-    name : str
-        Its layer and row.
-    position, normal : ndarray, shape (3,), float64
-        Point and surface normal of the hit, in world coordinates.
-    touching : int
-        Number of bodies that it touches.
-    """
+    """The body that a ray hit first."""
 
     row: int
-    name: str
-    position: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    touching: int
+    name: str  # its layer and row
+    position: NDArray[np.float64]  # (3,), of the hit, in world coordinates
+    normal: NDArray[np.float64]  # of the surface
+    touching: int  # number of bodies that it touches
 
 
 @dataclass(frozen=True)
 class Figures(Examination):
     """The figures that the page shows, beside those of the `Examination`.
 
-    Attributes
-    ----------
-    method : str
-        The chosen method: "auto" or a name from the registry.
-    count : int
-        Number of bodies.
-    broad_ms, narrow_ms : float
-        Medians of the last second, in milliseconds. By brute force, 0 and the time of the tests of all pairs.
-    update_ms : float
-        The whole update: rules of the scene, hooks, and the step with both phases. Median of the last second.
-    exact_tests : int
-        Tests of shapes in the last step. By brute force, of all pairs, up to 2000 bodies.
-    brute_force_tests : int
-        Box tests that brute force takes.
-    pairs : int
-        Candidate pairs: those that the broad phase passes to the narrow phase.
-    hits : int
-        Touching pairs.
-    on_the_way : int
-        Touching pairs that a body with continuous collision detection met between two steps.
-    enters, exits : int
-        Events of the last step.
-    fps : float
-        Steps per second.
-    drawn, culled : int
-        Bodies inside and outside the camera's frustum; 0 and 0 without frustum culling.
-    details : tuple of int
-        Number of bodies drawn in full, medium and low detail.
-    rival : str
-        Another method that was timed with the same bodies: brute force, or a grid where brute force is used; empty if
-        there are too many bodies.
-    own_ms, rival_ms : float
-        Milliseconds of the method and the rival, for finding the shapes that overlap: for moving all boxes of an index,
-        finding all pairs of boxes and testing these; or by brute force, for testing the shapes of all pairs.
+    Times are medians of the last second, in milliseconds.
     """
 
-    method: str
-    count: int
-    broad_ms: float
-    narrow_ms: float
-    update_ms: float
-    exact_tests: int
-    brute_force_tests: int
-    pairs: int
-    hits: int
-    on_the_way: int
-    enters: int
+    method: str  # "auto" or a name from the registry
+    count: int  # of bodies
+    broad_ms: float  # by brute force, 0
+    narrow_ms: float  # by brute force, the time of the tests of all pairs
+    update_ms: float  # the whole update: rules of the scene, hooks, and the step with both phases
+    exact_tests: int  # of shapes in the last step; by brute force, of all pairs, up to 2000 bodies
+    brute_force_tests: int  # of boxes
+    pairs: int  # candidates: those that the broad phase passes to the narrow phase
+    hits: int  # touching pairs
+    on_the_way: int  # those that a body with continuous collision detection met between two steps
+    enters: int  # of the last step
     exits: int
-    fps: float
-    drawn: int
-    culled: int
-    details: tuple[int, ...]
+    fps: float  # steps per second
+    drawn: int  # bodies inside the camera's frustum; 0 without frustum culling
+    culled: int  # those outside
+    details: tuple[int, ...]  # numbers of bodies drawn in full, medium and low detail
+    # Another method that was timed with the same bodies: brute force, or a grid where brute force is used; empty if
+    # there are too many bodies. Both are timed for moving all boxes of an index, finding all pairs of boxes and testing
+    # the shapes of these; or by brute force, for testing the shapes of all pairs.
     rival: str
     own_ms: float
     rival_ms: float
 
 
 class Simulation:
-    """A running scene.
+    """A running scene: one of `SCENES` by name, or the path of a scene file.
 
-    Parameters
-    ----------
-    scene : str or DemoScene
-        A name of `SCENES`, or the path of a scene file.
-    method : str or IndexOptions
-        "auto", a name from the registry, or an index class with settings.
-    count : int, optional
-        Number of bodies. Default: that of the scene.
-    size, speed : float
-        Factors on the size of bodies, and on the time of one step.
-    mesh : Triangles, optional
-        A mesh for the scene that shows one. Default: a knot.
-    clock : callable
-        Returns seconds; for tests.
-
-    Attributes
-    ----------
-    stage : Stage
-        The world and how its bodies are drawn.
-    frame : Frame or None
-        Result of the last step.
-    seen : Visible or None
-        Result of the last frustum query, see `look`.
-    paused : bool
-        Whether `tick` does nothing.
-    speed : float
+    `method` is "auto", a name from the registry, or an index class with settings; `count` the number of bodies, by
+    default that of the scene; `size` and `speed` are factors on the size of bodies and on the time of one step. A
+    `mesh` is for the scene that shows one, by default a knot. `clock` returns seconds; for tests.
 
     Examples
     --------
@@ -168,7 +103,7 @@ class Simulation:
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self._clock = clock
-        self.paused = False
+        self.paused = False  # whether `tick` does nothing
         self._idle = 0.0  # seconds in pauses, which the history leaves out
         self._paused_at: float | None = None
         self.speed = speed
@@ -185,17 +120,9 @@ class Simulation:
         size: float | None = None,
         mesh: Triangles | None = None,
     ) -> None:
-        """Restart the scene, or start another one.
+        """Restart the scene, or start another one, which has its own count unless one is given.
 
-        Parameters
-        ----------
-        scene, count, size, mesh : optional
-            As for the class. Default: as they are, but the count of another scene is its own.
-
-        Raises
-        ------
-        ValueError, FileNotFoundError
-            The scene does not exist or cannot be made; the running one continues.
+        Raises ValueError or FileNotFoundError if the scene does not exist or cannot be made; the running one continues.
         """
         if scene is None:
             here, wanted = self.scene, self.count if count is None else count
@@ -210,8 +137,8 @@ class Simulation:
         stage.world.method = self._method
         self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
         self.stage: Stage = stage
-        self.frame: bp.Frame | None = None
-        self.seen: bp.Visible | None = None
+        self.frame: bp.Frame | None = None  # of the last step
+        self.seen: bp.Visible | None = None  # of the last frustum query, see `look`
         self._examination: Examination | None = None
         self._examined_at = self._examining = 0.0
         self._rows = stage.world.rows
@@ -241,13 +168,7 @@ class Simulation:
         return self._rows
 
     def tick(self) -> bp.Frame | None:
-        """Step the world.
-
-        Returns
-        -------
-        Frame or None
-            None while paused.
-        """
+        """Step the world; None while paused."""
         if self.paused:
             self._paused_at = self._clock() if self._paused_at is None else self._paused_at
             return None
@@ -300,12 +221,7 @@ class Simulation:
     def examination(self, *, outline: bool = False, fresh: bool = False) -> Examination:
         """Examine the method. Not in each frame, so that it takes at most a tenth of the time.
 
-        Parameters
-        ----------
-        outline : bool
-            Whether to include the cells.
-        fresh : bool
-            Whether it must describe the last step.
+        `outline` adds the cells; `fresh`: it must describe the last step.
         """
         last, now = self._examination, self._clock()
         due = last is None or now - self._examined_at > self._examining / _SHARE_OF_EXAMINING
@@ -360,12 +276,9 @@ class Simulation:
         )
 
     def history(self, points: int = 200) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the times of the last ten seconds, for a chart.
+        """Return the times of the last ten seconds, for a chart: seconds relative to now, milliseconds of both phases.
 
-        Returns
-        -------
-        seconds, broad, narrow : ndarray, shape (k,), float64
-            Seconds relative to now, from -10 to 0; milliseconds of both phases, the maximum of each interval.
+        Each is an array, (k,); seconds are from -10 to 0, milliseconds the maximum of each interval.
         """
         if not self._moments:
             return np.zeros(1), np.zeros(1), np.zeros(1)

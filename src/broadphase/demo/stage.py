@@ -34,32 +34,10 @@ _FLAT_LIFTS = 64  # flat bodies lie at so many different heights: overlapping on
 class Stage:
     """A world, with what is needed to step it and to draw it.
 
-    Parameters
-    ----------
-    world : World
-    bounds : array_like, shape (2, d)
-        The region to show: lower and upper corner.
-    dt : float
-        Simulated seconds of one step at speed 1.
-    run : Run, optional
-        Steps the world and applies the rules of its scene file. Default: only the world is stepped.
-    mesh : Triangles, optional
-        A mesh whose triangles are the first rows of the world; it is drawn as a whole.
-    steer : callable, optional
-        Called before each step with its simulated seconds; may set velocities.
-
-    Attributes
-    ----------
-    world, dt, mesh
-        As given.
-    bounds : ndarray, shape (2, d), float64
-        Lower and upper corner of the region that is shown.
-    middle : ndarray, shape (3,), float64
-        The point in the middle of the picture.
-    scale : float
-        Units of the picture per unit of the world.
-    renewals : int
-        How often rows were reused by other bodies.
+    `bounds`, (2, d), is the region to show, `dt` the simulated seconds of one step at speed 1. A `run` steps the world
+    and applies the rules of its scene file; without one, only the world is stepped. The triangles of `mesh` are the
+    first rows of the world, and are drawn as a whole. `steer` is called before each step with its simulated seconds,
+    and may set velocities.
     """
 
     def __init__(
@@ -76,11 +54,11 @@ class Stage:
         self._run, self._steer = run, steer
         corners = np.zeros((2, 3))
         corners[:, : world.dim] = bounds
-        self.middle: Floats = corners.mean(axis=0)
+        self.middle: Floats = corners.mean(axis=0)  # of the picture
         self.extent: Floats = corners[1] - corners[0]
         self.bounds: Floats = corners[:, : world.dim]
-        self.scale = VIEW_SIZE / float(self.extent.max())
-        self.renewals = 0
+        self.scale = VIEW_SIZE / float(self.extent.max())  # units of the picture per unit of the world
+        self.renewals = 0  # how often rows were reused by other bodies
         self._known = np.empty(0, np.int64)
         self._forms = np.empty(0, np.uint8)
         self._sizes = np.empty((0, 3), np.float32)

@@ -104,16 +104,10 @@ def tree_cells(
     rows: NDArray[np.int32],
     of_rows: tuple[NDArray[np.int32], Numbers],
 ) -> TreeCells:
-    """Sort cells, add their ancestors, and put rows into them.
+    """Sort cells, add their ancestors, and put rows, ascending, into them.
 
-    Parameters
-    ----------
-    cells : tuple of ndarray
-        Levels and numbers of cells, with or without rows.
-    rows : ndarray, shape (n,), int32
-        Ascending.
-    of_rows : tuple of ndarray, shape (n,)
-        Level and number of the cell of each row, which need not be in `cells`; level -1 for none.
+    `cells` are levels and numbers of cells, with or without rows; `of_rows` those of the cell of each row, which need
+    not be in `cells`; level -1 for none.
     """
     is_inside = of_rows[0] >= 0
     outside, rows = rows[~is_inside], rows[is_inside]

@@ -21,28 +21,14 @@ __all__ = ["BoxSet", "find_at_once", "set_of"]
 
 
 class BoxSet(NamedTuple):
-    """One side of a search: boxes without gaps; bits and keys by slot.
+    """One side of a search: boxes without gaps; bits and keys by slot."""
 
-    Attributes
-    ----------
-    corners : tuple of two ndarray, shape (n, d)
-        Lower and upper.
-    rows : ndarray, shape (n,), int32, or None
-        The row of each box; None if rows are 0 to n - 1.
-    slots : int
-        Upper bound of all rows.
-    layer, mask : ndarray, shape (slots,), uint64, or None
-        None: all bits.
-    batch : ndarray, shape (slots,), int64, or None
-        Keys; None: all 0.
-    """
-
-    corners: tuple[NDArray[Any], NDArray[Any]]
-    rows: NDArray[np.int32] | None
-    slots: int
-    layer: NDArray[np.uint64] | None
+    corners: tuple[NDArray[Any], NDArray[Any]]  # (n, d), lower and upper
+    rows: NDArray[np.int32] | None  # of each box; None if rows are 0 to n - 1
+    slots: int  # upper bound of all rows
+    layer: NDArray[np.uint64] | None  # (slots,), as those below; None: all bits
     mask: NDArray[np.uint64] | None
-    batch: NDArray[np.int64] | None
+    batch: NDArray[np.int64] | None  # None: all 0
 
     def bits(self) -> tuple[NDArray[np.uint64] | None, NDArray[np.uint64] | None]:
         """Layer and mask of each box, shape (n,), or None."""

@@ -53,23 +53,14 @@ _DEPTHS = ("minus_one_to_one", "zero_to_one")
 class Regions(NamedTuple):
     """Convex regions, as the core takes them.
 
-    Attributes
-    ----------
-    offsets : ndarray, shape (q + 1,), int64
-        The slabs of region j are rows ``offsets[j]`` to ``offsets[j + 1]`` of `axes`, `least` and `most`.
-    axes : ndarray, shape (s, d), float64
-        Of any length.
-    least, most : ndarray, shape (s,), float64
-        Where the region begins and ends on each axis; infinite where it does not.
-    around_lower, around_upper : ndarray, shape (q, d), float64
-        The box around each region; infinite where it has no bounds.
+    The slabs of region j are rows ``offsets[j]`` to ``offsets[j + 1]`` of `axes`, `least` and `most`.
     """
 
-    offsets: NDArray[np.int64]
-    axes: Floats
-    least: Floats
+    offsets: NDArray[np.int64]  # (q + 1,)
+    axes: Floats  # (s, d), of any length
+    least: Floats  # (s,), where the region begins on each axis; infinite where it does not
     most: Floats
-    around_lower: Floats
+    around_lower: Floats  # (q, d), of the box around each region; infinite where it has no bounds
     around_upper: Floats
 
 

@@ -45,24 +45,8 @@ class NewBoxes(NamedTuple):
 class BoxStore:
     """Boxes by slot number, with the parameters of `BoxIndex`. Free slots are used again, the lowest first.
 
-    Nothing here locks. `checked`, `known` and `distinct` check input before a change begins.
-
-    Attributes
-    ----------
-    corners : ndarray, shape (capacity, 2, d), float32 or float64
-        Lower and upper corner of each slot. A free slot keeps those of its last box.
-    slots : int
-        Number of slots that have ever been in use; upper bound of all rows.
-    living : int
-        Number of slots in use.
-    alive : ndarray, shape (capacity,), bool
-        Which slots are in use.
-    generation : ndarray, shape (capacity,), int64
-        One more than the number of boxes removed from each slot; makes handles stale.
-    layer, mask : ndarray, shape (capacity,), uint64, or None
-        None while no box was given one.
-    batch : ndarray, shape (capacity,), int64, or None
-        None while no box was given one.
+    Nothing here locks. `checked`, `known` and `distinct` check input before a change begins. Arrays have room for more
+    slots than there are.
     """
 
     def __init__(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
@@ -70,13 +54,15 @@ class BoxStore:
         lower, upper = checked_corners(boxes, "boxes")
         count, dim = lower.shape
         _require_room(count)
-        self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)
+        self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)  # a free slot keeps those of its last box
         given = _attributes(count, layer, mask, batch)
+        # None while no box was given one.
         self.layer, self.mask, self.batch = (None if values is None else values.copy() for values in given)
         _native.commit([(self.corners, (lower, upper))], [])
-        self.slots: int = count
-        self.living: int = count
-        self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)
+        self.slots: int = count  # that have ever been in use; upper bound of all rows
+        self.living: int = count  # slots in use
+        self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)  # which these are
+        # One more than the number of boxes removed from each slot; makes handles stale.
         self.generation: NDArray[np.int64] = np.ones(count, np.int64)
         self._first_free: int = count  # no slot below it is free
         # Caches.

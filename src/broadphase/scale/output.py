@@ -32,12 +32,7 @@ class Output:
     Readers of tables pass over names that begin with an underscore, so at any time they see whole files only. `facts`
     are what the results depend on. With `resume`, a run goes on with what is there; without, the files of an earlier
     run are deleted. `scratch` is for what is not a result: by default a folder within, or a temporary one for an
-    address.
-
-    Raises
-    ------
-    FileExistsError
-        The folder holds the results of other boxes or options, or files of another kind.
+    address. Raises FileExistsError if the folder holds the results of other boxes or options, or files of another kind.
     """
 
     def __init__(

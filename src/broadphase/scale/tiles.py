@@ -69,16 +69,9 @@ def assigned(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Find the tiles of boxes: InvalidBoxError names the first bad row.
 
-    Returns
-    -------
-    offsets : ndarray of int64, shape (tiles + 1,)
-        Where the rows of each tile begin.
-    homes : ndarray of int64, shape (tiles,)
-        How many of them have their lower corner in it; these come first.
-    rows : ndarray of int32
-        The rows of all tiles.
-    wide : ndarray of int32
-        Those that meet more than ``plan.most_copies`` tiles, and are in none.
+    Gives the offsets, (tiles + 1,), at which the rows of each tile begin; the number of those, (tiles,), whose lower
+    corner is in the tile, and which come first; the rows; and rows of wide boxes, which meet more than
+    ``plan.most_copies`` tiles, and are in none.
     """
     if boxes.corners.shape[2] != plan.dim:
         raise ValueError(f"the plan is for {plan.dim} axes, and the boxes have {boxes.corners.shape[2]}")

@@ -33,30 +33,14 @@ _WAYS = ("uniform", "grid", "clusters", "list")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How positions are chosen.
+    """How positions are chosen."""
 
-    Attributes
-    ----------
-    how : str
-        ``uniform``, ``grid``, ``clusters`` or ``list``.
-    corners : tuple of two tuples, or None
-        Lower and upper corner of the region; None for a list.
-    spacing : tuple of float
-        Size of the cells of the grid, along each axis.
-    clusters : int
-        Number of clusters.
-    spread : float
-        Standard deviation within a cluster, along each axis.
-    points : tuple of tuples
-        The positions of ``list``.
-    """
-
-    how: str
-    corners: Corners | None = None
-    spacing: tuple[float, ...] = ()
+    how: str  # one of `_WAYS`
+    corners: Corners | None = None  # of the region; None for a list
+    spacing: tuple[float, ...] = ()  # size of the cells of the grid, along each axis
     clusters: int = 0
-    spread: float = 0.0
-    points: tuple[tuple[float, ...], ...] = ()
+    spread: float = 0.0  # standard deviation within a cluster, along each axis
+    points: tuple[tuple[float, ...], ...] = ()  # of a list
 
     @property
     def room(self) -> int | None:

@@ -88,10 +88,7 @@ def with_exact_quarters(matrices: Floats) -> Floats:
 def quaternions_of(matrices: Floats) -> Floats:
     """Return the unit quaternions (n, 4) of rotation matrices (n, 3, 3); the largest number of each is positive.
 
-    References
-    ----------
-    .. [1] S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1 (3), 1978.
-       10.2514/3.55767b
+    S. W. Shepperd, "Quaternion from Rotation Matrix", Journal of Guidance and Control 1 (3), 1978. 10.2514/3.55767b
     """
     m = matrices
     # Four times the products of each number of the quaternion with the others; the row of the largest is the safest.

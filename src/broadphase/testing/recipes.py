@@ -19,47 +19,21 @@ FAR = 1e30  # of the far boxes, on any scale of the others
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a scene is made of: boxes in clusters, and how unlike these are.
+    """What a scene is made of: boxes in clusters, and how unlike these are. Spreads are in decades."""
 
-    Attributes
-    ----------
-    dim : int
-        Number of axes, 1 to 4.
-    clusters : int
-        How many. Boxes are uniform in the cube of their cluster.
-    width_spread, place_spread : float
-        Decades that the widths of clusters span, and their distances from the origin.
-    size_spread : float
-        Decades between boxes of one cluster, two standard deviations apart.
-    axis_spread : float
-        Decades between the shortest and the longest axis of a box.
-    shuffled : bool
-        Each box has its axes in an order of its own.
-    sizes_by_width : bool
-        Sizes are in proportion to the width of the cluster.
-    overlaps : float
-        About as many for each box, if clusters do not overlap.
-    copies : int
-        How often each box is present.
-    far, huge : float
-        Share of the boxes that are far away, or that reach far.
-    axis_order : bool
-        Boxes come in the order of their centers along the first axis.
-    """
-
-    dim: int
-    clusters: int
-    width_spread: float = 0.0
-    place_spread: float = 0.0
-    size_spread: float = 0.0
-    axis_spread: float = 0.0
-    shuffled: bool = False
-    sizes_by_width: bool = False
-    overlaps: float = 1.0
-    copies: int = 1
-    far: float = 0.0
-    huge: float = 0.0
-    axis_order: bool = False
+    dim: int  # 1 to 4
+    clusters: int  # boxes are uniform in the cube of their cluster
+    width_spread: float = 0.0  # of the widths of clusters
+    place_spread: float = 0.0  # of their distances from the origin
+    size_spread: float = 0.0  # between boxes of one cluster, two standard deviations apart
+    axis_spread: float = 0.0  # between the shortest and the longest axis of a box
+    shuffled: bool = False  # each box has its axes in an order of its own
+    sizes_by_width: bool = False  # sizes are in proportion to the width of the cluster
+    overlaps: float = 1.0  # about as many for each box, if clusters do not overlap
+    copies: int = 1  # how often each box is present
+    far: float = 0.0  # share of the boxes that are far away
+    huge: float = 0.0  # share of those that reach far
+    axis_order: bool = False  # boxes come in the order of their centers along the first axis
 
     def boxes(self, n: int, seed: int, dtype: DTypeLike) -> NDArray[Any]:
         """Make `n` boxes of the scene, the same on every machine; a new array of shape (n, 2, dim)."""
