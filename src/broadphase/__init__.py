@@ -46,11 +46,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 # At once: these submodules are named as functions, which they would hide if they were imported later.
-from broadphase.neighbors import (
-    NeighborList as NeighborList,
-    Neighbors as Neighbors,
-    neighbors as neighbors,
-)
+from broadphase.neighbors import NeighborList as NeighborList, Neighbors as Neighbors, neighbors as neighbors
 from broadphase.pairs import (
     Explanation as Explanation,
     PaddedPairs as PaddedPairs,
@@ -134,12 +130,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
     from broadphase.narrow.triangles import triangle_pairs as triangle_pairs
     from broadphase.plotting import plot as plot
     from broadphase.recording import save_replay as save_replay
-    from broadphase.robots import (
-        Articulated as Articulated,
-        Link as Link,
-        Obstacles as Obstacles,
-        Poses as Poses,
-    )
+    from broadphase.robots import Articulated as Articulated, Link as Link, Obstacles as Obstacles, Poses as Poses
     from broadphase.shapes import (
         AABB as AABB,
         Box as Box,
@@ -159,24 +150,12 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         Sphere as Sphere,
         Triangle as Triangle,
     )
-    from broadphase.suppression import (
-        iou as iou,
-        nms as nms,
-        soft_nms as soft_nms,
-    )
+    from broadphase.suppression import iou as iou, nms as nms, soft_nms as soft_nms
     from broadphase.world.actor import Actor as Actor
     from broadphase.world.budget import Budget as Budget
-    from broadphase.world.events import (
-        Contact as Contact,
-        Event as Event,
-        Impact as Impact,
-        StepInfo as StepInfo,
-    )
+    from broadphase.world.events import Contact as Contact, Event as Event, Impact as Impact, StepInfo as StepInfo
     from broadphase.world.frame import Frame as Frame
-    from broadphase.world.queries import (
-        Hit as Hit,
-        Visible as Visible,
-    )
+    from broadphase.world.queries import Hit as Hit, Visible as Visible
     from broadphase.world.world import World as World
 
 __version__ = "0.2.0"

@@ -487,13 +487,7 @@ class _WholeSearch(NamedTuple):
 
 
 def _whole_intervals(
-    boxes: NDArray[Any],
-    other: Any,
-    method: Any,
-    workers: Any,
-    touching: Any,
-    invalid: Any,
-    pair_filter: PairFilter,
+    boxes: NDArray[Any], other: Any, method: Any, workers: Any, touching: Any, invalid: Any, pair_filter: PairFilter
 ) -> _WholeSearch | None:
     """Return a search among int32 or int64 boxes of one axis, which are read as they are; None for anything else."""
     if method not in ("auto", "sweep_and_prune") or invalid != "raise":
@@ -824,12 +818,7 @@ class DeviceExplanation:
 
 
 def explain(
-    boxes: Boxes,
-    other: Boxes | None = None,
-    *,
-    workers: int = 1,
-    batch: ByRow = None,
-    period: Period = None,
+    boxes: Boxes, other: Boxes | None = None, *, workers: int = 1, batch: ByRow = None, period: Period = None
 ) -> Explanation | DeviceExplanation:
     """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
 

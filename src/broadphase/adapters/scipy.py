@@ -107,13 +107,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         self.__dict__.update(state)
 
     def query(
-        self,
-        x: Any,
-        k: Any = 1,
-        eps: float = 0,
-        p: float = 2,
-        distance_upper_bound: float = np.inf,
-        workers: int = 1,
+        self, x: Any, k: Any = 1, eps: float = 0, p: float = 2, distance_upper_bound: float = np.inf, workers: int = 1
     ) -> Any:
         """Find the nearest points."""
         tree = self._tree

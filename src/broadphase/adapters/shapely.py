@@ -52,14 +52,7 @@ _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
 # Of a valid area and itself.
-_OF_ITSELF = {
-    "within": True,
-    "contains": True,
-    "covers": True,
-    "covered_by": True,
-    "touches": False,
-    "overlaps": False,
-}
+_OF_ITSELF = {"within": True, "contains": True, "covers": True, "covered_by": True, "touches": False, "overlaps": False}
 # By type, and last for None: of points, lines, areas; or of any.
 _DIMENSIONS = np.array((0, 1, 1, 2, 0, 1, 2, 3, 3), np.uint8)
 _AREA, _ANY = 2, 3

@@ -126,8 +126,7 @@ NamesOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ProgressOption = Annotated[
-    bool | None,
-    typer.Option("--progress/--no-progress", help="Progress bar on stderr.", show_default="on a terminal"),
+    bool | None, typer.Option("--progress/--no-progress", help="Progress bar on stderr.", show_default="on a terminal")
 ]
 
 

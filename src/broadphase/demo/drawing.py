@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.demo import meshes
-from broadphase.demo.colours import (
-    APART,
-    BACKGROUND,
-    CONTACT,
-    LEVELS,
-    QUERIED,
-    SELECTED,
-    STATIC,
-    TRACER,
-    faded,
-    linear,
-)
+from broadphase.demo.colours import APART, BACKGROUND, CONTACT, LEVELS, QUERIED, SELECTED, STATIC, TRACER, faded, linear
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
 
 if TYPE_CHECKING:

@@ -195,10 +195,7 @@ class Chart:
                 {"label": "narrow phase, ms", "stroke": css(TOUCHING), "width": 2},
             ),
             scales={"x": {"time": False, "range": (-10.0, 0.0)}, "y": {}},
-            axes=(
-                {"stroke": ink, "grid": grid},
-                {"stroke": ink, "grid": grid, "size": 44},
-            ),
+            axes=({"stroke": ink, "grid": grid}, {"stroke": ink, "grid": grid, "size": 44}),
             legend={"show": True, "live": False},
             height=130,
         )
@@ -225,10 +222,7 @@ def headline(figures: Figures) -> tuple[str, str]:
     whole = figures.brute_force_tests
     if figures.used == "brute_force":
         what = "shapes" if figures.exact_tests == whole else "boxes"
-        return (
-            "no test saved",
-            f"Brute force tested the {what} of all {whole:,} pairs. Compare another method.",
-        )
+        return ("no test saved", f"Brute force tested the {what} of all {whole:,} pairs. Compare another method.")
     if not figures.tests:
         return "no tests", f"Brute force would test {whole:,} pairs; this frame needed no test."
     return (

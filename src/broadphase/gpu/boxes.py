@@ -219,12 +219,7 @@ def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
 
 
 def keys_of(
-    batch: Any,
-    sets: tuple[DeviceBoxes, ...],
-    scratch: Scratch,
-    *,
-    what: str = "boxes",
-    shape: str = "(E, n, 2, d)",
+    batch: Any, sets: tuple[DeviceBoxes, ...], scratch: Scratch, *, what: str = "boxes", shape: str = "(E, n, 2, d)"
 ) -> tuple[Keys, ...]:
     """Return the keys of one set or two, from ``batch=`` or the shape of their arrays; `what` names the first."""
     sizes = [one.size for one in sets]

@@ -430,13 +430,7 @@ class Index:
         return self._find(asked, asked.array, None, batch, ignore, capacity, "points")
 
     def query_ball(
-        self,
-        centers: Any,
-        radii: Any,
-        *,
-        batch: Any = None,
-        ignore: Any = None,
-        capacity: int | None = None,
+        self, centers: Any, radii: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None
     ) -> Any:
         """Find the rows that overlap a closed ball around each point. Results and errors are those of `query`.
 
@@ -517,13 +511,7 @@ class Index:
             return Nearest(give(rows), give(distances))
 
     def raycast(
-        self,
-        origins: Any,
-        directions: Any,
-        max_distance: Any = np.inf,
-        *,
-        batch: Any = None,
-        ignore: Any = None,
+        self, origins: Any, directions: Any, max_distance: Any = np.inf, *, batch: Any = None, ignore: Any = None
     ) -> RayHits:
         """Find the first row on each ray.
 
@@ -574,13 +562,7 @@ class Index:
             return RayHits(give(made[0]), give(made[1]))
 
     def raycast_any(
-        self,
-        origins: Any,
-        directions: Any,
-        max_distance: Any = np.inf,
-        *,
-        batch: Any = None,
-        ignore: Any = None,
+        self, origins: Any, directions: Any, max_distance: Any = np.inf, *, batch: Any = None, ignore: Any = None
     ) -> Any:
         """Find out whether each ray hits anything: for shadows and lines of sight.
 
@@ -917,14 +899,7 @@ class Index:
             scratch.launch("cast", self._kernels.cast, asked.count, inputs)
 
     def _find(
-        self,
-        asked: _Asked,
-        upper: Any,
-        radii: Any,
-        batch: Any,
-        ignore: Any,
-        capacity: int | None,
-        name: str,
+        self, asked: _Asked, upper: Any, radii: Any, batch: Any, ignore: Any, capacity: int | None, name: str
     ) -> Any:
         """Find the rows that overlap boxes, or with `radii` balls around their lower corners."""
         room = None if capacity is None else as_whole(capacity, "capacity", 0, 2**31 - 1)

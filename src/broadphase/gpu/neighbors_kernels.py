@@ -215,13 +215,7 @@ def images_of(cell: int, count: int) -> int:
 
 @wp.func
 def shift_of(
-    x: int,
-    y: int,
-    z: int,
-    own: wp.vec3i,
-    other: wp.vec3i,
-    lattices: wp.array(dtype=wp.float64),
-    at: int,
+    x: int, y: int, z: int, own: wp.vec3i, other: wp.vec3i, lattices: wp.array(dtype=wp.float64), at: int
 ) -> vec3l:
     """Return how many times each given vector is added, for an image of the box and the given points."""
     shift = vec3l()
@@ -777,12 +771,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
     @wp.func
     def square_from(
-        that: wp.vec4,
-        phase: wp.float32,
-        width: wp.float32,
-        from_x: wp.float32,
-        from_y: wp.float32,
-        from_z: wp.float32,
+        that: wp.vec4, phase: wp.float32, width: wp.float32, from_x: wp.float32, from_y: wp.float32, from_z: wp.float32
     ) -> wp.float32:
         """Return the square of the distance to a point of a stretch, whose lower corner is at `from`."""
         dx = that[0] - phase
@@ -1150,12 +1139,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                 shifts[place, axis] = int(shift[axis]) * sign
 
     return SimpleNamespace(
-        take=take_lattice,
-        bound=bound_lattices,
-        search=search_points,
-        keys=key_pairs,
-        tell=tell_pairs,
-        module=module,
+        take=take_lattice, bound=bound_lattices, search=search_points, keys=key_pairs, tell=tell_pairs, module=module
     )
 
 

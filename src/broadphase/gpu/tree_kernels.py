@@ -26,15 +26,7 @@ import warp as wp
 
 from broadphase.gpu.native import fence, first_unequal_bit, node_access
 
-__all__ = [
-    "AXIS_BITS",
-    "SAMPLES",
-    "SIZE_BITS",
-    "axes_of",
-    "kernel_module",
-    "lower_place",
-    "tree_kernels",
-]
+__all__ = ["AXIS_BITS", "SAMPLES", "SIZE_BITS", "axes_of", "kernel_module", "lower_place", "tree_kernels"]
 
 #: Number of boxes in a sample.
 SAMPLES = 512
@@ -308,10 +300,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def levels_of_gaps(
-        keys: wp.array(dtype=wp.int64),
-        is_keyed: int,
-        codes: wp.array(dtype=wp.int64),
-        levels: wp.array(dtype=wp.uint8),
+        keys: wp.array(dtype=wp.int64), is_keyed: int, codes: wp.array(dtype=wp.int64), levels: wp.array(dtype=wp.uint8)
     ):
         """Write the level of each gap between two leaves, the larger the less they have in common."""
         place = wp.tid()

@@ -193,12 +193,7 @@ class Index(BoxIndex):
         return super()._find_balls(centers, radii, workers, allowed)
 
     def _find_nearest(
-        self,
-        points: NDArray[np.float64],
-        k: int,
-        limits: NDArray[np.float64],
-        workers: int,
-        allowed: QueryFilter,
+        self, points: NDArray[np.float64], k: int, limits: NDArray[np.float64], workers: int, allowed: QueryFilter
     ) -> Any:
         if self._periods is not None:
             return CellQueries(self, None)._find_nearest(points, k, limits, workers, allowed)

@@ -39,11 +39,7 @@ class Joinable(Protocol):
 
 
 def find_in_boxes(
-    self: Joinable,
-    lower: NDArray[Any],
-    upper: NDArray[Any],
-    query_filter: _native.QueryFilter | None,
-    workers: int,
+    self: Joinable, lower: NDArray[Any], upper: NDArray[Any], query_filter: _native.QueryFilter | None, workers: int
 ) -> Any:
     """Find the rows that overlap each box and pass the filter."""
     found = self._candidates(lower, upper, workers)

@@ -15,14 +15,7 @@ from broadphase.change import Change
 from broadphase.errors import unknown_name
 from broadphase.filters import QueryFilter
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.queries import (
-    finite_points,
-    motions_of,
-    nonnegative,
-    places_of,
-    points_without_nan,
-    rays,
-)
+from broadphase.index.queries import finite_points, motions_of, nonnegative, places_of, points_without_nan, rays
 from broadphase.index.regions import halves_of, planes_of_views, rotation_matrices
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
 from broadphase.index.spheres import Spheres, lengths_of

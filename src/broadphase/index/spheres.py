@@ -67,10 +67,7 @@ class Spheres(NamedTuple):
         near, far = first[both], second[both]
         center = self.centers[far]
         touch[both] = ball_meets_box(self.centers[near], self.radii[near], center, center, self.radii[far])
-        for has, lacks, of, other in (
-            (has_first, has_second, first, second),
-            (has_second, has_first, second, first),
-        ):
+        for has, lacks, of, other in ((has_first, has_second, first, second), (has_second, has_first, second, first)):
             alone = has & ~lacks
             box = corners[other[alone]].astype(np.float64)
             touch[alone] = ball_meets_box(self.centers[of[alone]], self.radii[of[alone]], box[:, 0], box[:, 1])

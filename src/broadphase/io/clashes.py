@@ -111,8 +111,7 @@ def worst_first(clashes: Any) -> list[int]:
     rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
     depths = np.nan_to_num(clashes.depths)
     return sorted(
-        range(len(clashes.pairs)),
-        key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row),
+        range(len(clashes.pairs)), key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row)
     )
 
 

@@ -132,11 +132,7 @@ def as_floats(axis: Axis) -> list[NDArray[Any]]:
 
 
 def require_intervals(
-    lower: NDArray[Any],
-    upper: NDArray[Any],
-    skipped: NDArray[np.bool_] | None,
-    side: str,
-    names: tuple[str, str],
+    lower: NDArray[Any], upper: NDArray[Any], skipped: NDArray[np.bool_] | None, side: str, names: tuple[str, str]
 ) -> None:
     """Raise InvalidBoxError for NaN, or a lower corner above the upper one, in a row that is not skipped."""
     bad = ~(lower <= upper)  # True for NaN

@@ -141,10 +141,7 @@ def write_pairs(
         "use_dictionary": texts,
     }
     clock = clock or Clock()
-    with (
-        place.writing(file) as unfinished,
-        parquet.ParquetWriter(unfinished, schema, **options) as writer,
-    ):
+    with place.writing(file) as unfinished, parquet.ParquetWriter(unfinished, schema, **options) as writer:
         while table is not None:
             with clock.measure("write"):
                 writer.write_table(table.cast(schema))

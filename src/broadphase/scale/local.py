@@ -66,13 +66,7 @@ class Sizes:
 
 
 def find_pairs(
-    sources: list[Source],
-    output: Output,
-    *,
-    memory: int,
-    workers: int,
-    plan: Plan | None,
-    progress: Told,
+    sources: list[Source], output: Output, *, memory: int, workers: int, plan: Plan | None, progress: Told
 ) -> Report:
     """Find the pairs of one set of boxes or of two, on so many threads, in so many bytes of memory.
 
@@ -127,13 +121,7 @@ class _Run:
     """One run over one set of boxes or two."""
 
     def __init__(
-        self,
-        sources: list[Source],
-        output: Output,
-        plan: Plan,
-        sizes: Sizes,
-        workers: int,
-        progress: Told,
+        self, sources: list[Source], output: Output, plan: Plan, sizes: Sizes, workers: int, progress: Told
     ) -> None:
         self.sources, self.output, self.plan, self.sizes = sources, output, plan, sizes
         self.workers, self.progress = workers, progress

@@ -180,13 +180,7 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def find_pairs(
-    sources: list[Source],
-    output: Output | None,
-    *,
-    cluster: Cluster,
-    memory: int,
-    plan: Plan | None,
-    progress: Told,
+    sources: list[Source], output: Output | None, *, cluster: Cluster, memory: int, plan: Plan | None, progress: Told
 ) -> Report:
     """Find the pairs of one set of boxes or of two on a cluster; see `local.find_pairs`.
 
@@ -213,13 +207,7 @@ class _Run:
     """One run over one set of boxes or two."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        sources: list[Source],
-        output: Output | None,
-        plan: Plan,
-        sizes: Sizes,
-        progress: Told,
+        self, cluster: Cluster, sources: list[Source], output: Output | None, plan: Plan, sizes: Sizes, progress: Told
     ) -> None:
         self.cluster, self.sources, self.output, self.plan, self.sizes = cluster, sources, output, plan, sizes
         self.progress = progress

@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "AABB",
-    "Box",
-    "Capsule",
-    "Circle",
-    "ConvexPolygon",
-    "Point",
-    "Rectangle",
-    "Segment",
-    "Sphere",
-    "Triangle",
-]
+__all__ = ["AABB", "Box", "Capsule", "Circle", "ConvexPolygon", "Point", "Rectangle", "Segment", "Sphere", "Triangle"]
 
 # Corners that were computed, such as those of a rotated polygon, may bend inwards by this much.
 _BEND = 1e-9  # radians

@@ -49,12 +49,7 @@ class BroadPhase:
     """
 
     def __init__(
-        self,
-        columns: Columns,
-        core: _native.World,
-        method: str | IndexOptions,
-        margin: float | None,
-        workers: int,
+        self, columns: Columns, core: _native.World, method: str | IndexOptions, margin: float | None, workers: int
     ) -> None:
         if not isinstance(method, str | IndexOptions):
             raise ValueError(unknown_name("method", method, INDEX_CLASSES))

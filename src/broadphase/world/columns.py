@@ -383,11 +383,7 @@ class Columns:
             change.assign(self.geometries, references=self.geometries.counted(*numbers))
 
     def set_bits(
-        self,
-        change: Change,
-        rows: NDArray[np.int32],
-        layer: NDArray[np.uint64] | None,
-        mask: NDArray[np.uint64] | None,
+        self, change: Change, rows: NDArray[np.int32], layer: NDArray[np.uint64] | None, mask: NDArray[np.uint64] | None
     ) -> None:
         """Write layers and masks; None leaves them as they are."""
         if layer is None and mask is None:

@@ -280,12 +280,7 @@ def find_obbs(
 
 
 def find_shapes(
-    scene: Scene,
-    shape: Shape,
-    positions: ArrayLike,
-    rotations: ArrayLike | None,
-    workers: int,
-    allowed: QueryFilter,
+    scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None, workers: int, allowed: QueryFilter
 ) -> QueryResult:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
@@ -566,11 +561,7 @@ def _inner_radius(shape: Shape) -> Floats:
 
 
 def _overlapping(
-    scene: Scene,
-    placed: Shapes,
-    workers: int,
-    allowed: QueryFilter,
-    is_everywhere: NDArray[np.bool_] | None = None,
+    scene: Scene, placed: Shapes, workers: int, allowed: QueryFilter, is_everywhere: NDArray[np.bool_] | None = None
 ) -> QueryResult:
     """Find the rows whose shapes overlap each of these, and all rows for those that are everywhere."""
     count, boxes = len(placed), placed.boxes

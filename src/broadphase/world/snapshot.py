@@ -224,8 +224,7 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
                 kept[:slots] = values
     _require((columns.body_types < len(BODY_TYPES)).all(), "body_types has an unknown one")
     _require(
-        columns.boundaries is None or (columns.boundaries < len(BOUNDARIES)).all(),
-        "boundaries has an unknown one",
+        columns.boundaries is None or (columns.boundaries < len(BOUNDARIES)).all(), "boundaries has an unknown one"
     )
     _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
     _require(columns.closed or columns.ccd is None or not columns.ccd.any(), "ccd with open boxes")
