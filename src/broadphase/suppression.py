@@ -336,8 +336,7 @@ def _require_volumes(corners: NDArray[Any], name: str) -> None:
 
 def _flat(corners: NDArray[Any]) -> NDArray[np.float64]:
     count, _, dimension = corners.shape
-    flat: NDArray[np.float64] = np.ascontiguousarray(corners, np.float64).reshape(count, 2 * dimension)
-    return flat
+    return np.ascontiguousarray(corners, np.float64).reshape(count, 2 * dimension)
 
 
 def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
@@ -361,8 +360,7 @@ def _as_ranked(scores: NDArray[Any]) -> NDArray[Any]:
     if not scores.size:
         return np.empty(0)
     _, ranks = np.unique(scores, return_inverse=True)  # longer floats
-    ranked: NDArray[np.float64] = np.where(np.isnan(scores), np.nan, ranks.astype(np.float64))
-    return ranked
+    return np.where(np.isnan(scores), np.nan, ranks.astype(np.float64))
 
 
 def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int32]:

@@ -275,15 +275,13 @@ def _slots_of(sprite_list: Any) -> NDArray[np.uint32]:
     known = getattr(sprite_list, "_broadphase_slots", None)  # there, so that it goes when the list goes
     if known is None or not known.fit(sprite_list):
         known = sprite_list._broadphase_slots = _Slots(sprite_list)
-    slots: NDArray[np.uint32] = known.slots
-    return slots
+    return known.slots
 
 
 def _positions(sprite_list: Any) -> NDArray[np.float32]:
     """Return the positions of the sprites of a list, rounded to float32, in its order."""
     places = np.frombuffer(sprite_list._sprite_pos_angle_data, np.float32).reshape(-1, 4)
-    found: NDArray[np.float32] = places[_slots_of(sprite_list), :2]
-    return found
+    return places[_slots_of(sprite_list), :2]
 
 
 def _near(sprite: Any, sprite_list: Any) -> list[Any]:

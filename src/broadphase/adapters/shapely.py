@@ -518,8 +518,7 @@ class STRtree:
 
     @cached_property
     def _dimensions(self) -> NDArray[np.uint8]:
-        dimensions: NDArray[np.uint8] = _DIMENSIONS[self._types]
-        return dimensions
+        return _DIMENSIONS[self._types]
 
     @cached_property
     def _visited(self) -> NDArray[np.int64]:

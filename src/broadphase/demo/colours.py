@@ -88,5 +88,4 @@ _LINEAR = np.round(
 
 def linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Convert colours from sRGB to linear light, which viser expects for instanced meshes and for lines."""
-    light: NDArray[np.uint8] = _LINEAR[colours]
-    return light
+    return _LINEAR[colours]

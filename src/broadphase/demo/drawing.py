@@ -182,8 +182,7 @@ def edges_of(boxes: NDArray[Any]) -> NDArray[np.float64]:
     """Return the edges of boxes (n, 2, d) as lines, shape (n * 4 or 12, 2, d)."""
     d = boxes.shape[2]
     corners = boxes[:, _CORNERS[d], np.arange(d)]
-    lines: NDArray[np.float64] = corners[:, _EDGES[d]].reshape(-1, 2, d)
-    return lines
+    return corners[:, _EDGES[d]].reshape(-1, 2, d)
 
 
 def sweep_lines(stage: Stage, sweep: Sweep) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:

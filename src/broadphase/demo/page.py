@@ -488,8 +488,7 @@ class DemoPage:
         for name, lit, colour in (("touching", touching, TOUCHING), ("queried", queried, QUERIED)):
             self._overlays.draw_triangles(name, np.setdiff1d(lit, selected), colour)
         self._overlays.draw_triangles("selected", selected, SELECTED)
-        chosen: NDArray[np.uint8] = table if len(rows) == len(table) else table[rows]
-        return chosen
+        return table if len(rows) == len(table) else table[rows]
 
     def _culling_matrix(self) -> Floats | None:
         """Return the matrix of the camera whose frustum culls: the current one, or the frozen one."""

@@ -92,8 +92,7 @@ class Stage:
     def forms(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the form of each row, shape (k,): `BOX`, `BALL`, `CAPSULE` or `HIDDEN`."""
         self._learn(rows)
-        found: NDArray[np.uint8] = self._forms[rows]
-        return found
+        return self._forms[rows]
 
     def sizes(self, rows: Rows) -> NDArray[np.float32]:
         """Return the sizes of rows along their own axes in units of the picture, shape (k, 3); the third is 0 in 2D."""
@@ -152,8 +151,7 @@ class Stage:
 
     def to_world(self, points: Any) -> Floats:
         """Transform points of the picture (..., 3) to the world; those of a 2D world keep their third coordinate."""
-        placed: Floats = np.asarray(points, np.float64) / self.scale + self.middle
-        return placed
+        return np.asarray(points, np.float64) / self.scale + self.middle
 
     def view_matrix(self) -> Floats:
         """Return the matrix (4, 4) from the world to the picture."""

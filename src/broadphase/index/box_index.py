@@ -290,8 +290,7 @@ class BoxIndex:
         Raises UnknownRowError for a row that is not in use.
         """
         with self._guard.reading:
-            boxes: NDArray[Any] = self._store.corners[self._store.numbers if rows is None else self._store.known(rows)]
-            return boxes
+            return self._store.corners[self._store.numbers if rows is None else self._store.known(rows)]
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the handles of rows, by default of all: shape (k,), int64, positive.

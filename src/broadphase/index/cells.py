@@ -66,8 +66,7 @@ class TreeCells:
         begins = np.array(
             [((1 << self.dim * int(at)) - 1) // ((1 << self.dim) - 1) for at in self._levels()], np.uint64
         )
-        places: Numbers = begins[np.searchsorted(self._levels(), self.level)] + self.number
-        return places
+        return begins[np.searchsorted(self._levels(), self.level)] + self.number
 
     @property
     def tests(self) -> int:

@@ -230,8 +230,7 @@ def _among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
 
 
 def _keys(found: NDArray[np.int32]) -> Keys:
-    keys: Keys = (found[:, 0].astype(np.int64) << 32) | found[:, 1]
-    return keys
+    return (found[:, 0].astype(np.int64) << 32) | found[:, 1]
 
 
 def _pairs(keys: Keys) -> NDArray[np.int32]:

@@ -176,8 +176,7 @@ class CellSearch:
         """Return the places of rows in use; -1 stays -1."""
         if self._rows is None:
             return rows
-        places: NDArray[np.int32] = np.where(rows < 0, np.int32(-1), np.searchsorted(self._rows, rows)).astype(np.int32)
-        return places
+        return np.where(rows < 0, np.int32(-1), np.searchsorted(self._rows, rows)).astype(np.int32)
 
     def _of_queries(self, allowed: QueryFilter, batch: Any, count: int, numbers: NDArray[Any]) -> dict[str, Any]:
         """Return the attributes of the images of queries, with rows to ignore as places."""

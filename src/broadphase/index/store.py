@@ -298,8 +298,7 @@ class BoxStore:
     def handles(self, rows: Any) -> NDArray[np.int64]:
         """Return the handles of rows: ``generation << 32 | row``, never used twice."""
         numbers = self.known(rows)
-        named: NDArray[np.int64] = (self.generation[numbers] << 32) | numbers
-        return named
+        return (self.generation[numbers] << 32) | numbers
 
     def rows_of(self, handles: Any) -> NDArray[np.int32]:
         """Return the rows of handles; raises for a removed box."""

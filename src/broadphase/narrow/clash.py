@@ -228,5 +228,4 @@ class _Comparison:
 
 def _placed(mesh: Mesh, record: Floats) -> Floats:
     """Place the vertices as the core does: the record has a number, the origin and the axes."""
-    corners: Floats = mesh.vertices @ record[4:13].reshape(3, 3) + record[1:4]
-    return corners
+    return mesh.vertices @ record[4:13].reshape(3, 3) + record[1:4]

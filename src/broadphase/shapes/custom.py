@@ -234,6 +234,5 @@ class CustomShape(Shape):
 def _rotations_of(matrices: Floats) -> Floats:
     """Give the angles, or quaternions, of rotations."""
     if matrices.shape[1] == 2:
-        angles: Floats = np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
-        return angles
+        return np.arctan2(matrices[:, 1, 0], matrices[:, 0, 0])
     return quaternions_of(matrices)

@@ -317,8 +317,7 @@ def _in_range(rotations: Floats) -> Floats:
     extreme = np.abs(exponents) > _EXTREME
     if not extreme.any():
         return rotations
-    scaled: Floats = np.ldexp(rotations, np.where(extreme, -exponents, 0)[:, np.newaxis])
-    return scaled
+    return np.ldexp(rotations, np.where(extreme, -exponents, 0)[:, np.newaxis])
 
 
 def _repeated(rows: Floats, count: int) -> Floats:

@@ -168,8 +168,7 @@ def _content_of(kept: Kept) -> tuple[object, ...]:
 def geometry_places(kinds: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.int64]:
     """Say where records of hulls, meshes and types of users have the numbers of these, in `Records.numbers`."""
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    places: NDArray[np.int64] = begins[kinds >= ShapeKind.HULL]
-    return places
+    return begins[kinds >= ShapeKind.HULL]
 
 
 def geometry_numbers(kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats) -> NDArray[np.int64]:

@@ -141,8 +141,7 @@ class BroadPhase:
         """Find the pairs of the spare placement by the method that was given; none of two rows that are flagged."""
         index = self._synchronized(self._columns.spare.boxes)
         options = replace(self._columns.filters(), static=still).given()
-        found: NDArray[np.int32] = index.pairs(workers=self.workers, **options)
-        return found
+        return index.pairs(workers=self.workers, **options)
 
     def narrow(self, boxes: NDArray[np.float64], count: int, pairs: NDArray[np.int32]) -> bool:
         """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""

@@ -93,8 +93,7 @@ class Contact:
     @property
     def points(self) -> NDArray[np.float64]:
         """Points midway between the surfaces, the deepest first, shape (k, d): at most 2 in the plane, 4 in space."""
-        points: NDArray[np.float64] = self._contacts.points[self._place, : self._contacts.counts[self._place]]
-        return points
+        return self._contacts.points[self._place, : self._contacts.counts[self._place]]
 
     @property
     def position(self) -> NDArray[np.float64]:

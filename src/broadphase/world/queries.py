@@ -132,16 +132,14 @@ class _Part:
         """Give the rows of some bodies; -1 for -1."""
         if self.rows is None:
             return places
-        found: Rows = np.where(places < 0, np.int32(-1), self.rows[places])
-        return found
+        return np.where(places < 0, np.int32(-1), self.rows[places])
 
     def places_of(self, rows: Rows) -> Rows:
         """Give the places of some bodies, each list ascending; -1 for those of other parts."""
         if self.rows is None:
             return rows
         at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        places: Rows = np.sort(np.where(self.rows[at] == rows, at, -1).astype(np.int32), axis=1)
-        return places
+        return np.sort(np.where(self.rows[at] == rows, at, -1).astype(np.int32), axis=1)
 
 
 def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
@@ -689,8 +687,7 @@ def _scaled(directions: Floats) -> Floats:
         return directions
     extreme = (largest > _LARGEST_DIRECTION) | ((largest < _SMALLEST_DIRECTION) & (largest > 0))
     _, exponent = np.frexp(np.where(extreme, largest, 1.0))
-    scaled: Floats = np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
-    return scaled
+    return np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
 
 
 def _distances(scene: Scene, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:
@@ -734,8 +731,7 @@ def _may_touch(begin: Floats, moved: Floats, boxes: Floats, rows: Rows, queries:
         still = motion == 0  # it overlaps along this axis, or the box that it sweeps would not
         enter = np.where(still, enter, np.fmax(enter, np.fmin(one, other)))
         leave = np.where(still, leave, np.fmin(leave, np.fmax(one, other)))
-    near: NDArray[np.bool_] = enter <= leave
-    return near
+    return enter <= leave
 
 
 def _eye_of(matrix: Floats) -> Floats | None:

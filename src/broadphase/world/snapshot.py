@@ -381,8 +381,7 @@ def _checked_pairs(pairs: NDArray[np.int32], name: str, there: NDArray[np.bool_]
         _require(bool(there[pairs].all()), f"{name} has a row that is not in use")
         keys = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
         _require((np.diff(keys) > 0).all(), f"{name} is not in order, or has a pair twice")
-    columns: NDArray[np.int32] = np.ascontiguousarray(pairs.T).T
-    return columns
+    return np.ascontiguousarray(pairs.T).T
 
 
 def _checked_records(

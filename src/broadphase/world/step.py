@@ -122,8 +122,7 @@ class Answers:
         shapes = self._columns.shapes_of(self._columns.spare)
         first, second = np.ascontiguousarray(pairs.T)
         touch = overlap_mask(shapes, shapes, first, second, offsets) & ~overlap_mask(shapes, shapes, first, second)
-        found: Pairs = pairs[touch]
-        return found
+        return pairs[touch]
 
     def spend(self, pairs: Pairs, is_tight: bool, renewed: Flags) -> tuple[Pairs, Waiting, Pairs, int, float]:
         """Test candidates in their turn, where they are in the spare placement, until the budget is used up.
@@ -295,8 +294,7 @@ class _Queue:
 def _overlapping_pairs(columns: Columns, pairs: Pairs) -> Pairs:
     """Give the pairs that touch in the spare placement, of any shapes whose boxes do."""
     shapes = columns.shapes_of(columns.spare)
-    found: Pairs = pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
-    return found
+    return pairs[overlap_mask(shapes, shapes, pairs[:, 0], pairs[:, 1], boxes_overlap=True)]
 
 
 def _quickly_tested(columns: Columns, pairs: Pairs, workers: int, is_tight: bool) -> list[Pairs]:

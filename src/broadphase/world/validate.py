@@ -130,8 +130,7 @@ def _memory_faults(columns: Columns, core: _native.World, broad: BroadPhase) -> 
 def _is_settled(columns: Columns, core: _native.World, some: Pairs) -> NDArray[np.bool_]:
     changed = columns.changed.view(np.bool_)
     waits = np.isin(keys_of(some), keys_of(core.waiting[0]))
-    settled: NDArray[np.bool_] = ~(changed[some[:, 0]] | changed[some[:, 1]] | waits)
-    return settled
+    return ~(changed[some[:, 0]] | changed[some[:, 1]] | waits)
 
 
 def _found_now(columns: Columns, broad: BroadPhase) -> Pairs:

@@ -194,8 +194,7 @@ def _for_each(array: NDArray[Any], name: str, count: int) -> NDArray[Any]:
 
 def keys_of(pairs: NDArray[np.int32]) -> NDArray[np.int64]:
     """Give one number for each pair; the numbers have the lexicographic order of the pairs."""
-    keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
-    return keys
+    return (pairs[:, 0].astype(np.int64) << 32) | pairs[:, 1]
 
 
 def pairs_of(keys: NDArray[np.int64]) -> NDArray[np.int32]:

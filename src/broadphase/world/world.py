@@ -1628,8 +1628,7 @@ class World:
     _find_all_hits = _asked(queries.find_all_hits)
 
     def _find_any_hits(self, *rays: Any) -> NDArray[np.bool_]:
-        hit: NDArray[np.bool_] = self._find_first_hits(*rays).rows >= 0
-        return hit
+        return self._find_first_hits(*rays).rows >= 0
 
 
 def _angular(values: Any, dim: int, count: int) -> NDArray[np.float64] | None:
