@@ -14,16 +14,9 @@ import numpy.typing as npt
 from broadphase.errors import clipped, quoted
 
 __all__ = [
-    "array_of",
-    "as_array",
-    "as_flag",
-    "as_length",
-    "as_real",
-    "as_reals",
-    "as_whole",
-    "is_on_device",
+    "array_of", "as_array", "as_flag", "as_length", "as_real", "as_reals", "as_whole", "is_on_device",
     "require_no_gradient",
-]
+]  # fmt: skip
 
 
 def as_whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:

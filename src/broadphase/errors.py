@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
-    "FileFormatError",
-    "InvalidBoxError",
-    "InvalidBoxWarning",
-    "MissingExtraError",
-    "TooManyPairsError",
-    "UnknownRowError",
-    "UnsupportedQueryError",
-    "clipped",
-    "quoted",
-    "unknown_name",
-]
+    "FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "TooManyPairsError",
+    "UnknownRowError", "UnsupportedQueryError", "clipped", "quoted", "unknown_name",
+]  # fmt: skip
 
 _MOST = 200  # characters
 _MOST_NAMES = 40

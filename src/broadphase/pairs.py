@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from broadphase.periods import Period
 
 __all__ = [
-    "DeviceExplanation",
-    "Explanation",
-    "MethodName",
-    "PaddedPairs",
-    "count_pairs",
-    "explain",
-    "iter_pairs",
-    "pairs",
-]
+    "DeviceExplanation", "Explanation", "MethodName", "PaddedPairs", "count_pairs", "explain", "iter_pairs", "pairs",
+]  # fmt: skip
 
 #: What ``method=`` takes.
 MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]

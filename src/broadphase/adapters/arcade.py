@@ -26,15 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "SpatialHash",
-    "check_for_collision",
-    "check_for_collision_with_list",
-    "check_for_collision_with_lists",
-    "get_closest_sprite",
-    "get_sprites_at_exact_point",
-    "get_sprites_at_point",
-    "get_sprites_in_rect",
-]
+    "SpatialHash", "check_for_collision", "check_for_collision_with_list", "check_for_collision_with_lists",
+    "get_closest_sprite", "get_sprites_at_exact_point", "get_sprites_at_point", "get_sprites_in_rect",
+]  # fmt: skip
 
 theirs: Any = import_extra("arcade", purpose=__name__, install="arcade")
 _SpatialHash: Any = import_module("arcade.sprite_list.spatial_hash").SpatialHash

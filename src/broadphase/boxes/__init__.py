@@ -19,23 +19,7 @@ from broadphase.boxes.making import from_centers, from_parts, from_points, from_
 from broadphase.boxes.numbers import as_numbers
 
 __all__ = [
-    "Boxes",
-    "as_boxes",
-    "as_corners",
-    "as_numbers",
-    "describe_invalid",
-    "find_invalid",
-    "from_centers",
-    "from_frame",
-    "from_geometries",
-    "from_parts",
-    "from_points",
-    "from_rects",
-    "from_segments",
-    "from_spheres",
-    "from_triangles",
-    "from_xywh",
-    "grow",
-    "merge",
-    "swept",
-]
+    "Boxes", "as_boxes", "as_corners", "as_numbers", "describe_invalid", "find_invalid", "from_centers", "from_frame",
+    "from_geometries", "from_parts", "from_points", "from_rects", "from_segments", "from_spheres", "from_triangles",
+    "from_xywh", "grow", "merge", "swept",
+]  # fmt: skip

@@ -10,24 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "APART",
-    "BACKGROUND",
-    "CCD",
-    "CELLS",
-    "CONTACT",
-    "LEVELS",
-    "QUERIED",
-    "SELECTED",
-    "STATIC",
-    "TOUCHING",
-    "TOUCHING_STATIC",
-    "TRACER",
-    "WRONG",
-    "colours_of_cells",
-    "css",
-    "faded",
-    "linear",
-]
+    "APART", "BACKGROUND", "CCD", "CELLS", "CONTACT", "LEVELS", "QUERIED", "SELECTED", "STATIC", "TOUCHING",
+    "TOUCHING_STATIC", "TRACER", "WRONG", "colours_of_cells", "css", "faded", "linear",
+]  # fmt: skip
 
 Colour = tuple[int, int, int]
 

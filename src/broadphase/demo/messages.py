@@ -12,13 +12,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 __all__ = [
-    "MOST_MESSAGE_BYTES",
-    "FileTransferPart",
-    "FileTransferStartUpload",
-    "RefusedError",
-    "read_message",
+    "MOST_MESSAGE_BYTES", "FileTransferPart", "FileTransferStartUpload", "RefusedError", "read_message",
     "write_message",
-]
+]  # fmt: skip
 
 MOST_MESSAGE_BYTES = 1 << 20
 """The page sends files in parts of 512 KiB; every other message is below 1 KiB."""

@@ -22,18 +22,9 @@ if TYPE_CHECKING:
     from broadphase.demo.simulation import Figures, Simulation
 
 __all__ = [
-    "BY_CELL",
-    "BY_STATE",
-    "NO_QUERY",
-    "QUERY_BALL",
-    "QUERY_BOX",
-    "Chart",
-    "Controls",
-    "chosen_of",
-    "figures_html",
-    "headline",
-    "summary_html",
-]
+    "BY_CELL", "BY_STATE", "NO_QUERY", "QUERY_BALL", "QUERY_BOX", "Chart", "Controls", "chosen_of", "figures_html",
+    "headline", "summary_html",
+]  # fmt: skip
 
 BY_STATE, BY_CELL = "state", "cell"
 NO_QUERY, QUERY_BOX, QUERY_BALL = "none", "box", "ball"

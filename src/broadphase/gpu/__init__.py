@@ -12,14 +12,6 @@ from broadphase.gpu.neighbors import PaddedNeighbors, neighbors
 from broadphase.gpu.pairs import DeviceExplanation, count_pairs, explain, pairs
 
 __all__ = [
-    "DeviceExplanation",
-    "Index",
-    "PaddedNeighbors",
-    "PaddedRows",
-    "QueryRows",
-    "count_pairs",
-    "explain",
-    "neighbors",
-    "pairs",
-    "release",
-]
+    "DeviceExplanation", "Index", "PaddedNeighbors", "PaddedRows", "QueryRows", "count_pairs", "explain", "neighbors",
+    "pairs", "release",
+]  # fmt: skip

@@ -18,18 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "Given",
-    "Library",
-    "Place",
-    "Scratch",
-    "as_kind",
-    "device_named",
-    "opened",
-    "place_of",
-    "release",
-    "view_of",
+    "Given", "Library", "Place", "Scratch", "as_kind", "device_named", "opened", "place_of", "release", "view_of",
     "warp",
-]
+]  # fmt: skip
 
 _lock = threading.Lock()
 _ready: Any = None

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from broadphase.gpu.arrays import Given, Place, Scratch
 
 __all__ = [
-    "DeviceBoxes",
-    "Keys",
-    "boxes_on",
-    "integers_of",
-    "invalid_box",
-    "is_in_host_memory",
-    "keys_of",
-    "of_one_kind",
-    "passing_of",
-    "require_floats",
-]
+    "DeviceBoxes", "Keys", "boxes_on", "integers_of", "invalid_box", "is_in_host_memory", "keys_of", "of_one_kind",
+    "passing_of", "require_floats",
+]  # fmt: skip
 
 _FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
 _MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32

@@ -23,20 +23,9 @@ if TYPE_CHECKING:
     from broadphase.gpu.tree import Tree
 
 __all__ = [
-    "DeviceExplanation",
-    "Found",
-    "Search",
-    "answer",
-    "count_pairs",
-    "explain",
-    "find",
-    "number_of",
-    "pairs",
-    "refuse_capture",
-    "row_bits",
-    "sort_keys",
-    "way_of",
-]
+    "DeviceExplanation", "Found", "Search", "answer", "count_pairs", "explain", "find", "number_of", "pairs",
+    "refuse_capture", "row_bits", "sort_keys", "way_of",
+]  # fmt: skip
 
 # Scenes of at most so many boxes, or with so few comparisons in all, are compared box by box: that takes one kernel, a
 # tree takes eight. Chosen by counting memory accesses; not measured on a card yet.

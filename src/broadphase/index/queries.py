@@ -33,25 +33,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "Answers",
-    "Searchable",
-    "finite_points",
-    "frustum",
-    "motions_of",
-    "nearest",
-    "nonnegative",
-    "places_of",
-    "points_without_nan",
-    "query",
-    "query_ball",
-    "query_obb",
-    "query_points",
-    "raycast",
-    "raycast_all",
-    "raycast_any",
-    "rays",
-    "vectors",
-]
+    "Answers", "Searchable", "finite_points", "frustum", "motions_of", "nearest", "nonnegative", "places_of",
+    "points_without_nan", "query", "query_ball", "query_obb", "query_points", "raycast", "raycast_all", "raycast_any",
+    "rays", "vectors",
+]  # fmt: skip
 
 
 class Answers(Protocol):

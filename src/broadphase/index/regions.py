@@ -27,17 +27,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "MOST_PLANES",
-    "Regions",
-    "as_turns",
-    "halves_of",
-    "planes_of_views",
-    "regions_of_boxes",
-    "regions_of_planes",
-    "regions_of_views",
-    "rotation_matrices",
-    "shape_rotations",
-]
+    "MOST_PLANES", "Regions", "as_turns", "halves_of", "planes_of_views", "regions_of_boxes", "regions_of_planes",
+    "regions_of_views", "rotation_matrices", "shape_rotations",
+]  # fmt: skip
 
 MOST_PLANES = 64  # of one region: its corners are searched at every three of them
 

@@ -17,16 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Changes",
-    "Nearest",
-    "Outline",
-    "PaddedHits",
-    "PaddedResult",
-    "QueryResult",
-    "RayHits",
-    "RayHitsAll",
-    "SweepHits",
-]
+    "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "SweepHits",
+]  # fmt: skip
 
 
 @shown

@@ -9,18 +9,6 @@ from broadphase.io.part_file import Part, PartFile
 from broadphase.io.results import EVENT_COLUMNS, EVENT_FORMATS, PAIR_FORMATS, write_events, write_pairs
 
 __all__ = [
-    "CLASH_FORMATS",
-    "EVENT_COLUMNS",
-    "EVENT_FORMATS",
-    "FORMATS",
-    "PAIR_FORMATS",
-    "BoxFile",
-    "Part",
-    "PartFile",
-    "read_boxes",
-    "read_parts",
-    "to_arrow",
-    "write_clashes",
-    "write_events",
-    "write_pairs",
-]
+    "CLASH_FORMATS", "EVENT_COLUMNS", "EVENT_FORMATS", "FORMATS", "PAIR_FORMATS", "BoxFile", "Part", "PartFile",
+    "read_boxes", "read_parts", "to_arrow", "write_clashes", "write_events", "write_pairs",
+]  # fmt: skip

@@ -5,19 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "APART",
-    "APART_EDGE",
-    "CONTACT",
-    "MISS",
-    "PAIR",
-    "RAY",
-    "STATIC",
-    "STATIC_EDGE",
-    "TOUCHING",
-    "TOUCHING_EDGE",
-    "label",
-    "level_colours",
-]
+    "APART", "APART_EDGE", "CONTACT", "MISS", "PAIR", "RAY", "STATIC", "STATIC_EDGE", "TOUCHING", "TOUCHING_EDGE",
+    "label", "level_colours",
+]  # fmt: skip
 
 # The hues of Okabe and Ito, "Color Universal Design", 2008. Touching shapes are darker than others.
 APART, APART_EDGE = "#d3dce6", "#54657a"

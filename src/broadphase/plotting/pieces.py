@@ -18,18 +18,9 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int32]
 
 __all__ = [
-    "QUADS",
-    "Form",
-    "PieceCollection",
-    "Pieces",
-    "ball",
-    "hull_faces",
-    "pieces_of",
-    "pieces_of_boxes",
-    "quaternions_of",
-    "rotation_matrices",
-    "unit_form",
-]
+    "QUADS", "Form", "PieceCollection", "Pieces", "ball", "hull_faces", "pieces_of", "pieces_of_boxes",
+    "quaternions_of", "rotation_matrices", "unit_form",
+]  # fmt: skip
 
 CORNERS_OF_DISC = 48
 # Sides of a box: four vertices of the unit cube each.

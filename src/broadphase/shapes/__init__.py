@@ -21,28 +21,7 @@ from broadphase.shapes.simple import (
 from broadphase.shapes.solids import ConvexHull, Geometry, Mesh
 
 __all__ = [
-    "AABB",
-    "Box",
-    "Capsule",
-    "Circle",
-    "Compound",
-    "ConvexHull",
-    "ConvexPolygon",
-    "CustomRows",
-    "CustomShape",
-    "Geometries",
-    "Geometry",
-    "Mesh",
-    "Point",
-    "Records",
-    "Rectangle",
-    "Segment",
-    "Shape",
-    "ShapeKind",
-    "Shapes",
-    "Sphere",
-    "Triangle",
-    "dimension_of",
-    "records_of",
-    "shape_from_record",
-]
+    "AABB", "Box", "Capsule", "Circle", "Compound", "ConvexHull", "ConvexPolygon", "CustomRows", "CustomShape",
+    "Geometries", "Geometry", "Mesh", "Point", "Records", "Rectangle", "Segment", "Shape", "ShapeKind", "Shapes",
+    "Sphere", "Triangle", "dimension_of", "records_of", "shape_from_record",
+]  # fmt: skip

@@ -7,14 +7,6 @@ from broadphase.testing.scenes import SCENES, Scene, make_scene
 from broadphase.testing.simd import simd_level, simd_levels
 
 __all__ = [
-    "SCENES",
-    "MovingScene",
-    "Scene",
-    "assert_same_pairs",
-    "checksum",
-    "make_scene",
-    "moving",
-    "oracle",
-    "simd_level",
+    "SCENES", "MovingScene", "Scene", "assert_same_pairs", "checksum", "make_scene", "moving", "oracle", "simd_level",
     "simd_levels",
-]
+]  # fmt: skip

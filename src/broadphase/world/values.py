@@ -17,25 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BODY_TYPES",
-    "BOUNDARIES",
-    "DYNAMIC",
-    "NO_PAIRS",
-    "STATIC",
-    "BodyType",
-    "Boundary",
-    "as_bounds",
-    "as_flags",
-    "as_pairs",
-    "as_places",
-    "as_rotations",
-    "as_table",
-    "as_whole_numbers",
-    "is_rotation",
-    "keys_of",
-    "numbers_of_names",
-    "pairs_of",
-]
+    "BODY_TYPES", "BOUNDARIES", "DYNAMIC", "NO_PAIRS", "STATIC", "BodyType", "Boundary", "as_bounds", "as_flags",
+    "as_pairs", "as_places", "as_rotations", "as_table", "as_whole_numbers", "is_rotation", "keys_of",
+    "numbers_of_names", "pairs_of",
+]  # fmt: skip
 
 BodyType: TypeAlias = Literal["dynamic", "static", "kinematic"]
 Boundary: TypeAlias = Literal["none", "bounce", "wrap", "remove"]
