@@ -290,16 +290,13 @@ class Scratch:
         self._arrays: dict[tuple[str, Any], Any] = {}
         self._launches: dict[tuple[Any, str], tuple[Any, int, list[Any]]] = {}
 
-    def array(self, name: str, size: int, dtype: Any, *, fill: int | None = None) -> Any:
-        """Return an array of at least one and at least `size` elements, filled only when it is made."""
+    def array(self, name: str, size: int, dtype: Any) -> Any:
+        """Return an array of at least one and at least `size` elements."""
         key = name, dtype
         kept = self._arrays.get(key)
         if kept is None or kept.size < size:
             self._arrays.pop(key, None)
-            kept = self._allocate((max(size, 1),), dtype, self._device)
-            if fill is not None:
-                kept.fill_(fill)
-            self._arrays[key] = kept
+            kept = self._arrays[key] = self._allocate((max(size, 1),), dtype, self._device)
         return kept
 
     def launch(self, name: str, kernel: Any, size: int, inputs: list[Any]) -> None:

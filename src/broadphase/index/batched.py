@@ -98,18 +98,10 @@ class BatchedSearch:
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
 
     def _sweep(
-        self,
-        sweep: Callable[..., Any],
-        lower: Floats,
-        upper: Floats,
-        motions: Floats,
-        limits: Floats,
-        is_ray: bool,
-        workers: int,
-        allowed: QueryFilter,
+        self, sweep: Callable[..., Any], moving: tuple[Floats, ...], is_ray: bool, workers: int, allowed: QueryFilter
     ) -> Any:
-        given = (lower, upper, motions, limits, is_ray, workers)
-        return self._ask(sweep, "raycast" if is_ray else "shapecast", len(lower), allowed, *given)
+        given = (*moving, is_ray, workers)
+        return self._ask(sweep, "raycast" if is_ray else "shapecast", len(moving[0]), allowed, *given)
 
     # As of `BoxIndex`.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:

@@ -630,9 +630,9 @@ class BoxIndex:
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
         """
         lower, upper, moved = queries.motions_of(boxes, motions, self.dim)
-        threads, whole = worker_count(workers), np.ones(len(lower))
+        moving, threads = (lower, upper, moved, np.ones(len(lower))), worker_count(workers)
         searched, allowed = self if batch is None else self._in_batches(batch), QueryFilter(layer, mask, ignore)
-        return SweepHits(*searched._sweep(_native.sweep_first, lower, upper, moved, whole, False, threads, allowed))
+        return SweepHits(*searched._sweep(_native.sweep_first, moving, False, threads, allowed))
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         self._require("query")
@@ -676,23 +676,14 @@ class BoxIndex:
         return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
 
     def _sweep(
-        self,
-        sweep: Callable[..., Any],
-        lower: Floats,
-        upper: Floats,
-        motions: Floats,
-        limits: Floats,
-        is_ray: bool,
-        workers: int,
-        allowed: QueryFilter,
+        self, sweep: Callable[..., Any], moving: tuple[Floats, ...], is_ray: bool, workers: int, allowed: QueryFilter
     ) -> Any:
         self._require("raycast" if is_ray else "shapecast")
         began = perf_counter()
         with self._guard.reading:
-            query_filter = self._native_filter(len(lower), allowed)
-            core, corners = self._arranged_for_queries(), self._store.views
-            found = sweep(core, *corners, lower, upper, motions, limits, is_ray, query_filter, workers)
-            self._expect_few(len(lower))
+            query_filter = self._native_filter(len(moving[0]), allowed)
+            found = sweep(self._arranged_for_queries(), *self._store.views, *moving, is_ray, query_filter, workers)
+            self._expect_few(len(moving[0]))
         self._seconds["query"] = perf_counter() - began
         return found
 

@@ -25,17 +25,9 @@ __all__ = ["find_all_hits", "find_any_hits", "find_first_hits", "find_obbs", "fi
 
 class _General(Answers, Protocol):
     def _sweep(
-        self,
-        sweep: Callable[..., Any],
-        lower: Floats,
-        upper: Floats,
-        motions: Floats,
-        limits: Floats,
-        is_ray: bool,
-        workers: int,
-        allowed: QueryFilter,
+        self, sweep: Callable[..., Any], moving: tuple[Floats, ...], is_ray: bool, workers: int, allowed: QueryFilter
     ) -> Any:
-        """Call a sweep of the core for moving boxes; rays are boxes without extent."""
+        """Call a sweep of the core for moving boxes: lower, upper, motions, limits; rays are boxes without extent."""
 
 
 def find_points(self: _General, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
@@ -54,7 +46,7 @@ def find_first_hits(
     self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> RayHits:
     """Find the first row on each ray."""
-    found = self._sweep(_native.sweep_first, origins, origins, directions, limits, True, workers, allowed)
+    found = self._sweep(_native.sweep_first, (origins, origins, directions, limits), True, workers, allowed)
     return RayHits(*found)
 
 
@@ -62,7 +54,7 @@ def find_all_hits(
     self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> RayHitsAll:
     """Find all rows on each ray."""
-    found = self._sweep(_native.sweep_all, origins, origins, directions, limits, True, workers, allowed)
+    found = self._sweep(_native.sweep_all, (origins, origins, directions, limits), True, workers, allowed)
     return RayHitsAll(*found)
 
 
@@ -70,6 +62,6 @@ def find_any_hits(
     self: _General, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
 ) -> NDArray[np.bool_]:
     """Return which rays hit a row."""
-    found = self._sweep(_native.sweep_any, origins, origins, directions, limits, True, workers, allowed)
+    found = self._sweep(_native.sweep_any, (origins, origins, directions, limits), True, workers, allowed)
     hits: NDArray[np.bool_] = found.view(np.bool_)
     return hits

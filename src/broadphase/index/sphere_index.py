@@ -534,9 +534,8 @@ class SphereIndex(BoxIndex):
         # Times of boxes are rounded. Search a little later, so that no sphere at the end of a way is missed.
         later = np.full(len(lower), 1 + 2.0**-40)
         with self._guard.reading:
-            found: Any = searched._sweep(
-                _native.sweep_all, lower, upper, moved, later, False, worker_count(workers), allowed
-            )
+            moving = (lower, upper, moved, later)
+            found: Any = searched._sweep(_native.sweep_all, moving, False, worker_count(workers), allowed)
             hits = RayHitsAll(*found)
             of, times = hits.query_rows, np.where(hits.distances <= 1, hits.distances, np.inf)
             times = spheres.touched(hits.rows, lower[of], upper[of], moved[of], times)

@@ -90,17 +90,13 @@ def clearances(
     solid : bool
         Closed meshes contain what is inside them; see `Mesh.is_watertight`. Open ones are surfaces, and so are all if
         False.
-    workers : int
-        Threads to use; -1 for one per core. Does not change the result.
-    layer, mask, group, ignore_pairs : optional
-        Which pairs count, as in `pairs`.
+    workers, layer, mask, group, ignore_pairs : optional
+        As in `pairs`.
     parent : array_like of int, shape (n,), optional
         The assembly that each part belongs to: pairs of parts with the same parent are left out; -1: none. With
         `other`, a tuple (for `shapes`, for `other`).
     progress : bool or callable, optional
-        True: print on stderr how far the search has come, and the time that is left. Or a function, called now and
-        then in this thread with the name of a stage ("prepare", "measure"), how many pairs are done in it, and how
-        many there are; what it raises ends the call. Default: neither.
+        As in `pairs`; the stages are "prepare" and "measure", which count pairs.
 
     Returns
     -------

@@ -52,9 +52,7 @@ class BoxColumns:
         The columns of the lower corner and of the upper one, one per axis.
     keep : tuple of str
         Columns that come along with each pair.
-    touching : bool
-        As in `broadphase.pairs`.
-    margin : float
+    touching, margin
         As in `broadphase.pairs`.
     layer, mask, group, batch : str, optional
         The columns of these options of `broadphase.pairs`.

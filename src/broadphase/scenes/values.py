@@ -190,20 +190,20 @@ class Spread:
         return values if self.is_vector else values[:, 0]
 
 
-def number_spread(table: Table, key: str, default: Any = None, *, least: float | None = None) -> Spread | None:
-    """Read a number from `least` on, or a range of numbers; the default is a value as in the file, or None.
+def number_spread(table: Table, key: str, *, least: float | None = None) -> Spread | None:
+    """Read a number from `least` on, or a range of numbers; None if the key is not there.
 
     Examples
     --------
     >>> number_spread(Table({"radius": {"from": 1, "to": 5}}, "a.toml", "shape"), "radius")
     Spread(least=(1.0,), most=(5.0,), skew=1, is_vector=False)
     """
-    return _read(table, key, default, None, least)
+    return _read(table, key, None, least)
 
 
-def vector_spread(table: Table, key: str, size: int, default: Any = None) -> Spread | None:
+def vector_spread(table: Table, key: str, size: int) -> Spread | None:
     """Read a vector of `size` numbers, or a range: ``{from = [0, 0], to = [9, 9]}``, or one number for all axes."""
-    return _read(table, key, default, size, None)
+    return _read(table, key, size, None)
 
 
 def point(table: Table, key: str, value: Any, size: int) -> tuple[float, ...]:
@@ -213,8 +213,8 @@ def point(table: Table, key: str, value: Any, size: int) -> tuple[float, ...]:
     return tuple(map(float, value))
 
 
-def _read(table: Table, key: str, default: Any, size: int | None, least: float | None) -> Spread | None:
-    value = table.take(key, default)
+def _read(table: Table, key: str, size: int | None, least: float | None) -> Spread | None:
+    value = table.take(key, None)
     if value is None:
         return None
     if not isinstance(value, dict):
