@@ -223,9 +223,7 @@ def pairs(
     Two scenes in the same place:
 
     >>> bp.pairs([[0, 0, 2, 2], [1, 1, 3, 3], [0, 0, 2, 2], [1, 1, 3, 3]], batch=[7, 8, 8, 8])
-    array([[1, 2],
-           [1, 3],
-           [2, 3]], dtype=int32)
+    array([[1, 2], [1, 3], [2, 3]], dtype=int32)
 
     Across the border of a cell that repeats every 10 along the first axis:
 

@@ -41,8 +41,7 @@ def swept(before: Boxes, after: Boxes) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.swept([[0, 0, 1, 1]], [[5, 0, 6, 1]])
-    array([[[0., 0.],
-            [6., 1.]]])
+    array([[[0., 0.], [6., 1.]]])
     """
     first, last = as_boxes(before, name="before"), as_boxes(after, name="after")
     if first.shape != last.shape:
@@ -84,8 +83,7 @@ def grow(boxes: Boxes, margin: ArrayLike) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.grow([[0, 0, 1, 1]], 2)
-    array([[[-1., -1.],
-            [ 2.,  2.]]])
+    array([[[-1., -1.], [ 2.,  2.]]])
     """
     old = require_boxes(as_boxes(boxes), "boxes")
     half = as_radius(margin, old[:, 0], "margin", round_up=False) / 2
@@ -118,8 +116,7 @@ def merge(boxes: Boxes) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.merge([[0, 0, 1, 1], [3, 4, 5, 9]])
-    array([[0., 0.],
-           [5., 9.]])
+    array([[0., 0.], [5., 9.]])
     """
     many = require_boxes(as_boxes(boxes), "boxes")
     if not len(many):

@@ -51,8 +51,7 @@ def from_xywh(xywh: ArrayLike) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_xywh([[10, 20, 5, 2]])
-    array([[[10., 20.],
-            [15., 22.]]])
+    array([[[10., 20.], [15., 22.]]])
     """
     numbers = as_numbers(xywh, name="xywh")
     if numbers.shape == (0,):
@@ -202,8 +201,7 @@ def from_geometries(geometries: Any) -> NDArray[np.float64]:
     >>> import broadphase as bp
     >>> from types import SimpleNamespace
     >>> bp.boxes.from_geometries([SimpleNamespace(bounds=(0, 0, 2, 1))])
-    array([[[0., 0.],
-            [2., 1.]]])
+    array([[[0., 0.], [2., 1.]]])
     """
     return _boxes_of_geometries(geometries, "geometries")
 

@@ -51,8 +51,7 @@ def as_detections(
     Examples
     --------
     >>> as_detections([[5, 5, 4, 2]], "cxcywh", "boxes")
-    array([[[3., 4.],
-            [7., 6.]]])
+    array([[[3., 4.], [7., 6.]]])
     """
     if not isinstance(form, str) or form not in FORMS:
         raise ValueError(unknown_name("form", form, FORMS))

@@ -98,11 +98,9 @@ def as_corners(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> tupl
     >>> import broadphase as bp
     >>> lower, upper = bp.boxes.as_corners([[0, 0, 2, 1], [5, 5, 6, 7]])
     >>> lower
-    array([[0., 0.],
-           [5., 5.]])
+    array([[0., 0.], [5., 5.]])
     >>> upper
-    array([[2., 1.],
-           [6., 7.]])
+    array([[2., 1.], [6., 7.]])
     """
     if type(boxes) is np.ndarray and (boxes.dtype == FLOAT32 or boxes.dtype == FLOAT64):
         # The plain case, kept short: this is the first step of every call on a few hundred boxes.
@@ -183,8 +181,7 @@ def as_boxes(boxes: Boxes, *, name: str = "boxes", empty_dim: int = 2) -> NDArra
     --------
     >>> import broadphase as bp
     >>> bp.boxes.as_boxes([[0, 0, 2, 1]])
-    array([[[0., 0.],
-            [2., 1.]]])
+    array([[[0., 0.], [2., 1.]]])
     """
     plain = boxes_of(boxes, name)
     if isinstance(plain, tuple) and len(plain) == 2:

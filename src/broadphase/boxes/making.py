@@ -52,10 +52,7 @@ def from_centers(centers: ArrayLike, half_sizes: ArrayLike) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_centers([[5, 5], [0, 1]], [2, 1])
-    array([[[ 3.,  4.],
-            [ 7.,  6.]],
-           [[-2.,  0.],
-            [ 2.,  2.]]])
+    array([[[ 3.,  4.], [ 7.,  6.]], [[-2.,  0.], [ 2.,  2.]]])
     """
     centers = as_points(centers, "centers")
     require_finite(centers, "centers")
@@ -86,8 +83,7 @@ def from_spheres(centers: ArrayLike, radii: ArrayLike) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_spheres([[5, 5, 0]], 2)
-    array([[[ 3.,  3., -2.],
-            [ 7.,  7.,  2.]]])
+    array([[[ 3.,  3., -2.], [ 7.,  7.,  2.]]])
     """
     centers = as_points(centers, "centers")
     require_finite(centers, "centers")
@@ -118,8 +114,7 @@ def from_points(points: ArrayLike, radius: ArrayLike = 0.0) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_points([[1, 2]])
-    array([[[1., 2.],
-            [1., 2.]]])
+    array([[[1., 2.], [1., 2.]]])
     """
     points = as_points(points, "points")
     require_no_nan(points, "points")
@@ -150,8 +145,7 @@ def from_segments(starts: ArrayLike, ends: ArrayLike, radius: ArrayLike = 0.0) -
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_segments([[0, 3]], [[2, 1]])
-    array([[[0., 1.],
-            [2., 3.]]])
+    array([[[0., 1.], [2., 3.]]])
     """
     starts, ends = as_points(starts, "starts"), as_points(ends, "ends")
     if starts.shape != ends.shape:
@@ -189,10 +183,7 @@ def from_triangles(vertices: ArrayLike, faces: ArrayLike | None = None) -> NDArr
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_triangles([[0, 0], [4, 0], [0, 3], [4, 3]], [[0, 1, 2], [1, 3, 2]])
-    array([[[0., 0.],
-            [4., 3.]],
-           [[0., 0.],
-            [4., 3.]]])
+    array([[[0., 0.], [4., 3.]], [[0., 0.], [4., 3.]]])
     """
     values = as_numbers(vertices, name="vertices")
     if faces is None:
@@ -238,10 +229,7 @@ def from_parts(points: ArrayLike, parts: ArrayLike) -> NDArray[Any]:
     --------
     >>> import broadphase as bp
     >>> bp.boxes.from_parts([[0, 0], [9, 9], [2, 1], [8, 7]], [0, 1, 0, 1])
-    array([[[0., 0.],
-            [2., 1.]],
-           [[8., 7.],
-            [9., 9.]]])
+    array([[[0., 0.], [2., 1.]], [[8., 7.], [9., 9.]]])
     """
     points = as_points(points, "points")
     numbers = as_integers(parts, "parts")

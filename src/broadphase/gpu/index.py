@@ -326,8 +326,7 @@ class Index:
         --------
         >>> import broadphase as bp
         >>> bp.gpu.Index([[0, 0, 2, 2], [1, 1, 3, 3], [2, 2, 3, 3]], device="cpu").pairs(sort=True, touching=False)
-        array([[0, 1],
-               [1, 2]], dtype=int32)
+        array([[0, 1], [1, 2]], dtype=int32)
         """
         sort, touching = as_flag(sort, "sort"), as_flag(touching, "touching")
         limit = None if max_pairs is None else as_whole(max_pairs, "max_pairs", 0)

@@ -124,9 +124,7 @@ class QueryResult:
         >>> import broadphase as bp
         >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]])
         >>> index.query_points([[1.5, 1.5], [9, 9], [0, 0]]).padded(3).rows
-        array([[ 0,  1, -1],
-               [-1, -1, -1],
-               [ 0, -1, -1]], dtype=int32)
+        array([[ 0,  1, -1], [-1, -1, -1], [ 0, -1, -1]], dtype=int32)
         """
         return PaddedResult(_padded_rows(self.rows, self.offsets, width, fill), self.counts)
 

@@ -79,8 +79,7 @@ def triangle_pairs(
     >>> floor = [[0, 0, 0], [4, 0, 0], [0, 4, 0], [4, 4, 0]], [[0, 1, 2], [1, 3, 2]]
     >>> spike = [[1, 1, -1], [1, 1, 2], [9, 9, 2]], [[0, 1, 2]]
     >>> bp.triangle_pairs(floor, spike)
-    array([[0, 0],
-           [1, 0]], dtype=int32)
+    array([[0, 0], [1, 0]], dtype=int32)
     """
     workers = worker_count(workers)
     first = _surface(mesh, "mesh")

@@ -43,8 +43,7 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
     Examples
     --------
     >>> as_matrices(np.array([np.pi / 2]), 2) + 0.0
-    array([[[ 0., -1.],
-            [ 1.,  0.]]])
+    array([[[ 0., -1.], [ 1.,  0.]]])
     """
     if dim == 2:
         cosine, sine = np.cos(rotations), np.sin(rotations)

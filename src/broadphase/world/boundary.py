@@ -93,8 +93,7 @@ def images_of(
     >>> corner = np.array([[9.5, 4.0]])
     >>> world = np.array([[0.0, 0.0], [10.0, 10.0]])
     >>> images_of(corner - 1, corner + 1, world, world)
-    (array([0, 0]), array([[-10.,   0.],
-           [  0.,   0.]]))
+    (array([0, 0]), array([[-10.,   0.], [  0.,   0.]]))
     """
     period = bounds[1] - bounds[0]
     with np.errstate(invalid="ignore"):
