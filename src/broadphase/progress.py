@@ -40,7 +40,7 @@ def reporting(progress: Progress) -> Iterator[Told]:
         finally:
             lines.end()
     elif progress is None or progress is False:
-        yield _silent
+        yield lambda stage, done, total: None
     else:
         raise TypeError(
             f"progress must be True, False or a function of a stage, what is done and all, not {quoted(progress)}"
@@ -69,10 +69,6 @@ def searching(told: Told, stage: str, count: int, first: str = "") -> Iterator[N
     finally:
         _native.watch(watcher)
     watch(1, 1)
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 class _Lines:

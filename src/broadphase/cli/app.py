@@ -100,7 +100,7 @@ def _run(arguments: list[str]) -> int:
     try:
         with warnings.catch_warnings(), _cleaning_up(ended_by):
             warnings.simplefilter("always", bp.InvalidBoxWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *where, **more: say(f"warning: {message}")
             code = app(arguments, prog_name="broadphase", standalone_mode=False)
             return code if isinstance(code, int) else 0
     except SystemExit as stop:
@@ -203,7 +203,3 @@ def _in_one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{clipped(str(error.filename or 'output'))}: {error.strerror}"
     return " ".join(str(error).split())
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    say(f"warning: {message}")

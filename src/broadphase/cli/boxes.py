@@ -250,10 +250,6 @@ class Tally:
         return self._second if which else self._first
 
 
-def _plural(row_type: str) -> str:
-    return f"{row_type}es" if row_type.endswith("x") else f"{row_type}s"
-
-
 def describe_answer(
     first: BoxFile,
     second: BoxFile | None,
@@ -305,12 +301,8 @@ def print_answer(answer: dict[str, Any]) -> None:
     """Print the summary as a table."""
     facts = []
     for one in answer["sets"]:
-        facts.append(
-            (
-                "boxes",
-                f"{one['box_count']:,} ({_plural(one['row_type'])} of {clipped(one['source'])}; {one['dim']} axes)",
-            )
-        )
+        rows = f"{one['row_type']}{'es' if one['row_type'].endswith('x') else 's'}"
+        facts.append(("boxes", f"{one['box_count']:,} ({rows} of {clipped(one['source'])}; {one['dim']} axes)"))
     facts.append(("pairs", f"{answer['pair_count']:,}"))
     facts.append(("pairs per box", f"{answer['pairs_per_box']:.2f}"))
     for one in answer["sets"]:

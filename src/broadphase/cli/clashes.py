@@ -113,6 +113,7 @@ def clash(
             watertight = [mesh.is_watertight for mesh in meshes]
         text = f"finding clashes of {len(parts):,} parts"
         step(text)
+        files_of_parts = np.repeat(np.arange(len(read)), [len(file.parts) for file in read])
         with clock.measure("find"):
             found = bp.clashes(
                 bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
@@ -120,7 +121,7 @@ def clash(
                 tolerance=tolerance,
                 solid=not surfaces,
                 workers=workers,
-                group=_files_of(read) if between_files else None,
+                group=-1 - files_of_parts if between_files else None,  # parts of one file never clash
                 parent=None if same_parent else _parents_of(read),
                 progress=counted(step, text),
             )
@@ -156,11 +157,6 @@ def _common_unit(files: list[io.PartFile]) -> str | None:
         texts = [f"{source} is in {unit}" for unit, source in known.items()]
         raise bp.FileFormatError(f"files in different units: {', '.join(texts)}")
     return next(iter(known), None)
-
-
-def _files_of(files: list[io.PartFile]) -> NDArray[np.int64]:
-    """Return groups in which parts of one file never clash."""
-    return np.repeat(-1 - np.arange(len(files)), [len(file.parts) for file in files])
 
 
 def _parents_of(files: list[io.PartFile]) -> NDArray[np.int64]:

@@ -82,14 +82,6 @@ def _is_stl(content: bytes) -> bool:
     return (len(content) == 84 + 50 * count and count <= MOST_TRIANGLES) or content.lstrip()[:5].lower() == b"solid"
 
 
-def _is_text(content: bytes) -> bool:
-    return b"\0" not in content
-
-
-def _is_ply(content: bytes) -> bool:
-    return content[:4] in (b"ply\n", b"ply\r")
-
-
 def _is_glb(content: bytes) -> bool:
     size = int.from_bytes(content[12:16], "little")
     if content[:8] != b"glTF\x02\0\0\0" or content[16:20] != b"JSON" or 20 + size > len(content):
@@ -103,8 +95,8 @@ def _is_glb(content: bytes) -> bool:
 
 MESH_SUFFIXES: dict[str, Callable[[bytes], bool]] = {
     ".stl": _is_stl,
-    ".obj": _is_text,
-    ".ply": _is_ply,
+    ".obj": lambda content: b"\0" not in content,
+    ".ply": lambda content: content[:4] in (b"ply\n", b"ply\r"),
     ".glb": _is_glb,
 }
 """The kinds of files, and what tells from the first bytes whether a file is of that kind."""

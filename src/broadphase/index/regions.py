@@ -216,10 +216,6 @@ def _checked(name: str, values: ArrayLike) -> Floats:
     array: Floats = as_numbers(values, name=name).astype(np.float64)
     wrong = ~np.isfinite(array)
     if wrong.any():
-        raise ValueError(f"{name}: {_first_row(wrong)}{array[wrong].flat[0]} is not finite")
+        row = f"row {int(np.argwhere(wrong)[0, 0])}: " if wrong.ndim else ""
+        raise ValueError(f"{name}: {row}{array[wrong].flat[0]} is not finite")
     return array
-
-
-def _first_row(wrong: NDArray[Any]) -> str:
-    """Name the first row with a fault, as the start of a message."""
-    return f"row {int(np.argwhere(wrong)[0, 0])}: " if wrong.ndim else ""

@@ -48,7 +48,7 @@ def to_arrow(result: Any) -> Any:
     """
     pyarrow = import_extra("pyarrow", purpose="to_arrow")
     if isinstance(result, np.ndarray):
-        if _are_pairs(result):
+        if result.ndim == 2 and result.shape[1] == 2 and result.dtype == np.int32:
             return pyarrow.RecordBatch.from_pydict(_columns_of_pairs(pyarrow, result))
         return _array(pyarrow, result)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
@@ -75,10 +75,6 @@ def _batch(pyarrow: Any, result: Any) -> Any:
     if len(lengths) > 1:
         raise TypeError(f"the arrays of {type(result).__name__} have different lengths: convert them one by one")
     return pyarrow.RecordBatch.from_pydict(columns)
-
-
-def _are_pairs(array: Any) -> bool:
-    return bool(array.ndim == 2 and array.shape[1] == 2 and array.dtype == np.int32)
 
 
 def _columns_of_pairs(pyarrow: Any, pairs: Any) -> dict[str, Any]:

@@ -123,7 +123,7 @@ class Articulated:
         self.pairs = self._compared(parents, order)
         blind = {first for first, second in self._allowed if second is None}
         axes, positions, rotations = _frames(self.links)
-        in_core = [_parent_place(parents[number], self._place_of) for number in order]
+        in_core = [-1 if parents[number] < 0 else int(self._place_of[parents[number]]) for number in order]
         self._native = _native.Articulated(
             np.array(in_core, np.int32),
             np.array([JOINTS[self.links[number].joint] for number in order], np.uint8),
@@ -517,10 +517,6 @@ def _parents_first(links: tuple[Link, ...], parents: NDArray[np.int32]) -> list[
         order += reversed(chain)
         done.update(chain)
     return order
-
-
-def _parent_place(parent: int, place_of: NDArray[np.int64]) -> int:
-    return -1 if parent < 0 else int(place_of[parent])
 
 
 def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[np.int32], Floats]:
