@@ -22,8 +22,6 @@ __all__ = [
 def as_whole(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
     """Convert a whole number, which may be a float such as 1e6.
 
-    Examples
-    --------
     >>> as_whole(1e6, "chunk", 1)
     1000000
     >>> as_whole(0, "chunk", 1)
@@ -54,8 +52,6 @@ def as_whole(value: Any, name: str, least: int | None = None, most: int | None =
 def as_real(value: Any, name: str) -> float:
     """Convert one real number; NaN and infinities are numbers here.
 
-    Examples
-    --------
     >>> as_real(10**400, "margin")
     Traceback (most recent call last):
     ValueError: margin is beyond the largest float
@@ -83,8 +79,6 @@ def as_length(value: Any, name: str, *, finite: bool = True) -> float:
 def as_flag(value: Any, name: str) -> bool:
     """Convert True or False, also of NumPy, or 1 or 0.
 
-    Examples
-    --------
     >>> as_flag("no", "sort")
     Traceback (most recent call last):
     TypeError: sort must be True or False, not 'no'
@@ -99,8 +93,6 @@ def as_flag(value: Any, name: str) -> bool:
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Convert anything to an array of any dtype.
 
-    Examples
-    --------
     >>> as_array([[1, 2], [3]], "rows")
     Traceback (most recent call last):
     ValueError: rows must not be sequences of different lengths
@@ -121,8 +113,6 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
     Tensors of another device, or that require a gradient, raise TypeError with what to pass. Nested sequences of
     different lengths raise the ValueError of NumPy.
 
-    Examples
-    --------
     >>> class Tensor:
     ...     def __dlpack_device__(self):
     ...         return 2, 1

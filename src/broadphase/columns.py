@@ -37,8 +37,6 @@ def find_box_columns(header: list[str]) -> list[int] | None:
     Capitals and outer blanks do not matter. A column that is missing, there twice, or named in another way than the
     others raises ValueError, which names it.
 
-    Examples
-    --------
     >>> find_box_columns(["id", "xmin", "xmax", "ymin", "ymax"])
     [1, 3, 2, 4]
     >>> find_box_columns(["xmin", "xmax", "ymin"])
@@ -84,8 +82,6 @@ def _pairs_of(style: tuple[str, str]) -> list[tuple[str, ...]]:
 def listed(names: Iterable[str]) -> str:
     """Join names for a message, which says how many more there are, and no name in full that is long.
 
-    Examples
-    --------
     >>> listed(["x", "y"]), listed(map(str, range(1000)))[-12:]
     ('x, y', 'and 980 more')
     """
@@ -100,8 +96,6 @@ def find_name_column(header: list[str], wanted: str | None) -> int | None:
 
     A column `wanted` that is missing, or several of the name, raise ValueError.
 
-    Examples
-    --------
     >>> find_name_column(["ID", "xmin", "Name"], None)
     2
     """

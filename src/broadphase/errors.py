@@ -63,8 +63,6 @@ def clipped(text: object, most: int = _MOST) -> str:
     Of a long text, the first and the last of `most` characters are kept. What a terminal would act on, such as escape
     codes and line ends, is written as in Python. What is not a text is given by its ``repr``.
 
-    Examples
-    --------
     >>> print(clipped("red \x1b[31m"), clipped("ab" * 1_000_000, 10))
     red \x1b[31m ababa… (2,000,000 characters) …babab
     """
@@ -80,8 +78,6 @@ def clipped(text: object, most: int = _MOST) -> str:
 def quoted(value: object) -> str:
     """Make a value that was given fit for a message: its ``repr``, `clipped`.
 
-    Examples
-    --------
     >>> print(quoted("hall"), quoted([1, 2]), quoted("ab" * 1_000_000)[-9:])
     'hall' [1, 2] abababab'
     """
@@ -98,8 +94,6 @@ def _represented(value: object) -> str:
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """Make the message for a name of a `what` that does not exist; it suggests the nearest one that does.
 
-    Examples
-    --------
     >>> unknown_name("method", "octre", ["grid", "octree"])
     "unknown method 'octre' (did you mean 'octree'?)"
     >>> unknown_name("depth", 3, ["zero_to_one", "minus_one_to_one"])

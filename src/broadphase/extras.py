@@ -15,8 +15,6 @@ def import_extra(module: str, *, purpose: str, extra: str = "io", install: str |
     `extra` is the extra of this package that brings it; `install` is what ``pip install`` takes instead. An error
     inside an installed library passes.
 
-    Examples
-    --------
     >>> import_extra("no_such_library", purpose="reading .xyz files")
     Traceback (most recent call last):
     broadphase.errors.MissingExtraError: reading .xyz files needs no_such_library: pip install "broadphase[io]"
@@ -34,8 +32,6 @@ def import_extra(module: str, *, purpose: str, extra: str = "io", install: str |
 def has_library(module: str) -> bool:
     """Return True if a top-level module is installed, without importing it.
 
-    Examples
-    --------
     >>> has_library("numpy"), has_library("no_such_library")
     (True, False)
     """

@@ -24,8 +24,6 @@ _NAMELESS = (errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", er
 def path_of(path: str | os.PathLike[str]) -> Path:
     """Convert the argument `path`, or raise TypeError if it is neither text nor a path.
 
-    Examples
-    --------
     >>> path_of("a/b.csv").name
     'b.csv'
     """
@@ -40,8 +38,6 @@ def naming(path: str | os.PathLike[str], unfinished: Path | None = None) -> Iter
 
     `unfinished` is the name of the file until it is complete, which means nothing to the user.
 
-    Examples
-    --------
     >>> with naming("pairs.csv"):
     ...     raise OSError(errno.ENOSPC, "No space left on device")
     Traceback (most recent call last):
@@ -67,8 +63,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     A symbolic link stays, and the file that it points to is replaced, with its permissions. What is not a file, such as
     ``/dev/stdout`` or a named pipe, is written as it is: then `path` itself is yielded. An OSError names the file.
 
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "numbers.txt")
     >>> with replacing(path) as unfinished:

@@ -35,8 +35,6 @@ class PairFilter:
     Values are as the caller gave them: `native` checks them. For two sets of boxes, all but `ignore_pairs` are tuples
     (for the first set, for the second).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> teams = PairFilter(group=np.array([-1, -1, -2]))
     >>> teams.passing(np.array([[0, 1], [1, 2]], np.int32), 3)

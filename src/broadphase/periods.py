@@ -23,8 +23,6 @@ Period: TypeAlias = npt.ArrayLike | Sequence[float | None] | None
 def periods_of(period: Any, dim: int) -> NDArray[np.float64] | None:
     """Convert ``period=`` of `broadphase.pairs`: a length for each axis, infinite or None for none.
 
-    Examples
-    --------
     >>> periods_of([10, None], 2)
     array([10., inf])
     """

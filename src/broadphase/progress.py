@@ -25,8 +25,6 @@ _BETWEEN_UPDATES = 0.1, 10.0  # seconds, on a terminal, and where each is a line
 def reporting(progress: Progress) -> Iterator[Told]:
     """Yield the function that a call reports its progress to: the one that was given, or one that prints.
 
-    Examples
-    --------
     >>> with reporting(lambda stage, done, total: print(stage, done, total)) as told:
     ...     told("find", 3, 10)
     find 3 10
@@ -114,8 +112,6 @@ class _Lines:
 def in_words(seconds: float) -> str:
     """Write a time in the unit that suits it.
 
-    Examples
-    --------
     >>> [in_words(seconds) for seconds in (0.0123, 2.345, 61, 3725)]
     ['0.01 s', '2.3 s', '1 min 1 s', '1 h 2 min']
     """

@@ -48,8 +48,6 @@ def as_detections(
     Corners are of `dtype`, by default that of the boxes, as ``torchvision.ops.box_convert`` does; those of ``"xyxy"``
     are not checked. Wrong numbers raise InvalidBoxError with the row, an unknown form or a wrong shape ValueError.
 
-    Examples
-    --------
     >>> as_detections([[5, 5, 4, 2]], "cxcywh", "boxes")
     array([[[3., 4.], [7., 6.]]])
     """

@@ -72,8 +72,6 @@ def print_table(table: Table) -> None:
 def duration(seconds: float) -> str:
     """Format a time with three digits, in seconds or milliseconds.
 
-    Examples
-    --------
     >>> duration(0.00123), duration(2.5), duration(0.0425)
     ('1.23 ms', '2.50 s', '42.5 ms')
     """

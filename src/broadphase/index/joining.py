@@ -170,8 +170,6 @@ def join(
 
     O(n + q + m) for boxes of similar sizes: faster than queries of a tree if there are about as many queries as boxes.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> corners = np.arange(4.0)[:, np.newaxis]
     >>> join(corners, corners + 1, corners[:2], corners[:2])

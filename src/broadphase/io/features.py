@@ -62,8 +62,6 @@ def read_features(
 def crs_name(given: Any) -> str | None:
     """Return the authority and the code of a coordinate system, from a name, a URN, or a dict of PROJJSON; or None.
 
-    Examples
-    --------
     >>> crs_name("urn:ogc:def:crs:EPSG::32633"), crs_name("OGC:CRS84"), crs_name("LOCAL_CS[...]")
     ('EPSG:32633', 'EPSG:4326', None)
     """

@@ -33,8 +33,6 @@ def label() -> dict[str, Any]:
 def level_colours(count: int) -> list[str]:
     """Return a colour for each level of cells, from dark (the coarsest) to light.
 
-    Examples
-    --------
     >>> level_colours(3)
     ['#1b0c41', '#a52c60', '#f08f10']
     """

@@ -95,8 +95,6 @@ def rotation_matrices(rotations: Floats) -> Floats:
 def quaternions_of(turns: Floats) -> Floats:
     """Convert rotation matrices (n, 3, 3) to quaternions (x, y, z, w), the order that Rerun expects.
 
-    Examples
-    --------
     >>> quaternions_of(rotation_matrices(np.array([[0.0, 0.0, 0.0, 1.0]])))
     array([[0., 0., 1., 0.]])
     """
@@ -115,8 +113,6 @@ def quaternions_of(turns: Floats) -> Floats:
 def pieces_of(shapes: bp.Shapes) -> Pieces:
     """Take the shapes of all living rows apart, in the frames of their rows: see `Pieces.placed`.
 
-    Examples
-    --------
     >>> shapes = bp.Shapes([bp.Circle(2), bp.Rectangle(4, 2)], [[0, 0], [5, 0]])
     >>> pieces = pieces_of(shapes)
     >>> [(form.name, pieces.rows[which].tolist()) for form, which in pieces.by_form()]
@@ -264,8 +260,6 @@ def unit_form(name: str, dim: int) -> Form:
 
     Lines go along the first axis, cylinders along the third, without ends.
 
-    Examples
-    --------
     >>> unit_form("box", 2).vertices.tolist()
     [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
     """
@@ -290,8 +284,6 @@ def _capsule_outline(along: Floats, radius: float) -> Form:
 def hull_faces(points: Floats) -> Faces:
     """Triangulate the convex hull of points (k, 3) that are not all in one plane, counter-clockwise seen from outside.
 
-    Examples
-    --------
     >>> len(hull_faces(np.concatenate([unit_form("box", 3).vertices, [[0.1, 0.2, 0.3]]])))
     12
     """

@@ -21,8 +21,6 @@ _SIDES = 32  # a prism of 32 sides sticks out of its cylinder by 0.5 % of the ra
 def cylinder(radius: float, length: float, **where: Any) -> ConvexHull:
     """Make a prism around a cylinder about the z axis, with its middle at the origin.
 
-    Examples
-    --------
     >>> prism = cylinder(1.0, 4.0)
     >>> round(float(np.linalg.norm(prism.points[:, :2], axis=1).max()), 4), float(prism.points[:, 2].max())
     (1.0048, 2.0)
@@ -37,8 +35,6 @@ def cylinder(radius: float, length: float, **where: Any) -> ConvexHull:
 def ellipsoid(half_sizes: Floats, **where: Any) -> ConvexHull:
     """Make a hull around an ellipsoid about the origin.
 
-    Examples
-    --------
     >>> hull = ellipsoid(np.array([1.0, 2.0, 3.0]))
     >>> len(hull.points), round(float(np.linalg.norm(hull.points / [1, 2, 3], axis=1).max()), 3)
     (162, 1.018)

@@ -21,8 +21,6 @@ _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
 def is_address(name: str) -> bool:
     """Return whether a name is an address; otherwise it is a path on this machine.
 
-    Examples
-    --------
     >>> is_address("s3://bucket/boxes"), is_address("boxes/*.parquet")
     (True, False)
     """
@@ -32,8 +30,6 @@ def is_address(name: str) -> bool:
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     """Hide what stands before the host and behind the question mark of addresses, keys and passwords; and `secrets`.
 
-    Examples
-    --------
     >>> without_secrets("s3://key:pass/word@host/boxes/a.parquet?token=7 is not there")
     's3://host/boxes/a.parquet is not there'
     """
@@ -48,8 +44,6 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
 def secrets_of(address: str) -> list[str]:
     """Return what of an address must not be shown, as it stands there and decoded, the longest first.
 
-    Examples
-    --------
     >>> secrets_of("s3://key:pass%2Fword@host/boxes?scheme=http")
     ['pass%2Fword', 'scheme=http', 'pass/word', 'scheme', 'http']
     """

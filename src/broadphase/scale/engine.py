@@ -35,8 +35,6 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}  # e
 def as_bytes(value: Any, name: str) -> int:
     """Turn "2GB", "500 MiB" or a number of bytes into bytes.
 
-    Examples
-    --------
     >>> as_bytes("2GB", "memory"), as_bytes("1 GiB", "memory")
     (2000000000, 1073741824)
     """

@@ -30,8 +30,6 @@ class Table:
 
     Errors name the file, `source`, and the table, such as ``[world]``.
 
-    Examples
-    --------
     >>> world = Table({"dim": 2, "stops": 5}, "crowd.toml", "[world]")
     >>> world.integer("dim", least=2), world.integer("steps", 600)
     (2, 600)
@@ -193,8 +191,6 @@ class Spread:
 def number_spread(table: Table, key: str, *, least: float | None = None) -> Spread | None:
     """Read a number from `least` on, or a range of numbers; None if the key is not there.
 
-    Examples
-    --------
     >>> number_spread(Table({"radius": {"from": 1, "to": 5}}, "a.toml", "shape"), "radius")
     Spread(least=(1.0,), most=(5.0,), skew=1, is_vector=False)
     """

@@ -44,8 +44,6 @@ class Layout(NamedTuple):
 def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     """Return the layout of a local record of a kind other than a compound, of `length` numbers.
 
-    Examples
-    --------
     >>> layout_of(ShapeKind.ORIENTED_BOX, 2, 8)
     Layout(points=slice(0, 2, None), directions=slice(4, 8, None))
     """
@@ -66,8 +64,6 @@ def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn
 
     Returns a new array, or the records themselves if `shift` and `turn` are None.
 
-    Examples
-    --------
     >>> moved(ShapeKind.BALL, np.array([[1.0, 0.0, 5.0]]), 2, np.array([[10.0, 20.0]]), None)
     array([[11., 20.,  5.]])
     """

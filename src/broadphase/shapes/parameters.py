@@ -35,8 +35,6 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, lar
     `item` is the shape of an item, None for any length but 0; `form` says the shapes in words, for errors, which name
     the row. No number may be beyond `largest`, in either direction.
 
-    Examples
-    --------
     >>> as_rows([1, 2], "radius", (), "one number or (n,)")
     Parameter(rows=array([1., 2.]), single=False)
     >>> as_rows(1, "radius", (), "one number or (n,)")

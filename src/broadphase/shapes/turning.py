@@ -40,8 +40,6 @@ def as_matrices(rotations: Floats, dim: int) -> Floats:
     What is a multiple of a quarter turn about coordinate axes up to rounding becomes exactly that, as in the core: such
     as the angle ``np.pi / 2`` and the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
 
-    Examples
-    --------
     >>> as_matrices(np.array([np.pi / 2]), 2) + 0.0
     array([[[ 0., -1.], [ 1.,  0.]]])
     """

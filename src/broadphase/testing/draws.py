@@ -61,8 +61,6 @@ class Draws:
 def exponential(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute e to the power of each value, to a few units in the last place.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from broadphase.testing.draws import exponential
     >>> exponential(np.array([0.0, 1.0, -2.5])).round(12).tolist()
@@ -79,8 +77,6 @@ def exponential(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def root(values: Any, degree: int) -> Any:
     """Compute the square, cube or fourth root of numbers >= 0, as float64 (`degree` 1 returns them unchanged).
 
-    Examples
-    --------
     >>> from broadphase.testing.draws import root
     >>> [float(root(value, degree)) for value, degree in ((5.0, 1), (9.0, 2), (27.0, 3), (16.0, 4), (0.0, 3))]
     [5.0, 3.0, 3.0, 2.0, 0.0]

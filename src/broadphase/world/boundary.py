@@ -88,8 +88,6 @@ def images_of(
     at as there are images, for each halving of the box. Boxes that are infinitely far away have no image here. A box,
     or a shape, with more images than can be tested raises ValueError.
 
-    Examples
-    --------
     >>> corner = np.array([[9.5, 4.0]])
     >>> world = np.array([[0.0, 0.0], [10.0, 10.0]])
     >>> images_of(corner - 1, corner + 1, world, world)

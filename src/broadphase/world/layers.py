@@ -29,8 +29,6 @@ class Layers:
 
     Bit 0 is "default", the layer of bodies that are given none: a mask that names other layers leaves them out.
 
-    Examples
-    --------
     >>> layers = Layers()
     >>> layers.add("ball"), layers.add("wall"), layers.bits({"ball", "wall"}), layers.names
     (2, 4, 6, ('default', 'ball', 'wall'))
@@ -119,8 +117,6 @@ class Layers:
 
         Of each of 64 bits, 255 for one without a name; of rows in no layer with a name; and how many ranks there are.
 
-        Examples
-        --------
         >>> layers = Layers()
         >>> layers.add("player", priority=9), layers.add("smoke", priority=-2)
         (2, 4)
@@ -137,8 +133,6 @@ class Layers:
     def describe(self, bits: int) -> str | frozenset[str] | int:
         """Say what bits stand for: "all", a name, a set of names, or the integer itself where a bit has no name.
 
-        Examples
-        --------
         >>> layers = Layers()
         >>> [layers.describe(bits) for bits in (1, 2, layers.bits("all"))]
         ['default', 2, 'all']

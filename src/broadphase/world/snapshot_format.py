@@ -50,8 +50,6 @@ def pack(about: Any, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     Arrays are of bool, integers or floats, of up to 4 axes, any layout and byte order; others raise TypeError, as does
     a header that is not JSON.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from broadphase.world.snapshot_format import pack, unpack
     >>> about, arrays = unpack(pack({"dim": 2}, {"rows": np.array([3, 5])}))
@@ -129,8 +127,6 @@ def unpack(data: bytes | bytearray | memoryview) -> tuple[Any, dict[str, NDArray
 def as_json(value: Any, what: str) -> str:
     """Write a value as JSON, if reading it again gives an equal one; TypeError, which names `what`, for any other.
 
-    Examples
-    --------
     >>> as_json({"life": [1, 0.5, None]}, "data")
     '{"life":[1,0.5,null]}'
     >>> as_json({"home": (3, 4)}, "data of row 7")
