@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/read_ahead.hpp"
 #include "boxes/row_view.hpp"
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
@@ -103,12 +104,10 @@ class BvhChanges {
     static constexpr bool certain = false;
 
     std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
-#if defined(__GNUC__)
       for (std::size_t k = 0; k < count; ++k) {
-        __builtin_prefetch(now.first.lower_of(static_cast<std::size_t>(second[k])));
-        __builtin_prefetch(now.first.upper_of(static_cast<std::size_t>(second[k])));
+        read_ahead(now.first.lower_of(static_cast<std::size_t>(second[k])));
+        read_ahead(now.first.upper_of(static_cast<std::size_t>(second[k])));
       }
-#endif
       std::size_t kept = 0;
       for (std::size_t k = 0; k < count; ++k) {
         const std::int32_t j = second[k];

@@ -17,6 +17,7 @@
 #include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "grid/grid.hpp"
@@ -79,14 +80,6 @@ double boxes_of_query(const BoxView<T>& boxes, const BoxView<T>& queries, std::s
 
 namespace detail {
 
-inline void read_soon(const void* memory) {
-#if defined(__GNUC__)
-  __builtin_prefetch(memory);
-#else
-  (void)memory;
-#endif
-}
-
 // Writes the records of a cell as FiledBoxes has them.
 template <std::size_t D>
 void write_columns(const RecordRuns& runs, std::size_t entries, std::int16_t* to) {
@@ -98,7 +91,7 @@ void write_columns(const RecordRuns& runs, std::size_t entries, std::int16_t* to
   for (const RecordRun* run = runs.begin; run < runs.end; ++run) {
     const RecordRun& soon = run[std::min(kRunsAhead, runs.last - run)];
     for (std::size_t line = 0; line < soon.count * sizeof(Own); line += 64)
-      read_soon(static_cast<const std::byte*>(soon.records) + line);
+      read_ahead(static_cast<const std::byte*>(soon.records) + line);
     const auto* records = static_cast<const Own*>(run->records);
     for (std::size_t i = 0; i < run->count; ++i, ++at) {
       unsigned marks = 0;
@@ -146,7 +139,7 @@ inline void copy_rows(const RowsOfQuery* found, std::size_t begin, std::size_t e
   constexpr std::size_t kAhead = 12, kFixed = 16;
   const auto last = static_cast<std::size_t>(result.offsets[end]);
   for (std::size_t k = begin; k < end; ++k) {
-    if (k + kAhead < end) read_soon(found[k + kAhead].rows);
+    if (k + kAhead < end) read_ahead(found[k + kAhead].rows);
     const auto at = static_cast<std::size_t>(result.offsets[k]);
     const auto& [rows, count] = found[k];
     if (count <= kFixed && at + kFixed <= last)
@@ -275,8 +268,8 @@ class BoxCells {
       constexpr std::size_t D = decltype(dimension)::value;
       for (std::size_t k = 0; k < count; ++k, to += 2 * D) {
         const std::size_t soon = numbers[std::min(k + kAhead, count - 1)];
-        detail::read_soon(queries.lower_of(soon));
-        detail::read_soon(queries.upper_of(soon));
+        read_ahead(queries.lower_of(soon));
+        read_ahead(queries.upper_of(soon));
         const T *low = queries.lower_of(numbers[k]), *high = queries.upper_of(numbers[k]);
         for (std::size_t d = 0; d < D; ++d) {
           to[d] = steps(low[d], d);
@@ -337,7 +330,7 @@ class BoxCells {
     constexpr std::size_t kUsualRoom = std::size_t{1} << 16;
     std::int32_t steps_of[kTogether * 8];
     FoundRows answers[kTogether];
-    for (std::size_t k = 0; k < count; ++k) detail::read_soon(found + order[k]);
+    for (std::size_t k = 0; k < count; ++k) read_ahead(found + order[k]);
     take_steps(queries, order, count, steps_of);
     for (std::size_t done = 0; done < count;) {
       const LookUps request{&filed_, steps_of + 2 * dimension_ * done, count - done, to.next, to.room, answers};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "narrow/shape_queries.hpp"
 #include "query/collect.hpp"
 #include "shapes/store.hpp"
@@ -129,12 +130,10 @@ std::size_t keep_touching(const ShapeStore& shapes, const ShapePairs& pairs, con
   };
   std::size_t count = 0;
   for (std::size_t k = 0; k < pairs.count; ++k) {
-#if defined(__GNUC__)
     if (k + kAhead < pairs.count) {
-      __builtin_prefetch(balls + pairs.first[k + kAhead]);
-      __builtin_prefetch(balls + pairs.second[k + kAhead]);
+      read_ahead(balls + pairs.first[k + kAhead]);
+      read_ahead(balls + pairs.second[k + kAhead]);
     }
-#endif
     const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
     const double reach = balls[i][D] + balls[j][D];
     std::uint8_t hit;
@@ -259,12 +258,10 @@ TouchingImages keep_touching_images(const ShapeStore& shapes, const ShapePairs& 
   const StoredBall* balls = shapes.balls();
   TouchingImages found;
   for (std::size_t k = 0; k < pairs.count; ++k) {
-#if defined(__GNUC__)
     if (k + kAhead < pairs.count) {
-      __builtin_prefetch(balls + pairs.first[k + kAhead]);
-      __builtin_prefetch(balls + pairs.second[k + kAhead]);
+      read_ahead(balls + pairs.first[k + kAhead]);
+      read_ahead(balls + pairs.second[k + kAhead]);
     }
-#endif
     const auto i = static_cast<std::size_t>(pairs.first[k]), j = static_cast<std::size_t>(pairs.second[k]);
     const double reach = balls[i][D] + balls[j][D];
     std::uint8_t moved = 0, here = 0;

@@ -140,11 +140,9 @@ bool pack_leaves(const PackLeaves<T>& request) {
     T corner[2 * D][kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const std::size_t item = first + (lane < count ? lane : 0), soon = item + kAhead;
-#if defined(__GNUC__)
       const std::size_t row_soon = request.items[soon < request.count ? soon : item].row;
-      __builtin_prefetch(row_of(boxes.lower, boxes.lower_stride, row_soon));
-      __builtin_prefetch(row_of(boxes.upper, boxes.upper_stride, row_soon));
-#endif
+      prefetch(row_of(boxes.lower, boxes.lower_stride, row_soon));
+      prefetch(row_of(boxes.upper, boxes.upper_stride, row_soon));
       const std::uint32_t row = request.items[item].row;
       const T* low = row_of(boxes.lower, boxes.lower_stride, row);
       const T* high = row_of(boxes.upper, boxes.upper_stride, row);

@@ -12,6 +12,7 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase {
@@ -298,13 +299,11 @@ inline TouchingStep next_touching(const TouchingPairs& last, const PairColumns& 
   std::vector<Pairs> began(found.count / pairs_a_task + 1);
   in_tasks(found.count, [&](std::size_t task, std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
-#if defined(__GNUC__)
       if (k + 2 * kAhead < end) {
-        __builtin_prefetch(last.starts + found.first[k + 2 * kAhead]);
+        read_ahead(last.starts + found.first[k + 2 * kAhead]);
         if (static_cast<std::size_t>(found.first[k + kAhead]) < last.rows)
-          __builtin_prefetch(last.pairs.second + last.starts[found.first[k + kAhead]]);
+          read_ahead(last.pairs.second + last.starts[found.first[k + kAhead]]);
       }
-#endif
       const std::int32_t i = found.first[k], j = found.second[k];
       const std::size_t at = detail::find_pair(last, i, j);
       if (at < old.count && !is_renewed(i, j))
