@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/countdown.hpp"
 #include "base/team.hpp"
 
 namespace broadphase::detail {

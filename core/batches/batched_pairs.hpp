@@ -12,7 +12,7 @@
 #include "base/memory.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_columns.hpp"
-#include "boxes/row_view.hpp"
+#include "boxes/box_view.hpp"
 #include "choose/find.hpp"
 #include "query/collect.hpp"
 #include "query/method.hpp"

@@ -14,7 +14,7 @@
 
 #include "batches/batched_pairs.hpp"
 #include "bindings.hpp"
-#include "choose/prepare.hpp"
+#include "choose/find.hpp"
 #include "filters.hpp"
 #include "periodic/cell_pairs.hpp"
 #include "query/collect.hpp"

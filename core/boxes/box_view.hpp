@@ -40,4 +40,12 @@ void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
   }
 }
 
+// The pointer may be null if there are none: then nothing is added to it.
+template <class T>
+BoxView<T> view_of_rows(const T* corners, std::size_t dimension, std::size_t count) {
+  if (count == 0) return {};
+  const auto stride = static_cast<std::ptrdiff_t>(2 * dimension);
+  return {corners, corners + dimension, stride, stride, count};
+}
+
 }  // namespace broadphase

@@ -9,7 +9,7 @@
 
 #include "base/memory.hpp"
 #include "base/read_ahead.hpp"
-#include "boxes/row_view.hpp"
+#include "boxes/box_view.hpp"
 #include "bvh/bvh.hpp"
 #include "query/collect.hpp"
 #include "tree/pairs.hpp"

@@ -88,6 +88,12 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
 
 // The method of this name, prepared to be kept; compiled once, in bindings/pairs.cpp.
 template <class T>
-PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with);
+PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
+  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.prepare(problem, prepared);
+  });
+}
+extern template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
+extern template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
 
 }  // namespace broadphase

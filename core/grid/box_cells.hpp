@@ -23,7 +23,7 @@
 #include "grid/grid.hpp"
 #include "grid/look_up.hpp"
 #include "grid/plan.hpp"
-#include "query/row_marks.hpp"
+#include "query/sort_rows.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {

@@ -18,7 +18,6 @@
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
 #include "boxes/grown_boxes.hpp"
-#include "boxes/row_view.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "tree/rank_order.hpp"

@@ -16,7 +16,7 @@
 
 #include "base/even_sample.hpp"
 #include "base/memory.hpp"
-#include "boxes/row_view.hpp"
+#include "boxes/box_view.hpp"
 #include "bvh/pairs.hpp"
 #include "octree/cells.hpp"
 #include "octree/index.hpp"

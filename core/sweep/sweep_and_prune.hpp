@@ -14,7 +14,6 @@
 #include "simd/kernels.hpp"
 #include "sweep/interval_pairs.hpp"
 #include "sweep/interval_sweep.hpp"
-#include "sweep/rounded_intervals.hpp"
 #include "sweep/sorted_intervals.hpp"
 
 namespace broadphase {

@@ -3,7 +3,6 @@
 #include "brute_force/brute_force.hpp"
 #include "bvh/pairs.hpp"
 #include "choose/method_calls.hpp"
-#include "choose/prepare.hpp"
 #include "grid/grid.hpp"
 #include "linear_tree/pairs.hpp"
 #include "octree/pairs.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <type_traits>
 
-#include "boxes/row_view.hpp"
+#include "boxes/box_view.hpp"
 #include "methods.hpp"
 
 namespace broadphase::tests {

@@ -18,7 +18,6 @@
 #include "world/candidates.hpp"
 #include "world/ccd.hpp"
 #include "world/columns.hpp"
-#include "world/kept_pairs.hpp"
 #include "world/moved.hpp"
 #include "world/near_pairs.hpp"
 #include "world/seam_pairs.hpp"
