@@ -54,45 +54,54 @@ struct Words {
   }
 };
 
-struct Eight {
-  float v[8];
-  static Eight splat(float x) { return {{x, x, x, x, x, x, x, x}}; }
-  static Eight load(const float* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
-  static Eight read(const float* p) { return load(p); }
-  void store(float* p) const {
+// Eight numbers: floats, or doubles as a block of a wide tree holds them.
+template <class T>
+struct EightOf {
+  T v[8];
+  static EightOf splat(T x) { return {{x, x, x, x, x, x, x, x}}; }
+  static EightOf load(const T* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+  static EightOf read(const T* p) { return load(p); }
+  void store(T* p) const {
     for (std::size_t l = 0; l < 8; ++l) p[l] = v[l];
   }
 };
+using Eight = EightOf<float>;
+using WideEight = EightOf<double>;
 
-template <class Each>
-Eight eight_of(Each&& each) {
-  Eight result;
+template <class T, class Each>
+EightOf<T> eight_of(Each&& each) {
+  EightOf<T> result;
   for (std::size_t l = 0; l < 8; ++l) result.v[l] = each(l);
   return result;
 }
-inline Eight operator+(const Eight& a, const Eight& b) {
-  return eight_of([&](std::size_t l) { return a.v[l] + b.v[l]; });
+template <class T>
+inline EightOf<T> operator+(const EightOf<T>& a, const EightOf<T>& b) {
+  return eight_of<T>([&](std::size_t l) { return a.v[l] + b.v[l]; });
 }
-inline Eight operator-(const Eight& a, const Eight& b) {
-  return eight_of([&](std::size_t l) { return a.v[l] - b.v[l]; });
+template <class T>
+inline EightOf<T> operator-(const EightOf<T>& a, const EightOf<T>& b) {
+  return eight_of<T>([&](std::size_t l) { return a.v[l] - b.v[l]; });
 }
-inline Eight operator*(const Eight& a, const Eight& b) {
-  return eight_of([&](std::size_t l) { return a.v[l] * b.v[l]; });
+template <class T>
+inline EightOf<T> operator*(const EightOf<T>& a, const EightOf<T>& b) {
+  return eight_of<T>([&](std::size_t l) { return a.v[l] * b.v[l]; });
 }
-inline Eight larger(const Eight& a, const Eight& b) {
-  return eight_of([&](std::size_t l) { return a.v[l] > b.v[l] ? a.v[l] : b.v[l]; });
+template <class T>
+inline EightOf<T> larger(const EightOf<T>& a, const EightOf<T>& b) {
+  return eight_of<T>([&](std::size_t l) { return a.v[l] > b.v[l] ? a.v[l] : b.v[l]; });
 }
-inline Eight smaller(const Eight& a, const Eight& b) {
-  return eight_of([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
+template <class T>
+inline EightOf<T> smaller(const EightOf<T>& a, const EightOf<T>& b) {
+  return eight_of<T>([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
 }
 inline Eight absolute(const Eight& a) {
-  return eight_of([&](std::size_t l) { return a.v[l] < 0.0F ? -a.v[l] : a.v[l]; });
+  return eight_of<float>([&](std::size_t l) { return a.v[l] < 0.0F ? -a.v[l] : a.v[l]; });
 }
 inline Eight root(const Eight& a) {
-  return eight_of([&](std::size_t l) { return sqrtf(a.v[l]); });
+  return eight_of<float>([&](std::size_t l) { return sqrtf(a.v[l]); });
 }
 inline Eight marked(const Eight& a, std::uint32_t mark) {
-  return eight_of([&](std::size_t l) {
+  return eight_of<float>([&](std::size_t l) {
     std::uint32_t bits;
     memcpy(&bits, a.v + l, sizeof(float));
     bits = (bits & ~0xffu) | mark;
@@ -127,35 +136,6 @@ class EightTests {
   std::uint32_t all_[8] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
 };
 
-struct WideEight {
-  double v[8];
-  static WideEight splat(double x) { return {{x, x, x, x, x, x, x, x}}; }
-  static WideEight load(const double* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
-  static WideEight read(const double* p) { return load(p); }
-};
-
-template <class Each>
-WideEight wide_eight_of(Each&& each) {
-  WideEight result;
-  for (std::size_t l = 0; l < 8; ++l) result.v[l] = each(l);
-  return result;
-}
-inline WideEight operator+(const WideEight& a, const WideEight& b) {
-  return wide_eight_of([&](std::size_t l) { return a.v[l] + b.v[l]; });
-}
-inline WideEight operator-(const WideEight& a, const WideEight& b) {
-  return wide_eight_of([&](std::size_t l) { return a.v[l] - b.v[l]; });
-}
-inline WideEight operator*(const WideEight& a, const WideEight& b) {
-  return wide_eight_of([&](std::size_t l) { return a.v[l] * b.v[l]; });
-}
-inline WideEight larger(const WideEight& a, const WideEight& b) {
-  return wide_eight_of([&](std::size_t l) { return a.v[l] > b.v[l] ? a.v[l] : b.v[l]; });
-}
-inline WideEight smaller(const WideEight& a, const WideEight& b) {
-  return wide_eight_of([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
-}
-
 class WideTests {
  public:
   void at_most(const WideEight& a, const WideEight& b) {
@@ -184,7 +164,8 @@ inline Eight upper_halves(const WideEight& numbers, std::int32_t most) {
   return result;
 }
 
-inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
+template <class T>
+inline std::size_t keep(const T* values, std::uint32_t bits, T* to) {
   std::size_t count = 0;
   for (std::uint32_t l = 0; l < 8; ++l) {
     to[count] = values[l];
@@ -192,14 +173,7 @@ inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int
   }
   return count;
 }
-inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) {
-  std::size_t count = 0;
-  for (std::uint32_t l = 0; l < 8; ++l) {
-    to[count] = values.v[l];
-    count += bits >> l & 1u;
-  }
-  return count;
-}
+inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) { return keep(values.v, bits, to); }
 
 inline bool keep_few_in_order(const Eight&, const std::int32_t*, std::uint32_t, float*, std::int32_t*, std::size_t&) {
   return false;
@@ -245,5 +219,18 @@ struct Fours {
 };
 template <class T>
 struct CornerFours;
+
+// For registers of four lanes, see emit in lanes.hpp. Row m: the numbers of the set bits of m, ascending; the rest is
+// never used.
+struct LaneTable {
+  std::uint32_t lane[16][4];
+  std::uint8_t count[16];
+  constexpr LaneTable() : lane(), count() {
+    for (unsigned m = 0; m < 16; ++m)
+      for (unsigned l = 0; l < 4; ++l)
+        if ((m >> l & 1u) != 0) lane[m][count[m]++] = l;
+  }
+};
+alignas(64) inline constexpr LaneTable kLaneTable;
 
 }  // namespace broadphase::BROADPHASE_LEVEL::with_scalar

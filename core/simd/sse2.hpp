@@ -16,6 +16,7 @@ using with_scalar::Fours;
 using with_scalar::keep;
 using with_scalar::keep_few_in_order;
 using with_scalar::keep_of_block;
+using with_scalar::kLaneTable;
 using with_scalar::lowest_bit;
 using with_scalar::upper_halves;
 using with_scalar::WideEight;
@@ -23,18 +24,6 @@ using with_scalar::WideTests;
 
 template <class T>
 struct Lanes;
-
-// Row m: the numbers of the set bits of m, ascending; the rest is never used.
-struct LaneTable {
-  std::uint32_t lane[16][4];
-  std::uint8_t count[16];
-  constexpr LaneTable() : lane(), count() {
-    for (unsigned m = 0; m < 16; ++m)
-      for (unsigned l = 0; l < 4; ++l)
-        if ((m >> l & 1u) != 0) lane[m][count[m]++] = l;
-  }
-};
-alignas(64) inline constexpr LaneTable kLaneTable;
 
 inline std::size_t emit_four(std::uint32_t bits, std::uint32_t j, std::uint32_t* out) {
   const __m128i lane = _mm_load_si128(reinterpret_cast<const __m128i*>(kLaneTable.lane[bits]));
