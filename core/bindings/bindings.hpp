@@ -119,6 +119,25 @@ nb::tuple as_tuple(Values&&... values) {
 }
 inline nb::tuple as_tuple(Ragged&& answers) { return as_tuple(std::move(answers.rows), std::move(answers.offsets)); }
 
+// A text as an argument of templates.
+template <std::size_t N>
+struct Text {
+  char text[N];
+  consteval Text(const char (&from)[N]) { std::copy_n(from, N, text); }
+};
+
+// A key of dictionaries. Made once: a new string would have to be hashed, and compared with the key that is there. It
+// lives for ever.
+template <Text name>
+PyObject* name_of() {
+  static PyObject* const string = [] {
+    PyObject* made = PyUnicode_InternFromString(name.text);
+    if (made == nullptr) throw nb::python_error();
+    return made;
+  }();
+  return string;
+}
+
 // Below, releasing the GIL takes longer than the work.
 constexpr std::size_t kWorthLettingGo = 4096;
 

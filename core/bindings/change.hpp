@@ -18,14 +18,6 @@
 
 namespace broadphase::python {
 
-// A key of dictionaries. Made once: a new string would have to be hashed, and compared with the key that is there. It
-// lives for ever.
-inline PyObject* interned(const char* text) {
-  PyObject* string = PyUnicode_InternFromString(text);
-  if (string == nullptr) throw nb::python_error();
-  return string;
-}
-
 // One array that is to be written to. Made, it is checked, and writing cannot fail.
 class Writing {
  public:

@@ -33,20 +33,18 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   struct Entry {
     nb::handle to, key, value;
   };
-  static const nb::handle kSlots = interned("slots"), kLiving = interned("living"),
-                          kFirstFree = interned("_first_free"), kNumbers = interned("_numbers"),
-                          kViews = interned("_views"), kVersion = interned("version"),
-                          kNames[] = {interned("_world"), interned("_handle"), interned("_data")};
   const auto one_more = [](const nb::dict& dict, nb::handle key) {
     return nb::int_(nb::cast<std::size_t>(dict[key]) + 1);
   };
-  const nb::object end = nb::int_(row + 1), living = one_more(rows, kLiving), none = nb::none(),
-                   version = one_more(columns, kVersion);
-  const Entry entries[] = {{rows, kSlots, end},    {rows, kLiving, living}, {rows, kFirstFree, end},
-                           {rows, kNumbers, none}, {rows, kViews, none},    {columns, kVersion, version}};
+  const nb::object end = nb::int_(row + 1), living = one_more(rows, name_of<"living">()), none = nb::none(),
+                   version = one_more(columns, name_of<"version">());
+  const Entry entries[] = {{rows, name_of<"slots">(), end},       {rows, name_of<"living">(), living},
+                           {rows, name_of<"_first_free">(), end}, {rows, name_of<"_numbers">(), none},
+                           {rows, name_of<"_views">(), none},     {columns, name_of<"version">(), version}};
+  const Entry slots[] = {
+      {actor, name_of<"_world">(), world}, {actor, name_of<"_handle">(), handle}, {actor, name_of<"_data">(), data}};
   for (const Entry& entry : entries)
     if (PyDict_Contains(entry.to.ptr(), entry.key.ptr()) != 1) throw nb::key_error("a key that does not exist");
-  const nb::handle values[] = {world, handle, data};
   if (PyDict_SetItem(seen.ptr(), handle.ptr(), reference.ptr()) < 0) throw nb::python_error();
   if (held && PyDict_SetItem(held->ptr(), handle.ptr(), actor.ptr()) < 0) {
     nb::python_error error;
@@ -56,7 +54,7 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
   static_cast<std::uint8_t*>(alive.data())[row] = 1;
   changed.data()[row] = 1;
   for (const Entry& entry : entries) PyDict_SetItem(entry.to.ptr(), entry.key.ptr(), entry.value.ptr());
-  for (std::size_t k = 0; k < 3; ++k) PyObject_GenericSetAttr(actor.ptr(), kNames[k].ptr(), values[k].ptr());
+  for (const Entry& slot : slots) PyObject_GenericSetAttr(slot.to.ptr(), slot.key.ptr(), slot.value.ptr());
 }
 
 // Writes a few finite numbers, an array or a sequence, to a row of an array of float64; false, and nothing has been

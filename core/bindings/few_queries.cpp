@@ -23,12 +23,6 @@ namespace {
 constexpr std::size_t kMostQueries = 8;
 constexpr std::size_t kMostNearest = 64;
 
-// The name under which the time of queries is kept.
-PyObject* query_name() {
-  static PyObject* const name = nb::str("query").release().ptr();
-  return name;
-}
-
 // Answers for an index as it is when this is made, and without filters. Each query returns None where it is not made
 // for the arguments, or where the index has begun to change since: then the other way through Python answers, or
 // raises.
@@ -200,7 +194,7 @@ class FewQueries {
     }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
-    if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), query_name(), seconds.ptr()) != 0)
+    if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), name_of<"query">(), seconds.ptr()) != 0)
       throw nb::python_error();
     return true;
   }

@@ -148,53 +148,6 @@ class Attributes {
   nb::object dictionary_;
 };
 
-// Names of attributes.
-#define BROADPHASE_NAME(name)                        \
-  PyObject* name() {                                 \
-    static PyObject* const string = interned(#name); \
-    return string;                                   \
-  }
-namespace names {
-BROADPHASE_NAME(alive)
-BROADPHASE_NAME(angular_velocities)
-BROADPHASE_NAME(asleep)
-BROADPHASE_NAME(batches)
-BROADPHASE_NAME(body_types)
-BROADPHASE_NAME(boundaries)
-BROADPHASE_NAME(boxes)
-BROADPHASE_NAME(ccd)
-BROADPHASE_NAME(changed)
-BROADPHASE_NAME(contacts_of)
-BROADPHASE_NAME(corners)
-BROADPHASE_NAME(displaced)
-BROADPHASE_NAME(generation)
-BROADPHASE_NAME(generation_then)
-BROADPHASE_NAME(groups)
-BROADPHASE_NAME(has_displaced)
-BROADPHASE_NAME(ignored)
-BROADPHASE_NAME(layer)
-BROADPHASE_NAME(living)
-BROADPHASE_NAME(mask)
-BROADPHASE_NAME(moved)
-BROADPHASE_NAME(next_changed)
-BROADPHASE_NAME(positions)
-BROADPHASE_NAME(renewed)
-BROADPHASE_NAME(rotations)
-BROADPHASE_NAME(seen)
-BROADPHASE_NAME(slots)
-BROADPHASE_NAME(spare)
-BROADPHASE_NAME(stale)
-BROADPHASE_NAME(store)
-BROADPHASE_NAME(update_intervals)
-BROADPHASE_NAME(velocities)
-BROADPHASE_NAME(version)
-BROADPHASE_NAME(writes)
-BROADPHASE_NAME(_replaced)
-BROADPHASE_NAME(_view)
-BROADPHASE_NAME(_views)
-}  // namespace names
-#undef BROADPHASE_NAME
-
 // A placement: the object, and its arrays.
 struct BorrowedPlacement {
   nb::object owner;
@@ -205,13 +158,13 @@ struct BorrowedPlacement {
   template <std::size_t D>
   Placement<D> look(std::size_t slots) {
     const Attributes& own = *attributes;
-    return {&shapes->store, positions.look<double>(own[names::positions()], D, slots),
-            rotations.look<double>(own[names::rotations()], D == 2 ? 1 : 4, slots),
-            boxes.look<double>(own[names::boxes()], 2 * D, slots)};
+    return {&shapes->store, positions.look<double>(own[name_of<"positions">()], D, slots),
+            rotations.look<double>(own[name_of<"rotations">()], D == 2 ? 1 : 4, slots),
+            boxes.look<double>(own[name_of<"boxes">()], 2 * D, slots)};
   }
   void take(nb::handle placement) {
     Attributes own(placement);
-    shapes = nb::cast<PlacedShapes*>(own[names::store()]);
+    shapes = nb::cast<PlacedShapes*>(own[name_of<"store">()]);
     attributes.emplace(std::move(own));
     owner = nb::borrow(placement);
   }
@@ -225,41 +178,41 @@ class BorrowedColumns {
   template <std::size_t D>
   Columns<D> look() {
     Columns<D> to{};
-    const std::size_t slots = to.slots = rows_.number(names::slots());
-    to.living = rows_.number(names::living());
-    to.alive = flags(0, rows_[names::alive()], slots);
-    to.generation = arrays_[1].look<std::int64_t>(rows_[names::generation()], 1, slots);
-    to.layer = arrays_[2].look<std::uint64_t>(rows_[names::layer()], 1, slots);
-    to.mask = arrays_[3].look<std::uint64_t>(rows_[names::mask()], 1, slots);
-    to.positions = arrays_[4].look<double>(own_[names::positions()], D, slots);
-    to.velocities = arrays_[5].look<double>(own_[names::velocities()], D, slots);
-    to.rotations = arrays_[6].look<double>(own_[names::rotations()], D == 2 ? 1 : 4, slots);
-    to.angular_velocities = arrays_[7].look<double>(own_[names::angular_velocities()], D == 2 ? 1 : 3, slots);
-    to.body_types = flags(8, own_[names::body_types()], slots);
-    to.boundaries = flags(9, own_[names::boundaries()], slots);
-    to.ccd = flags(10, own_[names::ccd()], slots);
-    to.asleep = flags(11, own_[names::asleep()], slots);
-    to.displaced = flags(12, own_[names::displaced()], slots);
-    to.changed = flags(13, own_[names::changed()], slots);
-    to.renewed = flags(14, own_[names::renewed()], slots);
-    to.next_changed = flags(15, own_[names::next_changed()], slots);
-    to.update_intervals = arrays_[16].look<std::int32_t>(own_[names::update_intervals()], 1, slots);
-    to.group = arrays_[17].look<std::int64_t>(own_[names::groups()], 1, slots);
-    to.batch = arrays_[18].look<std::int64_t>(own_[names::batches()], 1, slots);
-    to.generation_then = arrays_[19].look<std::int64_t>(own_[names::generation_then()], 1, 0);
+    const std::size_t slots = to.slots = rows_.number(name_of<"slots">());
+    to.living = rows_.number(name_of<"living">());
+    to.alive = flags(0, rows_[name_of<"alive">()], slots);
+    to.generation = arrays_[1].look<std::int64_t>(rows_[name_of<"generation">()], 1, slots);
+    to.layer = arrays_[2].look<std::uint64_t>(rows_[name_of<"layer">()], 1, slots);
+    to.mask = arrays_[3].look<std::uint64_t>(rows_[name_of<"mask">()], 1, slots);
+    to.positions = arrays_[4].look<double>(own_[name_of<"positions">()], D, slots);
+    to.velocities = arrays_[5].look<double>(own_[name_of<"velocities">()], D, slots);
+    to.rotations = arrays_[6].look<double>(own_[name_of<"rotations">()], D == 2 ? 1 : 4, slots);
+    to.angular_velocities = arrays_[7].look<double>(own_[name_of<"angular_velocities">()], D == 2 ? 1 : 3, slots);
+    to.body_types = flags(8, own_[name_of<"body_types">()], slots);
+    to.boundaries = flags(9, own_[name_of<"boundaries">()], slots);
+    to.ccd = flags(10, own_[name_of<"ccd">()], slots);
+    to.asleep = flags(11, own_[name_of<"asleep">()], slots);
+    to.displaced = flags(12, own_[name_of<"displaced">()], slots);
+    to.changed = flags(13, own_[name_of<"changed">()], slots);
+    to.renewed = flags(14, own_[name_of<"renewed">()], slots);
+    to.next_changed = flags(15, own_[name_of<"next_changed">()], slots);
+    to.update_intervals = arrays_[16].look<std::int32_t>(own_[name_of<"update_intervals">()], 1, slots);
+    to.group = arrays_[17].look<std::int64_t>(own_[name_of<"groups">()], 1, slots);
+    to.batch = arrays_[18].look<std::int64_t>(own_[name_of<"batches">()], 1, slots);
+    to.generation_then = arrays_[19].look<std::int64_t>(own_[name_of<"generation_then">()], 1, 0);
     // These two change places with every step.
-    nb::handle stale = own_[names::stale()], moved = own_[names::moved()];
+    nb::handle stale = own_[name_of<"stale">()], moved = own_[name_of<"moved">()];
     if (stale.is(moved_)) std::swap(arrays_[20], arrays_[21]);
     to.stale = flags(20, stale, slots);
     to.moved = flags(21, moved, slots);
     moved_ = moved;
-    const nb::handle seen = own_[names::seen()], spare = own_[names::spare()];
+    const nb::handle seen = own_[name_of<"seen">()], spare = own_[name_of<"spare">()];
     if (seen.is(spare_.owner)) std::swap(seen_, spare_);
     if (!seen.is(seen_.owner)) seen_.take(seen);
     if (!spare.is(spare_.owner)) spare_.take(spare);
     to.seen = seen_.look<D>(slots);
     to.spare = spare_.look<D>(slots);
-    const nb::handle ignored = own_[names::ignored()];
+    const nb::handle ignored = own_[name_of<"ignored">()];
     if (!ignored.is_none()) {
       if (!ignored.is(ignored_)) {
         const Pairs pairs = pairs_of(ignored);
@@ -271,35 +224,36 @@ class BorrowedColumns {
       to.ignored = ignored_pairs_.data();
       to.ignored_count = ignored_pairs_.size() / 2;
     }
-    to.version = own_.number(names::version());
+    to.version = own_.number(name_of<"version">());
     return to;
   }
 
-  bool has_displaced() const { return own_.flag(names::has_displaced()); }
-  std::uint64_t writes() const { return own_.number(names::writes()); }
-  bool has_view() const { return !own_[names::_view()].is_none(); }
+  bool has_displaced() const { return own_.flag(name_of<"has_displaced">()); }
+  std::uint64_t writes() const { return own_.number(name_of<"writes">()); }
+  bool has_view() const { return !own_[name_of<"_view">()].is_none(); }
   // Whether somebody holds arrays that a user may write to, or such that these have replaced.
   bool is_held() const {
     for (std::size_t k = 4; k < 8; ++k)
       if (arrays_[k].is_held()) return true;
-    return PyList_GET_SIZE(own_[names::_replaced()].ptr()) > 0;
+    return PyList_GET_SIZE(own_[name_of<"_replaced">()].ptr()) > 0;
   }
 
   // Lets the spare placement become the one that is seen. Cannot fail.
   void swap_placements(nb::handle number) noexcept {
-    const nb::object seen = seen_.owner, spare = spare_.owner, boxes = nb::borrow((*spare_.attributes)[names::boxes()]),
-                     stale = nb::borrow(own_[names::stale()]), moved = nb::borrow(own_[names::moved()]);
-    own_.set(names::seen(), spare);
-    own_.set(names::spare(), seen);
-    own_.set(names::stale(), moved);
-    own_.set(names::moved(), stale);
-    own_.set(names::has_displaced(), nb::handle(Py_False));
-    own_.set(names::contacts_of(), number);
-    rows_.set(names::corners(), boxes);
-    rows_.set(names::_views(), nb::handle(Py_None));
+    const nb::object seen = seen_.owner, spare = spare_.owner,
+                     boxes = nb::borrow((*spare_.attributes)[name_of<"boxes">()]),
+                     stale = nb::borrow(own_[name_of<"stale">()]), moved = nb::borrow(own_[name_of<"moved">()]);
+    own_.set(name_of<"seen">(), spare);
+    own_.set(name_of<"spare">(), seen);
+    own_.set(name_of<"stale">(), moved);
+    own_.set(name_of<"moved">(), stale);
+    own_.set(name_of<"has_displaced">(), nb::handle(Py_False));
+    own_.set(name_of<"contacts_of">(), number);
+    rows_.set(name_of<"corners">(), boxes);
+    rows_.set(name_of<"_views">(), nb::handle(Py_None));
   }
   // No row has been removed since. Cannot fail.
-  void forget_removals() noexcept { own_.set(names::generation_then(), nb::handle(Py_None)); }
+  void forget_removals() noexcept { own_.set(name_of<"generation_then">(), nb::handle(Py_None)); }
 
  private:
   std::uint8_t* flags(std::size_t k, nb::handle value, std::size_t slots) {
