@@ -219,26 +219,6 @@ nb::object depths(const PlacedShapes& a, nb::list geometries_a, nb::list solids_
   return as_tuple(std::move(values), std::move(measures));
 }
 
-// Where points are: 0 outside, 1 on the surface, 2 inside, each of one closed mesh; 0 for other shapes.
-nb::object points_in_mesh(const PlacedShapes& shapes, nb::list geometries, nb::list solids, std::int32_t row,
-                          Numbers points) {
-  const std::size_t count = points.shape(0);
-  std::vector<std::uint8_t> answers(count);
-  const Placed placed{shapes.store, geometries_of(geometries, shapes.store, {&row, 1})};
-  const MeshSolid* const solid = solid_of(shapes, solids_of(solids), row);
-  if (solid != nullptr && solid->is_closed()) {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    std::vector<double> unmoved;
-    const MeshSide side = placed.side(row, nullptr, unmoved);
-    for (std::size_t k = 0; k < count; ++k) {
-      answers[k] = static_cast<std::uint8_t>(whereabouts(vector_of<3>(points, k), side, *solid));
-      interrupt.check();
-    }
-  }
-  return as_array(std::move(answers));
-}
-
 nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                     Rows first, Rows second, MaybeNumbers offsets) {
   FoundContacts found(first.shape(0), 3);
@@ -319,7 +299,6 @@ void bind_meshes(nb::module_& module) {
   module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
              "within"_a, workers);
   module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
-  module.def("points_in_mesh", &points_in_mesh, "shapes"_a, "geometries"_a, "solids"_a, "row"_a, "points"_a);
   module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
   module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a, offsets);
   module.def("geometry_rays", &rays, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a);

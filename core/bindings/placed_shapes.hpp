@@ -88,10 +88,6 @@ struct PlacedShapes {
       if (static_cast<std::size_t>(rows.data()[k]) >= store.row_count()) throw nb::index_error("the row has no shape");
     for (std::size_t k = 0; k < rows.shape(0); ++k) store.clear(static_cast<std::size_t>(rows.data()[k]));
   }
-  int placed_kind(std::size_t row) const {
-    require(row);
-    return static_cast<int>(store.placed_kind(row));
-  }
   nb::object placed(std::size_t row) const {
     require(row);
     const std::span<const double> record = dimension == 2 ? store.placed<2>(row).record : store.placed<3>(row).record;

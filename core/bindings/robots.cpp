@@ -69,11 +69,10 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
   const auto has_shape = [](const auto& table, std::size_t rows, std::size_t columns) {
     return table.shape(0) == rows && table.shape(1) == columns;
   };
-  if (joints.shape(0) != count || columns.shape(0) != count || !has_shape(axes, count, 3) ||
-      !has_shape(positions, count, 3) || !has_shape(rotations, count, 4) || !has_shape(scales, count, 2) ||
-      part_kinds.shape(0) != part_count || part_sizes.shape(0) != part_count || meet_obstacles.shape(0) != part_count ||
-      !has_shape(pairs, pairs.shape(0), 2))
-    throw nb::value_error("the arrays differ in their number of rows or of columns");
+  require(joints.shape(0) == count && columns.shape(0) == count && has_shape(axes, count, 3) &&
+          has_shape(positions, count, 3) && has_shape(rotations, count, 4) && has_shape(scales, count, 2) &&
+          part_kinds.shape(0) == part_count && part_sizes.shape(0) == part_count &&
+          meet_obstacles.shape(0) == part_count && has_shape(pairs, pairs.shape(0), 2));
   std::vector<JointedLink> links(count);
   for (std::size_t k = 0; k < count; ++k) {
     JointedLink& link = links[k];

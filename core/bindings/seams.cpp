@@ -22,10 +22,9 @@ nb::object seam_pairs(Boxes boxes, Table<double> bounds, Flags counts, std::opti
                       const PairFilter* filter, std::optional<Vector<std::int64_t>> keys, bool any_width,
                       unsigned workers) {
   const std::size_t dimension = boxes.shape(2);
-  if ((dimension != 2 && dimension != 3) || boxes.shape(1) != 2 || bounds.shape(0) != 2 ||
-      bounds.shape(1) != dimension || counts.shape(0) > boxes.shape(0) ||
-      (changed && changed->shape(0) < counts.shape(0)) || (keys && keys->shape(0) < counts.shape(0)))
-    throw nb::value_error("the arrays differ in their number of rows or of columns");
+  require(boxes.shape(1) == 2 && bounds.shape(0) == 2 && bounds.shape(1) == dimension &&
+          counts.shape(0) <= boxes.shape(0) && (!changed || changed->shape(0) >= counts.shape(0)) &&
+          (!keys || keys->shape(0) >= counts.shape(0)));
   FoundSeams found = at_work([&](Interrupt& interrupt) {
     const SeamSearch search{boxes.data(),    bounds.data(),    counts.data(),
                             counts.shape(0), data_of(changed), filter != nullptr ? filter->get() : nullptr,

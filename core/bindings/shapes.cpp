@@ -132,7 +132,6 @@ void bind_shapes(nb::module_& module) {
       .def("set", &PlacedShapes::set, rows, "kinds"_a, "sizes"_a, "numbers"_a)
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)
       .def("clear", &PlacedShapes::clear, rows)
-      .def("placed_kind", &PlacedShapes::placed_kind, "row"_a)
       .def("placed", &PlacedShapes::placed, "row"_a)
       .def("records", &PlacedShapes::records, rows)
       .def("place", &place, rows, positions, rotations, seen_positions, seen_rotations, boxes)

@@ -38,7 +38,6 @@ class ShapeStore {
   std::size_t row_count() const { return slots_.size(); }
   bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
   ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
-  ShapeKind placed_kind(std::size_t row) const { return slots_[row].placed_kind; }
   // The local record of a row; in `room` if it is not stored in full.
   std::span<const double> local(std::size_t row, LocalRoom& room) const {
     const Slot& slot = slots_[row];

@@ -415,8 +415,6 @@ class ShapeStore:
 
     def clear(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def placed_kind(self, row: int) -> int: ...
-
     def placed(self, row: int) -> object: ...
 
     def records(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object: ...
@@ -471,8 +469,6 @@ def geometry_distances(a: ShapeStore, geometries_a: list, b: ShapeStore, geometr
 def mesh_clearances(a: ShapeStore, geometries_a: list, solids_a: list, b: ShapeStore, geometries_b: list, solids_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], within: float, workers: int) -> object: ...
 
 def mesh_depths(a: ShapeStore, geometries_a: list, solids_a: list, b: ShapeStore, geometries_b: list, solids_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
-
-def points_in_mesh(shapes: ShapeStore, geometries: list, solids: list, row: int, points: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
 
 def geometry_contacts(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
 
@@ -549,6 +545,22 @@ class Articulated:
     def clearance(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], obstacles: Obstacles | None, within: float, workers: int) -> object: ...
 
     def first_contact(self, begin: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], obstacles: Obstacles | None, padding: float, tolerance: float, workers: int) -> object: ...
+
+def fill(seen: ShapeStore, spare: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], speeds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, turns: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], body_types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """Write to rows that are not in use what bodies begin with."""
+
+def sticking_out(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """Rows of boxes that are not wholly within the bounds."""
+
+def bounce(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Reflect rows into the bounds in place, and their velocities; which of the rows have changed.
+    """
+
+def wrap(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Move rows into the half-open bounds in place, by multiples of their size; which are others now.
+    """
 
 def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ordered: bool) -> object:
     """Whether each of a few pairs is among many others."""
@@ -886,25 +898,6 @@ def neighbor_candidates(points: Annotated[NDArray[numpy.float64], dict(shape=(No
 def motion(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], before: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, cells_before: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], back: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)] | None, inverses: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)] | None, limit: float, rounding: float, workers: int) -> object:
     """
     False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.
-    """
-
-def fill(seen: ShapeStore, spare: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], speeds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, turns: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], body_types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """Write to rows that are not in use what bodies begin with."""
-
-def sticking_out(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """Rows of boxes that are not wholly within the bounds."""
-
-def outside(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """Rows of boxes that do not touch the bounds."""
-
-def bounce(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
-    """
-    Reflect rows into the bounds in place, and their velocities; which of the rows have changed.
-    """
-
-def wrap(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
-    """
-    Move rows into the half-open bounds in place, by multiples of their size; which are others now.
     """
 
 def read_boxes(stream: object, dimension: int, interleaved: bool, is_flat: bool, copy: object, other: object) -> tuple:

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase import _native
-from broadphase.narrow.clearance import Solids
 from solid_scenes import CUBE, CUBE_FACES, quaternions, rough_sphere
 
 TRIANGLE = ([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
@@ -23,9 +21,11 @@ def placed(parts):
 
 
 def where(mesh, points):
-    """0 outside, 1 on the surface, 2 inside."""
-    store, known, solids = Solids(placed([mesh]), "shapes", True).native
-    return _native.points_in_mesh(store, known, solids, 0, np.ascontiguousarray(points, float))
+    """0 outside, 1 on the surface, 2 inside; what is outside is not within 1e-9 of the surface."""
+    found = bp.clearances(placed([mesh]), bp.Shapes(bp.Point(), np.asarray(points, float)), within=1e-9)
+    answers = np.zeros(len(points), int)
+    answers[found.pairs[:, 1]] = 1 + found.inside
+    return answers
 
 
 def exactly_where(mesh, point):

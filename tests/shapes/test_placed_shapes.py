@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.shapes import ShapeKind
 from broadphase.shapes.placed import shapes_of_boxes
 from oracles.shapes import parts_of
 from shape_cases import EVERY_KIND, KINDS, hull, mesh, mixed, quaternions, rotations
@@ -264,7 +263,6 @@ def test_boxes_given_corner_for_corner_are_those_boxes(dimension):
     corners.sort(axis=1)
     shapes = shapes_of_boxes(corners)
     assert np.array_equal([shapes.store.placed(row) for row in range(50)], corners.reshape(50, 2 * dimension))
-    assert shapes.store.placed_kind(0) == ShapeKind.BOX
     assert np.array_equal(bp.overlaps(shapes), bp.pairs(corners, sort=True))
     with pytest.raises(TypeError, match="a view of a world"):
         shapes.move(np.zeros(dimension))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
+import broadphase as bp
 from broadphase import _native
 from broadphase.boxes.rounding import boxes_around
 
@@ -219,7 +220,13 @@ def test_gone_and_sticking_out_any_number_of_rows_equals_the_definition(n, dimen
     bounds = np.array([[0.0] * dimension, [10.0] * dimension])
     moves = (rng.random(n) < 0.7).astype(np.uint8)
     is_outside = ((boxes[:, 1] < 0) | (boxes[:, 0] > 10)).any(axis=1)
-    assert _native.outside(boxes, bounds, moves).tolist() == np.flatnonzero(is_outside & (moves > 0)).tolist()
+    world = bp.World(dim=dimension, bounds=bounds)
+    world.add_many(
+        bp.AABB(boxes[:, 1] - boxes[:, 0]),
+        boxes.mean(axis=1),
+        boundary=["remove" if flag else "none" for flag in moves],
+    )
+    assert world.step(0.0).removed.tolist() == np.flatnonzero(is_outside & (moves > 0)).tolist()
     inside = ((boxes[:, 0] >= 0) & (boxes[:, 1] <= 10)).all(axis=1)
     asked = []
     bounce(boxes[:, 0].copy(), np.zeros((n, dimension)), boxes,

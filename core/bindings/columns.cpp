@@ -1,4 +1,4 @@
-// Motion of bodies, and what happens to them at the boundary.
+// What a world does with whole columns besides its steps: new rows, the boundary, and pairs that are looked up.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -10,7 +10,9 @@
 #include "bindings.hpp"
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
+#include "world/motion.hpp"
 #include "world/noticing.hpp"
+#include "world/touching.hpp"
 
 namespace broadphase::python {
 
@@ -84,12 +86,6 @@ nb::object rows_sticking_out_of(Boxes boxes, Table<double> bounds, Flags moves) 
   });
 }
 
-nb::object rows_outside_of(Boxes boxes, Table<double> bounds, Flags moves) {
-  require_boxes(boxes, bounds, moves.shape(0));
-  return rows_of(boxes.shape(2),
-                 [&](auto d) { return rows_outside<d()>(boxes.data(), bounds.data(), moves.data(), moves.shape(0)); });
-}
-
 nb::object bounce_rows(Changed positions, Changed velocities, Rows rows, Boxes boxes, Table<double> bounds) {
   require_boxes(boxes, bounds, rows.shape(0));
   const std::size_t dimension = positions.shape(1);
@@ -107,9 +103,40 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Flags moves) {
   return rows_of(dimension, [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); });
 }
 
+PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
+
+// The rows that are flagged as behind, are in use, and whose boxes are not within those kept: ascending.
+nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vector<bool> alive, std::size_t slots) {
+  const std::size_t numbers = 2 * boxes.shape(2), dimension = boxes.shape(2);
+  require(boxes.shape(1) == 2 && kept.shape(1) == 2 && kept.shape(2) == dimension && boxes.shape(0) >= slots &&
+          kept.shape(0) >= slots && behind.shape(0) >= slots && alive.shape(0) >= slots);
+  std::vector<std::int32_t> rows;
+  without_gil(slots, [&] {
+    for_moving_rows(behind.data(), slots, [&](std::size_t begin, auto count) {
+      for (std::size_t row = begin; row < begin + count(); ++row) {
+        const double *box = boxes.data() + row * numbers, *within = kept.data() + row * numbers;
+        bool left = false;
+        for (std::size_t axis = 0; axis < dimension; ++axis)
+          left |= (box[axis] < within[axis]) | (box[dimension + axis] > within[dimension + axis]);
+        if (left && alive.data()[row]) rows.push_back(static_cast<std::int32_t>(row));
+      }
+      return true;
+    });
+  });
+  return as_array(std::move(rows));
+}
+
+// Which of a few pairs are among many.
+nb::object among(Rows first, Rows second, Rows of_first, Rows of_second, bool is_ordered) {
+  const std::size_t count = first.shape(0);
+  std::vector<std::uint8_t> found(count);
+  at_work([&](Interrupt&) { mark_among(columns(first, second), columns(of_first, of_second), is_ordered, found); });
+  return as_array(std::move(found));
+}
+
 }  // namespace
 
-void bind_motion(nb::module_& module) {
+void bind_columns(nb::module_& module) {
   // A converted copy would be changed instead.
   const auto positions = "positions"_a.noconvert(), velocities = "velocities"_a.noconvert();
   module.def("fill", &fill, "seen"_a, "spare"_a, "rows"_a, "kinds"_a, "sizes"_a, "numbers"_a, "types"_a, "places"_a,
@@ -120,12 +147,14 @@ void bind_motion(nb::module_& module) {
              "Write to rows that are not in use what bodies begin with.");
   module.def("sticking_out", &rows_sticking_out_of, "boxes"_a, "bounds"_a, "moves"_a,
              "Rows of boxes that are not wholly within the bounds.");
-  module.def("outside", &rows_outside_of, "boxes"_a, "bounds"_a, "moves"_a,
-             "Rows of boxes that do not touch the bounds.");
   module.def("bounce", &bounce_rows, positions, velocities, "rows"_a, "boxes"_a, "bounds"_a,
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, "bounds"_a, "moves"_a,
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
+  module.def("among", &among, "first"_a, "second"_a, "of_first"_a, "of_second"_a, "is_ordered"_a,
+             "Whether each of a few pairs is among many others.");
+  module.def("left_boxes", &left_boxes, "boxes"_a.noconvert(), "kept"_a.noconvert(), "behind"_a, "alive"_a, "slots"_a,
+             "Rows that are behind and whose boxes are not within those kept.");
 }
 
 }  // namespace broadphase::python
