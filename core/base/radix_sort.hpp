@@ -1,7 +1,6 @@
 // The core's one radix sort, and row numbers sorted by a number each: floating-point, or unsigned.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>

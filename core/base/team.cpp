@@ -1,7 +1,6 @@
 #include "base/team.hpp"
 
 #include <chrono>
-#include <cstddef>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>

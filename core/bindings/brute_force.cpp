@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>

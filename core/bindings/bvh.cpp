@@ -4,9 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>

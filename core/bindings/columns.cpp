@@ -1,8 +1,6 @@
 // What a world does with whole columns besides its steps: new rows, the boundary, and pairs that are looked up.
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>

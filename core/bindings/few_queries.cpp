@@ -1,12 +1,10 @@
 // A few queries of an index in their plainest form, each kind by one call: the checks, the guard, the walk and the
 // result take about as long as one conversion of an array in Python.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "bindings.hpp"
 #include "filters.hpp"

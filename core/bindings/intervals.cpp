@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

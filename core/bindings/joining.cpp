@@ -1,11 +1,6 @@
 // The candidates of many queries, filtered.
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "filters.hpp"
 #include "query/ragged.hpp"

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <string>
 #include <utility>

@@ -1,11 +1,8 @@
 // Robots: obstacles that are prepared once, and trees of links that are asked in many configurations.
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 // Shapes: the store of their records, and the narrow phase on pairs of them.
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>

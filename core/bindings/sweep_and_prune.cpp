@@ -1,9 +1,7 @@
 // Sweep and prune as an index.
 #include "sweep/sweep_and_prune.hpp"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "bindings.hpp"
 #include "placed_shapes.hpp"

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 
-#include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
 #include "boxes/pack_boxes.hpp"

@@ -1,7 +1,6 @@
 // The calls of a method, for the one file that compiles it: see calls_of in choose/find.hpp.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>

@@ -6,7 +6,6 @@
 // expansions fail where products overflow or underflow. Needs double precision without fused multiply-adds.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

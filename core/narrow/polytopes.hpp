@@ -2,10 +2,8 @@
 // another kind (polytopes.cpp).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 // The lattice of a periodic cell, seen in a frame in which a box holds one image of each point.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>

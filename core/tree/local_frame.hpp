@@ -12,7 +12,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
 

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "base/read_ahead.hpp"

@@ -9,11 +9,9 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "choose/reach.hpp"
 #include "world/columns.hpp"
-#include "world/limits.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {

@@ -1,7 +1,6 @@
 // The search for pairs across the seams of a periodic world.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
