@@ -14,9 +14,7 @@ class AnyBoxes {
   AnyBoxes(const BoxView<double>& boxes, std::size_t dimension)
       : doubles_(boxes), dimension_(dimension), is_double_(true) {}
 
-  std::size_t count() const { return is_double_ ? doubles_.count : floats_.count; }
   std::size_t dimension() const { return dimension_; }
-  bool is_double() const { return is_double_; }
 
   // Lower corner, then upper corner.
   void read(std::size_t row, double* box) const {

@@ -52,7 +52,6 @@ class OctreeCells {
     return cells_.size();
   }  // all numbers are below; cells that are not `is_used` are in the pool
   std::size_t pooled() const { return pool_.size(); }
-  const std::vector<std::int32_t>& idle() const { return idle_; }
   const OctreePoolFigures& figures() const { return figures_; }
   std::int32_t child(std::int32_t number, std::size_t octant) const {
     return children_[static_cast<std::size_t>(number) << blocks().dimension() | octant];

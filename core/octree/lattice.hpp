@@ -44,7 +44,6 @@ class OctreeLattice {
   static_assert(kMostLevels * 17 < static_cast<int>(broadphase::kMostLevels * kLanes));
   static constexpr int kOutside = 127;  // the level of rows outside the root
 
-  std::size_t dimension() const { return dimension_; }
   double looseness() const { return looseness_; }
   int levels() const { return levels_; }
   // Of the root.

@@ -130,7 +130,6 @@ class Articulated {
   }
 
   const Kinematics& kinematics() const { return kinematics_; }
-  std::size_t part_count() const { return parts_.size(); }
 
   // Where everything is in one configuration. One for each thread.
   class Posed {

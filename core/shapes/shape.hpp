@@ -364,15 +364,4 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
   }
 }
 
-// Whether the bounding boxes of two placed shapes overlap.
-template <std::size_t D>
-bool bounds_overlap(const ShapeView<D>& a, const ShapeView<D>& b) {
-  ShapeBounds<D> p, q;
-  add_bounds<D>(a, p);
-  add_bounds<D>(b, q);
-  for (std::size_t k = 0; k < D; ++k)
-    if (p.lower[k] > q.upper[k] || q.lower[k] > p.upper[k]) return false;
-  return true;
-}
-
 }  // namespace broadphase

@@ -49,7 +49,6 @@ class Tiling {
     find_ends(0, end);
   }
 
-  std::size_t dimension() const { return dimension_; }
   std::size_t tiles() const { return tiles_; }
 
   // Throws InvalidBoxes for NaN and for lower > upper. O(n * depth) time; `most`: rows that meet more tiles are wide.
