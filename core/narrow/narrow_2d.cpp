@@ -965,83 +965,76 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
 
 // ---- The queries ----
 
-// Neither is a compound.
-inline bool simple_overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
-  if (is_any_box(a) && is_any_box(b)) return oriented_boxes_overlap(OrientedBox2d(a), OrientedBox2d(b));
-  if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
-  if (is_disc(a) || is_disc(b)) {
-    const Disc disc(is_disc(a) ? a : b);
-    const ShapeView<2>& other = is_disc(a) ? b : a;
-    switch (other.kind) {
-      case ShapeKind::kPoint:
-      case ShapeKind::kBall: return discs_overlap(disc, Disc(other));
-      case ShapeKind::kSegment:
-      case ShapeKind::kCapsule: return disc_overlaps_straight(disc, Straight(other));
-      case ShapeKind::kBox: return disc_overlaps_box(disc, Corners(other));
-      case ShapeKind::kOrientedBox: return disc_overlaps_oriented_box(disc, other);
-      default: break;
-    }
-  }
-  const bool is_swapped = is_turned(a, b);
-  const RoundedShape first(is_swapped ? b : a), second(is_swapped ? a : b);
-  return overlaps(first.view(), second.view());
-}
-
-// Neither is a compound, in this and the following functions. Two discs are in order either way.
-inline ShapeGap<2> simple_gap(const ShapeView<2>& a, const ShapeView<2>& b) {
-  ShapeGap<2> gap{};
-  if (is_disc(a) && is_disc(b)) {
-    gap.distance = disc_distance(Disc(a), Disc(b), &gap.normal);
-  } else if (is_turned(a, b)) {
-    gap = turned(simple_gap(b, a));
-  } else if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
-    gap.distance = box_distance(Corners(a), Corners(b), &gap.normal);
-  } else if (is_disc(a) && is_any_box(b)) {
-    gap.distance = disc_box_distance(Disc(a), b, &gap.normal);
-  } else {
-    const RoundedShape first(a), second(b);
-    const Separation found = separation(first.view(), second.view());
-    gap = {found.distance - (first.view().radius + second.view().radius), found.normal};
-  }
-  return gap;
-}
-
-inline Contact<2> simple_contact(const ShapeView<2>& a, const ShapeView<2>& b) {
-  if (is_disc(a) && is_disc(b)) return disc_contact(Disc(a), Disc(b));
-  if (is_turned(a, b)) return turned(simple_contact(b, a));
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
-  if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
-  const RoundedShape first(a), second(b);
-  return contact(first.view(), second.view());
-}
-
-// Precondition: they do not overlap.
-inline ShapeImpact<2> simple_cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
-  if (is_turned(a, b)) return turned(simple_cast(b, opposite<2>(motion), a));
-  ShapeImpact<2> impact;
-  if (b.kind == ShapeKind::kBox && (a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint)) {
-    // A ray against the box of all differences of their points.
-    const Corners q(b),
-        p = a.kind == ShapeKind::kBox ? Corners(a) : Corners({a.record[0], a.record[1]}, {a.record[0], a.record[1]});
-    const Corners differences({q.lower[0] - p.upper[0], q.lower[1] - p.upper[1]},
-                              {q.upper[0] - p.lower[0], q.upper[1] - p.lower[1]});
-    Vec<2> outward{};
-    impact.time = ray_meets_box(differences, {0, 0}, motion, &outward);
-    impact.normal = opposite<2>(outward);
-    return impact;
-  }
-  const RoundedShape first(a), second(b);
-  impact.time = first_touch(first.view(), motion, second.view(), &impact.normal);
-  return impact;
-}
-
 struct Simple {
-  static bool overlap(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_overlap(a, b); }
-  static ShapeGap<2> gap(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_gap(a, b); }
-  static Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) { return simple_contact(a, b); }
+  // Neither is a compound.
+  static bool overlap(const ShapeView<2>& a, const ShapeView<2>& b) {
+    if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
+    if (is_any_box(a) && is_any_box(b)) return oriented_boxes_overlap(OrientedBox2d(a), OrientedBox2d(b));
+    if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
+    if (is_disc(a) || is_disc(b)) {
+      const Disc disc(is_disc(a) ? a : b);
+      const ShapeView<2>& other = is_disc(a) ? b : a;
+      switch (other.kind) {
+        case ShapeKind::kPoint:
+        case ShapeKind::kBall: return discs_overlap(disc, Disc(other));
+        case ShapeKind::kSegment:
+        case ShapeKind::kCapsule: return disc_overlaps_straight(disc, Straight(other));
+        case ShapeKind::kBox: return disc_overlaps_box(disc, Corners(other));
+        case ShapeKind::kOrientedBox: return disc_overlaps_oriented_box(disc, other);
+        default: break;
+      }
+    }
+    const bool is_swapped = is_turned(a, b);
+    const RoundedShape first(is_swapped ? b : a), second(is_swapped ? a : b);
+    return narrow_2d::overlaps(first.view(), second.view());
+  }
+
+  // Neither is a compound, in this and the following functions. Two discs are in order either way.
+  static ShapeGap<2> gap(const ShapeView<2>& a, const ShapeView<2>& b) {
+    ShapeGap<2> gap{};
+    if (is_disc(a) && is_disc(b)) {
+      gap.distance = disc_distance(Disc(a), Disc(b), &gap.normal);
+    } else if (is_turned(a, b)) {
+      gap = turned(Simple::gap(b, a));
+    } else if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
+      gap.distance = box_distance(Corners(a), Corners(b), &gap.normal);
+    } else if (is_disc(a) && is_any_box(b)) {
+      gap.distance = disc_box_distance(Disc(a), b, &gap.normal);
+    } else {
+      const RoundedShape first(a), second(b);
+      const Separation found = separation(first.view(), second.view());
+      gap = {found.distance - (first.view().radius + second.view().radius), found.normal};
+    }
+    return gap;
+  }
+
+  static Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
+    if (is_disc(a) && is_disc(b)) return disc_contact(Disc(a), Disc(b));
+    if (is_turned(a, b)) return turned(contact(b, a));
+    if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
+    if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
+    const RoundedShape first(a), second(b);
+    return narrow_2d::contact(first.view(), second.view());
+  }
+
+  // Precondition: they do not overlap.
   static ShapeImpact<2> cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
-    return simple_cast(a, motion, b);
+    if (is_turned(a, b)) return turned(cast(b, opposite<2>(motion), a));
+    ShapeImpact<2> impact;
+    if (b.kind == ShapeKind::kBox && (a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint)) {
+      // A ray against the box of all differences of their points.
+      const Corners q(b),
+          p = a.kind == ShapeKind::kBox ? Corners(a) : Corners({a.record[0], a.record[1]}, {a.record[0], a.record[1]});
+      const Corners differences({q.lower[0] - p.upper[0], q.lower[1] - p.upper[1]},
+                                {q.upper[0] - p.lower[0], q.upper[1] - p.lower[1]});
+      Vec<2> outward{};
+      impact.time = ray_meets_box(differences, {0, 0}, motion, &outward);
+      impact.normal = opposite<2>(outward);
+      return impact;
+    }
+    const RoundedShape first(a), second(b);
+    impact.time = first_touch(first.view(), motion, second.view(), &impact.normal);
+    return impact;
   }
 };
 

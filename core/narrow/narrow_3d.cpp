@@ -24,73 +24,66 @@ inline bool rounds_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
   return squared(vector_at(b.record, 0) - vector_at(a.record, 0)) <= reach * reach;
 }
 
-// For this and the following functions, the shapes are not compounds, in either order.
-inline bool simple_overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
-  if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
-  if (is_turned(a, b)) return simple_overlap(b, a);
-  if (is_round(a.kind) && b.kind == ShapeKind::kBox)
-    return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
-  return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
-    return within(first, second, x + y);
-  });
-}
-
-inline Gap simple_gap(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_gap(b, a));
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
-  if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
-    const Vec3 way = to_box(a.record, b.record);
-    const double distance = std::sqrt(squared(way));
-    if (distance > 0) return {distance - radius_of(a), way * (1 / distance)};
-  }
-  return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool turns) {
-    const Gap gap = gap_of(first, second);
-    return Gap{gap.distance - (x + y), turns ? -gap.normal : gap.normal};
-  });
-}
-
-inline Impact simple_cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
-  if (is_turned(a, b)) return turned(simple_cast(b, -motion, a));
-  if (b.kind == ShapeKind::kBox) {
-    if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
-    if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
-  }
-  return with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
-    return turns ? turned(cast(first, -motion, second, x + y)) : cast(first, motion, second, x + y);
-  });
-}
-
-inline Contact<3> simple_contact(const ShapeView<3>& a, const ShapeView<3>& b) {
-  if (is_turned(a, b) && !are_concentric(a, b)) return turned(simple_contact(b, a));
-  const Gap gap = simple_gap(a, b);
-  Contact<3> contact;
-  contact.normal = gap.normal;
-  contact.depth = gap.distance < 0 ? -gap.distance : 0;
-  if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
-    put_points_of_boxes(a.record, b.record, contact);
-    return contact;
-  }
-  const Vec3 origin = place_of(a);
-  with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
-    const Vec3 normal = turns ? -gap.normal : gap.normal;
-    if constexpr (std::decay_t<decltype(first)>::kRank == PointCore::kRank) {
-      // A ball has one contact point: its deepest.
-      contact.points[contact.count++] = first.at + normal * (x - 0.5 * contact.depth);
-    } else {
-      put_points(touching_of(first, second, normal, x, y), normal, contact);
-    }
-  });
-  for (std::size_t k = 0; k < contact.count; ++k) contact.points[k] = contact.points[k] + origin;
-  return contact;
-}
-
+// Queries on two shapes that are not compounds, in either order.
 struct Simple {
-  static bool overlap(const ShapeView<3>& a, const ShapeView<3>& b) { return simple_overlap(a, b); }
-  static Gap gap(const ShapeView<3>& a, const ShapeView<3>& b) { return simple_gap(a, b); }
-  static Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) { return simple_contact(a, b); }
+  static bool overlap(const ShapeView<3>& a, const ShapeView<3>& b) {
+    if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
+    if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
+    if (is_turned(a, b)) return overlap(b, a);
+    if (is_round(a.kind) && b.kind == ShapeKind::kBox)
+      return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
+    return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
+      return within(first, second, x + y);
+    });
+  }
+
+  static Gap gap(const ShapeView<3>& a, const ShapeView<3>& b) {
+    if (is_turned(a, b) && !are_concentric(a, b)) return turned(gap(b, a));
+    if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
+    if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
+      const Vec3 way = to_box(a.record, b.record);
+      const double distance = std::sqrt(squared(way));
+      if (distance > 0) return {distance - radius_of(a), way * (1 / distance)};
+    }
+    return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool turns) {
+      const Gap gap = gap_of(first, second);
+      return Gap{gap.distance - (x + y), turns ? -gap.normal : gap.normal};
+    });
+  }
+
   static Impact cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
-    return simple_cast(a, motion, b);
+    if (is_turned(a, b)) return turned(cast(b, -motion, a));
+    if (b.kind == ShapeKind::kBox) {
+      if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
+      if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
+    }
+    return with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
+      return turns ? turned(solid::cast(first, -motion, second, x + y)) : solid::cast(first, motion, second, x + y);
+    });
+  }
+
+  static Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
+    if (is_turned(a, b) && !are_concentric(a, b)) return turned(contact(b, a));
+    const Gap gap = Simple::gap(a, b);
+    Contact<3> contact;
+    contact.normal = gap.normal;
+    contact.depth = gap.distance < 0 ? -gap.distance : 0;
+    if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
+      put_points_of_boxes(a.record, b.record, contact);
+      return contact;
+    }
+    const Vec3 origin = place_of(a);
+    with_cores(a, b, [&](const auto& first, const auto& second, double x, double y, bool turns) {
+      const Vec3 normal = turns ? -gap.normal : gap.normal;
+      if constexpr (std::decay_t<decltype(first)>::kRank == PointCore::kRank) {
+        // A ball has one contact point: its deepest.
+        contact.points[contact.count++] = first.at + normal * (x - 0.5 * contact.depth);
+      } else {
+        put_points(touching_of(first, second, normal, x, y), normal, contact);
+      }
+    });
+    for (std::size_t k = 0; k < contact.count; ++k) contact.points[k] = contact.points[k] + origin;
+    return contact;
   }
 };
 
