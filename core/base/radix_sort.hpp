@@ -100,6 +100,22 @@ Item* radix_sort(Item* items, Item* spare, std::size_t count, int from, int to, 
   return items;
 }
 
+// Sorts by key(value). Stable. False, with the work half done and the order of equal ones kept, if it would take more
+// than `moves`.
+template <class Value, class Key>
+bool insertion_sort(Value* values, std::size_t count, const Key& key, std::size_t moves) {
+  for (std::size_t k = 1; k < count; ++k) {
+    const Value value = values[k];
+    const auto here = key(value);
+    std::size_t to = k;
+    for (; to > 0 && here < key(values[to - 1]) && k - to <= moves; --to) values[to] = values[to - 1];
+    values[to] = value;
+    if (k - to > moves) return false;
+    moves -= k - to;
+  }
+  return true;
+}
+
 // Rows with a value each: add them all, sort, read. Rows of equal value keep the order in which they were added.
 // Linear in time, whatever the values; 16 bytes a row for floats, 32 for doubles, kept for the next sort.
 template <class T>
@@ -156,17 +172,8 @@ class RowSorter {
       items_.swap(spare_);
   }
 
-  // False, with the work half done, if it would take more than `moves`.
-  bool insertion_sort(std::size_t moves) {
-    for (std::size_t k = 1; k < count_; ++k) {
-      const Item item = items_[k];
-      std::size_t to = k;
-      for (; to > 0 && items_[to - 1].key > item.key && k - to <= moves; --to) items_[to] = items_[to - 1];
-      items_[to] = item;
-      if (k - to > moves) return false;
-      moves -= k - to;
-    }
-    return true;
+  bool insert(std::size_t moves) {
+    return insertion_sort(items_.get(), count_, [](const Item& item) { return item.key; }, moves);
   }
 
   std::unique_ptr<Item[]> items_, spare_;
@@ -177,7 +184,7 @@ class RowSorter {
 template <class T>
 void RowSorter<T>::sort(Interrupt& interrupt) {
   if (count_ <= kInsertionSize) {
-    insertion_sort(count_ * count_);
+    insert(count_ * count_);
     return;
   }
   if (!spare_) spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
@@ -191,7 +198,7 @@ void RowSorter<T>::sort(Interrupt& interrupt) {
   // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
   const int skipped = width > 32 ? width - 32 : 0;
   sort_digits(skipped, width, interrupt);
-  if (skipped > 0 && !insertion_sort(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
+  if (skipped > 0 && !insert(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
 }
 
 // Compiled once: radix_sort.cpp.

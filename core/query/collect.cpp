@@ -185,27 +185,8 @@ std::uint64_t count(const Tasks& tasks, const Filter* filter, unsigned workers, 
 
 }  // namespace detail
 
-namespace {
-
-constexpr std::size_t kPairsByInsertion = 4;
-
-// False, with the work half done, if it would take more than `moves`.
-bool insertion_sort(std::uint64_t* values, std::size_t count, std::size_t moves) {
-  for (std::size_t k = 1; k < count; ++k) {
-    const std::uint64_t value = values[k];
-    std::size_t to = k;
-    for (; to > 0 && values[to - 1] > value && k - to <= moves; --to) values[to] = values[to - 1];
-    values[to] = value;
-    if (k - to > moves) return false;
-    moves -= k - to;
-  }
-  return true;
-}
-
-}  // namespace
-
 void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt) {
-  constexpr std::size_t kPairsAStretch = 40000, kMostStretches = 2048;
+  constexpr std::size_t kPairsAStretch = 40000, kMostStretches = 2048, kPairsByInsertion = 4;
   if (pairs.size < 2) return;
   std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
   const int row_bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
@@ -245,7 +226,7 @@ void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& int
       // Of few pairs a row, those of a row are put into order by insertion, unless some rows have many.
       const bool is_sparse = count >> stretch_bits < kPairsByInsertion;
       if (is_sparse) sort_bits(row_bits);
-      if (!is_sparse || !insertion_sort(from, count, kPairsByInsertion * count)) sort_bits(0);
+      if (!is_sparse || !insertion_sort(from, count, key, kPairsByInsertion * count)) sort_bits(0);
       sorted = from;
     }
     const auto high = static_cast<std::uint64_t>(s) << stretch_bits;

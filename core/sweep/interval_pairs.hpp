@@ -371,7 +371,7 @@ class IntervalPairs {
     }
     // Many have the same place where numbers are crowded, or lie beyond the sample.
     const auto begin = [&](std::uint16_t k) { return items[k].lower; };
-    if (!insert(order, count, begin, 4 * count + kFew * kFew))
+    if (!insertion_sort(order, count, begin, 4 * count + kFew * kFew))
       std::sort(order, order + count, [&](std::uint16_t a, std::uint16_t b) {
         return items[a].lower < items[b].lower || (items[a].lower == items[b].lower && a < b);
       });
@@ -398,24 +398,9 @@ class IntervalPairs {
     const int skipped = width > 33 ? width - 33 : 0;
     Item* sorted = radix_sort<11>(items, spare_.get(), count, skipped, width, key, 1, interrupt);
     const auto begin = [](const Item& item) { return item.lower; };
-    if (skipped > 0 && !insert(sorted, count, begin, 4 * count))
+    if (skipped > 0 && !insertion_sort(sorted, count, begin, 4 * count))
       sorted = radix_sort<11>(sorted, sorted == items ? spare_.get() : items, count, 0, width, key, 1, interrupt);
     return sorted;
-  }
-
-  // Stable. False, with the work half done and the order of equal ones kept, if it would take more than `moves`.
-  template <class Value, class Begin>
-  static bool insert(Value* values, std::size_t count, const Begin& begin, std::size_t moves) {
-    for (std::size_t k = 1; k < count; ++k) {
-      const Value value = values[k];
-      const T here = begin(value);
-      std::size_t to = k;
-      for (; to > 0 && here < begin(values[to - 1]) && k - to <= moves; --to) values[to] = values[to - 1];
-      values[to] = value;
-      if (k - to > moves) return false;
-      moves -= k - to;
-    }
-    return true;
   }
 
   template <class Order>
