@@ -441,12 +441,15 @@ class SahPlan {
     return parts;
   }
 
+  static auto is_before(std::size_t axis) {
+    return [axis](const Item& a, const Item& b) {
+      const float p = centre(a, axis), q = centre(b, axis);
+      return p != q ? p < q : a.row < b.row;
+    };
+  }
   void sort(const Range& range, std::size_t axis) {
     std::sort(items.begin() + static_cast<std::ptrdiff_t>(range.begin),
-              items.begin() + static_cast<std::ptrdiff_t>(range.end), [axis](const Item& a, const Item& b) {
-                const float p = centre(a, axis), q = centre(b, axis);
-                return p != q ? p < q : a.row < b.row;
-              });
+              items.begin() + static_cast<std::ptrdiff_t>(range.end), is_before(axis));
   }
 
   std::size_t cut_sorted(const Range& range) {
@@ -553,10 +556,7 @@ class SahPlan {
     const std::size_t middle = range.begin + (range.count() / 2 + kLanes - 1) / kLanes * kLanes;
     const auto first = items.begin();
     std::nth_element(first + static_cast<std::ptrdiff_t>(range.begin), first + static_cast<std::ptrdiff_t>(middle),
-                     first + static_cast<std::ptrdiff_t>(range.end), [axis](const Item& a, const Item& b) {
-                       const float p = centre(a, axis), q = centre(b, axis);
-                       return p != q ? p < q : a.row < b.row;
-                     });
+                     first + static_cast<std::ptrdiff_t>(range.end), is_before(axis));
     return middle;
   }
 };

@@ -190,6 +190,22 @@ class Bvh {
     std::fill(places_.get() + before, places_.get() + places_.size(), kNoPlace);
   }
 
+  // Calls change(edit, row, box) for each row, with its box as lanes hold it.
+  template <class T, class Change>
+  void edit_rows(LocalBoxes<T>& local, const std::int32_t* rows, std::size_t count, const Change& change) {
+    tree_.with_numbers([&](auto number) {
+      using Number = decltype(number);
+      BvhEdit<Number> edit(tree_, places_.get());
+      Number box[8];
+      for (std::size_t at = 0; at < count; ++at) {
+        edit.make_room();
+        local.get(static_cast<std::size_t>(rows[at]), box);
+        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
+        change(edit, rows[at], box);
+      }
+    });
+  }
+
   std::vector<std::int32_t> rows_in_order() const {
     std::vector<std::int32_t> rows;
     rows.reserve(rows_);
@@ -330,17 +346,10 @@ void Bvh::insert(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t 
   try {
     const GrownBoxes<T> given{boxes, tree_.dimension()};
     LocalBoxes<T> local(given, tree_.frame);
-    tree_.with_numbers([&](auto number) {
-      using Number = decltype(number);
-      BvhEdit<Number> edit(tree_, places_.get());
-      Number box[8];
-      for (; done < count; ++done) {
-        edit.make_room();
-        local.get(static_cast<std::size_t>(rows[done]), box);
-        if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[done]), box);
-        edit.insert(rows[done], box);
-        ++rows_;
-      }
+    edit_rows(local, rows, count, [&](auto& edit, std::int32_t row, const auto* box) {
+      edit.insert(row, box);
+      ++rows_;
+      ++done;
     });
     changes_ += count;
     improve(boxes, work);
@@ -364,17 +373,7 @@ void Bvh::update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t 
       rebuild(boxes, work);
     return;
   }
-  tree_.with_numbers([&](auto number) {
-    using Number = decltype(number);
-    BvhEdit<Number> edit(tree_, places_.get());
-    Number box[8];
-    for (std::size_t at = 0; at < count; ++at) {
-      edit.make_room();
-      local.get(static_cast<std::size_t>(rows[at]), box);
-      if (local.lossy()) tree_.frame.exact = false, local.get(static_cast<std::size_t>(rows[at]), box);
-      edit.move(rows[at], box);
-    }
-  });
+  edit_rows(local, rows, count, [](auto& edit, std::int32_t row, const auto* box) { edit.move(row, box); });
   changes_ += count;
   improve(boxes, work);
 }

@@ -36,17 +36,19 @@ namespace {
 // Nanoseconds for a pair that a tree finds.
 constexpr double kPairOfTree = 4;
 
+bool overlap(const Sample::Box& a, const Sample::Box& b, std::size_t dimension) {
+  bool meet = true;
+  for (std::size_t d = 0; d < dimension; ++d) meet &= a.lower[d] <= b.upper[d] && b.lower[d] <= a.upper[d];
+  return meet;
+}
+
 // Of all pairs of boxes, the share that overlaps, by a few of them.
 double overlapping_share(const Sample& sample, std::size_t dimension) {
   const EvenSample taken(sample.boxes.size(), 128);
   std::size_t overlapping = 0, all = 0;
   for (std::size_t i = 0; i < taken.size(); ++i)
-    for (std::size_t j = i + 1; j < taken.size(); ++j, ++all) {
-      const Sample::Box &a = sample.boxes[taken[i]], &b = sample.boxes[taken[j]];
-      bool meet = true;
-      for (std::size_t d = 0; d < dimension; ++d) meet &= a.lower[d] <= b.upper[d] && b.lower[d] <= a.upper[d];
-      overlapping += meet;
-    }
+    for (std::size_t j = i + 1; j < taken.size(); ++j, ++all)
+      overlapping += overlap(sample.boxes[taken[i]], sample.boxes[taken[j]], dimension);
   return all > 0 ? static_cast<double>(overlapping) / static_cast<double>(all) : 0;
 }
 
@@ -70,10 +72,7 @@ double met_blocks(const Sample& sample, std::size_t axis, std::size_t dimension)
   for (std::size_t k = 0; k < order.size(); ++k)
     for (std::size_t block = k / kBlockOfRun + 1; block < blocks.size(); ++block, ++all) {
       if (blocks[block].lower[axis] > order[k]->upper[axis]) break;
-      bool meet = true;
-      for (std::size_t d = 0; d < dimension; ++d)
-        meet &= order[k]->lower[d] <= blocks[block].upper[d] && blocks[block].lower[d] <= order[k]->upper[d];
-      met += meet;
+      met += overlap(*order[k], blocks[block], dimension);
     }
   return all > 0 ? static_cast<double>(met) / static_cast<double>(all) : 1;
 }

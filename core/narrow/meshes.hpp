@@ -1040,28 +1040,42 @@ inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   return contact(a.element(nearest.first, corners_a), b.element(nearest.second, corners_b));
 }
 
-// As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
-inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
-  if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
-  RelativePose view(a, b);
+namespace detail {
+
+// The least time_of(face of a, face of b, normal), of elements whose boxes meet while the first moves by `motion`,
+// which takes `scale`; infinite if there is none.
+template <class TimeOf>
+double first_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, RelativePose& view, double scale,
+                  Vec<3>* normal, const TimeOf& time_of) {
   const std::array<double, 6> own_motion = view.along_axes(a, motion);
-  double first = detail::kNone;
+  double first = kNone;
   walk_meshes(
       a, b, 1.0,
       [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
         return view.meets(box, block, of_first, own_motion);
       },
       [&](std::int32_t face_a, std::int32_t face_b) {
-        std::array<double, 9> corners_a, corners_b;
         Vec<3> way;
-        const double time = impact_time(a.element(face_a, corners_a), motion, b.element(face_b, corners_b), &way);
+        const double time = time_of(face_a, face_b, &way);
         if (time < first) {
           first = time;
           *normal = way;
         }
-        return first < 1 ? first : 1.0;
+        return first < scale ? first / scale : 1.0;
       });
   return first;
+}
+
+}  // namespace detail
+
+// As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
+inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
+  if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
+  RelativePose view(a, b);
+  return detail::first_time(a, motion, b, view, 1, normal, [&](std::int32_t face_a, std::int32_t face_b, Vec<3>* way) {
+    std::array<double, 9> corners_a, corners_b;
+    return impact_time(a.element(face_a, corners_a), motion, b.element(face_b, corners_b), way);
+  });
 }
 
 // As for other shapes: where a ray first hits the mesh. The ray is cut where it leaves the mesh's box.
@@ -1076,24 +1090,11 @@ inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& 
   double scale = speed > 0 ? 2 * reach / speed : 0;
   if (!(scale < 0x1p1000)) scale = 0x1p1000;
   const Vec<3> motion{direction[0] * scale, direction[1] * scale, direction[2] * scale};
-  const std::array<double, 6> own_motion = view.along_axes(point, motion);
-  double first = detail::kNone;
-  walk_meshes(
-      point, mesh, 1.0,
-      [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
-        return view.meets(box, block, of_first, own_motion);
-      },
-      [&](std::int32_t, std::int32_t face) {
-        std::array<double, 9> corners;
-        Vec<3> way;
-        const double time = ray_hit(mesh.element(face, corners), origin, direction, &way);
-        if (time < first) {
-          first = time;
-          *normal = way;
-        }
-        return first < scale ? first / scale : 1.0;
-      });
-  return first;
+  return detail::first_time(point, motion, mesh, view, scale, normal,
+                            [&](std::int32_t, std::int32_t face, Vec<3>* way) {
+                              std::array<double, 9> corners;
+                              return ray_hit(mesh.element(face, corners), origin, direction, way);
+                            });
 }
 
 }  // namespace broadphase
