@@ -22,7 +22,6 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
-#include "grid/cell_room.hpp"
 #include "grid/plan.hpp"
 #include "grid/rank_cell.hpp"
 #include "query/method.hpp"

@@ -1,19 +1,401 @@
-// Pairs of boxes in a periodic cell, by any method.
+// Pairs of boxes in a periodic cell, by any method: of boxes in open space, each at its place, and once more for each
+// face that it crosses.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
+#include "base/even_sample.hpp"
+#include "base/exact_sum.hpp"
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
+#include "base/with_dimension.hpp"
 #include "batches/rows_by_key.hpp"
+#include "boxes/box_view.hpp"
 #include "choose/find.hpp"
-#include "periodic/cell_boxes.hpp"
 #include "query/collect.hpp"
 #include "query/method.hpp"
+#include "query/problem.hpp"
 
 namespace broadphase {
+
+// What lies at x also lies at x + k * period for every whole k, in exact arithmetic.
+struct PeriodicCell {
+  std::size_t dimension = 3;
+  double period[4] = {};  // positive; infinite: the axis does not repeat
+  double from[4] = {};    // a box has its place where its lower corner is in [from, from + period)
+
+  bool repeats(std::size_t axis) const { return period[axis] < std::numeric_limits<double>::infinity(); }
+};
+
+// From base + worlds * period, by width + rest; exact, and `worlds` is whole. An infinite width: all there is.
+struct AxisSpan {
+  double base, worlds, width, rest;
+
+  bool is_everywhere() const { return width == std::numeric_limits<double>::infinity(); }
+};
+
+namespace detail {
+
+// a + b == sum + error, if nothing overflows.
+struct TwoSum {
+  double sum, error;
+  TwoSum(double a, double b) : sum(a + b) {
+    const double part = sum - a;
+    error = (a - (sum - part)) + (b - part);
+  }
+};
+
+// The sign of start + width + rest - end + worlds * period.
+inline int sign_of_way(double start, double width, double rest, double end, double worlds, double period) {
+  const double way = worlds * period;
+  const TwoSum between(start, -end), moved(between.sum, way), reached(moved.sum, width);
+  const double near = reached.sum + rest;
+  const double error = 0x1p-50 * (std::abs(start) + std::abs(end) + std::abs(way) + std::abs(width));
+  if (near > error || near < -error) return near > 0 ? 1 : -1;
+  // Round numbers that touch.
+  const bool exact_way = worlds == 0 || worlds == 1 || worlds == -1;
+  if (exact_way && rest == 0 && between.error == 0 && moved.error == 0 && reached.error == 0)
+    return near > 0 ? 1 : near < 0 ? -1 : 0;
+  ExactSum::Range range;
+  for (const double x : {start, width, rest, end, worlds, period, 1.0}) range.see(x);
+  ExactSum sum(range);
+  for (const double x : {start, width, rest}) sum.add(x, 1, 1);
+  sum.subtract(end, 1, 1);
+  sum.add(worlds, period, 1);
+  return sum.sign();
+}
+
+}  // namespace detail
+
+// Whether two spans meet if the second is moved by so many periods: as closed ones, or their interiors.
+inline bool spans_meet(const AxisSpan& a, const AxisSpan& b, double worlds, double period, bool closed) {
+  const double between = a.worlds - b.worlds - worlds;
+  const int over = detail::sign_of_way(a.base, a.width, a.rest, b.base, between, period);
+  if (over < 0 || (over == 0 && !closed)) return false;
+  const int back = detail::sign_of_way(b.base, b.width, b.rest, a.base, -between, period);
+  return back > 0 || (back == 0 && closed);
+}
+
+// A span where it was given. Preconditions: lower <= upper, and not the same infinity.
+inline AxisSpan span_of(double lower, double upper) {
+  const detail::TwoSum width(upper, -lower);
+  const bool is_finite = width.sum < std::numeric_limits<double>::infinity();
+  return {is_finite ? lower : 0.0, 0.0, width.sum, is_finite ? width.error : 0.0};
+}
+
+inline constexpr double kFewPeriods = 1024;
+
+// The same at its place in the cell: either base is within half a period of 0, or it is moved by few periods.
+inline void put_into_cell(const PeriodicCell& cell, std::size_t axis, AxisSpan& span) {
+  if (span.is_everywhere()) return;
+  const double period = cell.period[axis], from = cell.from[axis];
+  // Nearly always, rounded numbers tell which period a box is in, and a sum with so few periods loses nothing to speak
+  // of.
+  const double periods = (span.base - from) / period;
+  if (std::abs(periods) < kFewPeriods) {
+    const double whole = static_cast<double>(static_cast<int>(periods)), worlds = periods < whole ? 1 - whole : -whole;
+    const double beyond = span.base + worlds * period - from;
+    const double room = 0x1p-48 * (std::abs(span.base) + std::abs(from) + period);
+    if (beyond > room && beyond < period - room) {
+      span.worlds = worlds;
+      return;
+    }
+  }
+  span.base = std::remainder(span.base, period);  // exact, however far away
+  span.worlds = -std::floor((span.base - from) / period);
+  const auto side = [&](double worlds) { return detail::sign_of_way(span.base, 0, 0, from, worlds, period); };
+  while (side(span.worlds) < 0) span.worlds += 1;
+  while (side(span.worlds - 1) >= 0) span.worlds -= 1;
+}
+
+// Chooses where the cell begins along an axis, by the lower corners of some boxes, which are sorted: so that most boxes
+// are given at their places. Any choice is right.
+inline double choose_from(double period, double* lower, std::size_t count) {
+  constexpr double kFarthest = 0x1p40;  // in periods
+  std::sort(lower, lower + count);
+  std::size_t best = 0, most = 0;
+  for (std::size_t begin = 0, end = 0; begin < count; ++begin) {
+    while (end < count && lower[end] - lower[begin] < period) ++end;
+    if (end - begin > most) most = end - begin, best = begin;
+  }
+  const double least = most > 0 ? lower[best] : -period / 2,
+               spread = most > 0 ? lower[best + most - 1] - least : period;
+  const double from = least - (period - spread) / 2;
+  const bool is_near = std::abs(from) < kFarthest * period && std::abs(from) + period < 0x1p1000;
+  return is_near ? from : -period / 2;
+}
+
+// Two boxes meet in the cell if, along each axis, some image of one meets the other. With lower corners in
+// [from, from + period) and no box wider than that, either they meet at their places, or the one that crosses the upper
+// face meets the other when it is moved down by a period:
+//
+//   from                    from + period
+//    |  [ j ]              [ i  |  ]           i and j meet at their places along no axis,
+//  [ i' |  ]                    |              but j meets the image i' of i
+//
+// So the boxes at their places and, for those that cross upper faces, one image for each set of these faces, have all
+// pairs; exact comparison says which of several ways to meet along an axis counts, and thus keeps each pair once.
+// Boxes wider than half a period are put over the whole cell along that axis, where they are compared exactly.
+//
+// Numbers below the count of given boxes are their rows; images follow. Boxes that are given at their places stay as
+// they are; all others are rounded outwards.
+template <class T>
+class CellBoxes {
+ public:
+  // Boxes are grown as by `overlaps`. Throws InvalidBoxes also for those that are nowhere: both corners at the same
+  // infinity of an axis that repeats. Open boxes without interior need no images.
+  CellBoxes(const BoxView<T>& boxes, T grow, bool touching, const PeriodicCell& cell, Interrupt& interrupt)
+      : boxes_(boxes), grow_(grow), touching_(touching), cell_(cell) {
+    const std::size_t dimension = cell.dimension;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      if (!cell.repeats(k)) continue;
+      const detail::TwoSum end(cell.from[k], cell.period[k]);
+      from_[k] = not_below(cell.from[k]);
+      end_[k] = not_below(end.error < 0 ? std::nextafter(end.sum, -kInfinity) : end.sum);  // never beyond the end
+      half_[k] = static_cast<T>(cell.period[k] / 2);
+    }
+    corners_.grow(2 * dimension * (boxes.count + boxes.count / 8 + 16));
+    is_moved_.assign(boxes.count / 64 + 1, 0);
+    with_dimension(dimension, [&](auto d) { place_all<decltype(d)::value>(interrupt); });
+    is_moved_.resize((boxes.count + images_.size()) / 64 + 1, ~std::uint64_t{0});
+    is_moved_[boxes.count / 64] |= ~std::uint64_t{0} << boxes.count % 64;
+    if (boxes.count + images_.size() >= std::size_t{1} << 31)
+      throw std::length_error("too many images: most boxes are as wide as half a period");
+  }
+
+  std::size_t count() const { return boxes_.count; }  // of the boxes given
+  std::size_t image_count() const { return images_.size(); }
+  BoxView<T> view() const { return view_of_rows<T>(corners_.get(), cell_.dimension, count() + image_count()); }
+  // Whether a number is a row that is as it was given.
+  bool is_as_given(std::int32_t number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return (is_moved_[at / 64] >> at % 64 & 1) == 0;
+  }
+  std::int32_t row_of(std::int32_t number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return at < count() ? number : images_[at - count()].row;
+  }
+
+  // Calls use(row) for each image, ascending.
+  template <class Use>
+  void for_each_image(Use&& use) const {
+    for (const Image& image : images_) use(image.row);
+  }
+
+  // Whether two boxes that are not both as they were given meet, and no other two images of theirs are to be taken.
+  // They overlap as far as rounded boxes tell, and along axes that do not repeat. The second is of `others`, in the
+  // same cell.
+  bool takes(std::int32_t a, const CellBoxes& others, std::int32_t b) const {
+    const Image own = image_of(a), other = others.image_of(b);
+    if ((own.axes & other.axes) != 0) return false;
+    const std::uint32_t covered = covers(own.row) | others.covers(other.row);
+    if ((covered & (own.axes | other.axes)) != 0) return false;
+    // Nearly always, the rounded boxes tell.
+    const std::size_t dimension = cell_.dimension;
+    const T *one = corners_of(a), *two = others.corners_of(b);
+    bool is_clear = covered == 0;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      if (!cell_.repeats(k)) continue;
+      const double low = one[k], high = one[dimension + k], other_low = two[k], other_high = two[dimension + k];
+      const double period = cell_.period[k];
+      const double room =
+          16 * kRounding * (std::abs(low) + std::abs(high) + std::abs(other_low) + std::abs(other_high)) +
+          0x1p-36 * period + 64 * kLeast;
+      is_clear &= high - other_low > room && other_high - low > room;
+      if (!touching_) is_clear &= high - low > room && other_high - other_low > room;
+      const bool own_below = (own.axes >> k & 1) != 0, other_below = (other.axes >> k & 1) != 0;
+      if (own_below || other_below) {
+        const double between = own_below ? low + period - other_high : other_low + period - high;
+        if (between < -room) return false;  // they meet at their places
+        is_clear &= between > room;
+      }
+    }
+    return is_clear || takes_exactly(own, others, other);
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  struct Image {
+    std::int32_t row;
+    std::uint32_t axes;  // bits of those along which it is one period below its place
+  };
+  // Converting a number to T takes less than this from each of its units, or less than the other.
+  static constexpr double kRounding = std::numeric_limits<T>::epsilon() * 4,
+                          kLeast = std::numeric_limits<T>::denorm_min();
+
+  bool takes_exactly(const Image& own, const CellBoxes& others, const Image& other) const {
+    for (std::size_t k = 0; k < cell_.dimension; ++k) {
+      if (!cell_.repeats(k)) continue;
+      const AxisSpan one = span_at(own.row, k), two = others.span_at(other.row, k);
+      if (!touching_ && (one.width == 0 || two.width == 0)) return false;
+      if (one.is_everywhere() || two.is_everywhere()) continue;
+      const bool own_below = (own.axes >> k & 1) != 0, other_below = (other.axes >> k & 1) != 0;
+      const auto meet = [&](double worlds) { return spans_meet(one, two, worlds, cell_.period[k], touching_); };
+      if (own_below || other_below) {
+        if (meet(0) || !meet(own_below ? 1 : -1)) return false;
+      } else if (!meet(0)) {
+        const bool covered = ((covers(own.row) | others.covers(other.row)) >> k & 1) != 0;
+        if (!covered || !(meet(-1) || meet(1))) return false;
+      }
+    }
+    return true;
+  }
+
+  template <std::size_t D>
+  void place_all(Interrupt& interrupt) {
+    const std::array<T, 4> from = from_, ends = end_;
+    std::array<T, 4> widest = half_;
+    for (T& width : widest) width -= 2 * grow_;
+    const T grow = grow_;
+    in_stretches(boxes_.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const T *lower = boxes_.lower_of(row), *upper = boxes_.upper_of(row);
+        T* to = corners_.get() + row * 2 * D;
+        // All differences are at least 0 for most boxes, and then the box stays as it is. std::min passes over NaN as
+        // its second argument, which the sum shows.
+        T least = kBeyond, beneath = kBeyond, sum = 0;
+        for (std::size_t k = 0; k < D; ++k) {
+          const T low = lower[k] - grow, high = upper[k] + grow, width = upper[k] - lower[k];
+          to[k] = low;
+          to[D + k] = high;
+          sum += width;
+          least = std::min(least, width);
+          least = std::min(least, low - from[k]);
+          least = std::min(least, widest[k] - width);
+          beneath = std::min(beneath, ends[k] - high);
+        }
+        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) place(row);
+      }
+    });
+  }
+
+  // A box that is not at its place, is wide, crosses a face, has infinite corners, or is none.
+  void place(std::size_t row) {
+    const std::size_t dimension = cell_.dimension;
+    std::array<AxisSpan, 4> spans;
+    bool has_interior = true;
+    std::uint32_t crossed = 0, covered = 0, moved = 0;
+    for (std::size_t k = 0; k < dimension; ++k) {
+      if (!(boxes_.lower_of(row)[k] <= boxes_.upper_of(row)[k])) throw InvalidBoxes();
+      const double low = given_lower(row, k), high = given_upper(row, k);
+      has_interior &= low < high;
+      if (!cell_.repeats(k)) continue;
+      if (low == high && std::isinf(low)) throw InvalidBoxes();
+      AxisSpan& span = spans[k] = span_of(low, high);
+      if (span.width > half_[k]) {
+        covered |= 1u << k;
+        continue;
+      }
+      if (!(low >= from_[k] && low < end_[k])) {
+        put_into_cell(cell_, k, span);
+        moved |= 1u << k;
+      }
+      if (reach_of(k, span, 0)[1] >= end_[k]) crossed |= 1u << k;
+    }
+    T* to = corners_.get() + row * 2 * dimension;
+    if ((moved | covered) != 0) {
+      is_moved_[row / 64] |= std::uint64_t{1} << row % 64;
+      if (covered != 0) {
+        if (covers_.empty()) covers_.assign(boxes_.count, 0);
+        covers_[row] = static_cast<std::uint8_t>(covered);
+      }
+      for (std::size_t k = 0; k < dimension; ++k)
+        if ((covered >> k & 1) != 0)
+          to[k] = from_[k], to[dimension + k] = end_[k];
+        else if ((moved >> k & 1) != 0)
+          write(k, spans[k], 0, to);
+    }
+    if (!touching_ && !has_interior) return;
+    for (std::uint32_t axes = crossed; axes != 0; axes = (axes - 1) & crossed) {
+      const std::size_t number = boxes_.count + images_.size();
+      images_.push_back({static_cast<std::int32_t>(row), axes});
+      if (2 * dimension * (number + 1) > corners_.size()) corners_.grow(2 * dimension * (number + number / 2 + 16));
+      T* image = corners_.get() + number * 2 * dimension;
+      std::copy_n(corners_.get() + row * 2 * dimension, 2 * dimension, image);
+      for (std::size_t k = 0; k < dimension; ++k)
+        if ((axes >> k & 1) != 0) write(k, spans[k], -1, image);
+    }
+  }
+
+  double given_lower(std::size_t row, std::size_t k) const { return boxes_.lower_of(row)[k] - grow_; }
+  double given_upper(std::size_t row, std::size_t k) const { return boxes_.upper_of(row)[k] + grow_; }
+
+  // The least number of T that is not below x, or infinity.
+  static T not_below(double x) {
+    const T near = static_cast<T>(x);
+    return static_cast<double>(near) < x ? std::nextafter(near, std::numeric_limits<T>::infinity()) : near;
+  }
+  // Not less than there is of a span that is moved by so many periods, also when it is rounded to T.
+  std::array<double, 2> reach_of(std::size_t k, const AxisSpan& span, double worlds) const {
+    const double way = (span.worlds + worlds) * cell_.period[k], lower = span.base + way;
+    const double upper = lower + span.width;
+    const double room = 0x1p-50 * (std::abs(span.base) + std::abs(way) + span.width) + kLeast;
+    return {lower - room - kRounding * std::abs(lower), upper + room + kRounding * std::abs(upper)};
+  }
+  void write(std::size_t k, const AxisSpan& span, double worlds, T* box) const {
+    const auto [lower, upper] = reach_of(k, span, worlds);
+    constexpr double kMost = std::numeric_limits<T>::max();
+    box[k] = static_cast<T>(std::min(lower, kMost));
+    box[cell_.dimension + k] = static_cast<T>(std::max(upper, -kMost));
+  }
+
+  Image image_of(std::int32_t number) const {
+    const auto at = static_cast<std::size_t>(number);
+    return at < count() ? Image{number, 0} : images_[at - count()];
+  }
+  std::uint32_t covers(std::int32_t row) const { return covers_.empty() ? 0 : covers_[static_cast<std::size_t>(row)]; }
+  const T* corners_of(std::int32_t number) const {
+    return corners_.get() + static_cast<std::size_t>(number) * 2 * cell_.dimension;
+  }
+  AxisSpan span_at(std::int32_t row, std::size_t k) const {
+    const auto at = static_cast<std::size_t>(row);
+    AxisSpan span = span_of(given_lower(at, k), given_upper(at, k));
+    if (!is_as_given(row)) put_into_cell(cell_, k, span);
+    return span;
+  }
+
+  BoxView<T> boxes_;
+  T grow_;
+  bool touching_;
+  PeriodicCell cell_;
+  // Where boxes are at their places and small, in T; infinite along axes that do not repeat.
+  static constexpr T kBeyond = std::numeric_limits<T>::infinity();
+  std::array<T, 4> from_{-kBeyond, -kBeyond, -kBeyond, -kBeyond}, end_{kBeyond, kBeyond, kBeyond, kBeyond},
+      half_ = end_;
+  PlainArray<T> corners_;                // lower, then upper, of each number
+  std::vector<Image> images_;            // ascending by row
+  std::vector<std::uint64_t> is_moved_;  // a bit for each number: not a row as it was given
+  std::vector<std::uint8_t> covers_;  // bits of the axes along which a row is put over the whole cell; empty if none is
+};
+
+// Chooses where the cell begins, by a sample of the boxes.
+template <class T>
+void choose_place(const Problem<T>& problem, PeriodicCell& cell) {
+  constexpr std::size_t kSample = 128;
+  std::array<double, 2 * kSample> lower;
+  for (std::size_t k = 0; k < cell.dimension; ++k) {
+    if (!cell.repeats(k)) continue;
+    std::size_t count = 0;
+    for (const BoxView<T>* boxes : {&problem.first, &problem.second}) {
+      if (boxes == &problem.second && !problem.cross) continue;
+      const EvenSample places(boxes->count, kSample);
+      for (std::size_t place = 0; place < places.size(); ++place) {
+        const double x = boxes->lower_of(places[place])[k] - problem.grow;
+        if (std::isfinite(x)) lower[count++] = x;
+      }
+    }
+    cell.from[k] = choose_from(cell.period[k], lower.data(), count);
+  }
+}
 
 // Rows by key, with the images of the rows behind the rows of their key.
 template <class T>

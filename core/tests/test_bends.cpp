@@ -1,5 +1,5 @@
 // Ways that bend at the boundary: in one piece, within the world, as long as they were.
-#include "world/bends.hpp"
+#include "world/meetings.hpp"
 
 #include <array>
 #include <cmath>

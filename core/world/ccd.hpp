@@ -23,7 +23,6 @@
 #include "query/filter.hpp"
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
-#include "world/bends.hpp"
 #include "world/meetings.hpp"
 #include "world/touching.hpp"
 #include "world/ways.hpp"
