@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_ahead.hpp"
 #include "bindings.hpp"
 #include "small_arrays.hpp"
 
@@ -187,7 +188,7 @@ nb::object set_of_pairs(PairTable pairs, std::size_t count) {
   with_pairs(pairs, count, [&](std::size_t k, const nb::object& pair) {
     if (const std::size_t next = k + kAhead; next < pairs.shape(0)) {
       const std::uint64_t hash = hash_of_pair(pairs(next, 0), pairs(next, 1));
-      __builtin_prefetch(table->table + (hash & static_cast<std::uint64_t>(table->mask)), 1);
+      read_ahead(table->table + (hash & static_cast<std::uint64_t>(table->mask)));
     }
     return PySet_Add(set.ptr(), pair.ptr());
   });

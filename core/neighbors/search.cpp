@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_ahead.hpp"
+
 namespace broadphase {
 
 double largest_square(double cutoff) {
@@ -700,13 +702,9 @@ struct EntryWriter {
   }
   // Asks for the memory of an entry that will be written soon.
   void prefetch(std::size_t to) const {
-#if defined(__GNUC__)
-    __builtin_prefetch(to_rows + to, 1);
-    if (to_distances != nullptr) __builtin_prefetch(to_distances + to, 1);
-    if (to_vectors != nullptr) __builtin_prefetch(to_vectors + to * dimension, 1);
-#else
-    (void)to;
-#endif
+    read_ahead(to_rows + to);
+    if (to_distances != nullptr) read_ahead(to_distances + to);
+    if (to_vectors != nullptr) read_ahead(to_vectors + to * dimension);
   }
 
   std::size_t dimension;
