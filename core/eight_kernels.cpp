@@ -8,18 +8,21 @@
 
 namespace broadphase::BROADPHASE_LEVEL {
 
+template <class T>
+constexpr FilingKernels<T> kFilingKernels = {
+    {curve_keys<T, 1>, curve_keys<T, 2>, curve_keys<T, 3>, curve_keys<T, 4>},
+    {pack_leaves<T, 1>, pack_leaves<T, 2>, pack_leaves<T, 3>, pack_leaves<T, 4>},
+    {file_boxes<T, 1>, file_boxes<T, 2>, file_boxes<T, 3>, file_boxes<T, 4>},
+};
+
 extern const EightKernels kEightKernels;
 const EightKernels kEightKernels = {
     {nearest_together_if_faster<1>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(),
      nearest_together_if_faster<4>()},
     {balls_together<1>, balls_together<2>, balls_together<3>, balls_together<4>},
-    {curve_keys<float, 1>, curve_keys<float, 2>, curve_keys<float, 3>, curve_keys<float, 4>},
-    {curve_keys<double, 1>, curve_keys<double, 2>, curve_keys<double, 3>, curve_keys<double, 4>},
-    {pack_leaves<float, 1>, pack_leaves<float, 2>, pack_leaves<float, 3>, pack_leaves<float, 4>},
-    {pack_leaves<double, 1>, pack_leaves<double, 2>, pack_leaves<double, 3>, pack_leaves<double, 4>},
     rank_keys,
-    {file_boxes<float, 1>, file_boxes<float, 2>, file_boxes<float, 3>, file_boxes<float, 4>},
-    {file_boxes<double, 1>, file_boxes<double, 2>, file_boxes<double, 3>, file_boxes<double, 4>},
+    kFilingKernels<float>,
+    kFilingKernels<double>,
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -137,10 +137,7 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
   for (; begin < end; begin += kAtATime) {
     request.begin = begin;
     request.end = std::min(end, begin + kAtATime);
-    if constexpr (std::is_same_v<T, float>)
-      exact &= kernels.eight->pack_leaves_f32[boxes.dimension - 1](request);
-    else
-      exact &= kernels.eight->pack_leaves_f64[boxes.dimension - 1](request);
+    exact &= kernels.eight->of<T>().pack_leaves[boxes.dimension - 1](request);
     for (std::size_t at = begin; at < request.end; ++at) hang(tree.blocks, packed, 0, at, bounds[at - begin]);
   }
   return exact;

@@ -439,12 +439,7 @@ class GridLevel {
     }
   }
 
-  auto file_boxes() const {
-    if constexpr (sizeof(T) == 4)
-      return kernels_.eight->file_boxes_f32[index()];
-    else
-      return kernels_.eight->file_boxes_f64[index()];
-  }
+  auto file_boxes() const { return kernels_.eight->of<T>().file_boxes[index()]; }
 
   // Own row numbers to those of the whole problem; the marks of the cells around are added.
   void name_crowd(const Crowd& crowd, const CellArrays& arrays) const {

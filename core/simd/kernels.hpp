@@ -116,6 +116,15 @@ struct TreeKernels {
   std::size_t (*find_touched[4])(InTurn<TouchInTurn>&);
 };
 
+// Boxes of one type, packed in trees, see boxes/pack_boxes.hpp and tree/pack_kernel.hpp, and filed in the grid, see
+// grid/record.hpp.
+template <class T>
+struct FilingKernels {
+  void (*curve_keys[4])(const CurveKeys<T>&);
+  bool (*pack_leaves[4])(const PackLeaves<T>&);
+  std::size_t (*file_boxes[4])(FileBoxes<T>&);
+};
+
 // Kernels over eight numbers of 32 bits, `Eight` and `Fours` of simd/lanes.hpp, which wider registers do not make
 // faster.
 struct EightKernels {
@@ -123,16 +132,18 @@ struct EightKernels {
   void (*nearest_together[4])(NearestTogether&);
   void (*balls_together[4])(BallsTogether&);
 
-  // Packing of trees: see boxes/pack_boxes.hpp and tree/pack_kernel.hpp.
-  void (*curve_keys_f32[4])(const CurveKeys<float>&);
-  void (*curve_keys_f64[4])(const CurveKeys<double>&);
-  bool (*pack_leaves_f32[4])(const PackLeaves<float>&);
-  bool (*pack_leaves_f64[4])(const PackLeaves<double>&);
+  // The ranks of a few numbers: see tree/pack_kernel.hpp.
   void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);
+  FilingKernels<float> floats;
+  FilingKernels<double> doubles;
 
-  // The grid: see grid/record.hpp.
-  std::size_t (*file_boxes_f32[4])(FileBoxes<float>&);
-  std::size_t (*file_boxes_f64[4])(FileBoxes<double>&);
+  template <class T>
+  const FilingKernels<T>& of() const {
+    if constexpr (std::is_same_v<T, float>)
+      return floats;
+    else
+      return doubles;
+  }
 };
 
 // Boxes of one type, closed or open ones: open ones are compared strictly, and the caller leaves empty ones out.

@@ -100,10 +100,7 @@ PlainRecord plain_record(const Record<D>& record) {
 
 template <class T>
 auto file_boxes_of(const Kernels& kernels, std::size_t dimension) {
-  if constexpr (sizeof(T) == 4)
-    return kernels.eight->file_boxes_f32[dimension - 1];
-  else
-    return kernels.eight->file_boxes_f64[dimension - 1];
+  return kernels.eight->of<T>().file_boxes[dimension - 1];
 }
 
 // A pool that grows whenever a kernel runs out of it, by as little as the kernel needs.

@@ -76,10 +76,7 @@ void check_leaves(std::uint64_t seed, const Kernels& kernels) {
       {lower.data(), upper.data(), stride, stride, T(0)}, items.data(), count,       words.data(), 0, blocks, nullptr,
       reinterpret_cast<float (*)[8]>(bounds.data()),      {},           frame.scale, false};
   std::copy_n(frame.origin, 4, request.origin);
-  if constexpr (std::is_same_v<T, float>)
-    CHECK(kernels.eight->pack_leaves_f32[dimension - 1](request));
-  else
-    CHECK(kernels.eight->pack_leaves_f64[dimension - 1](request));
+  CHECK(kernels.eight->of<T>().pack_leaves[dimension - 1](request));
   for (std::size_t at = 0; at < count; ++at)
     for (std::size_t k = 0; k < dimension; ++k) {
       const float* block = words.data() + at / kLanes * layout.words() + at % kLanes;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,10 +62,7 @@ class CurveOrder {
     std::copy_n(extent.high, 4, request.high);
     request.scale = width > 0 ? most / 4 / width : T(0);
     request.bits = bits(boxes.dimension);
-    if constexpr (std::is_same_v<T, float>)
-      kernels.eight->curve_keys_f32[boxes.dimension - 1](request);
-    else
-      kernels.eight->curve_keys_f64[boxes.dimension - 1](request);
+    kernels.eight->of<T>().curve_keys[boxes.dimension - 1](request);
   }
 
   // Stable. The result is here or in the same places of the spare items: the return value says where.
