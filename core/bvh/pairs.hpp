@@ -18,11 +18,7 @@ class BvhPairs {
   using Pairs = TreePairs<KeepOverlaps<T>>;
   using Scratch = typename Pairs::Scratch;
 
-  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers) : problem_(problem) {
-    Interrupt never;
-    build(kernels, workers, never);
-  }
-  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt& interrupt)
+  BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
       : problem_(problem) {
     build(kernels, workers, interrupt);
   }
