@@ -2,9 +2,4 @@
 #include "batches/batched_pairs.hpp"
 #include "choose/method_calls.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<BatchedPairs, float>();
-template const MethodCalls<double>& calls_of<BatchedPairs, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(BatchedPairs);

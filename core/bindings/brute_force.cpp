@@ -13,12 +13,7 @@
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<BruteForce, float>();
-template const MethodCalls<double>& calls_of<BruteForce, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(BruteForce);
 
 namespace broadphase::python {
 

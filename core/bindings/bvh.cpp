@@ -15,12 +15,7 @@
 #include "choose/method_calls.hpp"
 #include "index.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<BvhPairs, float>();
-template const MethodCalls<double>& calls_of<BvhPairs, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(BvhPairs);
 
 namespace broadphase::python {
 

@@ -15,12 +15,7 @@
 #include "choose/method_calls.hpp"
 #include "grid/box_cells.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<Grid, float>();
-template const MethodCalls<double>& calls_of<Grid, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(Grid);
 
 namespace broadphase::python {
 

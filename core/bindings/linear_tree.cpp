@@ -15,12 +15,7 @@
 #include "linear_tree/index.hpp"
 #include "linear_tree/pairs.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<LinearTree, float>();
-template const MethodCalls<double>& calls_of<LinearTree, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(LinearTree);
 
 namespace broadphase::python {
 

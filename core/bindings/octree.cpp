@@ -14,12 +14,7 @@
 #include "octree/index.hpp"
 #include "octree/pairs.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<Octree, float>();
-template const MethodCalls<double>& calls_of<Octree, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(Octree);
 
 namespace broadphase::python {
 

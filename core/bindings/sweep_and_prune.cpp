@@ -18,12 +18,7 @@
 #include "query/collect.hpp"
 #include "sweep/sweep_index.hpp"
 
-namespace broadphase {
-
-template const MethodCalls<float>& calls_of<SweepAndPrune, float>();
-template const MethodCalls<double>& calls_of<SweepAndPrune, double>();
-
-}  // namespace broadphase
+BROADPHASE_COMPILED(SweepAndPrune);
 
 namespace broadphase::python {
 

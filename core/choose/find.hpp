@@ -46,7 +46,7 @@ struct MethodCalls {
 };
 
 // Those of a method. A method takes seconds to compile, so each is compiled once: in a file that includes
-// choose/method_calls.hpp and the method, and has `template const MethodCalls<T>& calls_of<Name, T>();`.
+// choose/method_calls.hpp and the method, and has BROADPHASE_COMPILED(Name).
 template <template <class> class M, class T>
 const MethodCalls<T>& calls_of();
 

@@ -41,3 +41,8 @@ const MethodCalls<T>& calls_of() {
 }
 
 }  // namespace broadphase
+
+// Compiles the calls of a method, in the one file that has this, outside of namespaces.
+#define BROADPHASE_COMPILED(METHOD)                                                                 \
+  template const broadphase::MethodCalls<float>& broadphase::calls_of<broadphase::METHOD, float>(); \
+  template const broadphase::MethodCalls<double>& broadphase::calls_of<broadphase::METHOD, double>()

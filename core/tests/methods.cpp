@@ -8,11 +8,6 @@
 #include "octree/pairs.hpp"
 #include "sweep/sweep_and_prune.hpp"
 
-namespace broadphase {
-
-#define BROADPHASE_COMPILED(METHOD)                             \
-  template const MethodCalls<float>& calls_of<METHOD, float>(); \
-  template const MethodCalls<double>& calls_of<METHOD, double>()
 BROADPHASE_COMPILED(BatchedPairs);
 BROADPHASE_COMPILED(BruteForce);
 BROADPHASE_COMPILED(BvhPairs);
@@ -20,6 +15,8 @@ BROADPHASE_COMPILED(Grid);
 BROADPHASE_COMPILED(LinearTree);
 BROADPHASE_COMPILED(Octree);
 BROADPHASE_COMPILED(SweepAndPrune);
+
+namespace broadphase {
 
 template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
 template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);
