@@ -1,5 +1,5 @@
 // Pairs across the seams of a periodic world.
-#include "world/seam_pairs.hpp"
+#include "world/seams.hpp"
 
 #include <nanobind/stl/optional.h>
 

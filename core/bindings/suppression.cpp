@@ -18,7 +18,6 @@
 #include "boxes/overlap_ratio.hpp"
 #include "boxes/rotated_box.hpp"
 #include "boxes/suppression.hpp"
-#include "boxes/upright_box.hpp"
 
 namespace broadphase::python {
 

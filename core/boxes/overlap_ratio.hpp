@@ -1,9 +1,14 @@
-// How much two boxes overlap: the measure of their intersection over that of their union, or of the smaller box.
+// How much two boxes with sides along the axes overlap: the measure of their intersection over that of their union, or
+// of the smaller box.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "base/read_ahead.hpp"
 
 namespace broadphase {
 
@@ -69,5 +74,104 @@ inline double overlap_ratio(const double* a, const double* b, std::size_t dimens
   }
   return common / (measure == RatioTo::kUnion ? first + second - common : std::min(first, second));
 }
+
+// A box as suppression compares it. Ratios are computed in T, by the operations of `torchvision.ops.nms`: the same
+// result to the last bit.
+template <class T, std::size_t D>
+class UprightBox {
+ public:
+  static constexpr std::size_t kDimension = D;
+
+  UprightBox() = default;
+  // Of d lower and d upper numbers, finite.
+  explicit UprightBox(const T* corners) {
+    volume_ = 1;
+    is_usual_ = true;
+    for (std::size_t k = 0; k < D; ++k) {
+      lower_[k] = corners[k];
+      upper_[k] = corners[D + k];
+      const T side = upper_[k] - lower_[k];
+      volume_ *= side;
+      is_usual_ &= side >= kSmall && side <= 1 / kSmall;
+    }
+  }
+
+  bool has_volume() const {
+    bool has = true;
+    for (std::size_t k = 0; k < D; ++k) has &= lower_[k] < upper_[k];
+    return has;
+  }
+  double lower(std::size_t k) const { return static_cast<double>(lower_[k]); }
+  // As much as a double can say.
+  double side(std::size_t k) const { return static_cast<double>(upper_[k]) - static_cast<double>(lower_[k]); }
+
+  double ratio(const UprightBox& other, RatioTo measure) const {
+    T common = 1, least = std::numeric_limits<T>::max();
+    for (std::size_t k = 0; k < D; ++k) {
+      const T both = std::min(upper_[k], other.upper_[k]) - std::max(lower_[k], other.lower_[k]);
+      common *= both;
+      least = std::min(least, both);
+    }
+    if (!(least > 0)) return 0;
+    if (!(least >= kSmall) || !is_usual_ || !other.is_usual_) return long_ratio(other, measure);
+    const T whole = measure == RatioTo::kUnion ? volume_ + other.volume_ - common : std::min(volume_, other.volume_);
+    return static_cast<double>(common / whole);
+  }
+  bool exceeds(const UprightBox& other, RatioTo measure, double threshold) const {
+    return ratio(other, measure) > threshold;
+  }
+
+  // How far apart two boxes begin whose ratio exceeds a threshold. Where they overlap by more than a share t of their
+  // union, so do they along each axis, and one reaches beyond the other by less than 1 - t of that.
+  class Reach {
+   public:
+    Reach(double threshold, RatioTo measure) : threshold_(threshold), is_of_union_(measure == RatioTo::kUnion) {
+      // More than what rounding changes of a ratio.
+      if (is_of_union_) apart_ = std::min(1.0, 1 - threshold + kMore);
+    }
+    // The side of a cell, as a share of the longest boxes in it: a usual box then looks into three along each axis.
+    double cell() const { return std::clamp(apart_ * std::min(2.0, 1 / threshold_), 0.125, 1.0); }
+    // The least share of the longer of two boxes that the shorter one is, along any axis.
+    double least_share() const { return is_of_union_ ? threshold_ * (1 - kMore) : 0; }
+    // By how much the other box begins sooner and later at most, along an axis on which it has at most this side.
+    double before(std::size_t, double own, double other) const { return std::min(other, apart_ * whole(own, other)); }
+    double behind(std::size_t, double own, double other) const { return std::min(own, apart_ * whole(own, other)); }
+
+   private:
+    static constexpr double kMore = 1e-5;
+
+    double whole(double own, double other) const {
+      if (!is_of_union_) return own + other;
+      return std::min(own + other, std::min(own, other) / (threshold_ * (1 - kMore)));
+    }
+
+    double threshold_, apart_ = 1;
+    bool is_of_union_;
+  };
+
+ private:
+  // Up to four of them multiplied, or their inverses, are normal numbers.
+  static constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-30) : T(0x1p-250);
+
+  double long_ratio(const UprightBox& other, RatioTo measure) const {
+    double first[2 * D], second[2 * D];
+    for (std::size_t k = 0; k < D; ++k) {
+      first[k] = lower_[k], first[D + k] = upper_[k];
+      second[k] = other.lower_[k], second[D + k] = other.upper_[k];
+    }
+    return overlap_ratio(first, second, D, measure);
+  }
+
+  T lower_[D], upper_[D], volume_;
+  bool is_usual_;  // products of its sides, and of parts of these, neither overflow nor lose digits
+};
+
+// Rows of corners, each read as a box where it is looked at.
+template <class T, std::size_t D>
+struct UprightBoxes {
+  const T* corners;
+  UprightBox<T, D> operator[](std::size_t row) const { return UprightBox<T, D>(corners + row * 2 * D); }
+  void read_ahead(std::size_t row) const { broadphase::read_ahead(corners + row * 2 * D); }
+};
 
 }  // namespace broadphase

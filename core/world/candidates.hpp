@@ -15,7 +15,7 @@
 #include "world/callbacks.hpp"
 #include "world/columns.hpp"
 #include "world/near_pairs.hpp"
-#include "world/seam_pairs.hpp"
+#include "world/seams.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {

@@ -20,7 +20,7 @@
 #include "world/columns.hpp"
 #include "world/moved.hpp"
 #include "world/near_pairs.hpp"
-#include "world/seam_pairs.hpp"
+#include "world/seams.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
