@@ -435,10 +435,10 @@ def test_method_that_is_chosen_shows_its_structure_and_leaves_the_bodies_visible
     tab.wait_for("bp-method", f"^{method}$")
     assert re.fullmatch(r"Drawn: [^.]+\.", tab.wait_for("bp-structure", "Drawn"))
     tab.pixels_when(lambda now: (now != bare).any(axis=-1).mean() > 0.003, "the structure of the method")
+    tab.pixels_when(lambda now: share_near(now, TOUCHING) > 0.6 * share_near(bare, TOUCHING), "the bodies")
     now = tab.still_pixels()
     keep(tab.page)
     assert (np.abs(now.astype(int) - bare).max(axis=-1) > 60).mean() < 0.2
-    assert share_near(now, TOUCHING) > 0.6 * share_near(bare, TOUCHING)
 
 
 def test_stopped_page_closes_the_port_and_the_picture_stands_still(demo, tab, keep):
