@@ -431,8 +431,8 @@ def test_method_that_is_chosen_shows_its_structure_and_leaves_the_bodies_visible
     demo.controls.cells.value = False
     bare = tab.still_pixels()
     tab.choose("Method", method)
-    demo.controls.settings.value = ""  # of an earlier test, with small cells
     tab.wait_for("bp-method", f"^{method}$")
+    demo.controls.settings.value = ""  # not those of an earlier test, with small cells, which have come back with it
     assert re.fullmatch(r"Drawn: [^.]+\.", tab.wait_for("bp-structure", "Drawn"))
     tab.pixels_when(lambda now: (now != bare).any(axis=-1).mean() > 0.003, "the structure of the method")
     tab.pixels_when(lambda now: share_near(now, TOUCHING) > 0.6 * share_near(bare, TOUCHING), "the bodies")
