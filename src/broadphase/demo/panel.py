@@ -38,7 +38,6 @@ class Controls:
     """The controls of the page. Each is an element of viser with a `value` and callbacks for changes."""
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
-        self._gui = gui
         self._before = METHODS[0]
         here = simulation.scene
         self.scenes = {scene.title: scene for scene in (*SCENES, here)}
