@@ -92,7 +92,7 @@ def _represented(value: object) -> str:
 
 
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
-    """Make the message for a name of a `what` that does not exist; it suggests the nearest one that does.
+    """Make the message for an unknown name of a method, a layer or another `what`; suggest the nearest known one.
 
     >>> unknown_name("method", "octre", ["grid", "octree"])
     "unknown method 'octre' (did you mean 'octree'?)"

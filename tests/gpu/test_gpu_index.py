@@ -7,7 +7,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
-from cases import DIMENSIONS, DTYPES, lattice, run_script
+from cases import DIMENSIONS, DTYPES, FOR_CUDA, lattice, run_script
 from far_cases import KINDS, check_nearest, queries_of_scene, whole
 from index_cases import FLOAT64_ONLY, QUESTIONS, SCENES as INDEX_SCENES, Asker, generator, scene as index_scene
 from oracles import queries as plain
@@ -755,9 +755,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_all_kernels_of_an_index_compile_for_cuda(tmp_path):
-    # Of each number of axes one kind of numbers, and of two axes both: the other tests compile all, for the CPU.
-    kinds = [(1, wp.float64), (2, wp.float32), (2, wp.float64), (3, wp.float32), (4, wp.float64)]
-    modules = [index_kernels(dimension, kind).module for dimension, kind in kinds]
+    modules = [index_kernels(dimension, KINDS_OF_NUMBERS[dtype]).module for dimension, dtype in FOR_CUDA]
     for module in (*modules, result_kernels().module):
         wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert len(list(tmp_path.glob("*.ptx"))) == len(modules) + 1

@@ -8,7 +8,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
-from cases import DIMENSIONS, DTYPES, lattice, run_script
+from cases import DIMENSIONS, DTYPES, FOR_CUDA, lattice, run_script
 
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
@@ -538,11 +538,9 @@ def test_gpu_explain_tells_the_way():
     assert "keys before places" in gpu.explain(boxes, device="cpu", batch=np.arange(5000) % 3).reason
 
 
-# Of each number of axes one kind of numbers, and of two axes both: the other tests compile all, for the CPU.
-@pytest.mark.parametrize(
-    ("dimension", "kind"), [(1, wp.float64), (2, wp.float32), (2, wp.float64), (3, wp.float32), (4, wp.float64)]
-)
-def test_gpu_kernels_of_pairs_compile_for_cuda(dimension, kind, tmp_path):
+@pytest.mark.parametrize(("dimension", "dtype"), FOR_CUDA)
+def test_gpu_kernels_of_pairs_compile_for_cuda(dimension, dtype, tmp_path):
+    kind = wp.float32 if dtype == "float32" else wp.float64
     for kernels in (tree_kernels(dimension, kind), pairs_kernels(dimension, kind)):
         made = wp.compile_aot_module(kernels.module, arch=80, module_dir=tmp_path, use_ptx=True)
         assert all(path.stat().st_size > 1000 for path in made)

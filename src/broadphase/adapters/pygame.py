@@ -596,11 +596,11 @@ def _collisions(
         if 4 * len(others.gone) > len(others.sprites):
             others = others.selected(others.living())
         start, count = start + len(portion), 4 * count
-        unset = {one for one in portion if not hasattr(one, "radius")} if dokillb and rule.sets_radius else set()
+        plain = {one for one in portion if not hasattr(one, "radius")} if dokillb and rule.sets_radius else set()
         are_hits = rule.test is None and not dokillb and not others.gone
         meetings = _meetings(members, others, rule, others.sprites if are_hits else None)
         if meetings is None:
-            _take_back_radius(portion, unset.difference(others.sprites))
+            _take_back_radius(portion, plain.difference(others.sprites))
             every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in portion)
             collisions.update((one, hits) for one, hits in every if hits)
             others = _Members.of(groupb)
@@ -621,21 +621,21 @@ def _collisions(
                 # What code of the game did when it was told of the kill is not known: begin again behind this sprite,
                 # with one sprite, then with more as long as nobody else is killed.
                 start, count = start - len(portion) + row + 1, 1
-                _take_back_radius(portion[row + 1 :], unset.difference(others.sprites))
+                _take_back_radius(portion[row + 1 :], plain.difference(others.sprites))
                 others = _Members.of(groupb)
                 break
             if dokillb and isinstance(groupb, theirs.AbstractGroup):
                 others.gone.update(other for other in hits if others.sprites[other] not in groupb)
                 if len(others.gone) == len(others.sprites):
-                    _take_back_radius(portion[row + 1 :], unset.difference(others.sprites))
+                    _take_back_radius(portion[row + 1 :], plain.difference(others.sprites))
                     return collisions
     return collisions
 
 
-def _take_back_radius(sprites: list[Any], unset: set[Any]) -> None:
-    """Take the radius from sprites that had none and are not compared after all."""
+def _take_back_radius(sprites: list[Any], plain: set[Any]) -> None:
+    """Take the radius from `plain` sprites, which had none, where they are not compared after all."""
     for sprite in sprites:
-        if sprite in unset:
+        if sprite in plain:
             with suppress(AttributeError):  # it has not been given one
                 del sprite.radius
 

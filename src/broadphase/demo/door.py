@@ -286,7 +286,7 @@ def _guarded_connection() -> Any:
             self._credited_at = now
             if self._credit < 0:
                 self._delayed += 1
-                if self._delayed > _MOST_DELAYED:  # or what it has sent would be read for minutes after it has gone
+                if self._delayed > _MOST_DELAYED:  # or it would keep its place until a ping fails
                     await self.close(1008, "too many messages")
                 await asyncio.sleep(-self._credit / _RATE)
 
