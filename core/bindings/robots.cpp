@@ -75,6 +75,7 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
     JointedLink& link = links[k];
     link.parent = parents.data()[k];
     if (link.parent >= static_cast<std::int32_t>(k)) throw nb::value_error("a parent must come before its children");
+    if (joints.data()[k] > static_cast<std::uint8_t>(kLastJointKind)) throw nb::value_error("an unknown joint");
     link.joint = static_cast<JointKind>(joints.data()[k]);
     std::copy_n(axes.data() + 3 * k, 3, link.axis.begin());
     std::copy_n(positions.data() + 3 * k, 3, link.position.begin());

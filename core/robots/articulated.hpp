@@ -33,7 +33,65 @@ inline Vec<3> rotated_by(const Quaternion& q, const Vec<3>& v) {
           v[2] + q[0] * twice[2] + (q[1] * twice[1] - q[2] * twice[0])};
 }
 
-enum class JointKind : std::uint8_t { kFixed, kTurns, kSlides };
+// Precondition: not all 0.
+inline Quaternion unit_quaternion(const double* numbers) {
+  double most = 0, squared = 0;
+  for (std::size_t k = 0; k < 4; ++k) most = std::max(most, std::abs(numbers[k]));
+  Quaternion unit{};
+  for (std::size_t k = 0; k < 4; ++k) {
+    unit[k] = numbers[k] / most;  // so that no square is out of range
+    squared += unit[k] * unit[k];
+  }
+  if (squared != 1)
+    for (double& number : unit) number /= std::sqrt(squared);
+  return unit;
+}
+
+// The shorter way from one rotation to another, by unit quaternions [K. Shoemake, "Animating rotation with quaternion
+// curves", SIGGRAPH 1985, 10.1145/325334.325242].
+struct RotationWay {
+  Quaternion from{}, to{};
+  double half = 0;  // half the angle of the rotation, at most a right angle
+
+  RotationWay(const double* begin, const double* end) : from(unit_quaternion(begin)), to(unit_quaternion(end)) {
+    double apart = 0, together = 0;  // of both, and of one and the opposite of the other
+    for (std::size_t k = 0; k < 4; ++k) {
+      apart += (to[k] - from[k]) * (to[k] - from[k]);
+      together += (to[k] + from[k]) * (to[k] + from[k]);
+    }
+    if (apart > together) {
+      std::swap(apart, together);
+      for (double& number : to) number = -number;
+    }
+    half = 2 * std::atan2(std::sqrt(apart), std::sqrt(together));
+  }
+
+  double angle() const { return 2 * half; }
+  // Where it is at a share of the way, at an even speed; not quite of length 1.
+  Quaternion at(double share) const {
+    const double whole = std::sin(half);
+    if (!(whole > 0)) return from;
+    const double a = std::sin((1 - share) * half) / whole, b = std::sin(share * half) / whole;
+    Quaternion found{};
+    for (std::size_t k = 0; k < 4; ++k) found[k] = a * from[k] + b * to[k];
+    return found;
+  }
+};
+
+enum class JointKind : std::uint8_t { kFixed, kTurns, kSlides, kBall, kFloats };
+inline constexpr JointKind kLastJointKind = JointKind::kFloats;
+
+// How many values a joint has: a quaternion of a ball, a position and a quaternion of what floats.
+inline std::size_t value_count(JointKind kind) {
+  switch (kind) {
+    case JointKind::kFixed: return 0;
+    case JointKind::kTurns:
+    case JointKind::kSlides: return 1;
+    case JointKind::kBall: return 4;
+    case JointKind::kFloats: return 7;
+  }
+  return 0;
+}
 
 // A link, and the joint by which it moves in its parent's frame.
 struct JointedLink {
@@ -44,11 +102,16 @@ struct JointedLink {
   Vec<3> axis{};          // unit, in the frame of the link
   Vec<3> position{};      // of the link in its parent's frame while the joint is at 0
   Quaternion rotation{};  // the same; unit
-  // The joint is at scale * values[column] + offset: joints of one column move together.
+  // What turns or slides is at scale * values[column] + offset: joints of one column move together.
   std::int32_t column = 0;
   double scale = 1, offset = 0;
 
   double value(const double* values) const { return scale * values[column] + offset; }
+  bool has_quaternion() const { return joint == JointKind::kBall || joint == JointKind::kFloats; }
+  // Precondition: has_quaternion().
+  std::size_t quaternion_column() const {
+    return static_cast<std::size_t>(column) + (joint == JointKind::kFloats ? 3 : 0);
+  }
 };
 
 struct LinkPose {
@@ -62,7 +125,9 @@ class Kinematics {
   explicit Kinematics(std::vector<JointedLink> links) : links_(std::move(links)) {
     for (const JointedLink& link : links_) {
       is_plain_.push_back(link.rotation == Quaternion{1, 0, 0, 0} ? 1 : 0);
-      columns_ = std::max(columns_, link.joint == JointKind::kFixed ? 0 : static_cast<std::size_t>(link.column) + 1);
+      const std::size_t count = value_count(link.joint);
+      columns_ = std::max(columns_, count == 0 ? 0 : static_cast<std::size_t>(link.column) + count);
+      if (link.has_quaternion()) quaternions_.push_back(link.quaternion_column());
     }
   }
 
@@ -70,6 +135,17 @@ class Kinematics {
   // How many joint values there are at least.
   std::size_t column_count() const { return columns_; }
   const JointedLink& link(std::size_t k) const { return links_[k]; }
+
+  // Writes the values at a share of the way between two rows of them, which all change evenly; rotations take the
+  // shorter way. At both ends they are exactly those given.
+  void write_between(const double* from, const double* to, double share, double* values) const {
+    for (std::size_t k = 0; k < columns_; ++k) values[k] = share < 1 ? from[k] + share * (to[k] - from[k]) : to[k];
+    if (share <= 0 || share >= 1) return;
+    for (const std::size_t k : quaternions_) {
+      const Quaternion found = RotationWay(from + k, to + k).at(share);
+      std::copy(found.begin(), found.end(), values + k);
+    }
+  }
 
   // Writes the poses of all links in the world.
   void place(const double* values, LinkPose* poses) const {
@@ -90,13 +166,21 @@ class Kinematics {
         const double by = link.value(values);
         const Vec<3> way = rotated_by(pose.rotation, {by * link.axis[0], by * link.axis[1], by * link.axis[2]});
         for (std::size_t i = 0; i < 3; ++i) pose.position[i] += way[i];
+      } else if (link.has_quaternion()) {
+        if (link.joint == JointKind::kFloats) {
+          const double* const at = values + link.column;
+          const Vec<3> way = rotated_by(pose.rotation, {at[0], at[1], at[2]});
+          for (std::size_t i = 0; i < 3; ++i) pose.position[i] += way[i];
+        }
+        pose.rotation = composed(pose.rotation, unit_quaternion(values + link.quaternion_column()));
       }
     }
   }
 
  private:
   std::vector<JointedLink> links_;
-  std::vector<std::uint8_t> is_plain_;  // not rotated in the parent's frame at 0
+  std::vector<std::uint8_t> is_plain_;    // not rotated in the parent's frame at 0
+  std::vector<std::size_t> quaternions_;  // the first column of each
   std::size_t columns_ = 0;
 };
 
@@ -243,8 +327,7 @@ class Articulated {
     double time = 0;
     for (std::size_t step = 1;; ++step) {
       if (step % kStepsALook == 0) look();
-      // Exactly the given values at both ends.
-      for (std::size_t k = 0; k < columns; ++k) posed.values[k] = time < 1 ? from[k] + time * (to[k] - from[k]) : to[k];
+      kinematics_.write_between(from, to, time, posed.values.data());
       posed.move(posed.values.data());
       double next = kNone;
       for (std::size_t item = items; item-- > 0;) {
@@ -403,7 +486,8 @@ class Articulated {
 
   // How far a point of a part moves at most on the way from some values to others, in the frame of a link above it: of
   // each joint in between, by its change times the farthest that the point can be from its axis. That is by how far it
-  // is now and `room`, until something has moved by so much; with an infinite room, wherever the links are.
+  // is now and `room`, until something has moved by so much; with an infinite room, wherever the links are. Of what
+  // turns about any axis, the distance from the origin of the link counts.
   double speed_below(std::size_t part, std::int32_t above, const double* from, const double* to, const Posed& posed,
                      double room) const {
     const BallAround& ball = around_[part];
@@ -416,7 +500,22 @@ class Articulated {
     }
     for (auto at = static_cast<std::int32_t>(parts_[part].link); at != above;) {
       const JointedLink& link = kinematics_.link(static_cast<std::size_t>(at));
-      if (link.joint != JointKind::kFixed) {
+      if (link.has_quaternion()) {
+        const std::size_t column = link.quaternion_column();
+        const double angle = RotationWay(from + column, to + column).angle();
+        double farthest = reach;
+        if (room < kNone && angle > 0) {
+          const LinkPose& pose = posed.pose(static_cast<std::size_t>(at));
+          const Vec<3> way{centre[0] - pose.position[0], centre[1] - pose.position[1], centre[2] - pose.position[2]};
+          farthest = std::min(reach, length_of(way) + ball.radius + room);
+        }
+        speed += angle * farthest;
+        if (link.joint == JointKind::kFloats) {
+          const double *const begin = from + link.column, *const end = to + link.column;
+          speed += length_of({end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]});
+          reach += std::max(length_of({begin[0], begin[1], begin[2]}), length_of({end[0], end[1], end[2]}));
+        }
+      } else if (link.joint != JointKind::kFixed) {
         const double begin = link.value(from), end = link.value(to), change = std::abs(end - begin);
         double farthest = 1;
         if (link.joint == JointKind::kTurns) {

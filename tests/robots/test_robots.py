@@ -30,6 +30,15 @@ def about(axis, angle):
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
+def value_of(links, name, values):
+    """The value of a joint by name, over all joints that it mimics."""
+    link = next(one for one in links if (one.joint_name or one.name) == name and one.joint != "fixed")
+    if link.mimic is None:
+        return values[name]
+    other, factor, offset = link.mimic
+    return factor * value_of(links, other, values) + offset
+
+
 def frames_of(links, values):
     """The frame of each link, (4, 4), of joint values by name."""
     frames = {}
@@ -40,13 +49,13 @@ def frames_of(links, values):
             own, moved = np.eye(4), np.eye(4)
             own[:3, :3], own[:3, 3] = matrix_of(link.rotation), link.position
             name = link.joint_name or link.name
-            value = (
-                values.get(name, 0.0) if link.mimic is None else link.mimic[1] * values[link.mimic[0]] + link.mimic[2]
-            )
             if link.joint in ("revolute", "continuous"):
-                moved[:3, :3] = about(link.axis, value)
+                moved[:3, :3] = about(link.axis, value_of(links, name, values))
             elif link.joint == "prismatic":
-                moved[:3, 3] = np.asarray(link.axis, float) / np.linalg.norm(link.axis) * value
+                moved[:3, 3] = np.asarray(link.axis, float) / np.linalg.norm(link.axis) * value_of(links, name, values)
+            elif link.joint in ("ball", "floating"):
+                moved[:3, :3] = matrix_of([values[f"{name}.{k}"] for k in ("qw", "qx", "qy", "qz")])
+                moved[:3, 3] = [values.get(f"{name}.{k}", 0.0) for k in "xyz"]
             frames[link.name] = above @ own @ moved
         return frames[link.name]
 
@@ -125,10 +134,13 @@ def random_shape(random, size=0.3):
     ][random.integers(11)]()
 
 
-def random_links(random, count):
+KINDS = ("fixed", "revolute", "continuous", "prismatic")
+
+
+def random_links(random, count, kinds=KINDS):
     links = []
     for k in range(count):
-        joint = ("fixed", "revolute", "continuous", "prismatic")[random.integers(4)]
+        joint = kinds[random.integers(len(kinds))]
         shapes = [random_shape(random) for _ in range(random.integers(3))]
         parent = None if k == 0 or random.random() < 0.1 else f"link {random.integers(k)}"
         turned = {} if random.random() < 0.5 else {"rotation": random.normal(size=4)}
@@ -200,6 +212,64 @@ def test_poses_joints_that_mimic_follow_with_factor_and_offset():
     positions, rotations = robot.poses([[0.05]])
     np.testing.assert_allclose(positions[0, :, 0], [0.05, 0.2, 0])
     np.testing.assert_allclose(matrix_of(rotations[0, 2]), about((0, 0, 1), 0.5), atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_poses_of_joints_that_mimic_in_chains_equal_products_of_matrices(seed):
+    random = np.random.default_rng(seed)
+    links = [bp.Link("0", joint="revolute", axis=random.normal(size=3)), bp.Link("x", (), "0", "prismatic")]
+    for k in range(1, 6):
+        followed = str(random.integers(k))
+        kind = ("revolute", "prismatic")[random.integers(2)]
+        links.append(
+            bp.Link(str(k), (), str(k - 1), kind, random.normal(size=3), random.normal(size=3),
+                    mimic=(followed, *random.normal(size=2)))
+        )  # fmt: skip
+    random.shuffle(links)
+    robot = bp.Articulated(links)
+    assert set(robot.joint_names) == {"0", "x"}
+    q = random.uniform(-3, 3, (5, 2))
+    for row, positions in zip(q, robot.poses(q).positions, strict=True):
+        frames = frames_of(links, dict(zip(robot.joint_names, row, strict=True)))
+        np.testing.assert_allclose(positions, frames[:, :3, 3], atol=1e-12)
+
+
+ALL_KINDS = (*KINDS, "ball", "floating", "ball", "floating")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_poses_of_ball_and_floating_joints_equal_products_of_matrices(seed):
+    random = np.random.default_rng(seed)
+    links = random_links(random, int(random.integers(1, 7)), ALL_KINDS)
+    robot = bp.Articulated(links)
+    q = random.normal(size=(5, len(robot.joint_names))) * 10.0 ** random.integers(-3, 3)
+    positions, rotations = robot.poses(q)
+    for row in range(5):
+        frames = frames_of(links, dict(zip(robot.joint_names, q[row], strict=True)))
+        np.testing.assert_allclose(positions[row], frames[:, :3, 3], atol=1e-9, rtol=1e-13)
+        for k in range(len(links)):
+            np.testing.assert_allclose(matrix_of(rotations[row, k]), frames[k, :3, :3], atol=1e-12)
+
+
+def test_ball_and_floating_joints_have_a_column_for_each_value():
+    robot = bp.Articulated([bp.Link("base", joint="floating", joint_name="root"), bp.Link("hip", (), "base", "ball")])
+    assert robot.joint_names == ("root.x", "root.y", "root.z", "root.qw", "root.qx", "root.qy", "root.qz",
+                                 "hip.qw", "hip.qx", "hip.qy", "hip.qz")  # fmt: skip
+    assert robot.limits.tolist() == [[-np.inf, np.inf]] * 3 + [[-1, 1]] * 8
+    assert repr(robot) == "<a robot of 2 links, 0 shapes and 2 joints>"
+    # Of any length, as far as numbers go; as (w, x, y, z).
+    for length in (1e-300, 1.0, 1e40):
+        turned = robot.poses([1, 2, 3, 0, 0, 0, length, 0, length, 0, 0])
+        assert turned.positions.tolist() == [[1, 2, 3]] * 2
+        np.testing.assert_allclose(turned.rotations, [[0, 0, 0, 1], [0, 0, 1, 0]], atol=1e-15)
+
+
+def test_quaternions_of_zeros_are_named():
+    robot = bp.Articulated([bp.Link("a", joint="revolute"), bp.Link("hip", (), "a", "ball")])
+    with pytest.raises(ValueError, match="q: row 1, joint 'hip' has a quaternion of zeros"):
+        robot.collides([[0, 1, 0, 0, 0], [0, 0, 0, 0, 0]])
+    with pytest.raises(ValueError, match="q1: joint 'hip' has a quaternion of zeros"):
+        robot.first_contact([0, 1, 0, 0, 0], [0] * 5)
 
 
 def test_poses_at_zero_are_exact():
@@ -358,6 +428,27 @@ def test_allowed_links_may_touch_each_other_and_obstacles():
     assert loose.clearance(free, table) > 1
 
 
+def test_pairs_that_are_given_are_all_that_are_compared():
+    ball = bp.Sphere(1)
+    links = [bp.Link(name, [ball, ball], None, "prismatic") for name in "abc"]
+    assert len(bp.Articulated(links).pairs) == 12
+    # Not those within a link, and not those that may touch; in any order, and more than once.
+    only = [(5, 0), (0, 1), (2, 4), (1, 3), (3, 1), (2, 0)]
+    robot = bp.Articulated(links, pairs=only, allowed=[("b", "c")])
+    assert robot.pairs.tolist() == [[0, 2], [1, 3], [0, 5]]
+    assert np.array_equal(pickle.loads(pickle.dumps(robot)).pairs, robot.pairs)
+    assert len(bp.Articulated(links, pairs=[]).pairs) == 0
+    assert not bp.Articulated(links, pairs=[]).collides([0, 0, 0])
+    for wrong, error, message in [
+        ([(0, 6)], ValueError, r"pairs: row 0 is \[0, 6\], but there are 6 shapes"),
+        ([(0, 1), (-1, 0)], ValueError, r"pairs: row 1 is \[-1, 0\]"),
+        ([0, 1], ValueError, r"pairs must have shape \(m, 2\), not \(2,\)"),
+        ([(0.0, 1.0)], TypeError, "pairs must be integers, not float64"),
+    ]:
+        with pytest.raises(error, match=message):
+            bp.Articulated(links, pairs=wrong)
+
+
 def test_two_robots_are_compared_as_one():
     ball = bp.Sphere(1)
     links = [bp.Link("base", ball), bp.Link("arm", ball, "base", "prismatic", position=(0, 5, 0)),
@@ -438,6 +529,56 @@ def test_first_contact_of_random_robots_equals_fine_samples(seed):
             assert not samples.any()
         else:
             assert robot.clearance(begin + share * (end - begin), known) <= tolerance * (1 + 1e-9)
+
+
+def on_the_way(robot, begin, end, times):
+    """The configurations of a way: all values change evenly, and quaternions turn evenly the shorter way."""
+    rows = begin + np.asarray(times)[:, np.newaxis] * (end - begin)
+    for k in [k for k, name in enumerate(robot.joint_names) if name.endswith(".qw")]:
+        a, b = (q[k : k + 4] / np.linalg.norm(q[k : k + 4]) for q in (begin, end))
+        b = -b if a @ b < 0 else b
+        angle = np.arccos(min(a @ b, 1.0))
+        across = b - (a @ b) * a
+        across /= max(np.linalg.norm(across), 1e-300)
+        rows[:, k : k + 4] = np.cos(np.outer(times, angle)) * a + np.sin(np.outer(times, angle)) * across
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_first_contact_of_floating_robots_equals_fine_samples(seed):
+    random = np.random.default_rng(seed)
+    links = [bp.Link("base", bp.Box(0.3, 0.2, 0.1), None, "floating", position=random.uniform(-0.3, 0.3, 3),
+                     rotation=random.normal(size=4)),
+             bp.Link("arm", bp.Capsule((0, 0, 0), (0.6, 0, 0), 0.05), "base", "ball", position=(0.3, 0, 0)),
+             bp.Link("hand", bp.Box(0.1, 0.1, 0.3, offset=(0, 0, 0.2)), "arm", "revolute", random.normal(size=3),
+                     (0.6, 0, 0))]  # fmt: skip
+    robot = bp.Articulated(links)
+    known, tolerance = bp.Obstacles(random_obstacles(random, 12, 1.5)), 1e-5
+    reached = 0
+    for _ in range(10):
+        begin, end = random.normal(size=(2, len(robot.joint_names)))
+        share = robot.first_contact(begin, end, known, tolerance=tolerance)
+        times = np.linspace(0, 1, 1000)
+        samples = robot.collides(on_the_way(robot, begin, end, times), known)
+        assert not samples[times < min(share, 1.0)].any()
+        if share == np.inf:
+            assert not samples.any()
+        else:
+            reached += share > 0
+            at = on_the_way(robot, begin, end, [share])[0]
+            assert robot.clearance(at, known) <= tolerance * (1 + 1e-9)
+    assert reached
+
+
+def test_first_contact_of_a_ball_joint_takes_the_shorter_way_at_an_even_speed():
+    robot = bp.Articulated([bp.Link("arm", bp.Sphere(0.1, offset=(2, 0, 0)), joint="ball")])
+    scene = bp.Shapes(bp.Sphere(0.2), [np.sqrt(2), np.sqrt(2), 0])
+    angle = np.pi / 4 - 2 * np.arcsin(0.3 / 4)
+    a_quarter = [np.cos(np.pi / 4), 0, 0, np.sin(np.pi / 4)]
+    for begin, end in (([1, 0, 0, 0], a_quarter), ([-3, 0, 0, 0], a_quarter), ([1, 0, 0, 0], -np.array(a_quarter))):
+        found = robot.first_contact(begin, end, scene, tolerance=1e-9)
+        assert found == pytest.approx(angle / (np.pi / 2), abs=1e-8)
+    assert robot.first_contact([1, 0, 0, 0], [-1, 0, 0, 0], scene) == np.inf  # the same rotation
 
 
 def test_first_contact_of_a_start_in_contact_is_zero_and_of_no_motion_as_it_is():
@@ -555,6 +696,14 @@ def test_configurations_that_are_wrong_are_named(q, message):
         ([bp.Link("a", joint="revolute", limits=(2, 1))], "link 'a': limits are 2.0 and 1.0, not in order"),
         ([bp.Link("a", joint="revolute", limits=(0, 1, 2))], "link 'a': limits must be two numbers"),
         ([bp.Link("a", joint="revolute", mimic=("b", 1, 0))], "link 'a': there is no joint 'b' with values to mimic"),
+        ([bp.Link("a", joint="revolute", mimic=("a", 1, 0))], "link 'a': joints mimic each other .*'a'"),
+        ([bp.Link("c", joint="revolute", mimic=("a", 1, 0)), bp.Link("a", joint="revolute", mimic=("b", 1, 0)),
+          bp.Link("b", joint="revolute", mimic=("a", 1, 0))], "link 'b': joints mimic each other .*'a'"),
+        ([bp.Link("a", joint="ball"), bp.Link("b", joint="revolute", mimic=("a", 1, 0))],
+         "link 'b': joint 'a' is ball and has no single value"),
+        ([bp.Link("b", joint="revolute"), bp.Link("a", joint="ball", mimic=("b", 1, 0))],
+         "link 'a': a ball joint cannot mimic another"),
+        ([bp.Link("a", joint="floating", limits=(0, 1))], "link 'a': a floating joint has no limits"),
         ([bp.Link("a", joint="revolute", joint_name="j"), bp.Link("b", joint="revolute", joint_name="j")],
          "link 'b': there are two joints 'j'"),
         ([bp.Link("a", bp.Circle(1))], "link 'a': shapes: .*a Circle of 2 dimensions, where 3 are needed"),

@@ -117,7 +117,7 @@ def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
         bp.Articulated.from_urdf(tmp_path / "no.urdf")
     with pytest.raises(TypeError, match=r"source must be a path or a yourdfpy\.URDF"):
         bp.Articulated.from_urdf(3)
-    for kind in ("floating", "planar"):
+    for kind in ("planar",):
         urdf.write_text(URDF.replace('"spin" type="continuous"', f'"spin" type="{kind}"'), "utf-8")
         with pytest.raises(ValueError, match=f"joint 'spin' is '{kind}': only fixed, revolute, continuous, prismatic"):
             bp.Articulated.from_urdf(urdf)

@@ -172,7 +172,9 @@ def functions():
     yield "clashes", bp.clashes, {"shapes": solids(), "clearance": 1.0, "tolerance": 0.1, **some}
     yield "clashes", bp.clashes, {"shapes": solids(), "other": solids()}
     links = [bp.Link("a", bp.Sphere(1)), bp.Link("b", bp.Sphere(1), joint="prismatic")]
-    yield "Articulated", bp.Articulated, {"links": links, "allowed": [("a", "b")], "neighbors": True}
+    yield "Articulated", bp.Articulated, {
+        "links": links, "allowed": [("a", "b")], "neighbors": True, "pairs": [[0, 1]],
+    }  # fmt: skip
     yield "Obstacles", bp.Obstacles, {"shapes": solids()}
     hinge = {"joint": "revolute", "axis": (0, 0, 1), "limits": (0, 1), "joint_name": "hinge", "mimic": None}
     frame = {"position": (0, 0, 0), "rotation": (1, 0, 0, 0)}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_length, as_reals
+from broadphase.arguments import as_array, as_flag, as_length, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
-from broadphase.robots.link import JOINTS, Link
+from broadphase.robots.link import JOINTS, VALUES, Link
 from broadphase.robots.obstacles import Obstacles, as_obstacles
 from broadphase.shapes import Geometries, Shape, Shapes, dimension_of, records_of
 from broadphase.shapes.parameters import LARGEST, as_rows
@@ -59,14 +59,18 @@ class Articulated:
     neighbors : bool
         Whether links may touch that are joined by one joint. Links that are fixed to each other count as one here, and
         links without shapes as none: the links on either side of them are neighbors.
+    pairs : array_like, shape (m, 2), of ints, optional
+        Shapes by number, in the order of the links: only these pairs may be compared. Default: None, all.
 
     Attributes
     ----------
     links : tuple of Link
     joint_names : tuple of str
-        The joints that have values of their own, in the order of their links: the columns of configurations.
-    limits : ndarray, shape (joints, 2), float64
-        The least and the greatest value of each; infinite without limits. Read-only.
+        The columns of configurations: the joints that have values of their own, in the order of their links. The four
+        values of a ball joint "hip" are "hip.qw", "hip.qx", "hip.qy" and "hip.qz"; those of a floating joint "base"
+        begin with "base.x", "base.y" and "base.z".
+    limits : ndarray, shape (columns, 2), float64
+        The least and the greatest value of each; infinite without limits, -1 and 1 in quaternions. Read-only.
     part_links : ndarray, shape (parts,), int32
         Which link each shape belongs to, in the order of the links. Read-only.
     pairs : ndarray, shape (m, 2), int32
@@ -75,13 +79,13 @@ class Articulated:
     Raises
     ------
     ValueError, TypeError, UnsupportedQueryError
-        No link, two of one name, an unknown parent, joint or link, links in a circle, a wrong number: names the link.
-        Shapes in the plane, or of a type of the user's own.
+        No link, two of one name, an unknown parent, joint or link, links in a circle, joints that mimic each other in
+        a circle, a wrong number: names the link. Shapes in the plane, or of a type of the user's own.
 
     Notes
     -----
-    Configurations are arrays (n, joints), or (joints,) for one. Values beyond the limits of a joint are values like any
-    others: planners keep within `limits` themselves.
+    Configurations are arrays (n, columns), or (columns,) for one. Values beyond the limits of a joint are values like
+    any others: planners keep within `limits` themselves.
 
     Poses are computed in float64, link by link: the rotation of a link is the product of the quaternions of its
     parent, of its own frame and of its joint, its position that of its parent plus a turned offset. They are the poses
@@ -106,7 +110,14 @@ class Articulated:
     0.46
     """
 
-    def __init__(self, links: Iterable[Link], *, allowed: Allowed = (), neighbors: bool = True) -> None:
+    def __init__(
+        self,
+        links: Iterable[Link],
+        *,
+        allowed: Allowed = (),
+        neighbors: bool = True,
+        pairs: ArrayLike | None = None,
+    ) -> None:
         self.links = _checked_links(links)
         number_of = {link.name: number for number, link in enumerate(self.links)}
         parents = np.array([_parent(link, number_of) for link in self.links], np.int32)
@@ -114,12 +125,14 @@ class Articulated:
         self._place_of = np.empty(len(order), np.int64)  # of each link in the order of the core
         self._place_of[order] = np.arange(len(order))
         self.joint_names, self.limits, columns, scales = _columns(self.links)
+        self._quaternions = [k for k, name in enumerate(_kinds_of_values(self.links)) if name == "qw"]
         self._shapes, self.part_links = _parts(self.links)
         self._geometries = Geometries()
         records = records_of(self._shapes, len(self.part_links), 3, self._geometries)
         if self._geometries.has_custom:
             raise UnsupportedQueryError("robots cannot have shapes of types of your own")
         self._allowed, self._neighbors = _checked_allowed(allowed, number_of), as_flag(neighbors, "neighbors")
+        self._only = None if pairs is None else _checked_pairs(pairs, len(self.part_links))
         self.pairs = self._compared(parents, order)
         blind = {first for first, second in self._allowed if second is None}
         axes, positions, rotations = _frames(self.links)
@@ -410,12 +423,13 @@ class Articulated:
     def __reduce__(self) -> tuple[Any, ...]:
         names = [link.name for link in self.links]
         allowed = [(names[first], None if second is None else names[second]) for first, second in self._allowed]
-        return _rebuilt, (type(self), self.links, allowed, self._neighbors)
+        return _rebuilt, (type(self), self.links, allowed, self._neighbors, self._only)
 
     def __repr__(self) -> str:
-        counts = ((len(self.links), "link"), (len(self.part_links), "shape"), (len(self.joint_names), "joint"))
-        links, shapes, joints = (f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
-        return f"<a robot of {links}, {shapes} and {joints}>"
+        joints = sum(link.joint != "fixed" and link.mimic is None for link in self.links)
+        counts = ((len(self.links), "link"), (len(self.part_links), "shape"), (joints, "joint"))
+        with_links, with_shapes, with_joints = (f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+        return f"<a robot of {with_links}, {with_shapes} and {with_joints}>"
 
     def _values(self, q: ArrayLike, name: str) -> tuple[Floats, bool]:
         """Check configurations; return rows of them, contiguous, and whether one was given without rows."""
@@ -433,6 +447,12 @@ class Articulated:
             value, joint = rows[row, column], quoted(self.joint_names[column])
             fault = f"beyond {LARGEST}" if np.isfinite(value) else "not finite"
             raise ValueError(f"{name}: {'' if single else f'row {row}, '}joint {joint} is {value}, which is {fault}")
+        for column in self._quaternions:
+            turns = rows[:, column : column + 4].any(axis=1)
+            if not turns.all():
+                row, joint = int(np.argmin(turns)), quoted(self.joint_names[column].removesuffix(".qw"))
+                fault = "has a quaternion of zeros; (1, 0, 0, 0) is no rotation"
+                raise ValueError(f"{name}: {'' if single else f'row {row}, '}joint {joint} {fault}")
         return rows, single
 
     def _compared(self, parents: NDArray[np.int32], order: Sequence[int]) -> NDArray[np.int32]:
@@ -455,8 +475,11 @@ class Articulated:
         may_touch = {frozenset(pair) for pair in self._allowed if pair[1] is not None}
         found = []
         owners = self.part_links.tolist()
+        only = None if self._only is None else set(map(tuple, np.sort(self._only, axis=1).tolist()))
         for second, b in enumerate(owners):
             for first, a in enumerate(owners[:second]):
+                if only is not None and (first, second) not in only:
+                    continue
                 x, y = rigid[a], rigid[b]
                 if x == y or (is_static[a] and is_static[b]) or frozenset((a, b)) in may_touch:
                     continue
@@ -466,8 +489,10 @@ class Articulated:
         return np.array(found, np.int32).reshape(-1, 2)
 
 
-def _rebuilt(kind: type[Articulated], links: tuple[Link, ...], allowed: Any, neighbors: bool) -> Articulated:
-    return kind(links, allowed=allowed, neighbors=neighbors)
+def _rebuilt(
+    kind: type[Articulated], links: tuple[Link, ...], allowed: Any, neighbors: bool, pairs: NDArray[np.int32] | None
+) -> Articulated:
+    return kind(links, allowed=allowed, neighbors=neighbors, pairs=pairs)
 
 
 def _checked_links(links: Iterable[Link]) -> tuple[Link, ...]:
@@ -520,42 +545,90 @@ def _parents_first(links: tuple[Link, ...], parents: NDArray[np.int32]) -> list[
 
 
 def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[np.int32], Floats]:
-    """Give the names and limits of joints with values of their own; and of each link its column, scale and offset."""
+    """Give the names and limits of all columns; and of each link its first column, scale and offset."""
     columns, scales = np.zeros(len(links), np.int32), np.tile([1.0, 0.0], (len(links), 1))
     names: list[str] = []
     limits = []
-    known: set[str] = set()
+    joints: dict[str, int] = {}  # the links of joints
     for number, link in enumerate(links):
         if link.joint == "fixed":
             continue
-        name = link.name if link.joint_name is None else link.joint_name
-        if name in known:
+        name = _joint_name(link)
+        if name in joints:
             raise ValueError(f"link {quoted(link.name)}: there are two joints {quoted(name)}")
-        known.add(name)
+        joints[name] = number
         if link.mimic is None:
             columns[number] = len(names)
-            names.append(name)
-            limits.append(_checked_limits(link))
+            names += [name] if link.joint not in VALUES else [f"{name}.{value}" for value in VALUES[link.joint]]
+            limits += _checked_limits(link)
+        else:
+            scales[number] = _factors(link)
+    own = scales.copy()
     for number, link in enumerate(links):
-        if link.joint == "fixed" or link.mimic is None:
-            continue
-        is_named = isinstance(link.mimic, tuple | list) and len(link.mimic) == 3 and isinstance(link.mimic[0], str)
-        if not is_named:
-            raise TypeError(f"link {quoted(link.name)}: mimic must be a name and two numbers, not {quoted(link.mimic)}")
-        other, *factors = link.mimic
-        try:
-            scales[number] = as_rows(factors, "mimic", (2,), "two numbers").rows[0]
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"link {quoted(link.name)}: {error}") from None
-        if other not in names:
-            raise ValueError(f"link {quoted(link.name)}: there is no joint {quoted(other)} with values to mimic")
-        columns[number] = names.index(other)
+        if link.joint != "fixed" and link.mimic is not None:
+            columns[number], scales[number] = _followed(number, links, joints, columns, own)
     return tuple(names), np.array(limits).reshape(-1, 2), columns, scales
 
 
-def _checked_limits(link: Link) -> tuple[float, float]:
+def _joint_name(link: Link) -> str:
+    return link.name if link.joint_name is None else link.joint_name
+
+
+def _kinds_of_values(links: tuple[Link, ...]) -> list[str]:
+    """Give what each column is: the name of a value of a joint that has several, or nothing."""
+    own = [link for link in links if link.joint != "fixed" and link.mimic is None]
+    return [value for link in own for value in VALUES.get(link.joint, ("",))]
+
+
+def _factors(link: Link) -> Floats:
+    """Give the multiplier and the offset of a joint that mimics another."""
+    if link.joint in VALUES:
+        raise ValueError(f"link {quoted(link.name)}: a {link.joint} joint cannot mimic another")
+    is_named = isinstance(link.mimic, tuple | list) and len(link.mimic) == 3 and isinstance(link.mimic[0], str)
+    if not is_named or link.mimic is None:
+        raise TypeError(f"link {quoted(link.name)}: mimic must be a name and two numbers, not {quoted(link.mimic)}")
+    try:
+        factors: Floats = as_rows(link.mimic[1:], "mimic", (2,), "two numbers").rows[0]
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"link {quoted(link.name)}: {error}") from None
+    return factors
+
+
+def _followed(
+    number: int, links: tuple[Link, ...], joints: dict[str, int], columns: NDArray[np.int32], own: Floats
+) -> tuple[int, tuple[float, float]]:
+    """Give the column that a joint follows, over all joints in between, and by which factor and offset of its value.
+
+    `own` are the factors and offsets by which joints follow the next one.
+    """
+    scale, offset = 1.0, 0.0
+    at, passed = number, {number}
+    while (mimic := links[at].mimic) is not None:
+        scale, offset = scale * own[at, 0], scale * own[at, 1] + offset
+        above, where = joints.get(mimic[0]), f"link {quoted(links[at].name)}"
+        if above is None:
+            raise ValueError(f"{where}: there is no joint {quoted(mimic[0])} with values to mimic")
+        if links[above].joint in VALUES:
+            raise ValueError(
+                f"{where}: joint {quoted(mimic[0])} is {links[above].joint} and has no single value to mimic"
+            )
+        if above in passed:
+            raise ValueError(f"{where}: joints mimic each other in a circle, over {quoted(mimic[0])}")
+        passed.add(above)
+        at = above
+    if not np.isfinite([scale, offset]).all():
+        raise ValueError(f"link {quoted(links[number].name)}: the factors of the joints that it mimics overflow")
+    return int(columns[at]), (scale, offset)
+
+
+def _checked_limits(link: Link) -> list[tuple[float, float]]:
+    """Give the least and the greatest value of each column of a joint."""
+    if link.joint in VALUES:
+        if link.limits is not None:
+            raise ValueError(f"link {quoted(link.name)}: a {link.joint} joint has no limits")
+        return [(-1.0, 1.0) if value.startswith("q") else (-np.inf, np.inf) for value in VALUES[link.joint]]
     if link.limits is None:
-        return -np.inf, np.inf
+        return [(-np.inf, np.inf)]
     try:
         given = as_reals(link.limits, "limits")
     except (TypeError, ValueError) as error:
@@ -565,7 +638,7 @@ def _checked_limits(link: Link) -> tuple[float, float]:
     low, high = given.tolist()
     if not low <= high:
         raise ValueError(f"link {quoted(link.name)}: limits are {low} and {high}, not in order")
-    return low, high
+    return [(low, high)]
 
 
 def _frames(links: tuple[Link, ...]) -> tuple[Floats, Floats, Floats]:
@@ -627,6 +700,22 @@ def _checked_allowed(allowed: Allowed, number_of: dict[str, int]) -> list[tuple[
         first, second = pair
         found.append((number_of[str(first)], None if second is None else number_of[second]))
     return found
+
+
+def _checked_pairs(pairs: ArrayLike, count: int) -> NDArray[np.int32]:
+    """Check pairs of numbers of shapes, of so many shapes."""
+    given = as_array(pairs, "pairs")
+    if given.shape == (0,):
+        given = np.empty((0, 2), np.int32)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (m, 2), not {given.shape}")
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"pairs must be integers, not {given.dtype}")
+    good = ((given >= 0) & (given < count)).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(f"pairs: row {row} is {given[row].tolist()}, but there are {count} shapes, from 0")
+    return given.astype(np.int32)
 
 
 def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:

@@ -10,11 +10,16 @@ if TYPE_CHECKING:
 
     from broadphase.shapes.records import ShapesLike
 
-__all__ = ["JOINTS", "Joint", "Link"]
+__all__ = ["JOINTS", "VALUES", "Joint", "Link"]
 
-Joint: TypeAlias = Literal["fixed", "revolute", "continuous", "prismatic"]
+Joint: TypeAlias = Literal["fixed", "revolute", "continuous", "prismatic", "ball", "floating"]
 # As the core numbers them.
-JOINTS: dict[str, int] = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 2}
+JOINTS: dict[Joint, int] = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 2, "ball": 3, "floating": 4}
+# The values of joints that have several.
+VALUES: dict[Joint, tuple[str, ...]] = {
+    "ball": ("qw", "qx", "qy", "qz"),
+    "floating": ("x", "y", "z", "qw", "qx", "qy", "qz"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +36,10 @@ class Link:
         What it looks like, in space, in the frame of the link. Default: nothing, a frame only.
     parent : str, optional
         Name of the link that it hangs on. Default: None, the world.
-    joint : {"fixed", "revolute", "continuous", "prismatic"}
-        How it moves: not at all; by turning about the axis, "continuous" without limits; by sliding along it.
+    joint : {"fixed", "revolute", "continuous", "prismatic", "ball", "floating"}
+        How it moves: not at all; by turning about the axis, "continuous" without limits; by sliding along it; by
+        turning about its origin, with the four values of a quaternion (w, x, y, z); freely, with seven values: a
+        position and a quaternion. Quaternions may have any length but zero.
     axis : array_like, shape (3,)
         In the frame of the link, of any length but zero. Default: z.
     position : array_like, shape (3,)
@@ -40,12 +47,13 @@ class Link:
     rotation : array_like, shape (4,)
         The same: a quaternion (w, x, y, z), of any length but zero.
     limits : (float, float), optional
-        The least and the greatest value of the joint, in radians or units of length. Default: none.
+        The least and the greatest value of the joint, in radians or units of length. Default: none. Not for "ball"
+        and "floating".
     joint_name : str, optional
         Default: the name of the link.
     mimic : (str, float, float), optional
         The name of another joint, a multiplier and an offset: this joint has no value of its own but is always at
-        multiplier * value + offset.
+        multiplier * value + offset. The other may mimic a third. Not for "ball" and "floating".
 
     Examples
     --------
