@@ -2,85 +2,121 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.errors import quoted
+from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
 from broadphase.robots.link import Link
+from broadphase.robots.model_files import file_of, naming_file
 from broadphase.robots.solids import cylinder, ellipsoid
 from broadphase.shapes import Box, Capsule, ConvexHull, Shape, Sphere
 from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
 __all__ = ["links_of_mjcf"]
 
-_WIDE = 2000.0  # of the box that stands for a plane
+_WIDE = 2000.0  # of the hull that stands for a plane
+_ENDS = (-_WIDE / 2, _WIDE / 2)
+_BITS = 16  # by which the first body is shifted in a signature
 
 
-def links_of_mjcf(source: Any) -> tuple[list[Link], list[tuple[str, str]]]:
-    """Read links, and pairs of bodies that MuJoCo does not compare; see `Articulated.from_mjcf`.
+def links_of_mjcf(source: Any, free: str) -> tuple[list[Link], NDArray[np.int64]]:
+    """Read links, and the pairs of shapes that MuJoCo compares; see `Articulated.from_mjcf`.
 
     Each body is a link; frames come in between for bodies with several joints, or whose joint is elsewhere.
     """
     mujoco = import_extra("mujoco", purpose="reading MJCF files", extra="robots")
-    model = source
-    if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if not os.path.isfile(path):
-            raise FileNotFoundError(f"there is no file {quoted(path)}")
-        model = mujoco.MjModel.from_xml_path(path)
-    if not isinstance(model, mujoco.MjModel):
-        raise TypeError(f"source must be a path or a mujoco.MjModel, not {quoted(source)}")
-    names = [model.body(body).name or f"body {body}" for body in range(model.nbody)]
-    links: list[Link] = []
-    for body in range(model.nbody):
-        links += _links_of_body(mujoco, model, body, names)
-    filters_parents = not int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
-    return links, _may_touch(model, names, filters_parents)
+    path = file_of(source)
+    with naming_file(source):
+        if path is None:
+            model = source
+        else:
+            try:
+                model = mujoco.MjModel.from_xml_path(path)
+            except (ValueError, mujoco.FatalError) as error:
+                raise ValueError(f"MuJoCo cannot read it: {clipped(' '.join(str(error).split()))}") from error
+        if not isinstance(model, mujoco.MjModel):
+            raise TypeError(f"source must be a path or a mujoco.MjModel, not {quoted(source)}")
+        _require_rigid(mujoco, model)
+        bodies, joints = _names(model)
+        geoms = _geoms(model)
+        links: list[Link] = []
+        for body in range(model.nbody):
+            shapes = [_shape(mujoco, model, geom) for geom in geoms if model.geom_bodyid[geom] == body]
+            links += _links_of_body(mujoco, model, body, shapes, bodies, joints, free)
+        return links, _compared(mujoco, model, geoms)
 
 
-def _links_of_body(mujoco: Any, model: Any, body: int, names: list[str]) -> list[Link]:
+def _require_rigid(mujoco: Any, model: Any) -> None:
+    for flex in range(model.nflex):
+        if model.flex_contype[flex] or model.flex_conaffinity[flex]:
+            name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_FLEX, flex) or str(flex)
+            raise ValueError(f"flex {quoted(name)} is soft and has no shape here: let it touch nothing, by masks of 0")
+
+
+def _names(model: Any) -> tuple[list[str], list[str]]:
+    """Give the names of bodies and of joints; those without a name are numbered."""
+    names = []
+    for kind, count, get in (("body", model.nbody, model.body), ("joint", model.njnt, model.joint)):
+        given = [get(number).name for number in range(count)]
+        names.append([name or _free_name(f"{kind} {number}", given) for number, name in enumerate(given)])
+    return names[0], names[1]
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _links_of_body(
+    mujoco: Any, model: Any, body: int, shapes: list[Shape], names: list[str], joint_names: list[str], free: str
+) -> list[Link]:
     """Give a link for a body: moved by each of its joints in turn, about where that is, and then back."""
-    shapes = [_shape(mujoco, model, geom) for geom in _geoms(model, body)]
     if body == 0:
         return [Link(names[0], shapes)]
-    links = []
+    kinds = mujoco.mjtJoint
+    links: list[Link] = []
     parent = names[model.body_parentid[body]]
     position, rotation = model.body_pos[body].copy(), model.body_quat[body].copy()
     count, first = int(model.body_jntnum[body]), int(model.body_jntadr[body])
     for joint in range(first, first + count):
-        kind, joint_name = mujoco.mjtJoint(model.jnt_type[joint]), model.joint(joint).name or f"joint {joint}"
-        if kind not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
-            raise ValueError(
-                f"joint {quoted(joint_name)} of body {quoted(names[body])} is {_name_of(kind)}:"
-                " only hinge and slide are known"
-            )
-        turns = kind == mujoco.mjtJoint.mjJNT_HINGE
+        kind, joint_name = kinds(model.jnt_type[joint]), joint_names[joint]
+        address = int(model.jnt_qposadr[joint])
+        if kind == kinds.mjJNT_FREE:  # in the world; the only joint of its body
+            start = model.qpos0[address : address + 7]
+            where: dict[str, Any] = {"joint": "floating", "joint_name": joint_name}
+            if free == "fixed":
+                where = {"position": start[:3].copy(), "rotation": start[3:].copy()}
+            return [Link(names[body], shapes, parent, **where)]
         anchor, axis = model.jnt_pos[joint].copy(), model.jnt_axis[joint].copy()
         # A frame at the joint; without an anchor, the last of them is that of the body.
         is_body = joint == first + count - 1 and not anchor.any()
-        name = names[body] if is_body else f"{names[body]}, {joint_name}"
+        name = names[body] if is_body else _free_name(f"{names[body]}, {joint_name}", names)
         matrix = as_matrices(rotation[np.newaxis], 3)[0]
         # The body is where it is described at this value, not at 0.
-        start = float(model.qpos0[model.jnt_qposadr[joint]])
+        start = 0.0 if kind == kinds.mjJNT_BALL else float(model.qpos0[address])
+        turns = kind != kinds.mjJNT_SLIDE
         at = position + matrix @ (anchor if turns else anchor - start * axis)
+        has_limits = model.jnt_limited[joint] and kind != kinds.mjJNT_BALL
         links.append(
             Link(
                 name,
                 shapes if is_body else (),
                 parent,
-                "revolute" if turns else "prismatic",
+                "ball" if kind == kinds.mjJNT_BALL else "revolute" if turns else "prismatic",
                 axis=axis,
                 position=at,
                 rotation=_product(rotation, _about(axis, -start)) if turns and start else rotation,
-                limits=tuple(model.jnt_range[joint].tolist()) if model.jnt_limited[joint] else None,
+                limits=tuple(model.jnt_range[joint].tolist()) if has_limits else None,
                 joint_name=joint_name,
             )
         )
@@ -101,38 +137,55 @@ def _product(a: Floats, b: Floats) -> Floats:
     return np.array([a[0] * b[0] - a[1:] @ b[1:], *way])
 
 
-def _geoms(model: Any, body: int) -> list[int]:
-    """Give the geometries of a body that can touch anything."""
-    begin = int(model.body_geomadr[body])
-    numbers = range(begin, begin + int(model.body_geomnum[body]))
+def _geoms(model: Any) -> list[int]:
+    """Give the geometries that can touch anything, in the order of their bodies."""
     paired = {*model.pair_geom1.tolist(), *model.pair_geom2.tolist()}
-    return [geom for geom in numbers if model.geom_contype[geom] or model.geom_conaffinity[geom] or geom in paired]
+    found = []
+    for geom in range(model.ngeom):
+        if model.geom_contype[geom] or model.geom_conaffinity[geom] or geom in paired:
+            found.append(geom)
+    return found
 
 
 def _shape(mujoco: Any, model: Any, geom: int) -> Shape:
-    kind, size = mujoco.mjtGeom(model.geom_type[geom]), model.geom_size[geom].copy()
-    offset, rotation = model.geom_pos[geom].copy(), model.geom_quat[geom].copy()
-    where: dict[str, Any] = {"offset": offset, "rotation": rotation}
     kinds = mujoco.mjtGeom
-    if kind == kinds.mjGEOM_BOX:
-        return Box(*(2 * size), **where)
-    if kind == kinds.mjGEOM_SPHERE:
-        return Sphere(size[0], offset=offset)
-    if kind == kinds.mjGEOM_CAPSULE:
-        return Capsule((0, 0, -size[1]), (0, 0, size[1]), size[0], **where)
-    if kind == kinds.mjGEOM_CYLINDER:
-        return cylinder(size[0], 2 * size[1], **where)
-    if kind == kinds.mjGEOM_ELLIPSOID:
-        return ellipsoid(size, **where)
-    if kind == kinds.mjGEOM_MESH:
-        mesh = int(model.geom_dataid[geom])
-        begin = int(model.mesh_vertadr[mesh])
-        return ConvexHull(model.mesh_vert[begin : begin + int(model.mesh_vertnum[mesh])].astype(float), **where)
-    if kind == kinds.mjGEOM_PLANE:
-        down = as_matrices(rotation[np.newaxis], 3)[0][:, 2] * (_WIDE / 2)
-        return Box(_WIDE, _WIDE, _WIDE, offset=offset - down, rotation=rotation)
-    name = model.geom(geom).name or str(geom)
-    raise ValueError(f"geometry {quoted(name)} is of type {_name_of(kind)}, which has no shape here")
+    kind, size = kinds(model.geom_type[geom]), model.geom_size[geom].copy()
+    name = quoted(model.geom(geom).name or str(geom))
+    where: dict[str, Any] = {"offset": model.geom_pos[geom].copy(), "rotation": model.geom_quat[geom].copy()}
+    try:
+        if kind == kinds.mjGEOM_BOX:
+            return Box(*(2 * size), **where)
+        if kind == kinds.mjGEOM_SPHERE:
+            return Sphere(size[0], offset=where["offset"])
+        if kind == kinds.mjGEOM_CAPSULE:
+            return Capsule((0, 0, -size[1]), (0, 0, size[1]), size[0], **where)
+        if kind == kinds.mjGEOM_CYLINDER:
+            return cylinder(size[0], 2 * size[1], **where)
+        if kind == kinds.mjGEOM_ELLIPSOID:
+            return ellipsoid(size, **where)
+        if kind == kinds.mjGEOM_MESH:
+            return ConvexHull(_hull_points(model, int(model.geom_dataid[geom])), **where)
+        if kind == kinds.mjGEOM_PLANE:  # its top is at 0 without a rounding, which the middle of a box is not
+            return ConvexHull([(x, y, z) for x in _ENDS for y in _ENDS for z in (0.0, -_WIDE)], **where)
+    except ValueError as error:
+        raise ValueError(f"geometry {name}: {error}") from error
+    raise ValueError(
+        f"geometry {name} is of type {_name_of(kind)}, which has no shape here: let it touch nothing, by masks of 0"
+    )
+
+
+def _hull_points(model: Any, mesh: int) -> Floats:
+    """Give the vertices of the hull that MuJoCo compares, which may have fewer than that of the mesh."""
+    begin, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    vertices: Floats = model.mesh_vert[begin : begin + count].astype(float)
+    graph = int(model.mesh_graphadr[mesh])
+    if graph < 0:
+        return vertices
+    # The counts of vertices and faces, where the edges of each vertex begin, and the vertices.
+    count = int(model.mesh_graph[graph])
+    numbers = model.mesh_graph[graph + 2 + count : graph + 2 + 2 * count]
+    points: Floats = vertices[numbers]
+    return points
 
 
 def _name_of(kind: Any) -> str:
@@ -140,28 +193,31 @@ def _name_of(kind: Any) -> str:
     return str(kind.name).rpartition("_")[2].lower()
 
 
-def _may_touch(model: Any, names: list[str], filters_parents: bool) -> list[tuple[str, str]]:
-    """Give the pairs of bodies that MuJoCo never compares."""
-    excluded = {divmod(int(signature), 1 << 16) for signature in model.exclude_signature}
-    bodies = model.geom_bodyid
-    paired = {(int(bodies[i]), int(bodies[j])) for i, j in zip(model.pair_geom1, model.pair_geom2, strict=True)}
-    weld = model.body_weldid
-    found = []
-    for b in range(model.nbody):
-        for a in range(b):
-            if (a, b) in paired or (b, a) in paired:
-                continue
-            x, y = int(weld[a]), int(weld[b])
-            # Not with its parent, unless that is the world or does not move.
-            above_x, above_y = (int(weld[model.body_parentid[body]]) for body in (x, y))
-            are_neighbors = filters_parents and x and y and (above_x == y or above_y == x)
-            if are_neighbors or (a, b) in excluded or (b, a) in excluded or not _masks_meet(model, a, b):
-                found.append((names[a], names[b]))
-    return found
-
-
-def _masks_meet(model: Any, a: int, b: int) -> bool:
-    """Say whether the masks of any two geometries of two bodies let them touch."""
-    of_a, of_b = _geoms(model, a), _geoms(model, b)
-    types, affinities = model.geom_contype, model.geom_conaffinity
-    return any(types[i] & affinities[j] or types[j] & affinities[i] for i in of_a for j in of_b)
+def _compared(mujoco: Any, model: Any, geoms: list[int]) -> NDArray[np.int64]:
+    """Give the pairs of geometries that MuJoCo compares, by their places among those given."""
+    off = mujoco.mjtDisableBit
+    flags = int(model.opt.disableflags)
+    if flags & (int(off.mjDSBL_CONTACT) | int(off.mjDSBL_CONSTRAINT)) or not geoms:
+        return np.empty((0, 2), np.int64)
+    bodies = model.geom_bodyid[geoms]
+    welds = model.body_weldid[bodies]  # the body that moves it
+    above = model.body_weldid[model.body_parentid[welds]]
+    types, affinities = model.geom_contype[geoms], model.geom_conaffinity[geoms]
+    kinds = model.geom_type[geoms]
+    meets = (types[:, np.newaxis] & affinities) != 0
+    meets |= meets.T
+    meets &= welds[:, np.newaxis] != welds
+    if not flags & int(off.mjDSBL_FILTERPARENT):
+        # Not with its parent, unless that is the world or does not move.
+        is_parent = (above[:, np.newaxis] == welds) & (welds[:, np.newaxis] != 0) & (welds != 0)
+        meets &= ~(is_parent | is_parent.T)
+    for signature in model.exclude_signature.tolist():
+        first, second = divmod(signature, 1 << _BITS)
+        is_excluded = (bodies == first)[:, np.newaxis] & (bodies == second)
+        meets &= ~(is_excluded | is_excluded.T)
+    place_of = {geom: place for place, geom in enumerate(geoms)}
+    for one, other in zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), strict=True):
+        meets[place_of[one], place_of[other]] = meets[place_of[other], place_of[one]] = True
+    is_plane = kinds == int(mujoco.mjtGeom.mjGEOM_PLANE)
+    meets &= ~(is_plane[:, np.newaxis] & is_plane)
+    return np.argwhere(np.triu(meets, 1))
