@@ -113,30 +113,183 @@ def test_urdf_has_the_collision_geometries(urdf):
 
 @pytest.mark.filterwarnings("ignore")
 def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
-    pytest.importorskip("yourdfpy")
+    yourdfpy = pytest.importorskip("yourdfpy")
     with pytest.raises(FileNotFoundError, match="there is no file"):
         bp.Articulated.from_urdf(tmp_path / "no.urdf")
     with pytest.raises(TypeError, match=r"source must be a path or a yourdfpy\.URDF"):
         bp.Articulated.from_urdf(3)
-    for kind in ("planar",):
-        urdf.write_text(URDF.replace('"spin" type="continuous"', f'"spin" type="{kind}"'), "utf-8")
-        with pytest.raises(ValueError, match=f"joint 'spin' is '{kind}': only fixed, revolute, continuous, prismatic"):
-            bp.Articulated.from_urdf(urdf)
     (urdf.parent / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 3 4\n", "utf-8")
     urdf.write_text(URDF.replace("finger.stl", "flat.obj"), "utf-8")
     assert len(bp.Articulated.from_urdf(urdf).part_links) == 5
     with pytest.raises(ValueError, match=r"link 'left': the mesh 'flat\.obj': points lie in one plane"):
         bp.Articulated.from_urdf(urdf, hulls=True)
     urdf.write_text(URDF.replace("finger.stl", "thumb.stl"), "utf-8")
-    with pytest.raises(FileNotFoundError, match=r"link 'left': there is no file for the mesh 'thumb\.stl'"):
+    message = r"link 'left': the mesh 'thumb\.stl': there is no such file beside .*gripper\.urdf"
+    with pytest.raises(FileNotFoundError, match=message):
+        bp.Articulated.from_urdf(urdf)
+    with pytest.raises(FileNotFoundError, match=r"link 'left': the mesh 'thumb\.stl': there is no such file"):
+        bp.Articulated.from_urdf(yourdfpy.URDF.load(str(urdf), load_meshes=False))
+    urdf.write_text(URDF.replace("finger.stl", "thumb.glb"), "utf-8")
+    (urdf.parent / "thumb.glb").write_bytes(b"glTF" + bytes(100))
+    with pytest.raises(bp.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': not a readable"):
         bp.Articulated.from_urdf(urdf)
 
 
-@pytest.mark.parametrize(("library", "read"), [("yourdfpy", "from_urdf"), ("mujoco", "from_mjcf")])
+LINK = '<link name="{}"><collision><geometry>{}</geometry></collision></link>'
+BALL = '<sphere radius="0.1"/>'
+TURN = '<joint name="{}" type="revolute"><parent link="{}"/><child link="{}"/><axis xyz="0 0 1"/>{}</joint>'
+LIMIT = '<limit lower="{}" upper="{}" effort="1" velocity="1"/>'
+
+
+def robot_of(tmp_path, *inside, head='<robot name="r">'):
+    path = tmp_path / "robot.urdf"
+    path.write_text(f"{head}{''.join(inside)}</robot>", "utf-8")
+    return bp.Articulated.from_urdf(path)
+
+
+def balls(names):
+    return "".join(LINK.format(name, BALL) for name in names)
+
+
+def test_urdf_mimics_of_mimics_follow_the_first_joint(tmp_path):
+    mimic = '<mimic joint="{}" multiplier="{}" offset="{}"/>'
+    robot = robot_of(
+        tmp_path,
+        balls("abcd"),
+        TURN.format("3", "c", "d", mimic.format("2", 0.9, -0.2)),
+        TURN.format("2", "b", "c", mimic.format("1", -0.8, 0.1)),
+        TURN.format("1", "a", "b", LIMIT.format(0, 1)),
+    )
+    assert robot.joint_names == ("1",)
+    names = [link.name for link in robot.links]
+    for value in (0.0, 0.7, -2.0):
+        second = -0.8 * value + 0.1
+        third = 0.9 * second - 0.2
+        rotations = matrices_of(robot.poses([value]).rotations)
+        for name, angle in (("b", value), ("c", value + second), ("d", value + second + third)):
+            wanted = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+            np.testing.assert_allclose(rotations[names.index(name), :2, :2], wanted, atol=1e-14)
+
+
+def test_urdf_limits_in_reverse_order_are_put_in_order(tmp_path):
+    yourdfpy = pytest.importorskip("yourdfpy")
+    robot = robot_of(tmp_path, balls("ab"), TURN.format("1", "a", "b", LIMIT.format(1, -2)))
+    assert robot.limits.tolist() == [[-2, 1]]
+    theirs = yourdfpy.URDF.load(str(tmp_path / "robot.urdf"), load_meshes=False)
+    assert bp.Articulated.from_urdf(theirs).limits.tolist() == [[-2, 1]]
+
+
+def test_urdf_robots_without_a_name_and_floating_joints_are_read(tmp_path):
+    assert repr(robot_of(tmp_path, balls("a"), head="<robot>")) == "<a robot of 1 link, 1 shape and 0 joints>"
+    joint = TURN.format("fly", "a", "b", '<origin xyz="0 0 2" rpy="0 0 1.5707963267948966"/>')
+    robot = robot_of(tmp_path, balls("ab"), joint.replace("revolute", "floating"))
+    assert robot.joint_names[:4] == ("fly.x", "fly.y", "fly.z", "fly.qw")
+    np.testing.assert_allclose(robot.poses([1, 0, 0, 1, 0, 0, 0]).positions[1], [0, 1, 2], atol=1e-15)
+
+
+def test_urdf_meshes_of_packages_are_those_of_the_named_package(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    for package, size in (("arm", 1.0), ("gripper", 3.0)):
+        (tmp_path / package / "meshes").mkdir(parents=True)
+        trimesh.creation.box((size, size, size)).export(tmp_path / package / "meshes" / "base.stl")
+    (tmp_path / "arm" / "urdf").mkdir()
+    for name, size in (("package://arm/meshes/base.stl", 1), ("package://gripper/meshes/base.stl", 3),
+                       ("model://other/meshes/base.stl", 1), ("../meshes/base.stl", 1),
+                       (f"file://{tmp_path}/gripper/meshes/base.stl", 3)):  # fmt: skip
+        robot = robot_of(tmp_path / "arm" / "urdf", LINK.format("a", f'<mesh filename="{name}"/>'))
+        assert np.ptp(robot.links[0].shapes[0].vertices, axis=0).tolist() == [size] * 3
+
+
+BOMB = "<!DOCTYPE robot [<!ENTITY a 'aaaaaaaaaa'>" + "".join(
+    f"<!ENTITY {chr(98 + k)} '{f'&{chr(97 + k)};' * 10}'>" for k in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("<link/>", "line 1: <link> has no name"),
+        ("", "the robot has no <link>"),
+        (balls("aba"), "line 1: two links are named 'a'"),
+        ('<link name="a">\n<collision/></link>', "line 1: link 'a': a <collision> has nothing where URDF has"),
+        (LINK.format("a", "<cone/>"), "link 'a': a <collision> has <cone> where URDF has one of box, sphere, cylinder"),
+        (LINK.format("a", "<box/>"), "link 'a': <box> has no size"),
+        (LINK.format("a", '<box size="1 2"/>'), "link 'a': size of <box> must be 3 numbers, not '1 2'"),
+        (LINK.format("a", '<box size="1 2 -3"/>'), "link 'a': <box>: .*-3"),
+        (LINK.format("a", '<sphere radius="nan"/>'), "link 'a': radius of <sphere> must be a number, not 'nan'"),
+        (LINK.format("a", '<sphere radius="1_0"/>'), "link 'a': radius of <sphere> must be a number, not '1_0'"),
+        (LINK.format("a", '<cylinder radius="-1" length="1"/>'), "link 'a': <cylinder>: .*-1"),
+        (LINK.format("a", '<cylinder radius="1" length="0"/>'), "link 'a': <cylinder>: "),
+        (LINK.format("a", "<mesh/>"), "link 'a': <mesh> has no filename"),
+        (LINK.format("a", '<mesh filename="a.stl" scale="1 1 1 1"/>'),
+         "link 'a': scale of <mesh> must be 3 numbers, not '1 1 1 1'"),
+        (balls("ab") + TURN.format("j", "a", "c", ""), "joint 'j': <child>: there is no link 'c'"),
+        (balls("ab") + TURN.format("j", "a", "", ""), "joint 'j': <child> has no link"),
+        (balls("ab") + '<joint name="j" type="fixed"><parent link="a"/></joint>', "joint 'j' has no <child>"),
+        (balls("ab") + '<joint name="j"><parent link="a"/></joint>', "joint 'j': <joint> has no type"),
+        (balls("ab") + TURN.format("j", "a", "b", "").replace("revolute", "planar"),
+         "joint 'j' is planar: write it as two prismatic joints and a revolute one"),
+        (balls("ab") + TURN.format("j", "a", "b", "").replace("revolute", "hinge"), "joint 'j': unknown type 'hinge'"),
+        (balls("ab") + TURN.format("j", "a", "b", "").replace("0 0 1", "0 0 0"), "link 'b': axis is zero"),
+        (balls("abc") + TURN.format("1", "a", "c", "") + TURN.format("2", "b", "c", ""),
+         "joint '2': link 'c' is the child of '1'"),
+        (balls("abc") + TURN.format("1", "a", "b", "") + TURN.format("1", "b", "c", ""),
+         "link 'c': there are two joints '1'"),
+        (balls("ab") + TURN.format("1", "a", "b", "") + TURN.format("2", "b", "a", ""), "link 'b' hangs on itself"),
+        (balls("ab") + TURN.format("1", "a", "b", '<mimic joint="1"/>'), "link 'b': joints mimic each other"),
+        (balls("ab") + TURN.format("1", "a", "b", "<mimic/>"), "joint '1': <mimic> has no joint"),
+        (balls("ab") + TURN.format("1", "a", "b", '<mimic joint="2"/>'), "link 'b': there is no joint '2' with values"),
+        (balls("ab") + TURN.format("1", "a", "b", '<limit lower="${-pi}"/>'),
+         r"joint '1': lower of <limit> must be a number, not '\$\{-pi\}'; expand this file by xacro"),
+        (balls("ab") + '<xacro:arm side="left"/>', "line 1: <xacro:arm> belongs to xacro; expand this file by xacro"),
+    ],
+)  # fmt: skip
+def test_urdf_files_that_are_damaged_name_file_and_element(tmp_path, inside, message):
+    with pytest.raises(bp.FileFormatError, match=rf"robot\.urdf: (line 1: )?{message}"):
+        robot_of(tmp_path, inside)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not XML: no element found: line 1, column 0"),
+        ("garbage", "not XML: syntax error: line 1, column 0"),
+        ("<robot>\n<link name='a'></robot>", "not XML: mismatched tag: line 2"),
+        ("<sdf/>", "line 1: the root element is <sdf>, not <robot>"),
+        ("<?xml version='1.0' encoding='klingon'?><robot/>", "not XML: unknown encoding"),
+        (
+            f"{BOMB}]><robot name='&m;'><link name='a'/></robot>",
+            "line 1: declares the entity 'a'; write its text instead",
+        ),
+        ("<!DOCTYPE robot [<!ENTITY a SYSTEM '/etc/passwd'>]><robot name='&a;'/>", "line 1: declares the entity 'a'"),
+        (
+            "<!DOCTYPE robot [<!ENTITY % a SYSTEM 'http://localhost/a.dtd'> %a;]><robot/>",
+            "line 1: declares the entity 'a'",
+        ),
+    ],
+)
+def test_urdf_files_that_are_not_plain_xml_are_refused(tmp_path, text, message):
+    path = tmp_path / "robot.urdf"
+    path.write_text(text, "utf-8")
+    with pytest.raises(bp.FileFormatError, match=rf"robot\.urdf: {message}"):
+        bp.Articulated.from_urdf(path)
+
+
+def test_urdf_of_robots_that_are_damaged_are_refused_by_name(tmp_path):
+    pytest.importorskip("trimesh")
+    from damaged_robots import check_damage
+
+    assert 100 < check_damage(tmp_path, 1, 500) < 400
+
+
+@pytest.mark.parametrize(("library", "read"), [("trimesh", "from_urdf"), ("mujoco", "from_mjcf")])
 def test_missing_library_is_named_with_its_install(monkeypatch, tmp_path, library, read):
     monkeypatch.setitem(sys.modules, library, None)
+    (tmp_path / "a.stl").write_text("solid", "utf-8")
     path = tmp_path / "robot.xml"
-    path.write_text("<robot/>", "utf-8")
+    path.write_text(
+        '<robot><link name="a"><collision><geometry><mesh filename="a.stl"/></geometry></collision></link></robot>'
+    )
     with pytest.raises(MissingExtraError, match=rf'needs {library}: pip install "broadphase\[robots\]"'):
         getattr(bp.Articulated, read)(path)
 

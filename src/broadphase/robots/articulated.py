@@ -160,7 +160,7 @@ class Articulated:
 
     @classmethod
     def from_urdf(cls, source: str | os.PathLike[str] | Any, *, hulls: bool = False, allowed: Allowed = ()) -> Self:
-        """Read a robot from a URDF file, by yourdfpy: ``pip install "broadphase[robots]"``.
+        """Read a robot from a URDF file. Meshes need trimesh: ``pip install "broadphase[robots]"``.
 
         Parameters
         ----------
@@ -178,13 +178,19 @@ class Articulated:
 
         Raises
         ------
-        ValueError, MissingExtraError
-            A floating or planar joint, a geometry without a shape here: names it. yourdfpy is not installed.
+        FileFormatError, FileNotFoundError, MissingExtraError
+            The file is damaged, or has a planar joint: names the file, and the link or joint with its line. There is
+            no file, or none for a mesh. trimesh is not installed.
+        ValueError
+            The same for what yourdfpy has loaded.
 
         Notes
         -----
-        A cylinder becomes a prism of 32 sides around it, which sticks out by 0.5 % of the radius at most. A bound of a
-        limit that is missing is 0, as the format says.
+        A cylinder becomes a prism of 64 sides around it, which sticks out by 0.12 % of the radius at most. A bound of a
+        limit that is missing is 0, as the format says; bounds in reverse order are put in order.
+
+        Meshes are looked for beside the file and in the folders above it; those of ``package://name/path`` as
+        ``name/path`` and then as ``path``. Declared entities are refused, and xacro files: expand these first.
 
         Examples
         --------
@@ -200,7 +206,10 @@ class Articulated:
         """
         from broadphase.robots.urdf import links_of_urdf
 
-        return cls(links_of_urdf(source, as_flag(hulls, "hulls")), allowed=allowed)
+        links = links_of_urdf(source, as_flag(hulls, "hulls"))
+        may_touch = _named(allowed, links)
+        with naming_file(source):
+            return cls(links, allowed=may_touch)
 
     @classmethod
     def from_mjcf(
