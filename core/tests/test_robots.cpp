@@ -144,6 +144,8 @@ void surroundings_are_never_farther_apart_than_the_shapes() {
   }
 }
 
+constexpr std::size_t kColumns = 7;  // of each joint: as many as any has
+
 // Links with a ball or a rod each, of random joints. Folded: a chain whose rods lie on one another, and whose middles
 // are at their joints, so that all of it is near the first axis, but not for long.
 Articulated random_robot(Random& random, std::size_t count, bool is_folded, double half,
@@ -153,7 +155,7 @@ Articulated random_robot(Random& random, std::size_t count, bool is_folded, doub
   for (std::size_t k = 0; k < count; ++k) {
     JointedLink link;
     link.parent = static_cast<std::int32_t>(k == 0 || is_folded ? k : random.below(k) + 1) - 1;
-    link.joint = static_cast<JointKind>(random.below(3));
+    link.joint = static_cast<JointKind>(random.below(is_folded ? 3 : 5));
     Vec<3> axis;
     for (double& x : axis) x = between(random, -1, 1);
     axis[2] += 2;
@@ -161,7 +163,7 @@ Articulated random_robot(Random& random, std::size_t count, bool is_folded, doub
     for (std::size_t i = 0; i < 3; ++i) link.axis[i] = axis[i] / length;
     for (double& x : link.position) x = between(random, -1, 1);
     link.rotation = {1, 0, 0, 0};
-    link.column = static_cast<std::int32_t>(k);
+    link.column = static_cast<std::int32_t>(kColumns * k);
     if (is_folded) {
       if (link.joint == JointKind::kFixed) link.joint = JointKind::kTurns;
       link.axis = link.joint == JointKind::kSlides ? Vec<3>{1, 0, 0} : Vec<3>{0, 0, 1};
@@ -183,6 +185,33 @@ Articulated random_robot(Random& random, std::size_t count, bool is_folded, doub
   return Articulated(links, parts, pairs);
 }
 
+// At equal shares of the way, it has turned by equal angles about one axis, and it ends where it should.
+void rotations_turn_evenly_the_shorter_way() {
+  Random random(4);
+  for (int round = 0; round < 1000; ++round) {
+    current_case() = "round " + std::to_string(round);
+    std::array<double, 4> from = quaternion(random), to = quaternion(random);
+    if (round % 3 == 0)
+      for (double& x : to) x *= -3;
+    if (round % 5 == 0) to = {-2 * from[0], -2 * from[1], -2 * from[2] + 1e-9, -2 * from[3]};
+    const RotationWay way(from.data(), to.data());
+    CHECK(way.angle() <= 3.1415926535897936);
+    const Quaternion end = unit_quaternion(to.data());
+    for (int step = 0; step <= 8; ++step) {
+      const Quaternion at = way.at(step / 8.0), begin = unit_quaternion(from.data());
+      double length = 0, cosine = 0, to_end = 0;
+      for (std::size_t k = 0; k < 4; ++k) {
+        length += at[k] * at[k];
+        cosine += at[k] * begin[k];
+        to_end += at[k] * end[k];
+      }
+      CHECK(std::abs(length - 1) < 1e-12);
+      CHECK(std::abs(cosine - std::cos(way.angle() / 2 * step / 8)) < 1e-12);
+      CHECK(std::abs(std::abs(to_end) - std::cos(way.angle() / 2 * (8 - step) / 8)) < 1e-12);
+    }
+  }
+}
+
 void first_contact_is_not_before_a_contact_of_samples() {
   Random random(3);
   int hits = 0, free = 0;
@@ -200,8 +229,9 @@ void first_contact_is_not_before_a_contact_of_samples() {
       for (Record& record : records)
         record = {ShapeKind::kBall, {between(random, -3, 3), between(random, -3, 3), 0, 0.03}};
     const Obstacles obstacles = obstacles_of(records);
-    std::vector<double> from(count), to(count), values(count);
-    for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t columns = kColumns * count;
+    std::vector<double> from(columns), to(columns), values(columns);
+    for (std::size_t k = 0; k < columns; ++k) {
       from[k] = is_folded ? 0 : between(random, -2, 2);
       to[k] = between(random, -2, 2) * (is_folded && k == 0 ? (is_fast ? 20 : 4) : 1);
     }
@@ -214,11 +244,11 @@ void first_contact_is_not_before_a_contact_of_samples() {
     for (int sample = 0; sample <= kSamples; ++sample) {
       const double at = static_cast<double>(sample) / kSamples;
       if (at >= time) break;
-      for (std::size_t k = 0; k < count; ++k) values[k] = from[k] + at * (to[k] - from[k]);
+      robot.kinematics().write_between(from.data(), to.data(), at, values.data());
       CHECK(!robot.collides(values.data(), &obstacles, 0, posed));
     }
     if (time > 1) continue;
-    for (std::size_t k = 0; k < count; ++k) values[k] = from[k] + time * (to[k] - from[k]);
+    robot.kinematics().write_between(from.data(), to.data(), time, values.data());
     CHECK(robot.clearance(values.data(), &obstacles, 1, posed) <= 1.001 * tolerance);
   }
   CHECK(hits > 50 && free > 20);
@@ -231,5 +261,6 @@ int main() {
   using namespace broadphase::tests;
   obstacles_are_those_of_a_plain_loop();
   surroundings_are_never_farther_apart_than_the_shapes();
+  rotations_turn_evenly_the_shorter_way();
   first_contact_is_not_before_a_contact_of_samples();
 }

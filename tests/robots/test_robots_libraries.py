@@ -1,5 +1,6 @@
 """Robots of URDF and MJCF files, judged by yourdfpy, MuJoCo and FCL on the models as they read them."""
 
+import os
 import re
 import sys
 
@@ -450,6 +451,41 @@ def test_mjcf_that_has_no_robot_here_is_refused(tmp_path, monkeypatch):
         bp.Articulated.from_mjcf(path)
     with pytest.raises(TypeError, match=r"source must be a path or a mujoco\.MjModel"):
         bp.Articulated.from_mjcf(3)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<asset><mesh name="m" file="pipe"/></asset>',
+        "<compiler meshdir='assets'/><asset><mesh name='m' file = 'p&#105;pe'/></asset>",
+        '<include file="pipe"/>',
+        '<include file="more/other.xml"/>',
+        '<asset><texture type="cube" fileright="assets/pipe"/></asset>',
+    ],
+)
+def test_files_that_name_pipes_do_not_wait(tmp_path, inside):
+    pytest.importorskip("mujoco")
+    for folder in (tmp_path, tmp_path / "assets", tmp_path / "more"):
+        folder.mkdir(exist_ok=True)
+        os.mkfifo(folder / "pipe")
+    (tmp_path / "more" / "other.xml").write_text("<mujoco><include file='pipe'/></mujoco>", "utf-8")
+    path = tmp_path / "model.xml"
+    path.write_text(f"<mujoco>{inside}</mujoco>", "utf-8")
+    with pytest.raises(bp.FileFormatError, match=r"model\.xml: names '.*pipe', which is not a regular file"):
+        bp.Articulated.from_mjcf(path)
+    mesh = LINK.format("a", '<mesh filename="pipe"/>')
+    path.write_text(f"<robot>{mesh}</robot>", "utf-8")
+    with pytest.raises(FileNotFoundError, match="link 'a': the mesh 'pipe': there is no such file"):
+        bp.Articulated.from_urdf(path)
+
+
+def test_mjcf_names_that_are_not_text_are_refused(tmp_path):
+    pytest.importorskip("mujoco")
+    path = tmp_path / "model.xml"
+    path.write_bytes(b'<mujoco><worldbody><body name="\x96"><geom size="1"/></body></worldbody></mujoco>')
+    with pytest.raises(bp.FileFormatError, match=r"model\.xml: the name of body 1 is not UTF-8"):
+        bp.Articulated.from_mjcf(path)
 
 
 def test_mjcf_of_robots_that_are_damaged_are_refused_by_name(tmp_path, monkeypatch):

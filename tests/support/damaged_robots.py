@@ -138,7 +138,7 @@ def damage_bytes(random, content):
 
 
 ELEMENT = re.compile(
-    r"line \d|link '|joint '|link \"|joint \"|geometry '|the robot has no|body '|not XML|cannot read it|links: |flex '"
+    r"""line \d|(link|joint|body|geometry|flex) ['"]|not XML|cannot read it|links: |no <link>|the name of|names '"""
 )
 
 

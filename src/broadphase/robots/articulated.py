@@ -503,17 +503,19 @@ class Articulated:
         may_touch = {frozenset(pair) for pair in self._allowed if pair[1] is not None}
         found = []
         owners = self.part_links.tolist()
-        only = None if self._only is None else set(map(tuple, np.sort(self._only, axis=1).tolist()))
-        for second, b in enumerate(owners):
-            for first, a in enumerate(owners[:second]):
-                if only is not None and (first, second) not in only:
-                    continue
-                x, y = rigid[a], rigid[b]
-                if x == y or (is_static[a] and is_static[b]) or frozenset((a, b)) in may_touch:
-                    continue
-                if self._neighbors and (above.get(x) == y or above.get(y) == x):
-                    continue
-                found.append((first, second))
+        if self._only is None:
+            candidates = [(first, second) for second in range(len(owners)) for first in range(second)]
+        else:
+            rows = np.unique(np.sort(self._only, axis=1)[:, ::-1], axis=0)  # in the same order
+            candidates = [(first, second) for second, first in rows.tolist()]
+        for first, second in candidates:
+            a, b = owners[first], owners[second]
+            x, y = rigid[a], rigid[b]
+            if x == y or (is_static[a] and is_static[b]) or frozenset((a, b)) in may_touch:
+                continue
+            if self._neighbors and (above.get(x) == y or above.get(y) == x):
+                continue
+            found.append((first, second))
         return np.array(found, np.int32).reshape(-1, 2)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +29,8 @@ __all__ = ["links_of_mjcf"]
 
 _WIDE = 2000.0  # of the hull that stands for a plane
 _ENDS = (-_WIDE / 2, _WIDE / 2)
+# Attributes that name files, or folders in which these are.
+_FILES = re.compile(rb"""\b(file\w*|meshdir|texturedir|assetdir)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _BITS = 16  # by which the first body is shifted in a signature
 
 
@@ -39,6 +45,7 @@ def links_of_mjcf(source: Any, free: str) -> tuple[list[Link], NDArray[np.int64]
         if path is None:
             model = source
         else:
+            _require_regular_files(path)
             try:
                 model = mujoco.MjModel.from_xml_path(path)
             except (ValueError, mujoco.FatalError) as error:
@@ -48,11 +55,33 @@ def links_of_mjcf(source: Any, free: str) -> tuple[list[Link], NDArray[np.int64]
         _require_rigid(mujoco, model)
         bodies, joints = _names(model)
         geoms = _geoms(model)
+        shapes: list[list[Shape]] = [[] for _ in bodies]
+        for geom, body in zip(geoms, model.geom_bodyid[geoms].tolist(), strict=True):
+            shapes[body].append(_shape(mujoco, model, geom))
         links: list[Link] = []
         for body in range(model.nbody):
-            shapes = [_shape(mujoco, model, geom) for geom in geoms if model.geom_bodyid[geom] == body]
-            links += _links_of_body(mujoco, model, body, shapes, bodies, joints, free)
+            links += _links_of_body(mujoco, model, body, shapes[body], bodies, joints, free)
         return links, _compared(mujoco, model, geoms)
+
+
+def _require_regular_files(path: str) -> None:
+    """Raise ValueError if a file names a pipe or a device, for which MuJoCo would wait."""
+    folders, names, known = [os.path.dirname(os.path.abspath(path))], {""}, [path]
+    for file in known:  # which grows by the files that are included
+        for attribute, *values in _FILES.findall(Path(file).read_bytes()):
+            name = html.unescape(os.fsdecode(b"".join(values)))
+            if attribute.endswith(b"dir"):
+                folders.append(os.path.join(folders[0], name))
+            elif name not in names:
+                names.add(name)
+                found = [os.path.join(folder, name) for folder in folders if name.endswith(".xml")]
+                known += filter(os.path.isfile, found)
+                folders += [os.path.dirname(one) for one in found]
+    for name in names:
+        for folder in folders:
+            one = os.path.join(folder, name)
+            if os.path.exists(one) and not os.path.isfile(one) and not os.path.isdir(one):
+                raise ValueError(f"names {quoted(name)}, which is not a regular file")
 
 
 def _require_rigid(mujoco: Any, model: Any) -> None:
@@ -65,10 +94,17 @@ def _require_rigid(mujoco: Any, model: Any) -> None:
 def _names(model: Any) -> tuple[list[str], list[str]]:
     """Give the names of bodies and of joints; those without a name are numbered."""
     names = []
-    for kind, count, get in (("body", model.nbody, model.body), ("joint", model.njnt, model.joint)):
-        given = [get(number).name for number in range(count)]
+    for kind, count in (("body", model.nbody), ("joint", model.njnt)):
+        given = [_name(model, kind, number) for number in range(count)]
         names.append([name or _free_name(f"{kind} {number}", given) for number, name in enumerate(given)])
     return names[0], names[1]
+
+
+def _name(model: Any, kind: str, number: int) -> str:
+    try:
+        return str(getattr(model, kind)(number).name)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the name of {kind} {number} is not UTF-8") from error
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:
@@ -150,7 +186,7 @@ def _geoms(model: Any) -> list[int]:
 def _shape(mujoco: Any, model: Any, geom: int) -> Shape:
     kinds = mujoco.mjtGeom
     kind, size = kinds(model.geom_type[geom]), model.geom_size[geom].copy()
-    name = quoted(model.geom(geom).name or str(geom))
+    name = quoted(_name(model, "geom", geom) or str(geom))
     where: dict[str, Any] = {"offset": model.geom_pos[geom].copy(), "rotation": model.geom_quat[geom].copy()}
     try:
         if kind == kinds.mjGEOM_BOX:
