@@ -86,6 +86,55 @@ def test_urdf_has_the_poses_of_yourdfpy(urdf):
             np.testing.assert_allclose(matrices_of(rotations[row, k]), frame[:3, :3], atol=1e-12)
 
 
+def random_urdf(random, count):
+    """A tree of links, with its elements in any order."""
+
+    def numbers(values):
+        return " ".join(repr(float(value)) for value in values)
+
+    elements = [f'<link name="l{k}"/>' for k in range(count)]
+    for k in range(1, count):
+        kind = ("fixed", "revolute", "continuous", "prismatic")[random.integers(4)]
+        axis = random.normal(size=3)
+        inside = [
+            f'<parent link="l{random.integers(k)}"/>',
+            f'<child link="l{k}"/>',
+            f'<axis xyz="{numbers(axis / np.linalg.norm(axis))}"/>' if random.random() < 0.8 else "",
+            '<limit lower="-1" upper="1" effort="1" velocity="1"/>' if kind in ("revolute", "prismatic") else "",
+            f'<origin xyz="{numbers(random.normal(size=3))}" rpy="{numbers(random.uniform(-4, 4, 3))}"/>'
+            if random.random() < 0.8
+            else "",
+            '<mimic joint="j0" multiplier="-0.5" offset="0.2"/>' if kind != "fixed" and random.random() < 0.3 else "",
+        ]
+        random.shuffle(inside)
+        elements.append(f'<joint name="j{k}" type="{kind}">{"".join(inside)}</joint>')
+    elements.append('<link name="first"/>')
+    elements.append('<joint name="j0" type="revolute"><parent link="first"/><child link="l0"/></joint>')
+    random.shuffle(elements)
+    return f'<robot name="r">{"".join(elements)}</robot>'
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(15))
+def test_urdf_of_random_trees_has_the_poses_of_yourdfpy(tmp_path, seed):
+    yourdfpy = pytest.importorskip("yourdfpy")
+    random = np.random.default_rng(seed)
+    path = tmp_path / "random.urdf"
+    path.write_text(random_urdf(random, int(random.integers(1, 9))), "utf-8")
+    theirs = yourdfpy.URDF.load(str(path), load_meshes=False)
+    robots = [bp.Articulated.from_urdf(source) for source in (path, theirs)]
+    q = random.uniform(-3, 3, (5, theirs.num_actuated_joints))
+    for robot in robots:
+        assert robot.joint_names == tuple(theirs.actuated_joint_names)
+        positions, rotations = robot.poses(q)
+        for row in range(len(q)):
+            theirs.update_cfg(q[row])
+            for k, link in enumerate(robot.links):
+                frame = theirs.get_transform(link.name, "first")
+                np.testing.assert_allclose(positions[row, k], frame[:3, 3], atol=1e-12)
+                np.testing.assert_allclose(matrices_of(rotations[row, k]), frame[:3, :3], atol=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_urdf_has_the_collision_geometries(urdf):
     yourdfpy = pytest.importorskip("yourdfpy")
