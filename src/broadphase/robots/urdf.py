@@ -120,7 +120,9 @@ def _shapes(link: str, geometries: list[_Geometry], find: Find, hulls: bool) -> 
                 vertices, faces = _mesh(find(geometry.mesh))
                 vertices = vertices * geometry.scale
                 found.append(ConvexHull(vertices, **where) if hulls else Mesh(vertices, faces, **where))
-        except (ValueError, FileNotFoundError, MissingExtraError) as error:
+        except ValueError as error:
+            raise ValueError(f"link {quoted(link)}: {what}: {error}") from error
+        except (FileNotFoundError, MissingExtraError) as error:
             raise type(error)(f"link {quoted(link)}: {what}: {error}") from error
     return found
 
