@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from broadphase import scale
-from broadphase.scale import local, places
+from broadphase.scale import local, locks, places
 from broadphase.testing import oracle
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -175,6 +176,49 @@ def test_interrupted_run_to_an_object_store_goes_on(
     assert pairs_in(store.files) == EXPECTED
     assert not [name for name in store.files if "_part" in name]
     assert not with_scratch or list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_second_run_to_an_object_store_is_refused(files: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_BEAT", 0.02)
+    monkeypatch.setattr(locks, "_PATIENCE", 0.5)
+    refusals: list[str] = []
+
+    def told(stage: str, done: int, total: int) -> None:
+        if stage == "join" and not refusals:
+            with pytest.raises(FileExistsError) as error:
+                scale.pairs(files, output=ADDRESS, **BOX_COLUMNS)
+            refusals.append(str(error.value))
+
+    scale.pairs(files, output=ADDRESS, workers=1, progress=told, **BOX_COLUMNS)
+    assert refusals == ["s3://bucket/pairs: another run is writing to it; wait for its end, or use another folder"]
+    assert pairs_in(store.files) == EXPECTED
+    assert "bucket/pairs/_lock" not in store.files
+
+
+def test_lock_that_a_killed_run_left_in_an_object_store_is_void(
+    files: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_PATIENCE", 0.1)
+    store.files["bucket/pairs/_lock"] = b"of a run that was killed 3"
+    scale.pairs(files, output=ADDRESS, workers=1, **BOX_COLUMNS)
+    assert pairs_in(store.files) == EXPECTED
+
+
+def test_run_whose_lock_in_an_object_store_was_taken_ends_and_deletes_nothing(
+    files: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_BEAT", 0.02)
+    kept: dict[str, bytes] = {}
+
+    def told(stage: str, done: int, total: int) -> None:
+        if stage == "join" and not kept:
+            store.files["bucket/pairs/_lock"] = b"of the other run 1"
+            time.sleep(0.5)
+            kept.update(store.files)
+
+    with pytest.raises(FileExistsError, match="another run is writing to it"):
+        scale.pairs(files, output=ADDRESS, workers=1, progress=told, **BOX_COLUMNS)
+    assert kept.items() <= store.files.items()
 
 
 def test_full_object_store_is_named_without_secrets_and_left_clean(files: str, store: Store) -> None:

@@ -173,7 +173,8 @@ def pairs(
     InvalidBoxError
         NaN or lower > upper; names the file and the row.
     FileExistsError
-        `output` holds the results of other boxes or other options, or files of another kind.
+        `output` holds the results of other boxes or other options, a damaged record of them, or files of another kind;
+        or another run is writing to it.
     MissingExtraError
         pyarrow or Ray is not installed.
 
@@ -184,7 +185,9 @@ def pairs(
     whatever the tiles, and there is nothing to sort or to compare afterwards. Boxes that meet very many tiles are kept
     apart, and each tile reads those that meet it. Tiles that turn out too large are divided again.
 
-    `output` holds only whole files, at any time: a run that was killed goes on with the tiles that are missing.
+    `output` holds only whole files, at any time: a run that was killed goes on with the tiles that are missing. It is
+    locked while a run writes to it: by the operating system where it is a folder, which ends with the process; in an
+    object store by a text that changes every few seconds, so that a run after one that was killed waits for 20 s.
     What is not a result has a name with an underscore in front, which readers of tables pass over.
 
     References

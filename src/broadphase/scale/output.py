@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from broadphase.errors import quoted
 from broadphase.files import path_of
+from broadphase.scale.locks import LOCK
 from broadphase.scale.places import LocalPlace, place_at
 from broadphase.scale.planning import Plan
 from broadphase.scale.report import Report
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Callable
 
 __all__ = ["OTHERWISE", "Output"]
 
 _MANIFEST, _PLAN, _REPORT = "_manifest.json", "_plan.json", "_report.json"
 _FINISHED, _SCRATCH = "_finished.jsonl", "_scratch"
 _KIND = "broadphase pairs"
+_RESULT = re.compile(r"pairs-(wide|\d{6,})\.parquet")
+# What reading a damaged text may raise, such as JSON that is nested too deep.
+_DAMAGES = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
+T = TypeVar("T")
 OTHERWISE = "use another folder, or replace them by resume=False (--no-resume)"
 
 
@@ -32,7 +39,8 @@ class Output:
     Readers of tables pass over names that begin with an underscore, so at any time they see whole files only. `facts`
     are what the results depend on. With `resume`, a run goes on with what is there; without, the files of an earlier
     run are deleted. `scratch` is for what is not a result: by default a folder within, or a temporary one for an
-    address. Raises FileExistsError if the folder holds the results of other boxes or options, or files of another kind.
+    address. Raises FileExistsError if the folder holds the results of other boxes or options, a damaged record of them,
+    or files of another kind, or if another run is writing to it: it is locked until `stop`.
     """
 
     def __init__(
@@ -46,66 +54,96 @@ class Output:
         self.place = place_at(folder)
         self.finished: dict[str, dict[str, Any]] = {}
         self.is_complete = True
+        self._report: Report | None = None
+        self._plan: tuple[Plan, int] | None = None
         self._scratch: Path | None = None
         self._scratch_home: Path | None = None  # None: a temporary folder
         if scratch is not None:
-            key = hashlib.sha256(json.dumps([str(self.place), facts]).encode()).hexdigest()[:16]
+            where = os.path.realpath(self.place.folder) if isinstance(self.place, LocalPlace) else str(self.place)
+            key = hashlib.sha256(json.dumps([where, facts]).encode()).hexdigest()[:16]
             self._scratch_home = path_of(scratch) / f"broadphase-{key}"
         elif isinstance(self.place, LocalPlace):
             self._scratch_home = self.place.folder / _SCRATCH
         self._is_new = not self.place.exists()
-        names = self.place.names()
-        if names and _MANIFEST not in names:
-            raise FileExistsError(f"{self.place} holds other files; output must be a new or an empty folder")
-        self.place.make()
-        if _MANIFEST in names and resume:
-            self._go_on(facts)
-            return
-        if _MANIFEST in names:
-            self._clear()
+        self._is_used()  # before anything is written into a folder of others
+        self._lock = self.place.lock()
         try:
-            self.place.write(_MANIFEST, json.dumps({"kind": _KIND, **facts}))
-        except OSError:
+            self._begin(facts, resume)
+        except BaseException:
+            self._lock.release()
             if self._is_new:
                 self.place.remove()
             raise
 
-    def _go_on(self, facts: dict[str, Any]) -> None:
+    def _is_used(self) -> bool:
+        """Return whether there are results; FileExistsError if there are other files."""
+        # A run that was killed before its first file may have left a lock, and an unfinished manifest.
+        names = {name for name in self.place.names() if name != LOCK and not name.startswith(f".{_MANIFEST}.")}
+        if names and _MANIFEST not in names:
+            raise FileExistsError(f"{self.place} holds other files; output must be a new or an empty folder")
+        return bool(names)
+
+    def _begin(self, facts: dict[str, Any], resume: bool) -> None:
+        if self._is_used():
+            before = self._manifest()
+            if resume:
+                self._go_on(before, facts)
+                return
+            self._clear()
+        self.place.write(_MANIFEST, json.dumps({"kind": _KIND, **facts}))
+
+    def _manifest(self) -> dict[str, Any]:
         try:
             before = json.loads(self.place.read(_MANIFEST) or "")
             kind = before.pop("kind")
-        except (ValueError, KeyError, AttributeError):
+        except (*_DAMAGES, AttributeError):
             kind = None
         if kind != _KIND:
             raise FileExistsError(
-                f"{self.place}: {_MANIFEST} is not of this program; output must be a new or an empty folder"
+                f"{self.place}: {_MANIFEST} is damaged, or not of this program; output must be a new or an empty folder"
             )
+        return dict(before)
+
+    def _go_on(self, before: dict[str, Any], facts: dict[str, Any]) -> None:
+        """Check all that an earlier run has recorded, before anything is written."""
+        options = before.get("options")
+        if not isinstance(options, dict):
+            raise self._damaged(_MANIFEST)
         if before.get("input") != facts["input"]:
             raise FileExistsError(f"{self.place} holds results of other input; {OTHERWISE}")
         for name, value in facts["options"].items():
-            was = before.get("options", {}).get(name)
+            was = options.get(name)
             if was != value:
                 raise FileExistsError(
                     f"{self.place} holds results of other options: {name} was {quoted(was)}, and is {quoted(value)}; "
                     f"{OTHERWISE}"
                 )
-        for line in self._lines():
+        for line in self._stored(_FINISHED, _lines_of) or []:
             if line["file"] is None or self.place.size(line["file"]) == line["bytes"]:
                 self.finished[line["tile"]] = line
             else:
                 self.is_complete = False
+        self._plan = self._stored(_PLAN, _plan_of)
+        self._report = self._stored(_REPORT, _report_of)
         self.place.delete_unfinished()
 
-    def _lines(self) -> list[dict[str, Any]]:
-        text = self.place.read(_FINISHED) or ""
-        # What follows the last line end, or lacks its own end, was not written to its end.
-        return [json.loads(line) for line in text.split("\n")[:-1] if line.startswith("{") and line.endswith("}")]
+    def _stored(self, name: str, parse: Callable[[str], T]) -> T | None:
+        """Return what a file of the folder says; None if there is none, FileExistsError if it is damaged."""
+        try:
+            text = self.place.read(name)
+            return None if text is None else parse(text)
+        except _DAMAGES as error:
+            raise self._damaged(name) from error
+
+    def _damaged(self, name: str) -> FileExistsError:
+        return FileExistsError(f"{self.place}: {name} is damaged; {OTHERWISE}")
 
     def _clear(self) -> None:
         """Delete what an earlier run has written, the manifest last."""
-        for line in self._lines():
-            if line["file"]:
-                self.place.delete(line["file"])
+        self._lock.check()
+        for name in self.place.names():
+            if _RESULT.fullmatch(name):
+                self.place.delete(name)
         self.place.delete_unfinished()
         self._delete_scratch()
         for name in (_FINISHED, _PLAN, _REPORT, _MANIFEST):
@@ -113,15 +151,11 @@ class Output:
 
     def stored_report(self) -> Report | None:
         """Return the report of an earlier run that came to its end; None if one of its files is missing."""
-        text = self.place.read(_REPORT)
-        if text is None or not self.is_complete:
-            return None
-        facts = json.loads(text)
-        facts["resumed_tiles"] = facts["tiles"]
-        return Report(**facts)
+        return self._report if self.is_complete else None
 
     def store_report(self, report: Report) -> None:
         """Keep the report, and delete what is not a result."""
+        self._lock.check()
         self.place.flush()
         self.place.write(_REPORT, json.dumps(report.to_dict()))
         self._delete_scratch()
@@ -134,24 +168,25 @@ class Output:
             return
         self._clear()
         if self._is_new:
+            self._lock.release()
             self.place.remove()
 
     def stop(self) -> None:
         """Leave what there is to a later run, if there is one."""
-        self.place.flush()
-        if self._scratch_home is None:
-            self._delete_scratch()
+        try:
+            self.place.flush()
+            if self._scratch_home is None:
+                self._delete_scratch()
+        finally:
+            self._lock.release()
 
     def stored_plan(self) -> tuple[Plan, int] | None:
         """Return the plan of an earlier run, and how many rows it read at a time."""
-        text = self.place.read(_PLAN)
-        if text is None:
-            return None
-        facts = json.loads(text)
-        return Plan.from_json(facts["plan"]), int(facts["rows"])
+        return self._plan
 
     def store_plan(self, plan: Plan, rows: int) -> None:
         """Keep the plan for a later run."""
+        self._lock.check()
         self.place.write(_PLAN, json.dumps({"plan": plan.to_json(), "rows": rows}))
 
     @property
@@ -170,11 +205,11 @@ class Output:
         if home is None:
             return Path(tempfile.mkdtemp(prefix="broadphase-"))
         # What was divided by another plan is of no use: the results may have been deleted in between.
-        plan, mark = self.place.read(_PLAN) or "", home / _PLAN
-        if not mark.exists() or mark.read_text("utf-8") != plan:
+        plan, mark = (self.place.read(_PLAN) or "").encode(), home / _PLAN
+        if not mark.exists() or mark.read_bytes() != plan:
             shutil.rmtree(home, ignore_errors=True)
             home.mkdir(parents=True)
-            mark.write_text(plan, "utf-8")
+            mark.write_bytes(plan)
         return home
 
     def _delete_scratch(self) -> None:
@@ -185,6 +220,7 @@ class Output:
 
     def finish(self, tile: str, file: str | None, pairs: int) -> int:
         """Record that a tile is done, after its file has its name; return the size of the file."""
+        self._lock.check()
         size = self.place.size(file) if file else 0
         if size is None:
             raise FileNotFoundError(f"{self.place}: {file} is not there")
@@ -192,3 +228,36 @@ class Output:
         self.place.append(_FINISHED, json.dumps(line))
         self.finished[tile] = line
         return size
+
+
+def _lines_of(text: str) -> list[dict[str, Any]]:
+    # What follows the last line end, or lacks its own end, was not written to its end.
+    lines = [json.loads(line) for line in text.split("\n")[:-1] if line.startswith("{") and line.endswith("}")]
+    for line in lines:
+        file, pairs, size = line["file"], line["pairs"], line["bytes"]
+        if file is None:
+            is_whole = isinstance(line["tile"], str) and pairs == size == 0
+        else:
+            found = _RESULT.fullmatch(file)
+            is_whole = found is not None and found[1] == line["tile"]
+        if not is_whole or not _is_count(pairs) or not _is_count(size):
+            raise ValueError(f"a line is {quoted(line)}")
+    return lines
+
+
+def _plan_of(text: str) -> tuple[Plan, int]:
+    facts = json.loads(text)
+    rows = facts["rows"]
+    if not _is_count(rows) or rows == 0:
+        raise ValueError(f"rows is {quoted(rows)}")
+    return Plan.from_json(facts["plan"]), rows
+
+
+def _report_of(text: str) -> Report:
+    facts = json.loads(text)
+    facts["resumed_tiles"] = facts["tiles"]
+    return Report.from_dict(facts)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63

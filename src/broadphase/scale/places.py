@@ -12,6 +12,7 @@ from broadphase.errors import clipped
 from broadphase.files import naming, replacing
 from broadphase.scale.addresses import file_system, is_address, secrets_of, without_secrets
 from broadphase.scale.columns import arrow
+from broadphase.scale.locks import FileLock, TextLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,19 @@ class LocalPlace:
         """Make the folder, if there is none."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
+    def lock(self) -> FileLock:
+        """Make the folder if there is none, and keep other runs out of it: FileExistsError if one is in it."""
+        while True:
+            self.make()
+            try:
+                return FileLock(self.folder)
+            except FileNotFoundError:  # the other run has deleted the folder in between
+                continue
+
     def remove(self) -> None:
-        """Delete the folder, which is empty."""
-        self.folder.rmdir()
+        """Delete the folder, unless another run has begun in it."""
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def names(self) -> list[str]:
         """Return what is in the folder."""
@@ -145,6 +156,11 @@ class RemotePlace:
         with self._named():
             self._system.create_dir(self._folder, recursive=True)
 
+    def lock(self) -> TextLock:
+        """Keep other runs out of the folder, as far as that goes without locks: FileExistsError if one is in it."""
+        self.make()
+        return TextLock(self)
+
     def remove(self) -> None:
         """Delete the folder, which is empty."""
         with self._named():
@@ -172,6 +188,11 @@ class RemotePlace:
     def write(self, name: str, text: str) -> None:
         """Write a file of text, which replaces an older one."""
         with self.writing(name) as stream:
+            stream.write(text.encode("utf-8"))
+
+    def overwrite(self, name: str, text: str) -> None:
+        """Write a file of text at once, whatever happens to it then."""
+        with self._named(name), self._system.open_output_stream(self._path(name)) as stream:
             stream.write(text.encode("utf-8"))
 
     def append(self, name: str, line: str) -> None:

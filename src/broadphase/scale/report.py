@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields
 from typing import Any
+
+from broadphase.errors import quoted
 
 __all__ = ["Report"]
 
@@ -52,6 +55,23 @@ class Report:
         """Return all but the data set, for JSON."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "dataset"}
 
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> Report:
+        """Make a report of what `to_dict` returned; ValueError or TypeError if that is damaged."""
+        report = cls(**facts)
+        for one in fields(cls):
+            value = getattr(report, one.name)
+            if one.name == "dataset":
+                is_right = value is None
+            elif one.type == "int":
+                is_right = _is_number(value, int)
+            else:
+                kinds = (int,) if one.name == "bytes_by_stage" else (int, float)
+                is_right = isinstance(value, dict) and all(_is_number(number, *kinds) for number in value.values())
+            if not is_right:
+                raise ValueError(f"{one.name} is {quoted(value)}")
+        return report
+
     def __str__(self) -> str:
         """Return a few lines for people."""
         seconds = ", ".join(f"{stage} {time:.2f} s" for stage, time in self.seconds_by_stage.items())
@@ -65,3 +85,7 @@ class Report:
         if self.resumed_tiles:
             lines.append(f"{self.resumed_tiles:,} tiles were there from an earlier run")
         return "\n".join(lines)
+
+
+def _is_number(value: Any, *kinds: type) -> bool:
+    return type(value) in kinds and 0 <= value < math.inf

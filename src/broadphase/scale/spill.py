@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+import zipfile
+import zlib
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.errors import FileFormatError, clipped
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxSet, arrow
 from broadphase.scale.ids import IdRanges, id_range
@@ -50,12 +53,29 @@ class Spill:
     def has(self, number: int) -> bool:
         """Return whether a chunk is there, perhaps from an earlier run."""
         if number not in self._chunks and self.folder is not None and self._index_path(number).exists():
-            with np.load(self._index_path(number)) as index:
-                if self._path(number).stat().st_size == index["bytes"]:
-                    ranges = [(int(first), int(last)) for first, last in index["ids"]]
-                    self._schema = arrow().ipc.read_schema(arrow().py_buffer(index["schema"].tobytes()))
-                    self._keep(number, index["runs"], None, [*ranges, *([] if index["ascending"] else [None])])
+            # Of a damaged index, the boxes are read again.
+            with suppress(zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, TypeError):
+                self._open(number)
         return number in self._chunks
+
+    def _open(self, number: int) -> None:
+        """Take over a chunk of an earlier run, if its file is whole; any error if its index is damaged."""
+        with self._index_path(number).open("rb") as stream, np.load(stream) as index:
+            size, runs, ids, ascending = (index[name] for name in ("bytes", "runs", "ids", "ascending"))
+            schema = arrow().ipc.read_schema(arrow().py_buffer(index["schema"].tobytes()))
+        ends = np.append(0, runs[:, 4])
+        is_right = (
+            runs.dtype == np.int64
+            and runs.shape[1] == 5
+            and bool(np.isin(runs[:, 0], np.arange(WIDE, self.plan.tile_count)).all())
+            and bool(((runs[:, 1] >= 0) & (runs[:, 1] <= runs[:, 2]) & (runs[:, 3] == ends[:-1])).all())
+            and bool((np.diff(ends) >= 0).all())
+            and ends[-1] == size == self._path(number).stat().st_size
+        )
+        if is_right:
+            ranges = [(int(first), int(last)) for first, last in ids]
+            self._schema = schema
+            self._keep(number, runs, None, [*ranges, *([] if ascending else [None])])
 
     def _keep(
         self, number: int, index: NDArray[np.int64], runs: list[BoxSet] | None, ids: list[tuple[int, int] | None]
@@ -165,11 +185,22 @@ class Spill:
             if kept is not None:
                 yield from ((kept[run], int(index[run, 1])) for run in found)
                 continue
-            read = arrow().ipc.read_record_batch
             with self._path(number).open("rb", buffering=0) as stream:
-                for _, homes, _, begin, end in index[found].tolist():
+                for _, homes, rows, begin, end in index[found].tolist():
                     stream.seek(begin)
-                    yield BoxSet.from_batch(read(stream.read(end - begin), self._schema), self.columns), homes
+                    yield self._read(number, stream.read(end - begin), rows), homes
+
+    def _read(self, number: int, data: bytes, rows: int) -> BoxSet:
+        try:
+            batch = arrow().ipc.read_record_batch(data, self._schema)
+            batch.validate()
+            if batch.num_rows != rows:
+                raise ValueError(f"{batch.num_rows} boxes instead of {rows}")
+        except (ValueError, OSError, NotImplementedError) as error:  # errors of Arrow are of these
+            raise FileFormatError(
+                f"{self._path(number)} is damaged ({clipped(str(error))}); delete its folder, and call again"
+            ) from None
+        return BoxSet.from_batch(batch, self.columns)
 
     def _path(self, number: int) -> Path:
         assert self.folder is not None
