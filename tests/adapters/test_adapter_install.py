@@ -1,8 +1,10 @@
 """Drop-ins put in place of what they stand in for, for callers that cannot be changed, and taken back."""
 
+import contextlib
 import importlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -41,6 +43,103 @@ def test_installed_names_are_those_of_the_drop_in_until_they_are_taken_back(name
             adapters.install(name)
     assert [getattr(module, attribute) for module, attribute, _, _ in held] == [theirs for _, _, theirs, _ in held]
     adapters.uninstall(name)  # nothing happens
+
+
+@pytest.mark.parametrize("name", adapters.ADAPTERS)
+def test_threads_that_install_and_uninstall_leave_what_was_there(name):
+    before = [(module, attribute, getattr(module, attribute)) for module, attribute, _ in places(name)]
+    whole = [ours for _, _, ours in places(name)]
+    counts, mixed = [], []
+
+    def use():
+        for _ in range(15):
+            with contextlib.suppress(ValueError), adapters.install(name):  # in place already
+                counts.append(1)
+                if [getattr(module, attribute) for module, attribute, _ in before] != whole:
+                    mixed.append(1)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=use) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert [getattr(module, attribute) for module, attribute, _ in before] == [theirs for _, _, theirs in before]
+    assert counts
+    assert not mixed
+
+
+def test_end_of_an_old_installation_leaves_a_later_one():
+    scipy = pytest.importorskip("scipy.spatial")
+    theirs = scipy.cKDTree
+    old = adapters.install("scipy")
+    adapters.uninstall("scipy")
+    later = adapters.install("scipy")
+    for _ in range(2):
+        old.__exit__(None, None, None)
+        assert scipy.cKDTree is not theirs
+    with later:
+        pass
+    assert scipy.cKDTree is theirs
+    later.__exit__(None, None, None)
+    adapters.uninstall("scipy")
+    assert scipy.cKDTree is theirs
+
+
+def test_installations_of_several_libraries_end_in_any_order():
+    scipy, rtree = pytest.importorskip("scipy.spatial"), pytest.importorskip("rtree.index")
+    theirs = scipy.cKDTree, rtree.Index
+    with adapters.install("scipy") as outer:
+        inner = adapters.install("rtree")
+        outer.__exit__(None, None, None)
+        assert scipy.cKDTree is theirs[0]
+        assert rtree.Index is not theirs[1]
+        with adapters.install("scipy"):
+            inner.__exit__(None, None, None)
+            assert scipy.cKDTree is not theirs[0]
+    assert (scipy.cKDTree, rtree.Index) == theirs
+
+
+def test_what_others_have_put_there_since_is_left_to_them():
+    scipy = pytest.importorskip("scipy.spatial")
+    theirs = scipy.cKDTree
+    try:
+        with adapters.install("scipy"):
+            scipy.cKDTree = dict
+        assert scipy.cKDTree is dict
+    finally:
+        scipy.cKDTree = theirs
+
+
+def test_module_that_refuses_leaves_nothing_installed(monkeypatch):
+    scipy = pytest.importorskip("scipy.spatial")
+
+    class Frozen(type(sys)):
+        def __setattr__(self, name, value):
+            raise AttributeError(f"{name} is for reading")
+
+    frozen = Frozen("frozen")
+    vars(frozen)["Tree"] = scipy.cKDTree
+    monkeypatch.setitem(sys.modules, "frozen", frozen)
+    theirs = scipy.cKDTree, scipy.KDTree
+    for _ in range(2):
+        with pytest.raises(AttributeError, match="Tree is for reading"):
+            adapters.install("scipy")
+        assert (scipy.cKDTree, scipy.KDTree) == theirs
+    monkeypatch.delitem(sys.modules, "frozen")
+    with adapters.install("scipy"):
+        assert scipy.cKDTree is not theirs[0]
+
+
+@pytest.mark.parametrize("change", [adapters.install, adapters.uninstall])
+@pytest.mark.parametrize("name", [[], None, 3, "scipi"])
+def test_what_is_no_adapter_is_refused_by_name(change, name):
+    with pytest.raises(ValueError, match="unknown adapter"):
+        change(name)
 
 
 def test_modules_that_imported_a_name_before_have_the_drop_in_too():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -12,9 +13,9 @@ from broadphase.errors import MissingExtraError, unknown_name
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import NoReturn, Self
 
-    Place: TypeAlias = tuple[ModuleType, str, Any]  # a module, a name, and what was there
+    Place: TypeAlias = tuple[ModuleType, str, Any, Any]  # a module, a name, what was there, and what is put there
 
 __all__ = ["ADAPTERS", "Installation", "install", "uninstall"]
 
@@ -56,14 +57,21 @@ _PLACES = {
     "trimesh": {name: ("trimesh.collision", name) for name in ("CollisionManager", "scene_to_collision")},
 }
 ADAPTERS = tuple(_PLACES)
-_installed: dict[str, list[Place]] = {}
+# Between "is it in place?" and putting it there, no other thread may do the same. A thread may take it again: what it
+# imports may itself install.
+_lock = threading.RLock()
+_installed: dict[str, Installation] = {}
 
 
 class Installation:
-    """A drop-in that is in place; as a context manager, until the end of the block. `adapter` is its name."""
+    """A drop-in that is in place; as a context manager, until the end of the block. `adapter` is its name.
+
+    Its end undoes this installation alone: it does nothing where `uninstall` has ended it, whoever installs later.
+    """
 
     def __init__(self, adapter: str) -> None:
         self.adapter = adapter
+        self._places: list[Place] = []
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +79,34 @@ class Installation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        uninstall(self.adapter)
+        with _lock:
+            if _installed.get(self.adapter) is self:
+                del _installed[self.adapter]
+                self._undo()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Installation cannot be copied or pickled: it is what it has changed in loaded modules")
+
+    def _put(self, originals: dict[int, tuple[Any, Any]]) -> None:
+        try:
+            for name, module in list(sys.modules.items()):
+                if not isinstance(module, ModuleType) or name.partition(".")[0] == "broadphase":
+                    continue
+                for attribute, value in list(vars(module).items()):
+                    if id(value) in originals:
+                        drop_in = originals[id(value)][1]
+                        self._places.append((module, attribute, value, drop_in))
+                        setattr(module, attribute, drop_in)
+        except BaseException:  # such as of a module that refuses, or Ctrl-C: all of it is in place, or nothing
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        while self._places:
+            module, attribute, original, drop_in = self._places[-1]
+            if vars(module).get(attribute) is drop_in:  # unless somebody else has put something there since
+                setattr(module, attribute, original)
+            self._places.pop()
 
     def __repr__(self) -> str:
         return f"<Installation of broadphase.adapters.{self.adapter}>"
@@ -88,7 +123,7 @@ def install(adapter: str) -> Installation:
     Returns
     -------
     Installation
-        A context manager, which calls `uninstall` at its end.
+        A context manager, which undoes this installation at its end, unless `uninstall` has done so.
 
     Raises
     ------
@@ -99,7 +134,9 @@ def install(adapter: str) -> Installation:
 
     Notes
     -----
-    Objects that were made before are as they were. Classes that were derived from the library's own stay so.
+    May be called from several threads: a drop-in is in place wholly or not at all. Where others have replaced a name
+    since, it is left to them at the end. Objects that were made before are as they were. Classes that were derived from
+    the library's own stay so.
 
     Examples
     --------
@@ -109,27 +146,34 @@ def install(adapter: str) -> Installation:
     ...     cKDTree.__module__
     'broadphase.adapters.scipy'
     """
-    if adapter not in _PLACES:
+    if adapter not in ADAPTERS:
         raise ValueError(unknown_name("adapter", adapter, _PLACES))
-    if adapter in _installed:
-        raise ValueError(f"the drop-in for {adapter} is in place already")
-    originals = _originals(adapter)
-    replaced: list[Place] = []
-    for name, module in list(sys.modules.items()):
-        if not isinstance(module, ModuleType) or name.partition(".")[0] == "broadphase":
-            continue
-        for attribute, value in list(vars(module).items()):
-            if id(value) in originals:
-                replaced.append((module, attribute, value))
-                setattr(module, attribute, originals[id(value)][1])
-    _installed[adapter] = replaced
-    return Installation(adapter)
+    _load(adapter)
+    with _lock:
+        if adapter in _installed:
+            raise ValueError(f"the drop-in for {adapter} is in place already")
+        installation = Installation(adapter)
+        installation._put(_originals(adapter))
+        _installed[adapter] = installation
+    return installation
 
 
 def uninstall(adapter: str) -> None:
     """Undo `install`, if it was called. Modules that were loaded in between may still have the drop-in."""
-    for module, attribute, original in _installed.pop(adapter, ()):
-        setattr(module, attribute, original)
+    if adapter not in ADAPTERS:
+        raise ValueError(unknown_name("adapter", adapter, _PLACES))
+    with _lock:
+        installation = _installed.pop(adapter, None)
+        if installation is not None:
+            installation._undo()
+
+
+def _load(adapter: str) -> None:
+    """Import a library and its drop-in, before the lock: another thread may install while it imports them."""
+    import_module(f"broadphase.adapters.{adapter}")
+    for module, _ in _PLACES[adapter].values():
+        if module != "geopandas":
+            import_module(module)
 
 
 @cache
