@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from broadphase.recording import save_replay
+import broadphase as bp
+from broadphase.recording import Replay, save_replay
 
 STEPS = 120
 
@@ -62,3 +63,26 @@ def test_replay_embedded_on_a_phone_shows_the_picture_and_its_controls(tab, keep
 def test_replay_loads_nothing_else_and_has_no_errors(tab):
     assert len([url for url in tab.requested if not url.startswith(("data:", "blob:"))]) == 1
     assert tab.errors == []
+
+
+def test_replay_of_very_many_frames_opens_and_seeks(watch, tmp_path, keep):
+    world = bp.World(dim=2, bounds=[[-5, -5], [5, 5]], boundary="bounce")
+    world.add_many(bp.Circle(1), [[0, 0], [2.5, 0]], velocities=[[1, 0.3], [-0.5, 0.2]])
+    replay = Replay(world)
+    last = 200_000
+    for number in range(1, last + 1):
+        replay.add(world.step(0.01))
+        if number == 150_000:
+            then = world.positions.copy()
+    replay.save(tmp_path / "long.html")
+    tab = watch((tmp_path / "long.html").as_uri(), offline=True)
+    tab.wait_until("window.replay && window.replay.drawn > 0")
+    tab.page.locator("#play").click()
+    tab.page.evaluate("window.replay.seek(149999)")
+    tab.wait_for("count", f"^150000 / {last}")
+    assert np.allclose(positions(tab).reshape(2, 2), then, atol=1e-3)
+    tab.page.evaluate("window.replay.seek(1e9)")
+    tab.wait_for("count", f"^{last} / {last}")
+    assert tab.page.locator("#error").is_hidden()
+    assert tab.errors == []
+    keep(tab.page)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.recording.rerun_file import APART
 from broadphase.plotting.pieces import quaternions_of, rotation_matrices
 from cases import run_script
 
@@ -64,6 +65,22 @@ def test_steps_are_written_until_the_recording_is_closed(stream):
     assert ("contacts/points", "Clear") in stream[0].logged  # does not stay on the screen
     assert stream[0].is_closed
     recording.close()
+
+
+def test_body_that_a_handler_puts_into_the_row_of_another_is_not_drawn_as_touching(stream):
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0]], layer="a")
+
+    @world.on_enter("a", "a")
+    def replace(event):
+        world.remove(0)
+        world.add(bp.Circle(1), position=(50, 50))
+
+    with world.record("run.rrd") as recording:
+        world.step(0.1)
+        assert (recording._colours() == APART).all()
+        assert recording._entered(world.frame).tolist() == []
+        assert "events/enter" not in [name for name, _ in stream[0].logged]
 
 
 def test_recording_replaces_an_older_file_when_it_is_closed(stream, tmp_path):

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -43,6 +44,7 @@ def test_positions_and_touching_bodies_are_those_of_the_run(name, tmp_path):
     data = data_of(tmp_path / "run.html")
     places, _ = places_of(data)
     touching = unpacked(data["touching"], np.uint8).reshape(20, -1)
+    stats = {name: unpacked(values, "<f8") for name, values in data["stats"].items()}
     run = scene.start()
     step = (np.array(data["upper"]) - data["lower"]) / 65_535
     for number in range(20):
@@ -50,8 +52,8 @@ def test_positions_and_touching_bodies_are_those_of_the_run(name, tmp_path):
         assert (np.abs(places[number] - run.world.positions) <= 0.51 * step).all()
         flags = np.unpackbits(touching[number], bitorder="little")[: len(run.world)]
         assert np.array_equal(np.flatnonzero(flags), np.unique(frame.touching))
-        assert data["stats"]["pairs"][number] == len(frame.touching)
-        assert data["stats"]["tests"][number] == frame.stats["tests"]
+        assert stats["pairs"][number] == len(frame.touching)
+        assert stats["tests"][number] == frame.stats["tests"]
     assert data["title"] == scene.title
     assert len(unpacked(data["track"], "<i4")) == len(run.world)
 
@@ -89,6 +91,89 @@ def test_tracks_of_reused_rows_and_changed_shapes_are_separate():
     assert poses.lifetimes.tolist() == [[0, 1], [0, 3], [2, 4], [3, 4]]
     pieces = tracks.pieces()
     assert [pieces.forms[form].name for form in pieces.form[np.argsort(pieces.rows)]] == ["disc", "disc", "disc", "box"]
+
+
+def test_body_that_a_handler_puts_into_the_row_of_another_does_not_touch():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0], [1.5, 0]], layer="a")
+    tracks = Tracks(world)
+
+    @world.on_enter("a", "a")
+    def replace(event):
+        if world.positions[0, 0] == 0:
+            world.remove(0)
+            world.add(bp.Circle(1), position=(50, 50))
+
+    tracks.add(world.step(0.1))
+    assert world.positions[0].tolist() == [50, 50]
+    touching = np.unpackbits(tracks.poses().touching, axis=1, bitorder="little")
+    assert touching[0, :3].tolist() == [0, 1, 1]  # the tracks of rows 0, 1, 2
+
+
+def test_memory_of_a_run_is_about_the_size_of_its_numbers(tmp_path):
+    world = bp.World(dim=2)
+    rng = np.random.default_rng(0)
+    world.add_many(bp.Circle(0.1), rng.random((5000, 2)) * 1000, velocities=rng.normal(size=(5000, 2)))
+    replay = Replay(world)
+    for _ in range(3):
+        replay.add(world.step())
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            replay.add(world.step())
+        replay.save(tmp_path / "run.html")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * 5000 * 2 * 103
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_saving_twice_and_between_frames_gives_the_run_so_far(dim, tmp_path):
+    world = bp.World(dim=dim)
+    shape = bp.Rectangle(1, 2) if dim == 2 else bp.Box(1, 2, 3)
+    spin = 30.0 if dim == 2 else (0, 0, 3.0)
+    world.add(shape, position=[1e9] * dim, velocity=[1.0] * dim, angular_velocity=spin)
+    replay = Replay(world)
+    seen = []
+    for number in range(8):
+        replay.add(world.step(1.0))
+        seen.append(world.positions[0].copy())
+        for _ in range(2):
+            replay.save(tmp_path / "run.html")
+            data = data_of(tmp_path / "run.html")
+            assert data["frames"] == number + 1
+            step = (np.array(data["upper"]) - data["lower"]) / 65_535
+            assert (np.abs(places_of(data)[0][:, 0] - seen) <= 0.51 * step + 1e-6).all()
+
+
+def test_positions_of_any_size_are_kept(tmp_path):
+    for size in (1e-30, 1.0, 1e30):
+        world = bp.World(dim=2)
+        world.add_many(bp.Circle(size), [[0, 0], [size, size / 3]], velocities=[[size, 0], [0, -size]])
+        replay = Replay(world)
+        seen = []
+        for _ in range(5):
+            replay.add(world.step(0.1))
+            seen.append(world.positions.copy())
+        replay.save(tmp_path / "run.html")
+        data = data_of(tmp_path / "run.html")
+        step = (np.array(data["upper"]) - data["lower"]) / 65_535
+        assert (np.abs(places_of(data)[0] - seen) <= 0.51 * step).all()
+
+
+def test_run_that_is_too_long_is_refused_before_it_begins_and_names_the_limit(tmp_path):
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), np.zeros((100, 2)))
+    with pytest.raises(ValueError, match=r"1,000,000 frames of 100 bodies are too many .* shows 150,000,000"):
+        save_replay(world, tmp_path / "run.html", steps=1_000_000)
+    assert world.number == 0
+    with pytest.raises(ValueError, match=r"shows 150,000,000"):
+        save_replay(bp.World(dim=2), tmp_path / "run.html", steps=10**9)
+    for steps in (-1, 1.5):
+        with pytest.raises(ValueError, match="steps"):
+            save_replay(world, tmp_path / "run.html", steps=steps)
+    assert not (tmp_path / "run.html").exists()
 
 
 def test_rotations_are_those_of_the_run(tmp_path):

@@ -215,7 +215,7 @@ class Simulation:
         if self.frame is None:
             return np.empty(0, np.int32)
         flags = np.zeros(self.stage.world.slots, np.bool_)
-        flags[self.frame.touching] = True
+        flags[self.stage.world.touching] = True
         return np.flatnonzero(flags).astype(np.int32)
 
     def examination(self, *, outline: bool = False, fresh: bool = False) -> Examination:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import zlib
+from array import array
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,13 +15,14 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import scenes
+from broadphase.arguments import as_whole
 from broadphase.files import replacing
 from broadphase.plotting.pieces import PieceCollection
 from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -36,6 +38,8 @@ SCRIPTS = ("data.js", "plane.js", "space.js", "player.js")
 STATS = ("bodies", "tests", "brute_force_tests", "seconds_of_broad_phase", "seconds_of_narrow_phase")
 STEPS = 65_535  # positions are stored in 16 bits per axis, relative to the extent of the run: finer than a pixel
 MOST_NUMBERS = 150_000_000  # a page that holds more of them does not open
+_UNIT = 2.0**-16  # of positions in memory: coordinates are up to 1e40, and float32 to 3e38
+_CHUNK = 3 << 20  # bytes that are compressed at a time; a multiple of 3, as base64 takes
 STATIC = 1  # in World.body_types
 
 
@@ -68,7 +72,8 @@ def save_replay(
     Raises
     ------
     ValueError
-        The page would not fit into the memory of a browser.
+        The page would not fit into the memory of a browser: it holds 150 million numbers, that is frames times the
+        bodies that there are at any time times the numbers of a pose, and 9 figures per frame.
     MissingExtraError
         There are convex hulls to draw, and SciPy is not installed.
     OSError
@@ -88,7 +93,8 @@ def save_replay(
         run = scene.start()
         replay = Replay(run.world, scene.title if title is None else title)
         count, step = scene.steps, run.step
-    count = count if steps is None else steps
+    count = count if steps is None else as_whole(steps, "steps", 0)
+    replay.require_room(count)
     with reporting(progress) as told:
         for done in range(1, count + 1):
             replay.add(step())
@@ -114,28 +120,32 @@ class Replay:
     def __init__(self, world: bp.World, title: str = "") -> None:
         self._world, self._title = world, title
         self._tracks = Tracks(world)
-        self._stats: list[list[float]] = []
+        self._stats = array("d")
 
     @property
     def frame_count(self) -> int:
         """Number of frames so far."""
-        return len(self._stats)
+        return self._tracks.frame_count
 
     def add(self, frame: bp.Frame) -> None:
         """Add the frame of a step: the poses of all bodies, and which touch; ValueError if they are too many."""
         self._tracks.add(frame)
         events = [len(frame.touching), len(frame.enter), len(frame.exit)]
-        self._stats.append([*events, *(float(frame.stats[name]) for name in STATS), frame.time])
+        self._stats.extend([*events, *(float(frame.stats[name]) for name in STATS), frame.time])
+
+    def require_room(self, steps: int) -> None:
+        """Raise ValueError if so many frames of the bodies that there are now are too many for a page."""
+        _require_room(steps, len(self._world), self._world.dim)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, an .html file, which is replaced when the whole page is on the disk."""
-        text = (FOLDER / "page.html").read_text("utf-8")
+        before, after = (FOLDER / "page.html").read_text("utf-8").split("%DATA%")
         scripts = "\n".join((FOLDER / name).read_text("utf-8") for name in SCRIPTS)
-        data = json.dumps(self._data(), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-        parts = {"TITLE": escape(self._title), "SCRIPT": scripts, "DATA": data}
-        page = re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], text)
-        with replacing(path) as unfinished:
-            unfinished.write_text(page, "utf-8")
+        parts = {"TITLE": escape(self._title), "SCRIPT": scripts}
+        with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8") as stream:
+            stream.write(re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], before))
+            stream.writelines(_as_json(self._data()))
+            stream.write(re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], after))
 
     def _data(self) -> dict[str, Any]:
         pieces, poses = self._tracks.pieces(), self._tracks.poses()
@@ -150,11 +160,11 @@ class Replay:
             "lower": poses.lower.tolist(),
             "upper": poses.upper.tolist(),
             "rotationSize": poses.rotation_size,
-            "lifetimes": _packed(poses.lifetimes.astype(np.int32)),
-            "isStatic": _packed(poses.is_static.astype(np.uint8)),
-            "poses": _packed(poses.numbers),
-            "touching": _packed(np.packbits(poses.touching, axis=1, bitorder="little")),
-            "stats": {name: stats[:, column].tolist() for column, name in enumerate(names)},
+            "lifetimes": poses.lifetimes.astype(np.int32),
+            "isStatic": poses.is_static.astype(np.uint8),
+            "poses": poses.numbers,
+            "touching": poses.touching,
+            "stats": {name: stats[:, column] for column, name in enumerate(names)},
             **_pieces_as_json(pieces),
         }
 
@@ -166,7 +176,8 @@ class Poses(NamedTuple):
     65535 stand for `lower` and `upper`. A rotation is `rotation_size` numbers: 0; 1 for an angle, where 65536 is a full
     turn; or 4 for a quaternion, from -1 to 1. `lifetimes`, (tracks, 2), are the first frame of each track, and the one
     after its last. `numbers`, (frames, tracks, d + rotation_size), have the pose in the first frame, then second
-    differences between frames, all modulo 65536.
+    differences between frames, all modulo 65536. `touching`, (frames, tracks / 8 rounded up), has a bit for each track,
+    the lowest of a byte first.
     """
 
     lower: Floats
@@ -175,7 +186,20 @@ class Poses(NamedTuple):
     lifetimes: NDArray[np.int64]
     is_static: NDArray[np.bool_]
     numbers: NDArray[np.uint16]
-    touching: NDArray[np.bool_]
+    touching: NDArray[np.uint8]
+
+
+class _Layout(NamedTuple):
+    """What frames in a row have in common: the track of each pose, the numbers of a pose, and all tracks so far.
+
+    `frame` is the first of them, and `place` that of its first number among those of all frames.
+    """
+
+    frame: int
+    place: int
+    tracks: NDArray[np.int32]
+    width: int
+    count: int
 
 
 class Tracks:
@@ -190,24 +214,44 @@ class Tracks:
         self._last_handles = np.empty(0, np.int64)
         self._last_tracks = np.empty(0, np.int32)
         self._count = self._size = 0
-        self._frames: list[tuple[NDArray[np.int32], Floats, NDArray[np.int32]]] = []
         self._is_static: list[NDArray[np.bool_]] = []
+        # Numbers of all frames one after the other: float32 is finer than 16 bits of an extent that holds the origin.
+        self._layouts: list[_Layout] = []
+        self._numbers = array("f")
+        self._touching = bytearray()
+        self._origin: Floats | None = None
+        self._lower, self._upper = np.full(world.dim, np.inf), np.full(world.dim, -np.inf)
+        self.frame_count = 0
 
     def add(self, frame: bp.Frame) -> None:
-        """Store the poses of all bodies, and which of them touch in a frame."""
-        shapes, rows = self._world.shapes, self._world.rows
+        """Store the poses of all bodies, and which of them touch in a frame, the world's last."""
+        shapes, rows, d = self._world.shapes, self._world.rows, self._world.dim
         tracks = self._tracks_of(shapes, rows)
-        poses = [shapes.positions[rows]]
+        positions = shapes.positions[rows]
+        width = d if shapes.rotations is None else d + (1 if d == 2 else 4)
+        _require_room(self.frame_count + 1, self._count, max(self._size, width))
+        poses = np.empty((len(rows), width), np.float32)
+        if len(rows):
+            if self._origin is None:
+                self._origin = positions[0].copy()
+            np.minimum(self._lower, positions.min(axis=0), out=self._lower)
+            np.maximum(self._upper, positions.max(axis=0), out=self._upper)
+            poses[:, :d] = (positions - self._origin) * _UNIT
         if shapes.rotations is not None:
-            poses.append(shapes.rotations[rows].reshape(len(rows), -1))
+            rotations = shapes.rotations[rows].reshape(len(rows), -1)
+            poses[:, d:] = np.remainder(rotations, 2 * np.pi) if d == 2 else rotations
+        last = self._layouts[-1] if self._layouts else None
+        if last is None or last.tracks is not tracks or last.width != width:
+            self._layouts.append(_Layout(self.frame_count, len(self._numbers), tracks, width, self._count))
+        self._numbers.frombytes(poses.data.cast("B") if poses.size else b"")
         by_row = np.zeros(self._world.slots, np.int32)
         by_row[rows] = tracks
-        touching = frame.touching.ravel()
-        touching = by_row[np.unique(touching[self._world.alive[touching]])]
-        self._frames.append((tracks, np.concatenate(poses, axis=1), touching))
-        self._size = max(self._size, sum(part.shape[1] for part in poses))
-        if len(self._frames) * self._count * self._size > MOST_NUMBERS:
-            raise ValueError(f"{len(self._frames)} frames of {self._count} bodies are too many for a page")
+        # Of the world, not of the frame: a handler may have removed a body, and given its row to another.
+        is_touching = np.zeros(self._count, np.bool_)
+        is_touching[by_row[self._world.touching.ravel()]] = True
+        self._touching += np.packbits(is_touching, bitorder="little").tobytes()
+        self._size = max(self._size, width)
+        self.frame_count += 1
 
     def pieces(self) -> Pieces:
         """Return the pieces of all tracks."""
@@ -215,41 +259,58 @@ class Tracks:
 
     def poses(self) -> Poses:
         """Return the poses of all tracks in all frames."""
-        d, frames, count = self._world.dim, len(self._frames), self._count
+        d, frames, count = self._world.dim, self.frame_count, self._count
         rotation_size = self._size - d if self._size else 0
-        poses = np.zeros((frames, count, d + rotation_size))
-        present = np.zeros((frames, count), np.bool_)
-        touching = np.zeros((frames, count), np.bool_)
-        for number, (tracks, stored, touched) in enumerate(self._frames):
-            poses[number, tracks, : stored.shape[1]] = stored
-            if rotation_size == 4 and stored.shape[1] == d:
-                poses[number, tracks, d] = 1.0
-            present[number, tracks] = True
-            touching[number, touched] = True
-        first = present.argmax(axis=0) if frames else np.zeros(count, np.int64)
-        lifetimes = np.stack([first, first + present.sum(axis=0)], axis=1).astype(np.int64)
-        positions = poses[..., :d][present]
-        lower = positions.min(axis=0) if len(positions) else np.zeros(d)
-        upper = positions.max(axis=0) if len(positions) else np.ones(d)
-        numbers = np.zeros(poses.shape, np.int64)
-        width = np.where(upper > lower, upper - lower, 1.0)
-        numbers[..., :d] = np.rint((poses[..., :d] - lower) / width * STEPS)
-        if rotation_size == 1:
-            numbers[..., d:] = np.rint(poses[..., d:] * (65_536 / (2 * np.pi)))
-        elif rotation_size == 4:
-            length = np.linalg.norm(poses[..., d:], axis=-1, keepdims=True)
-            numbers[..., d:] = np.rint((poses[..., d:] / np.where(length > 0, length, 1.0) + 1) / 2 * STEPS)
-        # Outside its lifetime a track keeps its first or last pose: the differences are 0, and compress to nothing.
-        for number in range(frames):
-            early, late = number < lifetimes[:, 0], number >= lifetimes[:, 1]
-            numbers[number, early] = numbers[lifetimes[early, 0], np.flatnonzero(early)]
-            numbers[number, late] = numbers[lifetimes[late, 1] - 1, np.flatnonzero(late)]
-        steps = np.diff(numbers, axis=0, prepend=0)
-        differences = steps.copy()
-        differences[2:] -= steps[1:-1]
+        has_positions = bool(np.isfinite(self._lower).all())
+        lower, upper = (self._lower.copy(), self._upper.copy()) if has_positions else (np.zeros(d), np.ones(d))
+        lifetimes = np.zeros((count, 2), np.int64)
+        lifetimes[:, 0] = frames
+        # Before its lifetime a track has its first pose, behind it its last: the differences are 0, and compress to
+        # nothing.
+        current = np.zeros((count, d + rotation_size), np.int32)
+        numbers = np.empty((frames, count, d + rotation_size), np.uint16)
+        touching = np.zeros((frames, -(-count // 8)), np.uint8)
+        ends = [*(layout.frame for layout in self._layouts), frames][1:]
+        for layout, end in zip(self._layouts, ends, strict=True):
+            begins = lifetimes[layout.tracks, 0] == frames
+            lifetimes[layout.tracks[begins], 0] = layout.frame
+            lifetimes[layout.tracks, 1] = end
+            current[layout.tracks[begins]] = self._rounded(layout, 0, lower, upper, rotation_size)[begins]
+        last, step, at = np.zeros_like(current), np.zeros_like(current), 0
+        for layout, end in zip(self._layouts, ends, strict=True):
+            size = -(-layout.count // 8)
+            for frame in range(layout.frame, end):
+                current[layout.tracks] = self._rounded(layout, frame - layout.frame, lower, upper, rotation_size)
+                step_now = current - last
+                numbers[frame] = step_now - step & 0xFFFF
+                last[:] = current
+                step = step_now if frame else step
+                touching[frame, :size] = np.frombuffer(self._touching, np.uint8, size, at)
+                at += size
         is_static = np.concatenate(self._is_static) if self._is_static else np.empty(0, np.bool_)
-        kept = (differences & 0xFFFF).astype(np.uint16)
-        return Poses(lower, upper, rotation_size, lifetimes, is_static, kept, touching)
+        return Poses(lower, upper, rotation_size, lifetimes, is_static, numbers, touching)
+
+    def _rounded(
+        self, layout: _Layout, number: int, lower: Floats, upper: Floats, rotation_size: int
+    ) -> NDArray[np.int32]:
+        """Return the poses of a frame in 16 bits."""
+        d, size = self._world.dim, len(layout.tracks) * layout.width
+        place = 4 * (layout.place + number * size)
+        poses = np.frombuffer(self._numbers, np.float32, size, place).reshape(-1, layout.width)
+        found = np.zeros((len(poses), d + rotation_size), np.int32)
+        if self._origin is not None:
+            extent = np.where(upper > lower, upper - lower, 1.0)
+            places = (poses[:, :d].astype(np.float64) / _UNIT + (self._origin - lower)) / extent
+            found[:, :d] = np.rint(np.clip(places, 0.0, 1.0) * STEPS)
+        rotations = poses[:, d:].astype(np.float64)
+        if rotation_size == 1 and rotations.shape[1]:
+            found[:, d:] = np.rint(rotations * (65_536 / (2 * np.pi)))
+        elif rotation_size == 4:
+            if not rotations.shape[1]:
+                rotations = np.tile([1.0, 0.0, 0.0, 0.0], (len(poses), 1))
+            length = np.linalg.norm(rotations, axis=-1, keepdims=True)
+            found[:, d:] = np.rint((rotations / np.where(length > 0, length, 1.0) + 1) / 2 * STEPS)
+        return found
 
     def _tracks_of(self, shapes: bp.Shapes, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the track of each living row; start tracks for new bodies and changed shapes."""
@@ -288,15 +349,48 @@ def _pieces_as_json(pieces: Pieces) -> dict[str, Any]:
             }
             for form in pieces.forms
         ],
-        "form": _packed(pieces.form),
-        "track": _packed(pieces.rows),
-        "aligned": _packed(pieces.aligned.astype(np.uint8)),
-        "transforms": _packed(transforms.astype(np.float32)),
+        "form": pieces.form,
+        "track": pieces.rows,
+        "aligned": pieces.aligned.astype(np.uint8),
+        "transforms": transforms.astype(np.float32),
     }
 
 
-def _packed(array: NDArray[Any]) -> str:
+def _require_room(frames: int, bodies: int, width: int) -> None:
+    count = frames * (bodies * width + len(STATS) + 4)
+    if count > MOST_NUMBERS:
+        raise ValueError(
+            f"{frames:,} frames of {bodies:,} bodies are too many for a page: they are {count:,} numbers, and a browser "
+            f"shows {MOST_NUMBERS:,}; record fewer steps"
+        )
+
+
+def _as_json(value: Any) -> Iterator[str]:
+    """Yield JSON in portions; arrays are packed, and compressed as they are yielded."""
+    if isinstance(value, dict):
+        comma = "{"
+        for name, one in value.items():
+            yield f"{comma}{json.dumps(name)}:"
+            yield from _as_json(one)
+            comma = ","
+        yield "}" if value else "{}"
+    elif isinstance(value, np.ndarray):
+        yield '"'
+        yield from _packed(value)
+        yield '"'
+    else:
+        yield json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _packed(values: NDArray[Any]) -> Iterator[str]:
     """Compress an array byte plane by byte plane: bytes of equal significance are alike."""
-    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    planes = little.view(np.uint8).reshape(-1, array.itemsize).T if array.size else np.empty(0, np.uint8)
-    return base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii")
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1)
+    planes = little.view(np.uint8).reshape(-1, values.itemsize).T if values.size else np.empty((0, 0), np.uint8)
+    packing, waiting = zlib.compressobj(6), b""
+    for plane in planes:
+        for begin in range(0, len(plane), _CHUNK):
+            waiting += packing.compress(plane[begin : begin + _CHUNK].tobytes())
+            whole = len(waiting) - len(waiting) % 3
+            yield base64.b64encode(waiting[:whole]).decode("ascii")
+            waiting = waiting[whole:]
+    yield base64.b64encode(waiting + packing.flush()).decode("ascii")

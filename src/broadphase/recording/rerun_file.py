@@ -118,7 +118,7 @@ class Recording:
         """Write one step; called by the world."""
         self._stream.set_time("frame", sequence=frame.number)
         self._stream.set_time("time", duration=frame.time)
-        shown = {**self._bodies(frame), **self._contacts(frame), **self._events(frame)}
+        shown = {**self._bodies(), **self._contacts(frame), **self._events(frame)}
         for name in self._shown - set(shown):
             self._stream.log(name, self._rerun.Clear(recursive=False))
         for name, archetype in shown.items():
@@ -146,14 +146,26 @@ class Recording:
             self._pieces, self._known = collection.pieces(), known
         return self._pieces.placed(shapes.positions, shapes.rotations)
 
-    def _bodies(self, frame: bp.Frame) -> dict[str, Any]:
+    def _bodies(self) -> dict[str, Any]:
         """Draw the bodies, with one entity for each form, which the viewer draws at once."""
-        world, pieces = self._world, self._placed()
+        pieces, colours = self._placed(), self._colours()
+        draw = self._in_2d if self._world.dim == 2 else self._in_3d
+        return draw(pieces, colours[pieces.rows])
+
+    def _colours(self) -> NDArray[np.uint8]:
+        """Return the colour of each row."""
+        world = self._world
         colours = np.full((world.slots, 3), APART, np.uint8)
         colours[world.body_types == STATIC] = STATIC_COLOUR
-        colours[np.unique(frame.touching)] = TOUCHING
-        draw = self._in_2d if world.dim == 2 else self._in_3d
-        return draw(pieces, colours[pieces.rows])
+        # Of the world, not of the frame: a handler may have removed a body, and given its row to another.
+        colours[world.touching.ravel()] = TOUCHING
+        return colours
+
+    def _entered(self, frame: bp.Frame) -> NDArray[np.int32]:
+        """Return the pairs that began to touch, without those of bodies that handlers have removed."""
+        slots = max(self._world.slots, 1)
+        keys, lasting = (pairs.astype(np.int64) @ [slots, 1] for pairs in (frame.enter, self._world.touching))
+        return frame.enter[np.isin(keys, lasting)]
 
     def _in_2d(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
         rerun, shown = self._rerun, {}
@@ -234,7 +246,7 @@ class Recording:
                 more = f" and {len(pairs) - MOST_NAMED} more" if len(pairs) > MOST_NAMED else ""
                 named = ", ".join(f"{first}-{second}" for first, second in pairs[:MOST_NAMED].tolist())
                 self._stream.log("log", self._rerun.TextLog(f"{word}: {named}{more}", level="INFO"))
-        entered = frame.enter[self._world.alive[frame.enter].all(axis=1)]
+        entered = self._entered(frame)
         if not len(entered):
             return {}
         middles = self._world.shapes.boxes[entered].mean(axis=(1, 2))

@@ -20,6 +20,7 @@ class Run {
     const types = { lifetimes: Int32Array, isStatic: Uint8Array, poses: Uint16Array, touching: Uint8Array, form: Int32Array,
                     track: Int32Array, aligned: Uint8Array, transforms: Float32Array };
     for (const [name, Type] of Object.entries(types)) run[name] = await unpack(data[name], Type);
+    for (const name in data.stats) run.stats[name] = await unpack(data.stats[name], Float64Array);
     run.tracks = run.isStatic.length;
     run.channels = run.dim + run.rotationSize;
     run.rowBytes = Math.ceil(run.tracks / 8);

@@ -52,7 +52,7 @@ class Player {
   /** The number of touching pairs over the whole run. */
   chart() {
     const canvas = element("chart"), context = canvas.getContext("2d"), pairs = this.run.stats.pairs;
-    const most = Math.max(1, ...pairs), across = canvas.width / Math.max(1, pairs.length - 1);
+    const most = pairs.reduce((a, b) => Math.max(a, b), 1), across = canvas.width / Math.max(1, pairs.length - 1);
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.beginPath();
     context.moveTo(0, canvas.height);
