@@ -267,3 +267,58 @@ def test_row_numbers_are_above_the_lines_of_pairs_and_have_a_border(dim):
     assert min(text.get_zorder() for text in numbers) > max(others)
     dots = len(axes.collections)
     assert len(bp.plot(boxes, pairs=True).collections) == dots + 1  # where no number is, a dot ends a line
+
+
+INF, HUGE = np.inf, 1.7e308
+LARGE_BOXES = {
+    "one endless": [[-INF, 0, INF, 1]],
+    "all of the plane": [[-INF, -INF, INF, INF]],
+    "endless and others": [[-INF, 0, INF, 1], [0, 0, 1, 1], [3, -INF, 4, 2]],
+    "huge": [[-HUGE, 0, HUGE, 1]],
+    "huge and others": [[-HUGE, -HUGE, HUGE, HUGE], [0, 0, 1, 1]],
+    "far away": [[HUGE / 2, 0, HUGE, 1], [0, 0, 1, 1]],
+    "a place at infinity": [[INF, INF, INF, INF], [0, 0, 1, 1]],
+    "large": [[-1e99, -1e99, 1e99, 1e99], [0, 0, 1, 1]],
+    "all equal": [[2, 3, 4, 5]] * 5,
+    "one point": [[2, 3, 2, 3]],
+    "tiny": [[0, 0, 5e-324, 5e-324]],
+}
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("kind", [np.array, bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune])
+@pytest.mark.parametrize("name", LARGE_BOXES)
+def test_boxes_of_any_size_are_drawn_within_the_picture(name, kind, dim, tmp_path):
+    boxes = np.array(LARGE_BOXES[name], float).reshape(-1, 2, 2)
+    if dim == 3:
+        boxes = np.concatenate([boxes, boxes[..., :1]], axis=2)
+    what = kind(boxes)
+    cells = kind is not np.array and bool(len(what.outline().level))
+    ax = bp.plot(what, pairs=True, cells=cells, labels=True)
+    ax.figure.savefig(tmp_path / "boxes.png")
+    for axis in "xyz"[:dim]:
+        low, high = getattr(ax, f"get_{axis}lim")()
+        assert np.isfinite([low, high]).all()
+        assert low < high
+        known = boxes[..., "xyz".index(axis)]
+        known = known[np.abs(known) < 1e100]
+        assert not len(known) or (low <= known.min() and known.max() <= high)
+
+
+def test_endless_box_covers_the_picture():
+    ax = bp.plot([[-INF, 0, INF, 1], [2, 0, 5, 4]])
+    corners = np.concatenate([path.vertices for path in ax.collections[0].get_paths()])
+    low, high = ax.get_xlim()
+    assert corners[:, 0].min() <= low
+    assert corners[:, 0].max() >= high
+
+
+def test_box_with_nan_is_named_by_its_row():
+    with pytest.raises(bp.InvalidBoxError, match=r"row 1.*NaN"):
+        bp.plot([[0, 0, 1, 1], [0, np.nan, 1, 1]], pairs=False)
+
+
+def test_rays_at_endless_boxes_end_where_they_hit(tmp_path):
+    ax = bp.plot([[-INF, 5, INF, INF]], rays=([[0, 0], [1, 9]], [[0, 1], [1, 0]]))
+    ax.figure.savefig(tmp_path / "rays.png")
+    assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()

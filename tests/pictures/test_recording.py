@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.recording.rerun_file import APART
 from broadphase.plotting.pieces import quaternions_of, rotation_matrices
+from broadphase.recording.rerun_file import APART
 from cases import run_script
 
 

@@ -67,6 +67,8 @@ def plot(
     ------
     MissingExtraError
         Matplotlib is not installed; or SciPy, and there are convex hulls to draw.
+    InvalidBoxError
+        NaN or lower > upper; names the row.
     ValueError
         Boxes with one or more than three axes, a row or a level that does not exist, or axes of the wrong projection.
     TypeError
@@ -74,7 +76,8 @@ def plot(
 
     Notes
     -----
-    Axes have equal scales. Matplotlib handles some ten thousand rows in 2D, and about a thousand in 3D.
+    Axes have equal scales. Boxes that are infinite, or reach beyond 1e100, end outside the picture, whose size is that of
+    the other coordinates. Matplotlib handles some ten thousand rows in 2D, and about a thousand in 3D.
 
     Examples
     --------
@@ -116,5 +119,5 @@ def _new_axes(extent: NDArray[np.float64]) -> Any:
         return pyplot.figure(figsize=(6.4, 5.2), layout="constrained").add_subplot(
             projection="3d", computed_zorder=False
         )
-    shape = min(1.1, max(0.35, height / width if width else 1.1))
+    shape = 1.1 if height >= 1.1 * width else max(0.35, height / width)
     return pyplot.figure(figsize=(6.4, 5.0 * shape + 0.6), layout="compressed").add_subplot()

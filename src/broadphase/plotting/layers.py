@@ -106,7 +106,7 @@ class Layers:
 
     def arrow_length(self) -> float:
         """Return the length of normals: about half the size of a typical row."""
-        boxes = self.subject.boxes[self.subject.rows]
+        boxes = self.subject.shown[self.subject.rows]
         lower, upper = self.subject.extent()
         usual = float(np.median((boxes[:, 1] - boxes[:, 0]).max(axis=1))) if len(boxes) else 0.0
         return max(0.5 * usual, 0.02 * float((upper - lower).max()))
@@ -144,6 +144,8 @@ def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.int64] | None:
     if subject.dim != 2 or len(outline.level) > MOST_NUMBERS or not isinstance(index, bp.Octree | bp.LinearTree):
         return None
     lower, upper = index.world if isinstance(index, bp.Octree) else index.bounds
+    if not (np.maximum(np.abs(lower), np.abs(upper)) < np.finfo(np.float64).max / 2).all():
+        return None
     edges = (upper - lower) / (1 << outline.level.astype(np.int64))[:, np.newaxis]
     places = np.rint((outline.lower - lower) / np.where(edges > 0, edges, 1.0)).astype(np.int64)
     return np.array([bp.morton.number_of(place) for place in places.tolist()], np.int64)

@@ -74,7 +74,7 @@ def _draw_axis(axes: Any, axis: Axis) -> None:
 def _draw_pieces(axes: Any, layers: Layers) -> None:
     pieces, width = layers.pieces, layers.edge_width()
     is_crowded = len(pieces.rows) > MANY
-    sizes = (layers.subject.boxes[:, 1] - layers.subject.boxes[:, 0]).prod(axis=1)
+    sizes = (layers.subject.shown[:, 1] - layers.subject.shown[:, 0]).prod(axis=1)
     for form, which in pieces.by_form():
         # Small ones on top, where they stay visible.
         ordered = which[np.argsort(-sizes[pieces.rows[which]], kind="stable")]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Rays", "Subject"]
 
 STATIC = 1  # in World.body_types
+_LARGEST = 1e100  # coordinates beyond are endless in a picture: volumes of boxes would overflow
 
 
 class Rays:
@@ -46,7 +47,8 @@ class Axis:
         mark = 0.018 * float((extent[1] - extent[0]).max()) or 0.02
         level = float((corners @ normal).min()) - 3 * mark
         found = sweep.delimiters()
-        is_drawn = np.isfinite(found.values)
+        is_drawn = np.abs(found.values) <= _LARGEST
+        voids = np.asarray(sweep.void_borders, np.float64).reshape(-1, 2)
 
         def places(values: Floats) -> Floats:
             return sign * values[..., np.newaxis] * along + level * normal
@@ -54,15 +56,15 @@ class Axis:
         self.across = mark * normal
         self.begins = places(found.values[is_drawn & found.is_begin])
         self.closes = places(found.values[is_drawn & ~found.is_begin])
-        self.voids = places(np.asarray(sweep.void_borders, np.float64))
+        self.voids = places(voids[(np.abs(voids) <= _LARGEST).all(axis=1)])
         self.ends = places(sign * np.array([(corners @ along).min(), (corners @ along).max()]))
 
 
 class Subject:
     """What is plotted.
 
-    `rows` are those that are plotted. `boxes`, (slots, 2, d), and `is_static` are by row; the latter marks static
-    bodies of a world.
+    `rows` are those that are plotted. `boxes`, (slots, 2, d), `shown` and `is_static` are by row; the last marks static
+    bodies of a world. `shown` are the boxes as they are drawn: infinite and very large ones end beyond the picture.
     """
 
     def __init__(self, what: Any) -> None:
@@ -78,11 +80,17 @@ class Subject:
             self.boxes[self.rows] = what.boxes_of(self.rows)
         else:
             corners = bp.boxes.as_corners(what)
+            bad, reasons = bp.boxes.find_invalid(corners, limit=1)
+            if len(bad):
+                raise bp.InvalidBoxError(reasons[0], int(bad[0]))
             self.boxes = np.stack([np.asarray(corner, np.float64) for corner in corners], axis=1)
             self.rows = np.arange(len(self.boxes), dtype=np.int32)
         self.dim = int(self.boxes.shape[2])
         if self.dim not in (2, 3):
             raise ValueError(f"cannot plot {self.dim}-dimensional boxes: plots have 2 or 3 axes")
+        lower, upper = self.extent()
+        room = float((upper - lower).max()) or 1.0  # more than the margin of the picture
+        self.shown: Floats = np.clip(self.boxes, lower - room, upper + room)
         self.is_static = np.zeros(len(self.boxes), np.bool_)
         if isinstance(what, bp.World):
             self.is_static = what.body_types == STATIC
@@ -90,23 +98,29 @@ class Subject:
     def pieces(self) -> Pieces:
         """Return the pieces of all rows, in world coordinates."""
         if self._shapes is None:
-            return pieces_of_boxes(self.boxes[self.rows])._replace(rows=self.rows)
+            return pieces_of_boxes(self.shown[self.rows])._replace(rows=self.rows)
         return pieces_of(self._shapes).placed(self._shapes.positions, self._shapes.rotations)
 
     def centers(self) -> Floats:
-        """Return the centers of the boxes, by row."""
-        centers: Floats = self.boxes.mean(axis=1)
+        """Return the centers of the boxes, by row; of infinite ones, of the part in the picture."""
+        centers: Floats = np.clip(self.boxes, *self.extent()).mean(axis=1)
         return centers
 
     def extent(self) -> Floats:
-        """Return lower and upper corner of all boxes and the bounds of a world, shape (2, d)."""
+        """Return lower and upper corner of all boxes and the bounds of a world, shape (2, d).
+
+        Coordinates that are infinite or very large do not count; on an axis without others, the picture is from 0 to 1.
+        """
         boxes = self.boxes[self.rows]
         bounds = self.what.bounds if isinstance(self.what, bp.World) else None
         if bounds is not None:
             boxes = np.concatenate([boxes, np.asarray(bounds)[np.newaxis]])
-        if not len(boxes):
-            return np.stack([np.zeros(self.dim), np.ones(self.dim)])
-        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+        places = boxes.reshape(-1, self.dim)
+        is_near = np.abs(places) <= _LARGEST
+        lower = np.where(is_near, places, np.inf).min(axis=0, initial=np.inf)
+        upper = np.where(is_near, places, -np.inf).max(axis=0, initial=-np.inf)
+        is_known = lower <= upper
+        return np.stack([np.where(is_known, lower, 0.0), np.where(is_known, upper, 1.0)])
 
     def pairs(self, wanted: Any) -> Pairs:
         """Return the pairs to show: the given ones, or all that overlap or touch."""

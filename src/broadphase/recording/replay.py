@@ -360,8 +360,8 @@ def _require_room(frames: int, bodies: int, width: int) -> None:
     count = frames * (bodies * width + len(STATS) + 4)
     if count > MOST_NUMBERS:
         raise ValueError(
-            f"{frames:,} frames of {bodies:,} bodies are too many for a page: they are {count:,} numbers, and a browser "
-            f"shows {MOST_NUMBERS:,}; record fewer steps"
+            f"{frames:,} frames of {bodies:,} bodies are too many for a page: they are {count:,} numbers, and a "
+            f"browser shows {MOST_NUMBERS:,}; record fewer steps"
         )
 
 
