@@ -15,7 +15,7 @@ from broadphase.errors import clipped, quoted
 
 __all__ = [
     "array_of", "as_array", "as_flag", "as_length", "as_real", "as_reals", "as_whole", "is_on_device",
-    "require_no_gradient",
+    "require_no_gradient", "require_unmasked",
 ]  # fmt: skip
 
 
@@ -97,8 +97,11 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     Traceback (most recent call last):
     ValueError: rows must not be sequences of different lengths
     """
+    if type(values) is np.ndarray:
+        return values
+    require_unmasked(values, name)
     try:
-        return array_of(values, name)
+        return _converted(values, name)
     except ValueError:
         raise ValueError(f"{name} must not be sequences of different lengths") from None
 
@@ -120,6 +123,13 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
     Traceback (most recent call last):
     TypeError: boxes is on device cuda:1; copy it to host memory, such as boxes.cpu() of torch or boxes.get() of cupy
     """
+    if type(values) is np.ndarray:
+        return values
+    require_unmasked(values, name)
+    return _converted(values, name)
+
+
+def _converted(values: Any, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
         return np.asarray(values)
     is_tensor = type(values) is not list and hasattr(values, "__dlpack_device__")
@@ -129,6 +139,36 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
         return np.from_dlpack(values) if is_tensor and not hasattr(values, "__array__") else np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:
         raise TypeError(f"{name} cannot be read as an array: {clipped(str(error))}") from error
+
+
+_MASKED = frozenset({np.ma.MaskedArray, type(np.ma.masked)})
+_PLAIN = frozenset({int, float, bool, str})
+
+
+def require_unmasked(values: Any, name: str) -> None:
+    """Raise ValueError if an array, or one in a list or a tuple, has a masked value: what it hides is not to be used.
+
+    >>> require_unmasked(np.ma.array([1, 2], mask=[False, True]), "scores")
+    Traceback (most recent call last):
+    ValueError: scores: row 1 has a masked value; fill it or remove the row
+    """
+    kind = type(values)
+    if kind is np.ndarray:
+        return
+    if kind is list or kind is tuple:
+        # NumPy itself makes NaN of a masked value among plain numbers.
+        if not values or type(values[0]) in _PLAIN or _MASKED.isdisjoint(map(type, values)):
+            return
+        masked = [row for row, value in enumerate(values) if np.any(np.ma.getmask(value))]
+    elif isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        if not mask.ndim and mask:
+            raise ValueError(f"{name} is a masked value; fill it")
+        masked = np.flatnonzero(mask.any(axis=tuple(range(1, mask.ndim)))).tolist() if mask.ndim else []
+    else:
+        return
+    if masked:
+        raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
 
 
 def is_on_device(values: Any) -> bool:

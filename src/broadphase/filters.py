@@ -237,7 +237,7 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
         return tuple(_rows_of(value[k], [kept[k]], [counts[k]]) for k in range(2))
     if kept[0] is None:
         return value
-    array = np.asarray(value)
+    array = as_array(value, "a filter")
     if array.ndim == 0 or len(array) != counts[0]:
         raise ValueError(f"a filter has shape {array.shape}, but there are {counts[0]} boxes")
     return array[kept[0]]
@@ -246,7 +246,7 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
 def _renumbered(pairs: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
     if _ignored_keys(pairs, tuple(counts)) is None:
         return None
-    array = np.asarray(pairs)
+    array = as_array(pairs, "ignore_pairs")
     columns = []
     for column, rows, count in zip(array.T, (kept[0], kept[-1]), (counts[0], counts[-1]), strict=True):
         numbers = np.arange(count)

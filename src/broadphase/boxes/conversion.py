@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import require_unmasked
 from broadphase.boxes import arrow
 from broadphase.boxes.checking import first_bad_row, require_boxes, require_finite
 from broadphase.boxes.floats import MAX_DIMENSION
@@ -115,7 +116,9 @@ def from_rects(rects: Iterable[Any]) -> NDArray[np.float64]:
         raise TypeError(f"rects must be rectangles, not {quoted(rects)}")
     if is_rectangle(rects):
         raise TypeError(f"rects is one rectangle, {quoted(rects)}; pass a list: [rect]")
+    require_unmasked(rects, "rects")
     given = list(rects)
+    require_unmasked(given, "rects")
     sides = _sides(given)
     if sides is not None:
         return sides

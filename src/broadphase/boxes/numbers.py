@@ -48,11 +48,6 @@ def as_plain_array(values: Any, name: str) -> NDArray[Any]:
     """Convert anything to an array of any dtype; masked values and rows of different lengths raise ValueError."""
     if type(values) is np.ndarray:
         return values
-    if isinstance(values, np.ndarray) and isinstance(values, np.ma.MaskedArray):
-        masked = np.flatnonzero(np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim))))
-        if masked.size:
-            raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
-        return np.asarray(values.data)
     if type(values) not in _OF_PYTHON and arrow.is_arrow(values):
         data = arrow.opened(values, name)
         if data is not None and not hasattr(data, "schema"):

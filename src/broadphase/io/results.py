@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.arguments import as_array
+from broadphase.arguments import as_array, require_unmasked
 from broadphase.files import path_of, replacing
 from broadphase.io.tables import TABLE_WRITERS
 
@@ -85,6 +85,8 @@ def write_pairs(
     both: Names = None
     if names is not None:
         first, second = names if isinstance(names, tuple) and len(names) == 2 else (names, names)
+        require_unmasked(first, "names")
+        require_unmasked(second, "names")
         both = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
         if any(side.ndim != 1 or not all(map(_is_name, side.tolist())) for side in both):
             raise ValueError("names must be texts, shape (n,), or a tuple of two such")

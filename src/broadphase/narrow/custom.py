@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.errors import UnsupportedQueryError
 from broadphase.shapes import AABB, CustomRows, CustomShape, Records, ShapeKind, Shapes
 
@@ -147,7 +148,7 @@ def _answer(group: _Group, against: _Group) -> Mask | None:
         raise
     if given is NotImplemented:
         return None
-    answer = np.asarray(given)
+    answer = as_array(given, f"the answer of {name}")
     if answer.dtype != np.bool_:
         raise TypeError(f"{name} must return an array of bool, not of {answer.dtype} ({type(given).__name__})")
     if answer.shape != (count,):

@@ -76,8 +76,8 @@ def plot(
 
     Notes
     -----
-    Axes have equal scales. Boxes that are infinite, or reach beyond 1e100, end outside the picture, whose size is that of
-    the other coordinates. Matplotlib handles some ten thousand rows in 2D, and about a thousand in 3D.
+    Axes have equal scales. Boxes that are infinite, or reach beyond 1e100, end outside the picture, whose size is that
+    of the other coordinates. Matplotlib handles some ten thousand rows in 2D, and about a thousand in 3D.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
+from broadphase.arguments import as_array, as_reals
 from broadphase.plotting.pieces import Pieces, pieces_of, pieces_of_boxes
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Subject:
         """Return the pairs to show: the given ones, or all that overlap or touch."""
         if isinstance(wanted, bool) or wanted is None:
             return np.empty((0, 2), np.int32) if wanted is False else self._own_pairs()
-        given = np.asarray(wanted)
+        given = as_array(wanted, "pairs")
         if given.shape == (0,):
             return np.empty((0, 2), np.int32)
         if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
@@ -178,8 +179,8 @@ class Subject:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3):
             raise TypeError("rays must be (origins, directions), or (origins, directions, max_distance)")
         shape = (-1, self.dim)
-        origins, directions = (np.asarray(part, np.float64).reshape(shape) for part in given[:2])
-        limit = np.broadcast_to(np.asarray(given[2] if len(given) == 3 else np.inf, np.float64), (len(origins),))
+        origins, directions = (as_reals(part, "rays").reshape(shape) for part in given[:2])
+        limit = np.broadcast_to(as_reals(given[2] if len(given) == 3 else np.inf, "rays"), (len(origins),))
         distances = self._distances(origins, directions, limit)
         lower, upper = self.extent()
         across = float(np.linalg.norm(upper - lower)) or 1.0

@@ -199,7 +199,7 @@ class _Layout(NamedTuple):
     place: int
     tracks: NDArray[np.int32]
     width: int
-    count: int
+    started: int
 
 
 class Tracks:
@@ -278,7 +278,7 @@ class Tracks:
             current[layout.tracks[begins]] = self._rounded(layout, 0, lower, upper, rotation_size)[begins]
         last, step, at = np.zeros_like(current), np.zeros_like(current), 0
         for layout, end in zip(self._layouts, ends, strict=True):
-            size = -(-layout.count // 8)
+            size = -(-layout.started // 8)
             for frame in range(layout.frame, end):
                 current[layout.tracks] = self._rounded(layout, frame - layout.frame, lower, upper, rotation_size)
                 step_now = current - last

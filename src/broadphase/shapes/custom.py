@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from broadphase.arguments import as_array
+from broadphase.arguments import as_array, as_reals
 from broadphase.shapes.kinds import ShapeKind, layout_of, moved
 from broadphase.shapes.parameters import as_rows, common_count, side_by_side
 from broadphase.shapes.placed import Shapes
@@ -51,7 +51,7 @@ class CustomRows:
 
     def to_local(self, points: ArrayLike) -> Floats:
         """Give points (m, d) of the world, one for each shape, as seen from its origin and along its axes."""
-        local: Floats = np.einsum("mij,mj->mi", self.axes, np.asarray(points, np.float64) - self.origins)
+        local: Floats = np.einsum("mij,mj->mi", self.axes, as_reals(points, "points") - self.origins)
         return local
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from broadphase.arguments import as_array
 from broadphase.shapes.kinds import moved
 from broadphase.shapes.parameters import Parameter, common_count
 from broadphase.shapes.turning import as_placement
@@ -159,7 +160,7 @@ class Shape:
             row %= len(self)
             return self if self._single else self._rows(slice(row, row + 1), True)
         if not isinstance(rows, slice):
-            rows = np.asarray(rows)
+            rows = as_array(rows, "rows")
             if rows.ndim != 1 or (rows.dtype.kind not in "iub" and rows.size):
                 raise TypeError("shapes are taken by a row, a slice, or an array of rows (k,)")
             rows = rows if rows.size else rows.astype(np.int64)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from broadphase.arguments import as_array
+
 SHOWN = 5  # pairs of each sort that a message names
 
 
@@ -51,7 +53,7 @@ def assert_same_pairs(actual: Any, expected: Any, label: str = "") -> None:
 
 def keys(pairs: Any, name: str, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Pack each pair into one integer that orders as the pair does."""
-    array = np.asarray(pairs)
+    array = as_array(pairs, name)
     if array.ndim != 2 or array.shape[1] != 2 or not np.issubdtype(array.dtype, np.integer):
         head = f"{label}: " if label else ""
         raise AssertionError(f"{head}{name} must be (m, 2) integers, not {array.dtype} of shape {array.shape}")

@@ -8,6 +8,7 @@ from weakref import ref
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_reals
 from broadphase.change import Change
 from broadphase.errors import UnknownRowError, quoted
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC
@@ -273,7 +274,7 @@ class Actor:
             is_placed = is_asleep or columns.body_types.item(row) == STATIC
         if not is_placed and _native.write_row(array, row, value):
             return
-        given = np.asarray(value, np.float64)
+        given = as_reals(value, name)
         if given.shape != array.shape[1:]:
             raise ValueError(f"{name} of one body must have shape {array.shape[1:]}, not {given.shape}")
         if not np.isfinite(given).all():

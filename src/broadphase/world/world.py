@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real, as_reals, as_whole
+from broadphase.arguments import as_array, as_flag, as_real, as_reals, as_whole
 from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.files import replacing
@@ -1064,7 +1064,7 @@ class World:
         """
         drawing = self._actors.with_hook(RENDER)
         if rows is not None:
-            wanted = set(np.asarray(rows.rows if isinstance(rows, Visible) else rows).ravel().tolist())
+            wanted = set(as_array(rows.rows if isinstance(rows, Visible) else rows, "rows").ravel().tolist())
             drawing = [actor for actor in drawing if actor.row in wanted]
         drawn = 0
         for actor in drawing:
