@@ -17,6 +17,8 @@ from broadphase._native import MovingPoints, places_of
 from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["ContinuousSpace", "ContinuousSpaceAgent", "LegacyContinuousSpace"]
@@ -68,6 +70,27 @@ class ContinuousSpace(theirs.ContinuousSpace):  # type: ignore[misc]  # mesa has
         super().__init__(dimensions, torus, random, n_agents)
         if 0 < self.ndims <= _MOST_AXES:
             self._points = MovingPoints(self.ndims, False)
+
+    def __copy__(self) -> Self:
+        # As in mesa, it shares all with the original; that is told of writes alone, so mesa answers for the copy.
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(vars(self), _points=None)
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_points": self._points is not None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _points=None)
+        if not state["_points"]:
+            return
+        self._points = MovingPoints(self.ndims, False)
+        if "_positions" in state:  # there are agents
+            positions, room = self._positions, self._agent_positions
+            if positions.shape[1:] == room.shape[1:] and len(positions) <= len(room):
+                room[: len(positions)] = positions  # of which it was a part
+                positions = room[: len(positions)]
+            self.agent_positions = positions
 
     @property
     def agent_positions(self) -> NDArray[np.float64]:
@@ -236,6 +259,16 @@ class LegacyContinuousSpace(_legacy.ContinuousSpace):  # type: ignore[misc]  # m
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._points: MovingPoints | None = None
+
+    def __copy__(self) -> Self:
+        # It shares the positions with the original, which is told of moves alone: it reads them again.
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(vars(self), _points=None, _agent_points=None)
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The cache of positions is built again.
+        return vars(self) | {"_points": None, "_agent_points": None, "_numbers": None}
 
     def _build_agent_cache(self) -> None:
         agents = self._index_to_agent = list(self._agent_to_index)

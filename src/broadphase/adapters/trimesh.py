@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -59,6 +59,16 @@ class CollisionManager:
         # The names of those that collide, and the version of the hits that they belong to.
         self._hit_names: set[tuple[Any, Any]] = set()
         self._version = -1
+
+    def __copy__(self) -> Self:
+        # As in trimesh, it shares its objects with the original.
+        copied = type(self).__new__(type(self))
+        vars(copied).update(vars(self))
+        return copied
+
+    def __reduce__(self) -> NoReturn:
+        # FCL's objects cannot either.
+        raise TypeError("a CollisionManager cannot be pickled or copied deeply: make another, and add the meshes to it")
 
     # Objects
 

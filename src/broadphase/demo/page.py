@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -110,6 +110,9 @@ class DemoPage:
 
     Input from browsers arrives in threads of viser. It is queued as requests, which run between two steps.
     """
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a DemoPage cannot be copied or pickled: it is a server that runs")
 
     def __init__(self, simulation: Simulation, host: str = "127.0.0.1", port: int = 0) -> None:
         self.simulation = simulation

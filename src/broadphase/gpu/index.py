@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -173,6 +173,9 @@ class Index:
     >>> index.raycast([[0, 6.5]], [[1, 0]])
     RayHits(rows=array([1], dtype=int32), distances=array([5.]))
     """
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a gpu.Index cannot be copied or pickled: it is in the memory of a device; build another")
 
     def __init__(self, boxes: Boxes, *, device: Any = None, batch: Any = None) -> None:
         wp = warp()

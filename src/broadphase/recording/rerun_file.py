@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -99,6 +99,9 @@ class Recording:
 
     def __repr__(self) -> str:
         return f"<Recording to {self.path}, {'open' if self._close.alive else 'closed'}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Recording cannot be copied or pickled: it is a file that is being written")
 
     def __enter__(self) -> Self:
         return self

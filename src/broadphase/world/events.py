@@ -181,6 +181,10 @@ class Event:
     def __hash__(self) -> int:
         return hash(self._identity())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        actors = self._actor, self._other
+        return _event_of, (self.kind, self._first, self._second, self.actor.world, self._records.frame, *actors)
+
     def __repr__(self) -> str:
         return f"<{self.kind} of {self.actor!r} and {self.other!r} in frame {self.number}>"
 
@@ -249,6 +253,15 @@ class Event:
 
     def _identity(self) -> tuple[object, ...]:
         return self.kind, self.number, id(self._records.actors), frozenset((self._first, self._second))
+
+
+def _event_of(
+    kind: EventKind, first: int, second: int, world: AnyWorld, frame: Frame, actor: Actor | None, other: Actor | None
+) -> Event:
+    """Make a copy of an event: of the world itself, or of the copy of the world that comes with it."""
+    event = Event(kind, first, second, _FrameEvents(world._actors, world._scene, frame))
+    event._actor, event._other = actor, other
+    return event
 
 
 class _Registration:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,11 +27,29 @@ if TYPE_CHECKING:
 __all__ = ["Frame"]
 
 
+class _Stored(NamedTuple):
+    """What a step found, in a copy of its frame; the names are those of the core."""
+
+    number: int
+    time: float
+    touching: Pairs
+    enter: Pairs
+    exit: Pairs
+    left: Pairs
+    is_dropped: bool
+    enter_at: NDArray[np.int64]
+    exit_handles: NDArray[np.int64]
+    removed_handles: NDArray[np.int64]
+    impacts: tuple[Any, Any, Any]
+    stats: dict[str, Any]
+
+
 class Frame:
     """What one step of a world found: events as arrays of pairs of rows.
 
     Pairs are in lexicographic order, first < second, each once. They do not change, whatever becomes of the world.
-    Arrays are made when they are looked at; `contacts` must be read before the next step.
+    Arrays are made when they are looked at; `contacts` must be read before the next step. A frame can be copied and
+    pickled: the copy belongs to no world, and has the contacts unless they have expired.
 
     Examples
     --------
@@ -50,11 +68,15 @@ class Frame:
 
     __slots__ = ("__weakref__", "_columns", "_contacts", "_found", "_impacts", "_stats")
 
-    def __init__(self, found: _native.StepFound, columns: Columns) -> None:
+    def __init__(self, found: _native.StepFound | _Stored, columns: Columns | None) -> None:
         self._found, self._columns = found, columns
         self._contacts: Contacts | None = None
         self._impacts: Impacts | None = None
         self._stats: Mapping[str, Any] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        found = _Stored(*(getattr(self._found, name) for name in _Stored._fields))
+        return _stored_frame, (found, self.contacts if self._has_contacts() else None)
 
     def __repr__(self) -> str:
         return (
@@ -162,7 +184,7 @@ class Frame:
             The world has been stepped since, or shapes have been changed while nobody held this frame.
         """
         if self._contacts is None:
-            if self._columns.contacts_of != self.number:
+            if self._columns is None or not self._has_contacts():
                 raise RuntimeError(f"contacts of frame {self.number} have expired: read them before the next step")
             columns, pairs = self._columns, self.touching
             shapes = columns.view
@@ -174,3 +196,14 @@ class Frame:
             pairs, offsets = where_touching(shapes, pairs[kept], columns.period_bounds)
             self._contacts = contacts_of(shapes, shapes, pairs[:, 0], pairs[:, 1], offsets)
         return self._contacts
+
+    def _has_contacts(self) -> bool:
+        is_last = self._columns is not None and self._columns.contacts_of == self.number
+        return self._contacts is not None or is_last
+
+
+def _stored_frame(found: _Stored, contacts: Contacts | None) -> Frame:
+    found.touching.flags.writeable = False
+    frame = Frame(found, None)
+    frame._contacts = contacts
+    return frame
