@@ -13,9 +13,9 @@ NOT_CALLED = {
     "Actor", "BoxIndex", "Cells", "Changes", "Clashes", "Clearances", "Contact", "Contacts", "CustomRows",
     "CustomShape", "Delimiters", "Event", "Explanation", "FileFormatError", "Frame", "Hit", "Impact", "Impacts",
     "IndexStats", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "Nearest", "Neighbors", "Outline",
-    "PaddedContacts", "PaddedHits", "PaddedPairs", "PaddedResult", "Poses", "QueryResult", "RayHits", "RayHitsAll",
-    "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "TreeCells", "UnknownRowError",
-    "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
+    "PaddedContacts", "PaddedHits", "PaddedPairs", "PaddedResult", "PartialFileWarning", "Poses", "QueryResult",
+    "RayHits", "RayHitsAll", "Shape", "ShapeRayHits", "StepInfo", "SweepHits", "TooManyPairsError", "TreeCells",
+    "UnknownRowError", "UnsupportedQueryError", "Visible", "boxes.describe_invalid", "boxes.from_frame",
     "boxes.from_geometries", "join", "plot", "save_replay",
 }  # fmt: skip
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages

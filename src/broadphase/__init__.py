@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         InvalidBoxError as InvalidBoxError,
         InvalidBoxWarning as InvalidBoxWarning,
         MissingExtraError as MissingExtraError,
+        PartialFileWarning as PartialFileWarning,
         TooManyPairsError as TooManyPairsError,
         UnknownRowError as UnknownRowError,
         UnsupportedQueryError as UnsupportedQueryError,
@@ -164,7 +165,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "cameras": "look_at orthographic perspective selection_matrix",
     "errors": (
-        "FileFormatError InvalidBoxError InvalidBoxWarning MissingExtraError TooManyPairsError "
+        "FileFormatError InvalidBoxError InvalidBoxWarning MissingExtraError PartialFileWarning TooManyPairsError "
         "UnknownRowError UnsupportedQueryError"
     ),
     "index": (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
-    "FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "TooManyPairsError",
-    "UnknownRowError", "UnsupportedQueryError", "clipped", "quoted", "unknown_name",
+    "FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "PartialFileWarning",
+    "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError", "clipped", "quoted", "unknown_name",
 ]  # fmt: skip
 
 _MOST = 200  # characters
@@ -36,6 +36,10 @@ class InvalidBoxError(ValueError):
 
 class InvalidBoxWarning(UserWarning):
     """Invalid boxes were skipped, because of ``invalid="skip"``."""
+
+
+class PartialFileWarning(UserWarning):
+    """Geometry of a file was not read, such as its lines; the message names the file, and what was left out."""
 
 
 class TooManyPairsError(RuntimeError):

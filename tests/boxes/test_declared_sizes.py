@@ -111,9 +111,33 @@ def without_data(number):
     return of
 
 
-def many_without_data():
+def many_sparse():
     of = tree()
-    of["accessors"] += [{"componentType": 5126, "count": 10**5, "type": "VEC4"}] * 1000
+    sparse = {"count": 1, "indices": {"bufferView": 1, "componentType": 5123}, "values": {"bufferView": 0}}
+    accessor = {"componentType": 5126, "count": 10**5, "type": "VEC3", "sparse": sparse}
+    of["accessors"] += [accessor] * 1000
+    of["meshes"] = [{"primitives": [{"attributes": {"POSITION": 2 + k}} for k in range(1000)]}]
+    return of
+
+
+def shared(primitives, meshes):
+    of = tree()
+    of["accessors"][1] |= {"count": 3000, "bufferView": 2}
+    of["bufferViews"].append({"buffer": 1, "byteLength": 6000})
+    of["buffers"].append({"byteLength": 6000, "uri": "data:;base64," + base64.b64encode(bytes(6000)).decode()})
+    of["meshes"] = [{"primitives": of["meshes"][0]["primitives"] * primitives}] * meshes
+    of["nodes"] = [{"mesh": k} for k in range(meshes)]
+    of["scenes"] = [{"nodes": list(range(meshes))}]
+    return of
+
+
+def instances():
+    of = tree()
+    of["nodes"] = [{"mesh": 0, "extensions": {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 2}}}}] * 600
+    of["accessors"].append({"bufferView": 2, "componentType": 5126, "count": 3000, "type": "VEC3"})
+    of["bufferViews"].append({"buffer": 1, "byteLength": 36000})
+    of["buffers"].append({"byteLength": 36000, "uri": "data:;base64," + base64.b64encode(bytes(36000)).decode()})
+    of["scenes"] = [{"nodes": list(range(600))}]
     return of
 
 
@@ -126,9 +150,12 @@ def changed(kind, key, value):
 for make, suffix in ((gltf, "gltf"), (glb, "glb")):
     for number in (0, 1):
         check(f"without_data_{number}.{suffix}", make(without_data(number)), make(tree()))
-    check(f"many_without_data.{suffix}", make(many_without_data()), make(tree()))
+    check(f"many_sparse.{suffix}", make(many_sparse()), make(tree()))
+    check(f"shared.{suffix}", make(shared(1000, 20)), make(tree()))
+    check(f"instances.{suffix}", make(instances()), make(tree()))
     for kind, key in (("accessors", "count"), ("bufferViews", "byteLength"), ("buffers", "byteLength")):
         check(f"{kind}_{key}.{suffix}", make(changed(kind, key, 10**10)), make(tree()))
+check("few.glb", glb(shared(2, 2)), glb(tree()))
 check("chunk.glb", glb(tree())[:12] + struct.pack("<I", 2**32 - 1) + b"JSON{}", glb(tree()))
 stl = bytes(80) + struct.pack("<I", 1) + struct.pack("<12f", 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0) + bytes(2)
 for count in (10**6, 2**32 - 1):
@@ -197,7 +224,7 @@ def test_files_that_declare_more_than_they_have_take_no_memory(tmp_path, script,
     found = run_script(f"import sys; sys.argv[1:] = [{str(tmp_path)!r}]\n{SCRIPT}{script}").splitlines()
     read = {line.split()[0] for line in found if line.endswith("read")}
     # Of these, what is declared beyond the end of the data is of no consequence.
-    harmless = {"buffers_byteLength.gltf", "buffers_byteLength.glb", "ascii_faces_1000000000.ply"}
+    harmless = {"few.glb", "buffers_byteLength.gltf", "buffers_byteLength.glb", "ascii_faces_1000000000.ply"}
     assert read <= {*harmless, "ascii_faces_1000000000000.ply"}
     assert len(found) > len(read)
 

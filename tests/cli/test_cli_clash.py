@@ -11,6 +11,7 @@ import pytest
 
 import broadphase as bp
 from broadphase import cli, io
+from mesh_files import BOX, BOX_FACES, Gltf, obj_of_box
 
 pytest.importorskip("typer")
 trimesh = pytest.importorskip("trimesh")
@@ -122,16 +123,45 @@ def test_parts_are_where_the_scene_places_them(engine):
     for pose in (trimesh.transformations.random_rotation_matrix(rng.random(3)), np.diag([1.0, 2, -3, 1])):
         turned = pose.copy()
         turned[:3, 3] = 1, 2, 3
-        scene = trimesh.Scene()
-        mesh = trimesh.creation.icosphere(1)
-        scene.add_geometry(mesh, node_name="part", transform=turned)
-        (part,) = io.meshes._parts_of(scene, ".obj", "scene").parts
+        made = Gltf()
+        made.node(made.primitive(BOX, BOX_FACES), matrix=turned.T.ravel().tolist())
+        engine.with_name("turned.gltf").write_bytes(made.as_gltf())
+        (part,) = io.read_parts(engine.with_name("turned.gltf")).parts
         shapes = bp.Shapes(bp.Mesh(part.vertices, part.faces), part.position, part.rotation)
-        wanted = mesh.vertices @ turned[:3, :3].T + turned[:3, 3]
+        wanted = BOX @ turned[:3, :3].T + turned[:3, 3]
         points = bp.Shapes(bp.Point(), np.asarray(wanted))
         rows = np.stack([np.arange(len(points)), np.zeros(len(points), int)], axis=1)
         assert np.abs(bp.distance(points, shapes, pairs=rows)).max() < 1e-12
         assert np.allclose(part.placed_vertices(), wanted, atol=1e-12)
+
+
+def test_file_of_one_part_is_a_warning_and_no_success(run, tmp_path):
+    one, two = tmp_path / "one.obj", tmp_path / "two.obj"
+    one.write_text(obj_of_box("a", (0, 0, 0), 1).replace("o a", "g a") + "g b\n" + obj_of_box("", (0.5, 0, 0), 9)[2:])
+    two.write_text(obj_of_box("c", (9, 0, 0), 1))
+    for file in (one, two):
+        code, out, err = run("clash", file, "--json")
+        assert (code, json.loads(out)["parts"]) == (2, 1)
+        assert re.search(rf"warning: .*{file.name} has one part only, .*name another file .*--parts group", err)
+    code, out, err = run("clash", one, two, "--json")
+    assert (code, json.loads(out)["parts"], err) == (0, 2, "")
+    code, out, err = run("clash", one, two, "--json", "--parts", "group", "--output", tmp_path / "report.json")
+    assert (code, json.loads(out)["parts"], err) == (4, 3, "")
+    assert [part["name"] for part in json.loads((tmp_path / "report.json").read_text())["parts"]] == ["a", "b", "c"]
+    two.with_suffix(".stl").write_bytes(bytes(80) + b"\1\0\0\0" + bytes(50))
+    assert run("clash", one, two.with_suffix(".stl"), "--parts", "group")[0] == 4
+    code, _, err = run("clash", two.with_suffix(".stl"), "--parts", "group")
+    assert (code, "none of the files is an .obj file" in err) == (2, True)
+    code, _, err = run("clash", two, "--between-files")
+    assert (code, "needs at least two files" in err) == (2, True)
+
+
+def test_what_is_not_read_is_a_warning_of_the_command(run, tmp_path):
+    path = tmp_path / "wires.obj"
+    path.write_text(obj_of_box("a", (0, 0, 0), 1) + "l 1 2\n" + obj_of_box("b", (0.5, 0, 0), 9))
+    for command in ("clash", "pairs", "info"):
+        _, _, err = run(command, path)
+        assert re.fullmatch(r"warning: .*wires\.obj: not read: lines \(line 22\)\n", err)
 
 
 def test_page_holds_what_it_shows(engine, run, tmp_path):

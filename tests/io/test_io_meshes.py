@@ -89,6 +89,8 @@ def test_mesh_with_nan_names_face_and_vertex(tmp_path):
     (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
     with pytest.raises(bp.FileFormatError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
         read_boxes(tmp_path / "bad.obj")
+    with pytest.raises(bp.FileFormatError, match=r"bad\.obj: part bad: vertex 2 is not finite"):
+        io.read_parts(tmp_path / "bad.obj")
 
 
 def test_meshes_without_names_are_called_after_their_file(tmp_path):
@@ -101,6 +103,37 @@ def test_meshes_without_names_are_called_after_their_file(tmp_path):
     scene.add_geometry(trimesh.creation.box((1, 1, 1)), node_name="geometry_0", geom_name="geometry_0")
     scene.export(tmp_path / "named.glb")
     assert [part.name for part in io.read_parts(tmp_path / "named.glb").parts] == ["geometry_0"]
+
+
+PLY = """ply
+format ascii 1.0
+element vertex 4
+property float x
+property float y
+property float z
+element {} 1
+property list int int vertex_indices
+element edge 1
+property int vertex1
+property int vertex2
+end_header
+0 0 0
+1 0 0
+0 1 0
+1 1 0
+4 0 1 3 2
+0 3
+"""
+
+
+def test_elements_of_ply_that_are_not_faces_are_named(tmp_path):
+    (tmp_path / "a.ply").write_text(PLY.format("face"))
+    with pytest.warns(bp.PartialFileWarning, match=r"a\.ply: not read: elements of .ply files \(edge\)"):
+        [part] = io.read_parts(tmp_path / "a.ply").parts
+    assert len(part.faces) == 2
+    (tmp_path / "a.ply").write_text(PLY.format("tristrips"))
+    with pytest.raises(bp.FileFormatError, match=r"has no triangles; not read: .*\(tristrips and 1 more\)"):
+        io.read_parts(tmp_path / "a.ply")
 
 
 def test_formats_that_trimesh_does_not_read_are_refused_by_name(tmp_path):

@@ -99,7 +99,8 @@ def _run(arguments: list[str]) -> int:
     ended_by: list[int] = []
     try:
         with warnings.catch_warnings(), _cleaning_up(ended_by):
-            warnings.simplefilter("always", bp.InvalidBoxWarning)
+            for category in (bp.InvalidBoxWarning, bp.PartialFileWarning):
+                warnings.simplefilter("always", category)
             warnings.showwarning = lambda message, *where, **more: say(f"warning: {message}")
             code = app(arguments, prog_name="broadphase", standalone_mode=False)
             return code if isinstance(code, int) else 0

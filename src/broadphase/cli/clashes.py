@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from rich.table import Table
 import broadphase as bp
 from broadphase import io
 from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file, possible_length
-from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar
+from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
 from broadphase.io.clashes import worst_first
 from broadphase.scale.clock import Clock
@@ -22,9 +23,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HARD = ("duplicate", "penetrates", "contains")  # the kinds that parts which fit together do not have
-HARD_CLASHES = 4  # exit code
+HARD_CLASHES, NO_PAIR = 4, 2  # exit codes
 _MOST_LISTED = 20
 _TOGETHER = 64  # meshes whose trees are built between two looks at the progress bar
+
+
+class ObjParts(StrEnum):
+    """What a part of an .obj file is."""
+
+    OBJECT = "object"
+    GROUP = "group"
+    MATERIAL = "material"
 
 
 def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
@@ -50,6 +59,9 @@ def clash(
         float,
         typer.Option("--tolerance", "-t", callback=possible_length, help="Gaps and depths up to this only touch."),
     ] = 0.0,
+    parts_of_obj: Annotated[
+        ObjParts, typer.Option("--parts", help="What a part of an .obj file is: the faces of an o, a g, or a usemtl.")
+    ] = ObjParts.OBJECT,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=f"Write the clashes: {', '.join(io.CLASH_FORMATS)}.")
     ] = None,
@@ -73,9 +85,10 @@ def clash(
 ) -> int:
     """Find parts that penetrate, contain or touch each other, are too near, or are there twice.
 
-    Parts are the nodes of the scenes in the files, by name, and the products of .ifc files. Lengths are in the unit of
-    the files, which is printed: metres in .glb, .gltf and .ifc files; other formats rarely say. The exit code is 4 if
-    there are hard clashes: parts that penetrate or contain each other, or are there twice.
+    Parts are the nodes of scenes, the objects of .obj files, and the products of .ifc files, by name. Lengths are in
+    the unit of the files, which is printed: metres in .glb, .gltf and .ifc files; other formats rarely say. The exit
+    code is 4 if there are hard clashes: parts that penetrate or contain each other, or are there twice. It is 2, with a
+    warning, if there is no pair to check: one file of a single part.
 
     For example:
 
@@ -88,6 +101,10 @@ def clash(
             f"{output}: the file name must end in {', '.join(io.CLASH_FORMATS)}", param_hint="--output"
         )
     patterns = _patterns(ignore)
+    if parts_of_obj != ObjParts.OBJECT and not any(_is_obj(file) for file in files):
+        raise typer.BadParameter("none of the files is an .obj file", param_hint="--parts")
+    if between_files and len(files) == 1:
+        raise typer.BadParameter("needs at least two files", param_hint="--between-files")
     clock = Clock()
     with progress_bar(progress) as step:
         read = []
@@ -97,7 +114,8 @@ def clash(
                 step(text, number, len(files))
                 if not file.exists():
                     raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
-                read.append(io.read_parts(file, progress=counted(step, text)))
+                kind: Any = parts_of_obj.value if _is_obj(file) else "object"
+                read.append(io.read_parts(file, parts=kind, progress=counted(step, text)))
         unit = _common_unit(read)
         parts = [part for file in read for part in file.parts]
         with clock.measure("trees"):
@@ -148,7 +166,22 @@ def clash(
         print_json(answer)
     else:
         _print(answer, found, [part.name for part in parts])
+    if len(parts) < 2:
+        say(f"warning: {_only_part(read[0])}")
+        return NO_PAIR
     return HARD_CLASHES if answer["hard"] else 0
+
+
+def _is_obj(file: Path) -> bool:
+    return file.suffix.lower() == ".obj"
+
+
+def _only_part(file: io.PartFile) -> str:
+    """Return what to say of a file of one part: nothing can clash in it."""
+    advice = "name another file to check it against"
+    if _is_obj(Path(file.source)):
+        advice += ", or choose other parts by --parts group or --parts material"
+    return f"{clipped(file.source)} has one part only, {clipped(file.parts[0].name)}, so there is no pair: {advice}"
 
 
 def _common_unit(files: list[io.PartFile]) -> str | None:

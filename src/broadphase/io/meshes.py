@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+import warnings
+from typing import IO, TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from broadphase.boxes import from_parts, from_triangles, merge
-from broadphase.errors import FileFormatError, MissingExtraError
+from broadphase.errors import FileFormatError, MissingExtraError, PartialFileWarning, clipped, unknown_name
 from broadphase.extras import import_extra
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
+from broadphase.io.gltf import parse_gltf
 from broadphase.io.ifc import read_products
+from broadphase.io.mesh_nodes import LeftOut, MeshNode, numbered
+from broadphase.io.obj import ObjParts, parse_obj
 from broadphase.io.part_file import PartFile, part_of
+from broadphase.io.stl import parse_stl
 from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    Mesh = tuple[str, NDArray[Any], NDArray[Any]]
-
-T = TypeVar("T")
+OBJ_PARTS = get_args(ObjParts)
+"""What a part of an .obj file can be."""
 
 
 def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     """Read the boxes of a mesh file's triangles, or of its parts, where the scene places them.
 
-    With `parts`, one box for each mesh of the scene; if there is only one, for each connected piece of it (vertices at
-    the same position are the same vertex). `owners` is the number of the mesh of each box. Empty meshes are skipped.
+    With `parts`, one box for each part, as of `read_parts`; if there is only one, for each connected piece of it
+    (vertices at the same position are the same vertex). `owners` is the number of the part of each box.
     """
-    meshes = _read_scene(path)
-    names = np.array([name for name, _, _ in meshes], dtype=object)
+    nodes, _ = _read_nodes(path, "object")
+    names = np.array([node.name for node in nodes], dtype=object)
+    meshes = [(_placed(node), node.faces) for node in nodes]
     try:
-        boxes = [from_triangles(vertices, faces) for _, vertices, faces in meshes]
+        boxes = [from_triangles(vertices, faces) for vertices, faces in meshes]
         if not parts:
             owners = np.repeat(np.arange(len(meshes)), [len(one) for one in boxes])
             return BoxFile(np.concatenate(boxes), str(path), "triangle", None, owners)
@@ -48,17 +51,31 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
             return BoxFile(np.stack([merge(one) for one in boxes]), str(path), "mesh part", names, owners)
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    pieces = from_parts(*_label_pieces(*meshes[0][1:]))
+    pieces = from_parts(*_label_pieces(*meshes[0]))
     return BoxFile(pieces, str(path), "mesh part", None, np.zeros(len(pieces), np.int64))
 
 
-def read_parts(path: str | os.PathLike[str], *, progress: Progress = None) -> PartFile:
-    """Read the parts of a mesh file: the nodes of its scene, by name, where they are; the products of an IFC file.
+def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", progress: Progress = None) -> PartFile:
+    r"""Read the parts of a file: the nodes or objects of a mesh file, where they are; the products of an IFC file.
+
+    A part is, whatever the number of its materials,
+
+    - .glb, .gltf: a node of the scene with triangles; of a node with instances, each of them;
+    - .obj: an object (``o``), or as `parts` says;
+    - .stl: a solid; .ply, .off: the whole file;
+    - .ifc: a product with a body, except spaces and openings;
+    - other formats that trimesh reads: a node of its scene.
+
+    Parts have the names and the order of the file. A name that is there before gets a number: ``bolt``, ``bolt (2)``.
+    Parts without a name are called as their mesh, or as the file.
 
     Parameters
     ----------
     path : path-like
         .obj, .stl, .ply, .glb, .gltf or whatever else trimesh reads; .ifc.
+    parts : {"object", "group", "material"}
+        What a part of an .obj file is: the faces below one ``o``, or those of one ``g`` or ``usemtl`` in it. Other
+        formats have one kind of parts only.
     progress : bool or callable, optional
         As in `broadphase.pairs`; the stage is "read", which counts the products of an .ifc file.
 
@@ -70,154 +87,171 @@ def read_parts(path: str | os.PathLike[str], *, progress: Progress = None) -> Pa
     Raises
     ------
     FileFormatError
-        Not a mesh file, or it has no triangles, or a vertex that is not finite.
+        Not a mesh file, or it has no triangles, or a vertex that is not finite, or it is compressed or written in a way
+        that is not read; names the file and the element.
     MissingExtraError
-        trimesh is not installed; or ifcopenshell, for .ifc.
+        The library that reads the format is not installed: trimesh, ifcopenshell for .ifc, DracoPy for glTF that is
+        compressed by ``KHR_draco_mesh_compression``.
+    ValueError
+        `parts` is unknown, or the format has no such parts.
+
+    Warns
+    -----
+    PartialFileWarning
+        The file has geometry that is not read: points and lines, free-form curves and surfaces, skins and morph
+        targets, meshes outside of the scene. The message names it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "signs.obj")
+    >>> corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+    >>> _ = path.write_text(corners + "o stop\nf 1 2 3\no go\nf 3 2 1\n")
+    >>> [part.name for part in read_parts(path).parts]
+    ['stop', 'go']
     """
     path = path_of(path)
+    if parts not in OBJ_PARTS:
+        raise ValueError(unknown_name("parts", parts, OBJ_PARTS))
+    if parts != "object" and path.suffix.lower() != ".obj":
+        shown = clipped(str(path))
+        raise ValueError(f"{shown}: parts={parts!r} is for .obj files; {path.suffix} files have no {parts}s")
     if path.suffix.lower() == ".ifc":
         with reporting(progress) as told:
             return read_products(path, told)
-    found = _with_scene(path, lambda scene: _parts_of(scene, path.suffix.lower(), str(path)))
-    if not found.parts:
-        raise FileFormatError(f"{path}: has no triangles")
-    return found
+    nodes, unit = _read_nodes(path, parts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [part_of(*node) for node in nodes]
+    for part in found:
+        are_finite = np.isfinite(part.vertices).all(axis=1)
+        if not (are_finite.all() and np.isfinite(part.position).all()):
+            vertex = int(np.argmin(are_finite))
+            raise FileFormatError(
+                f"{path}: part {clipped(part.name)}: vertex {vertex} is not finite where it is placed"
+            )
+    return PartFile(found, str(path), unit)
 
 
+_ENDINGS = (".obj", ".stl", ".ply", ".glb", ".gltf", ".ifc")
 _IN_METRES = (".glb", ".gltf")  # the format says so
 
 
-def _parts_of(scene: Any, suffix: str, source: str) -> PartFile:
-    known: dict[int, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
-    parents = scene.graph.transforms.parents
-    parts = []
-    for node, pose, mesh in _nodes_of(scene):
-        if not len(mesh.faces):
-            continue
-        if id(mesh) not in known:
-            known[id(mesh)] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
-            if not np.isfinite(known[id(mesh)][0]).all():
-                raise ValueError("a vertex is not finite")
-        vertices, faces = known[id(mesh)]
-        parent = parents.get(node)
-        of = None if parent in (None, scene.graph.base_frame) else str(parent)
-        parts.append(part_of(_name_of(node, scene, source), vertices, faces, pose, of))
-    unit = "m" if suffix in _IN_METRES else scene.units
-    return PartFile(parts, source, None if unit is None else str(unit))
+def _read_nodes(path: Path, parts: ObjParts) -> tuple[list[MeshNode], str | None]:
+    """Return the nodes of a file, at least one, and the unit of lengths; warn of what is left out."""
+    suffix = path.suffix.lower()
+    left = LeftOut()
+    unit = "m" if suffix in _IN_METRES else None
+    try:
+        if suffix in _IN_METRES:
+            nodes = parse_gltf(path.read_bytes(), path.parent, path.stem, left)
+        elif suffix == ".obj":
+            nodes = parse_obj(path.read_bytes(), path.stem, parts, left)
+        elif suffix == ".stl":
+            nodes = parse_stl(path.read_bytes(), path.stem, left)
+        else:
+            nodes, unit = _by_trimesh(path, left)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except MissingExtraError as error:
+        raise MissingExtraError(f"{path}: {error}", name=error.name) from error
+    except MemoryError as error:  # a damaged length, more likely than a file so large
+        raise FileFormatError(f"{path}: reading it takes more memory than there is") from error
+    said = str(left)
+    if not nodes:
+        raise FileFormatError(f"{path}: has no triangles{'; ' if said else ''}{said}")
+    if said:
+        warnings.warn(f"{path}: {said}", PartialFileWarning, stacklevel=3)
+    return nodes, unit
 
 
-def _read_scene(path: Path) -> list[Mesh]:
-    def meshes_of(scene: Any) -> list[Mesh]:
-        return [
-            (
-                _name_of(node, scene, path),
-                np.asarray(mesh.vertices) @ pose[:3, :3].T + pose[:3, 3],
-                np.asarray(mesh.faces),
-            )
-            for node, pose, mesh in _nodes_of(scene)
-        ]
-
-    meshes = [mesh for mesh in _with_scene(path, meshes_of) if len(mesh[2])]
-    if not meshes:
-        raise FileFormatError(f"{path}: has no triangles")
-    return meshes
+def _placed(node: MeshNode) -> NDArray[np.float64]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        placed: NDArray[np.float64] = node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3]
+    return placed
 
 
-def _with_scene(path: Path, use: Callable[[Any], T]) -> T:
-    """Return use(scene) of a file."""
+def _by_trimesh(path: Path, left: LeftOut) -> tuple[list[MeshNode], str | None]:
+    """Return the nodes of the scene that trimesh makes of a file, in its order, and the unit."""
     trimesh = import_extra("trimesh", purpose=f"reading {path.suffix} files")
     log = logging.getLogger("trimesh")
     level = log.level
     with path.open("rb") as stream:
         log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
         try:
-            kind = path.suffix.lower().lstrip(".")
-            if kind in ("glb", "gltf"):
-                _check_sizes(path, stream.read())
+            scene = trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False)
+            if path.suffix.lower() == ".ply":
                 stream.seek(0)
-            resolver = (
-                trimesh.resolvers.FilePathResolver(str(path)) if kind == "gltf" else None
-            )  # numbers lie beside it
-            scene = trimesh.load_scene(stream, file_type=kind, resolver=resolver, process=False)
-            for mesh in scene.geometry.values():
-                _check_corners(mesh)
-            return use(scene)
+                _note_elements(stream, left)
+            return _nodes_of(scene, path.stem, left), None if scene.units is None else str(scene.units)
         except ImportError as error:
             # What it has no reader for is known by the text alone.
             library = error.name or "".join(re.findall(r"No module named '(\w+)", str(error)))
             advice = f"needs {library} to read it: pip install {library}" if library else f"cannot read it: {error}"
-            raise MissingExtraError(f"{path}: trimesh {advice}") from error
+            raise MissingExtraError(f"trimesh {advice}") from error
         except NotImplementedError as error:
             raise FileFormatError(
-                f"{path}: no meshes are read from {path.suffix} files; known are {', '.join(_ENDINGS)}"
+                f"no meshes are read from {path.suffix} files; known are {', '.join(_ENDINGS)}"
                 " and others that trimesh reads"
             ) from error
-        except MemoryError as error:  # a damaged length, more likely than a file so large
-            raise FileFormatError(f"{path}: reading it takes more memory than there is") from error
+        except (FileFormatError, MemoryError):
+            raise
         except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
             raise FileFormatError(
-                f"{path}: not a readable {path.suffix} file ({type(error).__name__}: {error})"
+                f"not a readable {path.suffix} file ({type(error).__name__}: {clipped(str(error))})"
             ) from error
         finally:
             log.setLevel(level)
 
 
-_ENDINGS = (".obj", ".stl", ".ply", ".glb", ".gltf", ".ifc")
-_MOST_DECODED = 64  # numbers for each byte: more than extensions that compress meshes make of one
-_NUMBERS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+def _note_elements(stream: IO[bytes], left: LeftOut) -> None:
+    """Record what a .ply file has besides vertices and faces."""
+    for line in stream:
+        words = line.split()
+        if words[:1] == [b"end_header"]:
+            return
+        if words[:1] == [b"element"] and len(words) > 2 and words[1] not in (b"vertex", b"face") and words[2] != b"0":
+            left.add("elements of .ply files", words[1].decode("latin-1"))
 
 
-def _check_sizes(path: Path, content: bytes) -> None:
-    """Raise ValueError if a glTF file declares more than it has: trimesh makes room before it reads."""
-    text, at = content, 12
-    if path.suffix.lower() == ".glb":
-        while at + 8 <= len(content):
-            end = at + 8 + int.from_bytes(content[at : at + 4], "little")
-            if end > len(content):
-                raise ValueError(f"a chunk ends at byte {end}, after the end of the file")
-            if at == 12:
-                text = content[at + 8 : end]
-            at = end
-    tree = json.loads(text)
-    most = len(content)
-    for buffer in tree.get("buffers", ()):
-        beside = path.parent / buffer.get("uri", "")[:255]
-        if beside.is_file():
-            most += beside.stat().st_size
-    # Numbers that lie nowhere: all 0, or put in later by an extension.
-    numbers = sum(one["count"] * _NUMBERS[one["type"]] for one in tree.get("accessors", ()) if "bufferView" not in one)
-    if numbers > _MOST_DECODED * most:
-        raise ValueError(f"it declares {numbers} numbers without data, in {most} bytes")
-
-
-def _check_corners(mesh: Any) -> None:
-    """Raise ValueError if a mesh has no proper vertices, or a triangle has one that does not exist."""
-    if not hasattr(mesh, "faces") or not len(mesh.faces):
-        return
-    if mesh.vertices.ndim != 2 or mesh.vertices.shape[1] != 3:
-        raise ValueError(f"vertices of shape {mesh.vertices.shape}")
-    if mesh.faces.min() < 0 or mesh.faces.max() >= len(mesh.vertices):
-        raise ValueError("a triangle has a vertex that does not exist")
-
-
-def _nodes_of(scene: Any) -> list[tuple[str, Any, Any]]:
-    nodes = []
+def _nodes_of(scene: Any, stem: str, left: LeftOut) -> list[MeshNode]:
+    known: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
+    parents = scene.graph.transforms.parents
+    base = scene.graph.base_frame
+    found = []
     for node in scene.graph.nodes_geometry:
         pose, key = scene.graph[node]
         mesh = scene.geometry[key]
-        if hasattr(mesh, "faces"):  # not a point cloud or a path
-            nodes.append((node, pose, mesh))
-    return nodes
+        if not hasattr(mesh, "faces"):
+            left.add({"PointCloud": "points"}.get(type(mesh).__name__, "lines"), _name_of(node, stem))
+            continue
+        if key not in known:
+            _check_corners(mesh, _name_of(node, stem))
+            known[key] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64).reshape(-1, 3)
+        if len(known[key][1]):
+            parent = parents.get(node)
+            found.append((node, *known[key], np.array(pose, np.float64), None if parent in (None, base) else parent))
+    names = numbered([_name_of(node, stem) for node, *_ in found])
+    name_of = {node: name for name, (node, *_) in zip(names, found, strict=True)}
+    return [
+        MeshNode(name, vertices, faces, pose, None if parent is None else name_of.get(parent, str(parent)))
+        for name, (_, vertices, faces, pose, parent) in zip(names, found, strict=True)
+    ]
 
 
-def _name_of(node: Any, scene: Any, source: str | Path) -> str:
+def _check_corners(mesh: Any, name: str) -> None:
+    """Raise FileFormatError if a mesh has no proper vertices, or a triangle has one that does not exist."""
+    if not len(mesh.faces):
+        return
+    if mesh.vertices.ndim != 2 or mesh.vertices.shape[1] != 3:
+        raise FileFormatError(f"part {clipped(name)}: vertices of shape {mesh.vertices.shape}")
+    if mesh.faces.min() < 0 or mesh.faces.max() >= len(mesh.vertices):
+        raise FileFormatError(f"part {clipped(name)}: a triangle has a vertex that does not exist")
+
+
+def _name_of(node: Any, stem: str) -> str:
     """Return the name of a node; where the file has none, that of the file."""
     name = str(node)
-    path = path_of(source)
-    numbered = re.fullmatch(r"geometry_(\d+)", name)  # what trimesh calls the meshes of files without names
-    if numbered is None or path.suffix.lower() in _IN_METRES:
-        return name
-    return path.stem if len(scene.graph.nodes_geometry) == 1 else f"{path.stem}_{numbered[1]}"
+    return stem if re.fullmatch(r"geometry_\d+", name) else name  # what trimesh calls the meshes without names
 
 
 def _label_pieces(vertices: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

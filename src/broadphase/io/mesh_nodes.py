@@ -1,0 +1,74 @@
+"""What the readers of mesh formats return, and what they leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from broadphase.errors import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LeftOut", "MeshNode", "numbered"]
+
+_MOST_KINDS = 8  # in one message
+
+
+class MeshNode(NamedTuple):
+    """A mesh, and where the scene of its file places it.
+
+    `vertices`, shape (v, 3), and `faces`, shape (f, 3), are the same arrays for nodes with the same mesh. `pose` is a
+    matrix of shape (4, 4). `name` is unique in the file; `parent` is the name of the node above.
+    """
+
+    name: str
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+    pose: NDArray[np.float64]
+    parent: str | None
+
+
+class LeftOut:
+    """The geometry that a reader leaves out, by kind, with the first element of each."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, int]] = {}
+
+    def add(self, kind: str, element: str) -> None:
+        """Record an element, such as "mesh 0, primitive 2", and the kind, such as "lines", that is not read."""
+        first, count = self._found.get(kind, (element, 0))
+        self._found[kind] = first, count + 1
+
+    def __str__(self) -> str:
+        texts = [
+            f"{kind} ({clipped(first)}{f' and {count - 1:,} more' if count > 1 else ''})"
+            for kind, (first, count) in self._found.items()
+        ]
+        more = f"; and {len(texts) - _MOST_KINDS:,} other kinds" if len(texts) > _MOST_KINDS else ""
+        return f"not read: {'; '.join(texts[:_MOST_KINDS])}{more}" if texts else ""
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Return the names, with a number behind those that repeat.
+
+    >>> numbered(["bolt", "nut", "bolt", "bolt (2)", "bolt"])
+    ['bolt', 'nut', 'bolt (3)', 'bolt (2)', 'bolt (4)']
+    """
+    given = list(names)
+    taken = set(given)
+    last: dict[str, int] = {}
+    unique = []
+    for name in given:
+        if name not in last:
+            last[name] = 1
+            unique.append(name)
+            continue
+        number = last[name] + 1
+        while f"{name} ({number})" in taken:
+            number += 1
+        last[name] = number
+        unique.append(f"{name} ({number})")
+    return unique
