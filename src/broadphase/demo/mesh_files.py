@@ -21,9 +21,12 @@ import numpy as np
 from broadphase.demo.meshes import Triangles
 from broadphase.errors import FileFormatError, TooManyPairsError, clipped
 from broadphase.extras import import_extra
+from broadphase.mesh_formats import LeftOut, parse_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 __all__ = ["MESH_SUFFIXES", "MOST_FILE_BYTES", "MOST_TRIANGLES", "read_mesh_file"]
 
@@ -142,21 +145,9 @@ def _limit() -> None:
 
 
 def _parse(suffix: str, content: bytes) -> Triangles:
-    import trimesh
-
     import broadphase as bp
 
-    scene = trimesh.load_scene(io.BytesIO(content), file_type=suffix.lstrip("."))
-    counts = {name: len(getattr(one, "faces", ())) for name, one in scene.geometry.items()}
-    drawn = sum(counts.get(scene.graph[node][1], 0) for node in scene.graph.nodes_geometry)
-    if drawn > MOST_TRIANGLES:
-        raise FileFormatError(f"has {drawn:,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
-    if not drawn:
-        raise FileFormatError("has no triangles")
-    mesh = scene.to_mesh()
-    vertices, faces = np.ascontiguousarray(mesh.vertices, np.float32), np.ascontiguousarray(mesh.faces, np.uint32)
-    if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise FileFormatError("not a readable mesh")
+    vertices, faces = _joined(content) if suffix == ".ply" else _placed(suffix, content)
     if len(vertices) > _MOST_VERTICES:
         raise FileFormatError(f"has {len(vertices):,} vertices; the demo shows at most {_MOST_VERTICES:,}")
     if not np.isfinite(vertices).all():
@@ -168,6 +159,37 @@ def _parse(suffix: str, content: bytes) -> Triangles:
     except TooManyPairsError:
         raise FileFormatError("too many of its triangles overlap") from None
     return Triangles(vertices, faces)
+
+
+def _joined(content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+    """Read a .ply file by trimesh, which joins vertices in the same place."""
+    import trimesh
+
+    scene = trimesh.load_scene(io.BytesIO(content), file_type="ply")
+    _check_count(sum(len(getattr(one, "faces", ())) for one in scene.geometry.values()))
+    mesh = scene.to_mesh()
+    vertices, faces = np.ascontiguousarray(mesh.vertices, np.float32), np.ascontiguousarray(mesh.faces, np.uint32)
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise FileFormatError("not a readable mesh")
+    return vertices, faces
+
+
+def _placed(suffix: str, content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+    """Read all parts of a file, where they are, and join vertices in the same place."""
+    nodes = parse_nodes(content, suffix, "mesh", LeftOut())
+    _check_count(sum(len(node.faces) for node in nodes))
+    with np.errstate(over="ignore", invalid="ignore"):
+        corners = [(node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3])[node.faces] for node in nodes]
+        placed = np.concatenate(corners).reshape(-1, 3).astype(np.float32)
+    vertices, rows = np.unique(placed, axis=0, return_inverse=True)
+    return vertices, rows.reshape(-1, 3).astype(np.uint32)
+
+
+def _check_count(triangles: int) -> None:
+    if triangles > MOST_TRIANGLES:
+        raise FileFormatError(f"has {triangles:,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
+    if not triangles:
+        raise FileFormatError("has no triangles")
 
 
 def _answer(suffix: str, content: bytes) -> bytes:

@@ -14,12 +14,9 @@ from broadphase.errors import FileFormatError, MissingExtraError, PartialFileWar
 from broadphase.extras import import_extra
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
-from broadphase.io.gltf import parse_gltf
 from broadphase.io.ifc import read_products
-from broadphase.io.mesh_nodes import LeftOut, MeshNode, numbered
-from broadphase.io.obj import ObjParts, parse_obj
 from broadphase.io.part_file import PartFile, part_of
-from broadphase.io.stl import parse_stl
+from broadphase.mesh_formats import PARSED, LeftOut, MeshNode, ObjParts, numbered, parse_nodes
 from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
@@ -142,14 +139,11 @@ def _read_nodes(path: Path, parts: ObjParts) -> tuple[list[MeshNode], str | None
     left = LeftOut()
     unit = "m" if suffix in _IN_METRES else None
     try:
-        if suffix in _IN_METRES:
-            nodes = parse_gltf(path.read_bytes(), path.parent, path.stem, left)
-        elif suffix == ".obj":
-            nodes = parse_obj(path.read_bytes(), path.stem, parts, left)
-        elif suffix == ".stl":
-            nodes = parse_stl(path.read_bytes(), path.stem, left)
-        else:
-            nodes, unit = _by_trimesh(path, left)
+        with path.open("rb") as stream:
+            if suffix in PARSED:
+                nodes = parse_nodes(stream.read(), suffix, path.stem, left, folder=path.parent, parts=parts)
+            else:
+                nodes, unit = _by_trimesh(stream, suffix, path.stem, left)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except MissingExtraError as error:
@@ -170,37 +164,35 @@ def _placed(node: MeshNode) -> NDArray[np.float64]:
     return placed
 
 
-def _by_trimesh(path: Path, left: LeftOut) -> tuple[list[MeshNode], str | None]:
+def _by_trimesh(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tuple[list[MeshNode], str | None]:
     """Return the nodes of the scene that trimesh makes of a file, in its order, and the unit."""
-    trimesh = import_extra("trimesh", purpose=f"reading {path.suffix} files")
+    trimesh = import_extra("trimesh", purpose=f"reading {suffix} files")
     log = logging.getLogger("trimesh")
     level = log.level
-    with path.open("rb") as stream:
-        log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
-        try:
-            scene = trimesh.load_scene(stream, file_type=path.suffix.lower().lstrip("."), process=False)
-            if path.suffix.lower() == ".ply":
-                stream.seek(0)
-                _note_elements(stream, left)
-            return _nodes_of(scene, path.stem, left), None if scene.units is None else str(scene.units)
-        except ImportError as error:
-            # What it has no reader for is known by the text alone.
-            library = error.name or "".join(re.findall(r"No module named '(\w+)", str(error)))
-            advice = f"needs {library} to read it: pip install {library}" if library else f"cannot read it: {error}"
-            raise MissingExtraError(f"trimesh {advice}") from error
-        except NotImplementedError as error:
-            raise FileFormatError(
-                f"no meshes are read from {path.suffix} files; known are {', '.join(_ENDINGS)}"
-                " and others that trimesh reads"
-            ) from error
-        except (FileFormatError, MemoryError):
-            raise
-        except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
-            raise FileFormatError(
-                f"not a readable {path.suffix} file ({type(error).__name__}: {clipped(str(error))})"
-            ) from error
-        finally:
-            log.setLevel(level)
+    log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
+    try:
+        scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), process=False)
+        if suffix == ".ply":
+            stream.seek(0)
+            _note_elements(stream, left)
+        return _nodes_of(scene, stem, left), None if scene.units is None else str(scene.units)
+    except ImportError as error:
+        # What it has no reader for is known by the text alone.
+        library = error.name or "".join(re.findall(r"No module named '(\w+)", str(error)))
+        advice = f"needs {library} to read it: pip install {library}" if library else f"cannot read it: {error}"
+        raise MissingExtraError(f"trimesh {advice}") from error
+    except NotImplementedError as error:
+        raise FileFormatError(
+            f"no meshes are read from {suffix} files; known are {', '.join(_ENDINGS)} and others that trimesh reads"
+        ) from error
+    except (FileFormatError, MemoryError):
+        raise
+    except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
+        raise FileFormatError(
+            f"not a readable {suffix} file ({type(error).__name__}: {clipped(str(error))})"
+        ) from error
+    finally:
+        log.setLevel(level)
 
 
 def _note_elements(stream: IO[bytes], left: LeftOut) -> None:

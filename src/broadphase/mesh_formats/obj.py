@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
-from broadphase.io.mesh_nodes import MeshNode, numbered
+from broadphase.mesh_formats.nodes import MeshNode, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from broadphase.io.mesh_nodes import LeftOut
+    from broadphase.mesh_formats.nodes import LeftOut
 
 __all__ = ["ObjParts", "parse_obj"]
 

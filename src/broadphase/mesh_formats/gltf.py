@@ -17,14 +17,14 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped, quoted
 from broadphase.extras import import_extra
-from broadphase.io.mesh_nodes import MeshNode, numbered
+from broadphase.mesh_formats.nodes import MeshNode, numbered
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from broadphase.io.mesh_nodes import LeftOut
+    from broadphase.mesh_formats.nodes import LeftOut
 
     Mesh = tuple[NDArray[np.float64], NDArray[np.int64]]
 

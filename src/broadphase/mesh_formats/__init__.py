@@ -1,0 +1,31 @@
+"""Readers of mesh formats: bytes in, nodes out, and a word about what is not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broadphase.mesh_formats.gltf import parse_gltf
+from broadphase.mesh_formats.nodes import LeftOut, MeshNode, numbered
+from broadphase.mesh_formats.obj import ObjParts, parse_obj
+from broadphase.mesh_formats.stl import parse_stl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["PARSED", "LeftOut", "MeshNode", "ObjParts", "numbered", "parse_nodes"]
+
+PARSED = (".glb", ".gltf", ".obj", ".stl")
+"""The formats of `parse_nodes`."""
+
+
+def parse_nodes(
+    content: bytes, suffix: str, stem: str, left: LeftOut, *, folder: Path | None = None, parts: ObjParts = "object"
+) -> list[MeshNode]:
+    """Return the nodes with triangles of a file of one of the formats `PARSED`, in the order of the file.
+
+    `stem` is the name of nodes without any; `left` gets what is not read. `folder` is where the files lie that this one
+    names; None refuses them. Errors name the element, not the file.
+    """
+    if suffix == ".obj":
+        return parse_obj(content, stem, parts, left)
+    return parse_stl(content, stem, left) if suffix == ".stl" else parse_gltf(content, folder, stem, left)
