@@ -32,7 +32,7 @@ def test_each_object_is_a_part_so_that_their_clashes_are_found(tmp_path):
     parts = read(tmp_path, text)
     assert [part.name for part in parts] == [f"part{k}" for k in range(5)]
     for number, part in enumerate(parts):
-        np.testing.assert_array_equal(part.vertices, BOX + [0.75 * number, 0, 0])
+        np.testing.assert_array_equal(part.vertices, np.add(BOX, [0.75 * number, 0, 0]))
         np.testing.assert_array_equal(part.faces, BOX_FACES)
     found = bp.clashes(parts)
     assert found.pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
@@ -84,7 +84,7 @@ def test_parts_are_objects_groups_or_materials_in_the_order_of_the_file(tmp_path
 
 
 def test_parts_of_an_unknown_kind_or_of_other_formats_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="unknown parts 'groups' .*did you mean 'group'"):
+    with pytest.raises(ValueError, match=r"unknown parts 'groups' .*did you mean 'group'"):
         read(tmp_path, GROUPS, parts="groups")
     (tmp_path / "a.stl").write_text("solid a\nendsolid\n")
     with pytest.raises(ValueError, match=r"parts='group' is for \.obj files; \.stl files have no groups"):

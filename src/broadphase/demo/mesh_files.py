@@ -13,13 +13,14 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from broadphase.demo.meshes import Triangles
-from broadphase.errors import FileFormatError, TooManyPairsError, clipped
+from broadphase.errors import FileFormatError, PartialFileWarning, TooManyPairsError, clipped
 from broadphase.extras import import_extra
 from broadphase.mesh_formats import LeftOut, parse_nodes
 
@@ -46,6 +47,7 @@ def read_mesh_file(name: str, content: bytes) -> Triangles:
 
     Raises MissingExtraError if trimesh is not installed, and FileFormatError if the file is of another kind or too
     large, is not a readable mesh, has no triangles or more than the demo can show, or takes too much time or memory.
+    A PartialFileWarning names what is not read.
     """
     import_extra("trimesh", purpose="reading meshes", extra="demo")
     shown = clipped(name)
@@ -64,6 +66,8 @@ def read_mesh_file(name: str, content: bytes) -> Triangles:
         raise FileFormatError(f"{shown}: reading it took more than {_SECONDS:.0f} s or too much memory") from error
     if not len(faces) or int(faces.max()) >= len(vertices):
         raise FileFormatError(f"{shown}: not a readable mesh")
+    if head.get("left"):
+        warnings.warn(f"{shown}: {clipped(str(head['left']), 1000)}", PartialFileWarning, stacklevel=2)
     return Triangles(vertices, faces)
 
 
@@ -144,10 +148,12 @@ def _limit() -> None:
             resource.setrlimit(getattr(resource, name), (most, most))
 
 
-def _parse(suffix: str, content: bytes) -> Triangles:
+def _parse(suffix: str, content: bytes) -> tuple[Triangles, str]:
+    """Return the triangles, and what is not read."""
     import broadphase as bp
 
-    vertices, faces = _joined(content) if suffix == ".ply" else _placed(suffix, content)
+    left = LeftOut()
+    vertices, faces = _joined(content) if suffix == ".ply" else _placed(suffix, content, left)
     if len(vertices) > _MOST_VERTICES:
         raise FileFormatError(f"has {len(vertices):,} vertices; the demo shows at most {_MOST_VERTICES:,}")
     if not np.isfinite(vertices).all():
@@ -158,7 +164,7 @@ def _parse(suffix: str, content: bytes) -> Triangles:
         bp.pairs(boxes, max_pairs=_MOST_OVERLAPS * len(faces))
     except TooManyPairsError:
         raise FileFormatError("too many of its triangles overlap") from None
-    return Triangles(vertices, faces)
+    return Triangles(vertices, faces), str(left)
 
 
 def _joined(content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
@@ -174,9 +180,9 @@ def _joined(content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
     return vertices, faces
 
 
-def _placed(suffix: str, content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+def _placed(suffix: str, content: bytes, left: LeftOut) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
     """Read all parts of a file, where they are, and join vertices in the same place."""
-    nodes = parse_nodes(content, suffix, "mesh", LeftOut())
+    nodes = parse_nodes(content, suffix, "mesh", left)
     _check_count(sum(len(node.faces) for node in nodes))
     with np.errstate(over="ignore", invalid="ignore"):
         corners = [(node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3])[node.faces] for node in nodes]
@@ -195,7 +201,7 @@ def _check_count(triangles: int) -> None:
 def _answer(suffix: str, content: bytes) -> bytes:
     """Return what `read_mesh_file` expects: a line of JSON, and the arrays."""
     try:
-        mesh = _parse(suffix, content)
+        mesh, left = _parse(suffix, content)
     except FileFormatError as error:
         head: dict[str, Any] = {"error": str(error)}
     except MemoryError:
@@ -203,7 +209,7 @@ def _answer(suffix: str, content: bytes) -> bytes:
     except Exception as error:  # trimesh raises all kinds of exceptions on damaged files
         head = {"error": clipped(f"not a readable mesh ({type(error).__name__}: {error})")}
     else:
-        head = {"vertices": len(mesh.vertices), "faces": len(mesh.faces)}
+        head = {"vertices": len(mesh.vertices), "faces": len(mesh.faces), "left": left}
         return json.dumps(head).encode() + b"\n" + mesh.vertices.tobytes() + mesh.faces.tobytes()
     return json.dumps(head).encode() + b"\n"
 

@@ -177,8 +177,8 @@ def read_boxes(
     format : {"npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"}, optional
         Default: as the file name ending says.
     parts : bool
-        Features: one box for each polygon, line or point of one that has several. Meshes: one box for each mesh of the
-        scene; if there is but one, for each connected piece of it.
+        Features: one box for each polygon, line or point of one that has several. Meshes: one box for each part, as of
+        `read_parts`; if there is but one, for each connected piece of it.
     name_column : str, optional
         The column or property that names the boxes. Default: ``name``, ``label`` or ``id``, if there is one.
     layer : str, optional
@@ -201,8 +201,13 @@ def read_boxes(
     OSError
         The file cannot be read.
     MissingExtraError
-        .parquet without pyarrow, a mesh without trimesh, .gpkg, .shp or .fgb without pyogrio, .ifc without
-        ifcopenshell. (.csv is faster with pyarrow, but does not need it.)
+        .parquet without pyarrow, .ply without trimesh, .gpkg, .shp or .fgb without pyogrio, .ifc without
+        ifcopenshell, glTF compressed by Draco without DracoPy. (.csv is faster with pyarrow, but does not need it.)
+
+    Warns
+    -----
+    PartialFileWarning
+        A mesh file has geometry that is not read, such as lines; see `read_parts`.
 
     Examples
     --------

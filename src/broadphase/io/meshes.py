@@ -69,7 +69,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
     Parameters
     ----------
     path : path-like
-        .obj, .stl, .ply, .glb, .gltf or whatever else trimesh reads; .ifc.
+        .glb, .gltf, .obj, .stl, .off; .ply and whatever else trimesh reads; .ifc.
     parts : {"object", "group", "material"}
         What a part of an .obj file is: the faces below one ``o``, or those of one ``g`` or ``usemtl`` in it. Other
         formats have one kind of parts only.
@@ -129,7 +129,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
     return PartFile(found, str(path), unit)
 
 
-_ENDINGS = (".obj", ".stl", ".ply", ".glb", ".gltf", ".ifc")
+_ENDINGS = (".obj", ".stl", ".ply", ".off", ".glb", ".gltf", ".ifc")
 _IN_METRES = (".glb", ".gltf")  # the format says so
 
 

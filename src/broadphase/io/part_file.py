@@ -15,12 +15,13 @@ __all__ = ["Part", "PartFile", "part_of"]
 
 
 class Part(NamedTuple):
-    """One part of a mesh file.
+    """One part of a file; see `read_parts`.
 
     Attributes
     ----------
     name : str
-        That of its node; in a file without names, that of the file without its ending.
+        That of its node or object, with a number if it is there before: ``bolt``, ``bolt (2)``. Without a name, that of
+        its mesh, or of the file without its ending.
     vertices : ndarray, shape (v, 3), float64
         Before it is placed.
     faces : ndarray, shape (f, 3), int64

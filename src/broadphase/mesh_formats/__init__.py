@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from broadphase.mesh_formats.gltf import parse_gltf
 from broadphase.mesh_formats.nodes import LeftOut, MeshNode, numbered
 from broadphase.mesh_formats.obj import ObjParts, parse_obj
+from broadphase.mesh_formats.off import parse_off
 from broadphase.mesh_formats.stl import parse_stl
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PARSED", "LeftOut", "MeshNode", "ObjParts", "numbered", "parse_nodes"]
 
-PARSED = (".glb", ".gltf", ".obj", ".stl")
+PARSED = (".glb", ".gltf", ".obj", ".off", ".stl")
 """The formats of `parse_nodes`."""
 
 
@@ -28,4 +29,6 @@ def parse_nodes(
     """
     if suffix == ".obj":
         return parse_obj(content, stem, parts, left)
-    return parse_stl(content, stem, left) if suffix == ".stl" else parse_gltf(content, folder, stem, left)
+    if suffix in (".off", ".stl"):
+        return parse_off(content, stem, left) if suffix == ".off" else parse_stl(content, stem, left)
+    return parse_gltf(content, folder, stem, left)

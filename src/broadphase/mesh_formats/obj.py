@@ -9,6 +9,7 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
 from broadphase.mesh_formats.nodes import MeshNode, numbered
+from broadphase.mesh_formats.polygons import cut_into_triangles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,15 +50,6 @@ class _Faces:
 
     def __init__(self) -> None:
         self.corners, self.sizes = array("q"), array("q")
-
-    def triangles(self) -> NDArray[np.int64]:
-        """Return triangles, shape (n, 3): each polygon is cut from its first corner, in the order of the file."""
-        corners, sizes = np.array(self.corners), np.array(self.sizes)
-        counts = sizes - 2
-        first = np.repeat(np.cumsum(sizes) - sizes, counts)
-        step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        cut: NDArray[np.int64] = corners[np.stack([first, first + step + 1, first + step + 2], axis=1)]
-        return cut
 
 
 def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list[MeshNode]:
@@ -153,14 +145,14 @@ def _nodes(
     found = list(found)
     meshes = []
     for part, faces in found:
-        triangles = faces.triangles()
-        if triangles.max() >= len(positions):
+        corners = np.array(faces.corners)
+        if corners.max() >= len(positions):
             raise FileFormatError(
-                f"{_called(part)}: a face has vertex {triangles.max() + 1}, which does not exist: there are"
+                f"{_called(part)}: a face has vertex {corners.max() + 1}, which does not exist: there are"
                 f" {len(positions):,}"
             )
-        used, rows = np.unique(triangles, return_inverse=True)
-        meshes.append((positions[used], rows.reshape(-1, 3)))
+        used, rows = np.unique(corners, return_inverse=True)
+        meshes.append((positions[used], cut_into_triangles(rows.reshape(-1), np.array(faces.sizes), positions[used])))
     own = [part.name if parts == "object" else getattr(part, parts) or part.name for part, _ in found]
     # What is above groups and materials: their objects, under names that no part has.
     objects = {part.number: part.name for part, _ in found if parts != "object" and part.name}
