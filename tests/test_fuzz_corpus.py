@@ -11,7 +11,7 @@ readers = importlib.import_module("readers")
 fuzzing = importlib.import_module("run")
 NEEDS = {
     "parquet": "pyarrow", "fgb": "pyogrio", "shp": "pyogrio", "gpkg": "pyogrio", "message": "viser",
-    **dict.fromkeys(("obj", "stl", "ply", "glb", "gltf"), "trimesh"),
+    "ply": "trimesh",
 }  # fmt: skip
 INPUTS = list(fuzzing.reader_inputs())
 

@@ -12,6 +12,7 @@ import pytest
 import broadphase as bp
 from broadphase import io, scenes
 from cases import run_script
+from mesh_files import BOX, BOX_FACES, Gltf, obj_of_box
 
 WORDS = [
     ("{}min", "{}max"), ("{}_min", "{}_max"), ("min_{}", "max_{}"), ("lower_{}", "upper_{}"), ("{}_lo", "{}_hi"),
@@ -233,6 +234,13 @@ def check_damage(folder, seed, rounds):
     (folder / "a.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     scene = importlib.resources.files("broadphase.data").joinpath("scenes", f"{scenes.NAMES[0]}.toml").read_bytes()
     (folder / "a.toml").write_bytes(scene)
+    (folder / "b.obj").write_text("usemtl a\n" + obj_of_box("a", (0, 0, 0), 1) + "f -1 -2 -3 -4\nl 1 2 \\\n 3\n")
+    made = Gltf()
+    made.node(made.primitive(BOX, BOX_FACES), made.primitive(BOX, mode=5), name="a", translation=[1, 2, 3])
+    (folder / "b.gltf").write_bytes(made.as_gltf())
+    (folder / "b.glb").write_bytes(made.as_glb())
+    facet = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+    (folder / "b.stl").write_text(f"solid a\n{facet}endsolid a\nsolid b\n{facet}endsolid b\n")
     try:
         arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
         parquet.write_table(arrow.table({"xmin": [1.0, 2.0], "xmax": [3.0, 4.0]}), folder / "a.parquet")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import struct
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from cases import run_script
 
 BOX = np.array([[x, y, z] for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))], float)
 BOX_FACES = np.array([[0, 2, 1], [0, 3, 2], [4, 5, 6], [4, 6, 7], *(
@@ -73,6 +78,13 @@ class Gltf:
         body = self.body + bytes(-len(self.body) % 4)
         chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(body), b"BIN\0") + body
         return b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks
+
+
+def names_in_runs(path: Path, seeds: str = "12") -> set[str]:
+    """Return what the names of the parts of a file are in processes that hash texts in different ways."""
+    script = f"from broadphase.io import read_parts; print([part.name for part in read_parts({str(path)!r}).parts])"
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return {run_script(script, environment={**os.environ, **paths, "PYTHONHASHSEED": seed}).strip() for seed in seeds}
 
 
 def triangles_of(vertices: Any, faces: Any) -> list[Any]:
