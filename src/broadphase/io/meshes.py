@@ -14,9 +14,10 @@ from broadphase.errors import FileFormatError, MissingExtraError, PartialFileWar
 from broadphase.extras import import_extra
 from broadphase.files import path_of
 from broadphase.io.box_file import BoxFile
+from broadphase.io.dae import read_dae
 from broadphase.io.ifc import read_products
 from broadphase.io.part_file import PartFile, part_of
-from broadphase.mesh_formats import PARSED, LeftOut, MeshNode, ObjParts, numbered, parse_nodes
+from broadphase.mesh_formats import PARSED, LeftOut, MeshNode, ObjParts, PlacedMesh, named_nodes, parse_nodes
 from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
 
     A part is, whatever the number of its materials,
 
-    - .glb, .gltf: a node of the scene with triangles; of a node with instances, each of them;
+    - .glb, .gltf, .dae: a node of the scene with triangles; of a node with instances, each of them;
     - .obj: an object (``o``), or as `parts` says;
     - .stl: a solid; .ply, .off: the whole file;
     - .ifc: a product with a body, except spaces and openings;
@@ -69,7 +70,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
     Parameters
     ----------
     path : path-like
-        .glb, .gltf, .obj, .stl, .off; .ply and whatever else trimesh reads; .ifc.
+        .glb, .gltf, .obj, .stl, .off; .dae; .ply and whatever else trimesh reads; .ifc.
     parts : {"object", "group", "material"}
         What a part of an .obj file is: the faces below one ``o``, or those of one ``g`` or ``usemtl`` in it. Other
         formats have one kind of parts only.
@@ -87,8 +88,8 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
         Not a mesh file, or it has no triangles, or a vertex that is not finite, or it is compressed or written in a way
         that is not read; names the file and the element.
     MissingExtraError
-        The library that reads the format is not installed: trimesh, ifcopenshell for .ifc, DracoPy for glTF that is
-        compressed by ``KHR_draco_mesh_compression``.
+        The library that reads the format is not installed: trimesh, pycollada for .dae, ifcopenshell for .ifc, DracoPy
+        for glTF that is compressed by ``KHR_draco_mesh_compression``.
     ValueError
         `parts` is unknown, or the format has no such parts.
 
@@ -143,7 +144,7 @@ def _read_nodes(path: Path, parts: ObjParts) -> tuple[list[MeshNode], str | None
             if suffix in PARSED:
                 nodes = parse_nodes(stream.read(), suffix, path.stem, left, folder=path.parent, parts=parts)
             else:
-                nodes, unit = _by_trimesh(stream, suffix, path.stem, left)
+                nodes, unit = _by_library(stream, suffix, path.stem, left)
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except MissingExtraError as error:
@@ -164,18 +165,22 @@ def _placed(node: MeshNode) -> NDArray[np.float64]:
     return placed
 
 
-def _by_trimesh(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tuple[list[MeshNode], str | None]:
-    """Return the nodes of the scene that trimesh makes of a file, in its order, and the unit."""
-    trimesh = import_extra("trimesh", purpose=f"reading {suffix} files")
+def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tuple[list[MeshNode], str | None]:
+    """Return the nodes of the scene that pycollada or trimesh makes of a file, in its order, and the unit."""
+    trimesh = None if suffix == ".dae" else import_extra("trimesh", purpose=f"reading {suffix} files")
     log = logging.getLogger("trimesh")
     level = log.level
     log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
     try:
+        if trimesh is None:
+            return read_dae(stream, stem, left)
         scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), process=False)
         if suffix == ".ply":
             stream.seek(0)
             _note_elements(stream, left)
         return _nodes_of(scene, stem, left), None if scene.units is None else str(scene.units)
+    except MissingExtraError:
+        raise
     except ImportError as error:
         # What it has no reader for is known by the text alone.
         library = error.name or "".join(re.findall(r"No module named '(\w+)", str(error)))
@@ -187,7 +192,7 @@ def _by_trimesh(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tup
         ) from error
     except (FileFormatError, MemoryError):
         raise
-    except Exception as error:  # damaged files make trimesh raise all kinds of exceptions
+    except Exception as error:  # damaged files make these libraries raise all kinds of exceptions
         raise FileFormatError(
             f"not a readable {suffix} file ({type(error).__name__}: {clipped(str(error))})"
         ) from error
@@ -207,27 +212,25 @@ def _note_elements(stream: IO[bytes], left: LeftOut) -> None:
 
 def _nodes_of(scene: Any, stem: str, left: LeftOut) -> list[MeshNode]:
     known: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
+    numbers = {node: number for number, node in enumerate(scene.graph.nodes)}
     parents = scene.graph.transforms.parents
     base = scene.graph.base_frame
     found = []
     for node in scene.graph.nodes_geometry:
         pose, key = scene.graph[node]
         mesh = scene.geometry[key]
+        name = _name_of(node, stem)
         if not hasattr(mesh, "faces"):
-            left.add({"PointCloud": "points"}.get(type(mesh).__name__, "lines"), _name_of(node, stem))
+            left.add({"PointCloud": "points"}.get(type(mesh).__name__, "lines"), name)
             continue
         if key not in known:
-            _check_corners(mesh, _name_of(node, stem))
+            _check_corners(mesh, name)
             known[key] = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64).reshape(-1, 3)
         if len(known[key][1]):
             parent = parents.get(node)
-            found.append((node, *known[key], np.array(pose, np.float64), None if parent in (None, base) else parent))
-    names = numbered([_name_of(node, stem) for node, *_ in found])
-    name_of = {node: name for name, (node, *_) in zip(names, found, strict=True)}
-    return [
-        MeshNode(name, vertices, faces, pose, None if parent is None else name_of.get(parent, str(parent)))
-        for name, (_, vertices, faces, pose, parent) in zip(names, found, strict=True)
-    ]
+            above = None if parent in (None, base) else numbers[parent]
+            found.append(PlacedMesh(numbers[node], above, name, *known[key], np.array(pose, np.float64)))
+    return named_nodes(found, {number: str(node) for node, number in numbers.items()})
 
 
 def _check_corners(mesh: Any, name: str) -> None:

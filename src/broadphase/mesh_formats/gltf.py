@@ -17,14 +17,14 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped, quoted
 from broadphase.extras import import_extra
-from broadphase.mesh_formats.nodes import MeshNode, numbered
+from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats.nodes import LeftOut
+    from broadphase.mesh_formats.nodes import LeftOut, MeshNode
 
     Mesh = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -343,12 +343,14 @@ class _Gltf:
 
     def nodes(self, stem: str) -> list[MeshNode]:
         """Return the nodes of the scene that have triangles, those with instances once for each."""
-        found: list[tuple[_Place, str, Mesh, NDArray[np.float64]]] = []
+        found: list[PlacedMesh] = []
+        names: dict[int, str] = {}
         places = sorted(self._places(), key=lambda place: place.node)
         seen = {place.node for place in places}
         used: set[int] = set()
         for place in places:
             node, where = self.entry("nodes", place.node, "the scene")
+            names[place.node] = _name(node, where) or f"node {place.node}"
             if node.get("mesh") is None:
                 continue
             mesh = self.mesh(node["mesh"], where)
@@ -358,23 +360,10 @@ class _Gltf:
             if not len(mesh[1]):
                 continue
             name = _name(node, where) or _name(*self.entry("meshes", node["mesh"], where)) or stem
-            found.extend((place, name, mesh, pose) for pose in self._instances(node, where, place.pose))
+            poses = self._instances(node, where, place.pose)
+            found.extend(PlacedMesh(place.node, place.above, name, *mesh, pose) for pose in poses)
         self._note_unplaced(seen, used)
-        return self._named(found)
-
-    def _named(self, found: list[tuple[_Place, str, Mesh, NDArray[np.float64]]]) -> list[MeshNode]:
-        """Give all nodes names that differ: first those with triangles, then what is above them."""
-        own: dict[int, int] = {}  # the first row of each node
-        for row, (place, *_) in enumerate(found):
-            own.setdefault(place.node, row)
-        above = sorted({place.above for place, *_ in found if place.above is not None} - own.keys())
-        rest = [_name(*self.entry("nodes", number, "the scene")) or f"node {number}" for number in above]
-        names = numbered([*(name for _, name, *_ in found), *rest])
-        row_of = own | {number: len(found) + row for row, number in enumerate(above)}
-        return [
-            MeshNode(names[row], *mesh, pose, None if place.above is None else names[row_of[place.above]])
-            for row, (place, _, mesh, pose) in enumerate(found)
-        ]
+        return named_nodes(found, names)
 
     def _places(self) -> list[_Place]:
         """Return all nodes of the scene with their poses."""

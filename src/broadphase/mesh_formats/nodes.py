@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LeftOut", "MeshNode", "numbered"]
+__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "named_nodes"]
 
 _MOST_KINDS = 8  # in one message
 
@@ -51,10 +51,39 @@ class LeftOut:
         return f"not read: {'; '.join(texts[:_MOST_KINDS])}{more}" if texts else ""
 
 
-def numbered(names: Iterable[str]) -> list[str]:
+class PlacedMesh(NamedTuple):
+    """A mesh in the scene of a file: `node` and `above` tell nodes apart, by any numbers; None is the scene itself."""
+
+    node: int
+    above: int | None
+    name: str
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+    pose: NDArray[np.float64]
+
+
+def named_nodes(found: list[PlacedMesh], names: dict[int, str]) -> list[MeshNode]:
+    """Return nodes whose names differ, from those of each other and of what is above them.
+
+    `names` has the names of nodes without meshes, in the order of the file; those with meshes are numbered first.
+    """
+    row_of: dict[int, int] = {}
+    for row, placed in enumerate(found):
+        row_of.setdefault(placed.node, row)
+    used = {placed.above for placed in found}
+    rest = [node for node in names if node in used and node not in row_of]
+    row_of.update((node, len(found) + row) for row, node in enumerate(rest))
+    unique = _numbered([*(placed.name for placed in found), *(names[node] for node in rest)])
+    return [
+        MeshNode(name, placed.vertices, placed.faces, placed.pose, None if above is None else unique[row_of[above]])
+        for name, placed, above in zip(unique, found, (placed.above for placed in found), strict=False)
+    ]
+
+
+def _numbered(names: Iterable[str]) -> list[str]:
     """Return the names, with a number behind those that repeat.
 
-    >>> numbered(["bolt", "nut", "bolt", "bolt (2)", "bolt"])
+    >>> _numbered(["bolt", "nut", "bolt", "bolt (2)", "bolt"])
     ['bolt', 'nut', 'bolt (3)', 'bolt (2)', 'bolt (4)']
     """
     given = list(names)

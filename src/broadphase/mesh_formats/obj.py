@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
-from broadphase.mesh_formats.nodes import MeshNode, numbered
+from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
 from broadphase.mesh_formats.polygons import cut_into_triangles
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats.nodes import LeftOut
+    from broadphase.mesh_formats.nodes import LeftOut, MeshNode
 
 __all__ = ["ObjParts", "parse_obj"]
 
@@ -153,15 +153,12 @@ def _nodes(
             )
         used, rows = np.unique(corners, return_inverse=True)
         meshes.append((positions[used], cut_into_triangles(rows.reshape(-1), np.array(faces.sizes), positions[used])))
-    own = [part.name if parts == "object" else getattr(part, parts) or part.name for part, _ in found]
-    # What is above groups and materials: their objects, under names that no part has.
-    objects = {part.number: part.name for part, _ in found if parts != "object" and part.name}
-    names = numbered([*(name or stem for name in own), *objects.values()])
-    parents = dict(zip(objects, names[len(found) :], strict=True))
-    return [
-        MeshNode(name, *mesh, np.eye(4), parents.get(part.number))
-        for name, mesh, (part, _) in zip(names, meshes, found, strict=False)
-    ]
+    named = []
+    for row, ((part, _), mesh) in enumerate(zip(found, meshes, strict=True)):
+        name = part.name if parts == "object" else getattr(part, parts) or part.name
+        above = -1 - part.number if parts != "object" and part.name else None  # negative: no row of a part
+        named.append(PlacedMesh(row, above, name or stem, *mesh, np.eye(4)))
+    return named_nodes(named, {-1 - part.number: part.name for part, _ in found})
 
 
 def _called(part: _Part) -> str:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
-from broadphase.mesh_formats.nodes import MeshNode, numbered
+from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats.nodes import LeftOut
+    from broadphase.mesh_formats.nodes import LeftOut, MeshNode
 
 __all__ = ["parse_stl"]
 
@@ -74,8 +74,9 @@ def _solids(content: bytes, stem: str) -> tuple[list[str], list[NDArray[np.float
 
 
 def _nodes(names: list[str], solids: list[NDArray[np.float64]]) -> list[MeshNode]:
-    found = [(name, corners) for name, corners in zip(names, solids, strict=False) if len(corners)]
-    return [
-        MeshNode(name, corners, np.arange(len(corners)).reshape(-1, 3), np.eye(4), None)
-        for name, (_, corners) in zip(numbered(name for name, _ in found), found, strict=True)
+    found = [
+        PlacedMesh(row, None, name, corners, np.arange(len(corners)).reshape(-1, 3), np.eye(4))
+        for row, (name, corners) in enumerate(zip(names, solids, strict=False))
+        if len(corners)
     ]
+    return named_nodes(found, {})
