@@ -221,6 +221,14 @@ def test_draco_is_decompressed_or_refused_by_name(tmp_path, monkeypatch):
     assert bp.Mesh(box.vertices, box.faces).is_watertight
 
 
+def test_extensions_of_looks_may_be_required(tmp_path):
+    made = Gltf()
+    made.node(made.primitive(SQUARE, [[0, 1, 2]]))
+    names = ["KHR_texture_transform", "KHR_materials_unlit", "KHR_lights_punctual", "EXT_texture_webp"]
+    made.tree["extensionsUsed"] = made.tree["extensionsRequired"] = names
+    assert len(read(tmp_path, made)) == 1
+
+
 def test_draco_that_is_not_required_is_passed_over_where_there_are_numbers(tmp_path):
     made = Gltf()
     made.node(made.primitive(SQUARE, [[0, 1, 2]], extensions={"KHR_draco_mesh_compression": {"bufferView": 0}}))

@@ -1,5 +1,8 @@
 """Boxes of mesh files."""
 
+import zipfile
+from io import BytesIO
+
 import numpy as np
 import pytest
 
@@ -134,6 +137,20 @@ def test_elements_of_ply_that_are_not_faces_are_named(tmp_path):
     (tmp_path / "a.ply").write_text(PLY.format("tristrips"))
     with pytest.raises(bp.FileFormatError, match=r"has no triangles; not read: .*\(tristrips and 1 more\)"):
         io.read_parts(tmp_path / "a.ply")
+
+
+def test_parts_that_trimesh_does_not_find_are_named(tmp_path):
+    pytest.importorskip("lxml")
+    pytest.importorskip("networkx")
+    scene = trimesh.Scene({name: trimesh.creation.box((1, 1, 1)) for name in ("a", "b")})
+    with zipfile.ZipFile(BytesIO(scene.export(file_type="3mf"))) as whole:
+        members = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(tmp_path / "a.3mf", "w") as changed:
+        for name, content in members.items():
+            changed.writestr(name, content.replace(b'objectid="2"', b'objectid="9"'))
+    with pytest.warns(bp.PartialFileWarning, match=r"a\.3mf: not read: what trimesh warns of \(id 9 included"):
+        file = io.read_parts(tmp_path / "a.3mf")
+    assert [part.name for part in file.parts] == ["a"]
 
 
 def test_formats_that_trimesh_does_not_read_are_refused_by_name(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import warnings
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -168,13 +170,11 @@ def _placed(node: MeshNode) -> NDArray[np.float64]:
 def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tuple[list[MeshNode], str | None]:
     """Return the nodes of the scene that pycollada or trimesh makes of a file, in its order, and the unit."""
     trimesh = None if suffix == ".dae" else import_extra("trimesh", purpose=f"reading {suffix} files")
-    log = logging.getLogger("trimesh")
-    level = log.level
-    log.setLevel(logging.CRITICAL)  # it also logs failures, which are raised here
     try:
         if trimesh is None:
             return read_dae(stream, stem, left)
-        scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), process=False)
+        with _noting_log(left):
+            scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), process=False)
         if suffix == ".ply":
             stream.seek(0)
             _note_elements(stream, left)
@@ -196,8 +196,24 @@ def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tup
         raise FileFormatError(
             f"not a readable {suffix} file ({type(error).__name__}: {clipped(str(error))})"
         ) from error
+
+
+@contextmanager
+def _noting_log(left: LeftOut) -> Iterator[None]:
+    """Record what trimesh logs as warnings, such as parts that are not defined, and print none of it."""
+    log = logging.getLogger("trimesh")
+    level, propagates = log.level, log.propagate
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: left.add("what trimesh warns of", record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    log.setLevel(logging.WARNING)
+    log.propagate = False
+    try:
+        yield
     finally:
+        log.removeHandler(handler)
         log.setLevel(level)
+        log.propagate = propagates
 
 
 def _note_elements(stream: IO[bytes], left: LeftOut) -> None:
