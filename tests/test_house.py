@@ -258,6 +258,49 @@ def test_core_includes_upwards_and_in_a_circle_are_found(tmp_path):
     assert set(circle_in(core_includes(tmp_path))) == {"base/a.hpp", "boxes/b.hpp", "boxes/c.hpp"}
 
 
+def compiled_flags(cmake: str) -> dict[str, set[str]]:
+    """Return the instruction sets that the kernels of each level are compiled with, for compilers other than MSVC."""
+    variables = dict(re.findall(r"set\((\w+) ((?:-m[\w=-]+\s*)+)\)", cmake))
+    flags: dict[str, set[str]] = {}
+    for level, options in re.findall(r"broadphase_kernel\((\w+) \w+ \w+([^)]*)\)", cmake):
+        text = re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found[1], ""), options)
+        flags.setdefault(level, set()).update(re.findall(r"-m(?!prefer-vector-width)([\w.]+)", text))
+    return flags
+
+
+def asked_flags(levels: str) -> dict[str, set[str]]:
+    """Return what `levels.cpp` asks the processor for, by level; a level that asks for another has its names too."""
+    asked: dict[str, set[str]] = {}
+    for level, condition in re.findall(r"\b(avx2|avx512) = (\w[^;]*(?:__builtin|has_)[^;]*);", levels):
+        if "__builtin_cpu_supports" not in condition:
+            continue  # MSVC: bits of registers
+        names = set(re.findall(r"__builtin_cpu_supports\(\"(\w+)\"\)", condition))
+        names |= set(re.findall(r"\bhas_(\w+)\(\)", condition))
+        for other in re.findall(r"\b(avx2)\b(?!\")", condition):
+            names |= asked[other]
+        asked[level] = names
+    return asked
+
+
+def test_processor_is_asked_for_each_flag_that_kernels_are_compiled_with():
+    compiled = compiled_flags((ROOT / "core/CMakeLists.txt").read_text("utf-8"))
+    asked = asked_flags((ROOT / "core/simd/levels.cpp").read_text("utf-8"))
+    assert {"avx2", "bmi", "bmi2", "popcnt", "lzcnt"} <= compiled["avx2"]
+    assert {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= compiled["avx512"]
+    for level in ("avx2", "avx512"):
+        assert compiled[level] <= asked[level], f"levels.cpp does not ask for {compiled[level] - asked[level]}"
+    assert not any(flags for level, flags in compiled.items() if level not in asked)
+
+
+def test_flag_that_is_compiled_and_not_asked_for_is_found():
+    cmake = "set(avx2 -mavx2 -mfma)\nbroadphase_kernel(avx2 avx2 avx2 ${avx2})\nbroadphase_kernel(sse2 scalar scalar)"
+    assert compiled_flags(cmake) == {"avx2": {"avx2", "fma"}, "sse2": set()}
+    levels = (
+        'avx2 = __builtin_cpu_supports("avx2") != 0 && has_lzcnt();\navx512 = avx2 && __builtin_cpu_supports("x") != 0;'
+    )
+    assert asked_flags(levels) == {"avx2": {"avx2", "lzcnt"}, "avx512": {"avx2", "lzcnt", "x"}}
+
+
 def test_core_outside_the_bindings_never_sees_python():
     for path in SOURCES:
         if path.suffix != ".py" and "bindings" not in path.parts:

@@ -5,6 +5,8 @@
 
 #if defined(_MSC_VER) && defined(_M_X64)
 #include <intrin.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 namespace broadphase {
@@ -31,22 +33,41 @@ extern const Kernels kKernels;
 namespace {
 
 #if defined(__x86_64__) || defined(_M_X64)
+// Not every compiler's function knows this name.
+bool has_lzcnt() {
+  constexpr unsigned kExtended = 0x80000000, kFeatures = kExtended + 1, kBit = 5;
+#if defined(_MSC_VER)
+  int highest[4], features[4];
+  __cpuid(highest, static_cast<int>(kExtended));
+  if (static_cast<unsigned>(highest[0]) < kFeatures) return false;
+  __cpuid(features, static_cast<int>(kFeatures));
+  return (features[2] >> kBit & 1) != 0;
+#else
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(kFeatures, &a, &b, &c, &d) != 0 && (c >> kBit & 1) != 0;
+#endif
+}
+
+// Each flag that a level's kernels are compiled with, in core/CMakeLists.txt, is asked for.
 struct Processor {
   bool avx2 = false, avx512 = false;
   Processor() {
 #if defined(_MSC_VER)
+    // /arch:AVX2 stands for FMA, BMI, BMI2, LZCNT and POPCNT too.
     int leaf1[4], leaf7[4];
     __cpuid(leaf1, 1);
     __cpuidex(leaf7, 7, 0);
     const bool saves_ymm = (leaf1[2] >> 27 & 1) != 0 && (_xgetbv(0) & 6) == 6;
     const bool saves_zmm = saves_ymm && (_xgetbv(0) & 0xe6) == 0xe6;
-    const int avx512_bits = 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31;  // F, DQ, CD, BW, VL
-    avx2 = saves_ymm && (leaf7[1] >> 5 & 1) != 0 && (leaf7[1] >> 3 & 1) != 0 && (leaf7[1] >> 8 & 1) != 0;
+    const int avx512_bits = 1 << 16 | 1 << 17 | 1 << 28 | 1 << 30 | 1 << 31;             // F, DQ, CD, BW, VL
+    const int avx2_bits = 1 << 3 | 1 << 5 | 1 << 8, popcnt_and_fma = 1 << 23 | 1 << 12;  // BMI, AVX2, BMI2
+    avx2 = saves_ymm && (leaf7[1] & avx2_bits) == avx2_bits && (leaf1[2] & popcnt_and_fma) == popcnt_and_fma &&
+           has_lzcnt();
     avx512 = avx2 && saves_zmm && (leaf7[1] & avx512_bits) == avx512_bits;
 #else
     __builtin_cpu_init();
     avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
-           __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+           __builtin_cpu_supports("bmi2") != 0 && __builtin_cpu_supports("popcnt") != 0 && has_lzcnt();
     avx512 = avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
              __builtin_cpu_supports("avx512cd") != 0;
