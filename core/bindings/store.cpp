@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "bindings.hpp"
 #include "boxes/check.hpp"
@@ -63,6 +64,14 @@ nb::object next_rows(Vector<bool> alive, Vector<std::int64_t> generation, std::s
   return as_array(std::move(rows));
 }
 
+nb::object sample_rows(std::size_t count, std::size_t most) {
+  if (most >= std::size_t{1} << 31) throw nb::value_error("a sample has fewer than 2^31 rows");
+  const StratifiedSample sample(count, most);
+  std::vector<std::int64_t> rows(sample.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int64_t>(sample[k]);
+  return as_array(std::move(rows));
+}
+
 }  // namespace
 
 void bind_store(nb::module_& module) {
@@ -72,6 +81,8 @@ void bind_store(nb::module_& module) {
              "The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.");
   module.def("next_rows", &next_rows, "alive"_a, "generation"_a, "slots"_a, "first"_a, "last_generation"_a, "count"_a,
              "The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.");
+  module.def("sample_rows", &sample_rows, "count"_a, "most"_a,
+             "Up to `most` of `count` rows, ascending: one of each of as many equal stretches, by a fixed hash.");
 }
 
 }  // namespace broadphase::python

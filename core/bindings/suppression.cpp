@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "bindings.hpp"
 #include "boxes/overlap_ratio.hpp"
@@ -45,7 +45,7 @@ nb::object overlap_ratios(Table<double> boxes, Table<double> others, Vector<std:
 bool few_overlap(Corners boxes, double few) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
   const auto share = [&]<class T>(const T* corners) {
-    const EvenSample some(count, 8), others(count, 128);
+    const StratifiedSample some(count, 8), others(count, 128);
     std::array<std::size_t, 8> rows{};
     for (std::size_t i = 0; i < some.size(); ++i) rows[i] = some[i];
     std::size_t met = 0;

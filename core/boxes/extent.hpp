@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 
 namespace broadphase {
@@ -125,7 +125,7 @@ Extent<T> made_finite(const Extent<T>& extent, std::size_t dimension, std::size_
 template <class T>
 Extent<T> bulk_of(const Extent<T>& extent, std::size_t dimension, std::size_t count, const void* of,
                   CornersAt<T> corners) {
-  const EvenSample places(count, CornerSample<T>::kMost);
+  const StratifiedSample places(count, CornerSample<T>::kMost);
   CornerSample<T> sample;
   for (; sample.size < places.size(); ++sample.size) {
     const BoxCorners<T> box = corners(of, places[sample.size]);

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "boxes/overlap_ratio.hpp"
 
 namespace broadphase {
@@ -83,7 +83,7 @@ class KeptBoxes {
   // Chooses cells for these boxes, which are to come, and puts those that are kept into them.
   template <class Next>
   void file(std::size_t count, Next&& next) {
-    const EvenSample sample(count, 256);
+    const StratifiedSample sample(count, 256);
     std::vector<double> sides(sample.size());
     for (std::size_t k = 0; k < D; ++k) {
       for (std::size_t at = 0; at < sample.size(); ++at) sides[at] = boxes_[next(sample[at])].side(k);

@@ -237,8 +237,8 @@ class TreePacker {
     constexpr std::size_t kMany = 4096, kMost = BlurSample<T>::kGroups * kLanes;
     if (count < kMany || std::is_same_v<T, float>) return false;
     // More than one in 64 would take a notable part of the time to sort them all.
-    const EvenSample sample(count, std::min(kMost, count / 64 / kLanes * kLanes));
-    std::int32_t few[kMost];
+    const StratifiedSample sample(count, std::min(kMost, count / 64 / kLanes * kLanes));
+    std::int32_t few[kMost] = {};
     for (std::size_t k = 0; k < sample.size(); ++k) few[k] = static_cast<std::int32_t>(row_at(rows, sample[k]));
     order_.sort(boxes, few, sample.size(), kernels, 1, interrupt);
     BlurSample<T> blur(order_.bulk(), boxes);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
@@ -44,7 +44,7 @@ bool overlap(const Sample::Box& a, const Sample::Box& b, std::size_t dimension) 
 
 // Of all pairs of boxes, the share that overlaps, by a few of them.
 double overlapping_share(const Sample& sample, std::size_t dimension) {
-  const EvenSample taken(sample.boxes.size(), 128);
+  const StratifiedSample taken(sample.boxes.size(), 128);
   std::size_t overlapping = 0, all = 0;
   for (std::size_t i = 0; i < taken.size(); ++i)
     for (std::size_t j = i + 1; j < taken.size(); ++j, ++all)

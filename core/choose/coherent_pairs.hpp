@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "base/read_ahead.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "choose/find.hpp"
 #include "choose/reach.hpp"
@@ -114,7 +114,7 @@ class CoherentPairs {
   std::int32_t row_of(std::size_t k) const { return living_.empty() ? static_cast<std::int32_t>(k) : living_[k]; }
 
   void take_sample(const Problem<T>& problem) {
-    const EvenSample some(rows_, std::min(rows_, kSample));
+    const StratifiedSample some(rows_, std::min(rows_, kSample));
     for (std::size_t k = 0; k < some.size(); ++k) {
       const auto row = static_cast<std::size_t>(row_of(some[k]));
       sample_.insert(sample_.end(), problem.first.lower_of(row), problem.first.lower_of(row) + dimension_);

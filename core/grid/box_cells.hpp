@@ -12,10 +12,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/read_ahead.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "grid/grid.hpp"
@@ -51,7 +51,8 @@ template <class T>
 double boxes_of_query(const BoxView<T>& boxes, const BoxView<T>& queries, std::size_t dimension,
                       const Kernels& kernels) {
   constexpr std::size_t kQueries = 32, kLeastBoxes = 512, kOneOf = 16, kTogether = 256, kReadable = 64;
-  const EvenSample asked(queries.count, kQueries), taken(boxes.count, std::max(kLeastBoxes, boxes.count / kOneOf));
+  const StratifiedSample asked(queries.count, kQueries),
+      taken(boxes.count, std::max(kLeastBoxes, boxes.count / kOneOf));
   const OverlapRun<T> overlap = overlap_kernels<T>(kernels, true).run[dimension - 1];
   T corners[8][kTogether + kReadable] = {};
   const T* columns[8];
@@ -282,7 +283,7 @@ class BoxCells {
   bool suits(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels) const {
     constexpr double kMostBlocks = 64, kVisit = 4;  // a cell takes as long as so many blocks
     constexpr double kOfRow = 1.5;  // in blocks: what it takes longer to put a row in order among all than here
-    const EvenSample taken(queries.count, kTogether);
+    const StratifiedSample taken(queries.count, kTogether);
     std::uint32_t numbers[kTogether];
     std::int32_t steps_of[kTogether * 8];
     for (std::size_t k = 0; k < taken.size(); ++k) numbers[k] = static_cast<std::uint32_t>(taken[k]);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -22,6 +23,7 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "grid/plan.hpp"
 #include "grid/rank_cell.hpp"
 #include "query/method.hpp"
@@ -145,7 +147,6 @@ class GridLevel {
   // How many pairs for each box of a cell its numbers leave undecided, by a few boxes. Where a tenth of the boxes lie
   // so close that their numbers are equal, fewer show little of it.
   double undecided_in(std::size_t cell) const {
-    constexpr std::size_t kCompared = 128;
     struct Numbers {
       std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
       unsigned before = 0;
@@ -154,7 +155,7 @@ class GridLevel {
     double total = 0;
     for (std::size_t k = 0; k < sets(); ++k) {
       total += static_cast<double>(count_in(k, cell));
-      for_some(k, cell, kCompared, [&](const RecordRun& run, std::size_t i) {
+      for_some(k, cell, kMostCompared, [&](const RecordRun& run, std::size_t i) {
         Numbers& numbers = some[k].emplace_back();
         for (std::size_t d = 0; d < problem_.dimension; ++d) {
           numbers.lower[d] = lower_of(run, i, d);
@@ -186,7 +187,7 @@ class GridLevel {
     Sample sample;
     const std::size_t most = std::clamp<std::size_t>((crowds[0].rows.size() + crowds[1].rows.size()) / 64, 32, 512);
     for (std::size_t k = 0; k < sets(); ++k)
-      take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, sample);
+      take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, k, sample);
     for (std::size_t d = 0; d < problem_.dimension; ++d) {
       const auto cells = static_cast<std::size_t>(layout_.cells[d]);
       const std::size_t at = cell / static_cast<std::size_t>(layout_.cell_stride[d]) % cells;
@@ -247,13 +248,16 @@ class GridLevel {
   void for_each_run(std::size_t k, std::size_t cell, Use&& use) const {
     for (std::uint32_t r = filed_[k].start[cell]; r < filed_[k].start[cell + 1]; ++r) use(filed_[k].runs[r]);
   }
-  // Calls use(run, place in it) for up to `most` of a cell's records.
+  // Calls use(run, place in it) for up to `most` of a cell's records, and no more than kMostCompared.
   template <class Use>
   void for_some(std::size_t k, std::size_t cell, std::size_t most, Use&& use) const {
-    const EvenSample taken(count_in(k, cell), most);
+    const RandomSample sample(count_in(k, cell), most);
+    std::array<std::size_t, kMostCompared> taken;
+    for (std::size_t at = 0; at < sample.size(); ++at) taken[at] = sample[at];
+    std::sort(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(sample.size()));
     std::size_t next = 0, passed = 0;  // passed: records of the runs before
     for_each_run(k, cell, [&](const RecordRun& run) {
-      for (; next < taken.size() && taken[next] < passed + run.count; ++next) use(run, taken[next] - passed);
+      for (; next < sample.size() && taken[next] < passed + run.count; ++next) use(run, taken[next] - passed);
       passed += run.count;
     });
   }
@@ -302,29 +306,33 @@ class GridLevel {
   // Where runs are long, another axis may have shorter ones; and where they are longer than the boxes' numbers ask for,
   // many boxes lie in a small part of the cell and share a few buckets: narrower ones tell them apart.
   void improve_order(std::size_t cell, Scratch& scratch) const {
-    constexpr std::size_t kStep = 16, kLongRun = 4 * kBlockLanes;
+    constexpr std::size_t kOneOf = 16, kLongRun = 4 * kBlockLanes;
     std::size_t tests = 0, looked_at = 1, total = 0;
     for (std::size_t k = 0; k < sets(); ++k) {
-      total += scratch.room[k].arrays.count;
-      for (std::size_t i = 0; i < scratch.room[k].arrays.count; i += kStep, ++looked_at) {
-        const auto [first, end] = run_of(scratch, k, i);
+      const std::size_t count = scratch.room[k].arrays.count;
+      const StratifiedSample taken(count, (count + kOneOf - 1) / kOneOf, k);
+      for (std::size_t i = 0; i < taken.size(); ++i) {
+        const auto [first, end] = run_of(scratch, k, taken[i]);
         tests += end - first;
       }
+      looked_at += taken.size();
+      total += count;
     }
     if (tests <= kLongRun * looked_at) return;
     double share[4];
-    for (std::size_t d = 0; d < problem_.dimension; ++d) {
-      SampledEnds ends;
-      for (std::size_t k = 0; k < sets(); ++k) {
-        const CellArrays& arrays = scratch.room[k].arrays;
-        const EvenSample taken(arrays.count, kLookedAt);
-        for (std::size_t i = 0; i < taken.size(); ++i) {
-          ends.lower.push_back(arrays.lower[d][taken[i]]);
-          ends.upper.push_back(-arrays.negated_upper[d][taken[i]]);
+    SampledEnds ends[4];
+    for (std::size_t k = 0; k < sets(); ++k) {
+      const CellArrays& arrays = scratch.room[k].arrays;
+      const RandomSample sample(arrays.count, kLookedAt, k);
+      for (std::size_t i = 0; i < sample.size(); ++i) {
+        const std::size_t taken = sample[i];
+        for (std::size_t d = 0; d < problem_.dimension; ++d) {
+          ends[d].lower.push_back(arrays.lower[d][taken]);
+          ends[d].upper.push_back(-arrays.negated_upper[d][taken]);
         }
       }
-      share[d] = sorted_meeting_share(ends);
     }
+    for (std::size_t d = 0; d < problem_.dimension; ++d) share[d] = sorted_meeting_share(ends[d]);
     const std::size_t own = scratch.sweep_axis;
     const auto best = static_cast<std::size_t>(std::min_element(share, share + problem_.dimension) - share);
     const bool other = share[best] < 0.6 * share[own];
@@ -453,6 +461,7 @@ class GridLevel {
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t kLookedAt = 64;                        // of a cell's boxes, to decide what to do with it
+  static constexpr std::size_t kMostCompared = 128;                   // of them, with each other
   static constexpr std::size_t kUsualBuckets = 1, kManyBuckets = 64;  // for each four of a cell's records
 
   Problem<T> problem_;

@@ -209,8 +209,9 @@ SceneShape shape_of(const Sample& sample, std::size_t dimension) {
   constexpr double kBlurEverywhere = 1.0 / 2048, kBlur = 1.0 / 4096;
   SceneShape shape;
   SampledEnds ends[4], steps;
-  const std::size_t step = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
-  shape.ranges.resize((sample.boxes.size() + step - 1) / step);
+  const std::size_t one_of = std::max<std::size_t>(sample.boxes.size() / kMostRanges, sample.boxes.size() > 64 ? 2 : 1);
+  const StratifiedSample ranged(sample.boxes.size(), (sample.boxes.size() + one_of - 1) / one_of);
+  shape.ranges.resize(ranged.size());
   if (sample.boxes.empty()) return shape;
   double least = 1, heap = 1;
   bool blurs = false;
@@ -243,8 +244,8 @@ SceneShape shape_of(const Sample& sample, std::size_t dimension) {
     for (const Sample::Box& box : sample.boxes) sum += std::min(box.size(d), map.width);
     if (map.width > 0) shape.share[d] = sum / static_cast<double>(sample.boxes.size()) / map.width;
     for (std::size_t k = 0; k < shape.ranges.size() && shape.cut(d); ++k) {
-      shape.ranges[k].from[d] = map.place(sample.boxes[k * step].lower[d]);
-      shape.ranges[k].to[d] = map.place(sample.boxes[k * step].upper[d]);
+      shape.ranges[k].from[d] = map.place(sample.boxes[ranged[k]].lower[d]);
+      shape.ranges[k].to[d] = map.place(sample.boxes[ranged[k]].upper[d]);
     }
   }
   shape.cover(dimension);
@@ -321,7 +322,7 @@ double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimen
   std::size_t begin = 0;
   for (std::size_t b = 0; begin < copies.size(); begin = end[b++]) {
     if (end[b] == begin) continue;
-    const EvenSample compared(end[b] - begin, kCompared);
+    const StratifiedSample compared(end[b] - begin, kCompared);
     std::size_t apart_along[16] = {}, undecided = 0;
     for (std::size_t i = 0; i < compared.size(); ++i) {
       const Copy& one = copies[order[begin + compared[i]]];

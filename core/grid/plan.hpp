@@ -8,13 +8,13 @@
 #include <limits>
 #include <vector>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "grid/record.hpp"
 #include "query/problem.hpp"
 
 namespace broadphase {
 
-// What the plan rests on: some boxes of the scene, taken at even steps.
+// What the plan rests on: a sample of the boxes of the scene.
 struct Sample {
   struct Box {
     double lower[4], upper[4];
@@ -26,12 +26,13 @@ struct Sample {
   double box_count = 0;  // of the scene
 };
 
-// `rows`: the boxes to sample; empty: all.
+// `rows`: the boxes to sample; empty: all. `set`: the first or the second set of a problem. The second may be the first
+// one a little moved, and a box and its copy in one sample would say that all boxes meet.
 template <class T>
 void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows, std::size_t dimension, T grow,
-                 std::size_t most, Sample& sample) {
+                 std::size_t most, std::size_t set, Sample& sample) {
   const std::size_t count = rows.empty() ? from.count : rows.size();
-  const EvenSample taken(count, most);
+  const RandomSample taken(count, most, set);
   sample.boxes.reserve(sample.boxes.size() + taken.size());
   for (std::size_t k = 0; k < taken.size(); ++k) {
     const std::size_t row = rows.empty() ? taken[k] : rows[taken[k]];
@@ -53,8 +54,8 @@ Sample sample_of(const Problem<T>& problem) {
   const std::size_t most = std::clamp<std::size_t>((problem.first.count + problem.second.count) / 64, 32, 512);
   const std::vector<std::uint32_t> all;
   Sample sample;
-  take_sample(problem.first, all, problem.dimension, problem.grow, most, sample);
-  if (problem.cross) take_sample(problem.second, all, problem.dimension, problem.grow, most, sample);
+  take_sample(problem.first, all, problem.dimension, problem.grow, most, 0, sample);
+  if (problem.cross) take_sample(problem.second, all, problem.dimension, problem.grow, most, 1, sample);
   return sample;
 }
 

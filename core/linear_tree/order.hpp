@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
@@ -176,7 +176,7 @@ template <std::size_t D, class T>
 double fit_to_lengths(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count,
                       LinearWorld& world) {
   constexpr std::size_t kLookedAt = 31;
-  const EvenSample sample(count, kLookedAt);
+  const StratifiedSample sample(count, kLookedAt);
   double across[D], most = 1;  // long boxes, one behind the other
   for (std::size_t k = 0; k < D; ++k) {
     const double width = world.high[k] / 2 - world.low[k] / 2;
@@ -210,7 +210,7 @@ bool should_be_ranked(const LinearSource<T>& source, const std::uint32_t* items,
   constexpr double kMostBeside = 64;  // parts that overlap one
   const std::size_t parts = count / kPart;
   if (parts < kFewParts) return false;
-  const EvenSample sample(parts, kLookedAt);
+  const StratifiedSample sample(parts, kLookedAt);
   T lower[kLookedAt][D], upper[kLookedAt][D];
   std::size_t beside = 0;
   for (std::size_t p = 0; p < sample.size(); ++p) {
@@ -332,7 +332,7 @@ std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std:
   // only add digits to sort by.
   constexpr std::size_t kLookedAt = 512, kInCell = 8;
   const std::size_t count = items.size(), dimension = source.dimension;
-  const EvenSample sample(count, kLookedAt);
+  const RandomSample sample(count, kLookedAt);
   const std::size_t looked_at = sample.size();
   if (looked_at < 2) return 1;
   std::vector<std::size_t> apart(looked_at), sinks(looked_at);

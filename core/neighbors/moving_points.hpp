@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/samples.hpp"
+
 namespace broadphase {
 
 // What is within a distance, and how distances are measured. Each difference along an axis is rounded, then its square,
@@ -242,11 +244,10 @@ class MovingPoints {
 
   // From where to where most points are along an axis: a few far ones do not make the cells of all others coarse.
   std::pair<double, double> middle_of(std::size_t axis) const {
-    constexpr std::size_t kSample = 512;
-    const std::size_t step = std::max<std::size_t>(1, size() / kSample);
+    const StratifiedSample rows(size(), 512);
     std::vector<FoundPoint> sample;
-    for (std::size_t row = 0; row < size(); row += step)
-      if (std::isfinite(places_[row * dimension_ + axis])) sample.push_back({0, places_[row * dimension_ + axis]});
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (const double at = places_[rows[k] * dimension_ + axis]; std::isfinite(at)) sample.push_back({0, at});
     if (sample.empty()) return {0, 0};
     std::sort(sample.begin(), sample.end(), OrderOfPoints{false});
     const std::size_t tail = sample.size() / 32;

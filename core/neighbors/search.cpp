@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/read_ahead.hpp"
+#include "base/samples.hpp"
 
 namespace broadphase {
 
@@ -670,13 +671,13 @@ struct EntryWriter {
         to_vectors(entries.vectors.get()) {
     if (shifts == nullptr) return;
     // Pairs come image by image, so that the branch is foreseen if these are few.
-    const std::size_t step = pairs.size / 256 + 1;
-    std::size_t seen = 0, moved = 0;
-    for (std::size_t k = 0; k < pairs.size; k += step, ++seen) {
-      const std::int32_t* shift = shifts + k * dimension;
+    const StratifiedSample sample(pairs.size, 256);
+    std::size_t moved = 0;
+    for (std::size_t k = 0; k < sample.size(); ++k) {
+      const std::int32_t* shift = shifts + sample[k] * dimension;
       moved += (shift[0] | shift[1] | (dimension > 2 ? shift[2] : 0)) != 0 ? 1 : 0;
     }
-    all_shifts = 3 * moved > seen;
+    all_shifts = 3 * moved > sample.size();
   }
 
   void write(std::size_t from, std::size_t to, std::int32_t row, bool turned) const {

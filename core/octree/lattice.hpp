@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
@@ -227,7 +227,7 @@ OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::
   const Extent<T> extent =
       with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return enclosed_extent<D, T>(count, corners); });
   std::vector<double> sizes;
-  const EvenSample sample(count, kLookedAt);
+  const StratifiedSample sample(count, kLookedAt);
   for (std::size_t at = 0; at < sample.size(); ++at) {
     const BoxCorners<T> box = corners(sample[at]);
     double size = 0;

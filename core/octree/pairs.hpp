@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
+#include "base/samples.hpp"
 #include "boxes/box_view.hpp"
 #include "bvh/pairs.hpp"
 #include "octree/cells.hpp"
@@ -517,7 +517,7 @@ class OctreeCrowd {
     std::uint64_t sum = 0;
     for (const Sweep& sweep : sweeps_) {
       const BoxView<T> rows = view(sweep.kind), others = view(sweep.other);
-      const EvenSample tried(rows.count, kTried);
+      const StratifiedSample tried(rows.count, kTried);
       std::uint64_t found = 0;
       for (std::size_t k = 0; k < tried.size(); ++k)
         for (std::size_t other = 0; other < others.count; ++other)

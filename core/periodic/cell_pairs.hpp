@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/exact_sum.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_view.hpp"
@@ -387,7 +387,7 @@ void choose_place(const Problem<T>& problem, PeriodicCell& cell) {
     std::size_t count = 0;
     for (const BoxView<T>* boxes : {&problem.first, &problem.second}) {
       if (boxes == &problem.second && !problem.cross) continue;
-      const EvenSample places(boxes->count, kSample);
+      const StratifiedSample places(boxes->count, kSample);
       for (std::size_t place = 0; place < places.size(); ++place) {
         const double x = boxes->lower_of(places[place])[k] - problem.grow;
         if (std::isfinite(x)) lower[count++] = x;

@@ -8,6 +8,7 @@
 
 #include "base/radix_sort.hpp"
 #include "base/row_numbers.hpp"
+#include "base/samples.hpp"
 #include "sweep/sorted_intervals.hpp"
 
 namespace broadphase {
@@ -231,10 +232,10 @@ class CoherentIntervals : public SortedIntervals<T> {
   // Whether insertion promises to be cheap, by a few stretches of neighbours.
   bool moved_little(const BoxView<T>& boxes) const {
     std::size_t moves = 0, seen = 0;
-    for (std::size_t k = 0; k < kStretches; ++k) {
+    const StratifiedSample stretches(this->count(), kStretches);
+    for (std::size_t k = 0; k < stretches.size(); ++k) {
       T begin[kStretch];
-      const std::size_t first = k * this->count() / kStretches;
-      const std::size_t last = std::min(this->count(), first + kStretch);
+      const std::size_t first = stretches[k], last = std::min(this->count(), first + kStretch);
       for (std::size_t at = first; at < last; ++at, ++seen) {
         const T value = this->interval_of(boxes, static_cast<std::size_t>(rows_[at])).begin;
         std::size_t to = at - first;

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "boxes/box_view.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
@@ -242,7 +242,7 @@ class IntervalPairs {
     std::vector<Seen> seen(key_count);
     std::size_t sampled = 0;
     for (const KeyedIntervals<Given>& set : sets) {
-      const EvenSample sample(set.boxes.count, kSample);
+      const StratifiedSample sample(set.boxes.count, kSample);
       for (std::size_t k = 0; k < sample.size(); ++k) {
         const std::uint32_t key = key_of(set, sample[k]);
         const Given given = set.boxes.lower_of(sample[k])[0];

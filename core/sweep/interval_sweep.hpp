@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
+#include "base/samples.hpp"
 #include "boxes/box_columns.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
@@ -235,7 +235,7 @@ class IntervalSweep {
   // boxes have many small ones beside them.
   static void find_blocks(Pass& pass, Interrupt& interrupt) {
     constexpr std::uint64_t kWorthIt = 200;  // candidates of each box behind what is tested ahead
-    constexpr std::size_t kGroups = 16, kEvery = 4;
+    constexpr std::size_t kGroups = 16, kOneOf = 4;
     pass.by_blocks = false;
     if (pass.overlap == nullptr || pass.beyond < kWorthIt * pass.queries->count()) return;
     struct Run {
@@ -244,15 +244,19 @@ class IntervalSweep {
     std::vector<Run> runs;
     std::uint64_t beyond = 0, looked_at = 0;
     Scratch scratch;
-    const EvenSample sample(pass.reaches.size(), kGroups);
+    const StratifiedSample sample(pass.reaches.size(), kGroups);
     for (std::size_t k = 0; k < sample.size(); ++k) {
       find_begins(pass, sample[k], scratch);
       find_ends(pass, sample[k], scratch);
+      const StratifiedSample few(pass.rows_of(sample[k]), (pass.rows_of(sample[k]) + kOneOf - 1) / kOneOf, k);
+      std::size_t next = 0;
       for (std::size_t row = 0; row < pass.rows_of(sample[k]); ++row, ++looked_at) {
+        const bool is_taken = next < few.size() && few[next] == row;
+        next += is_taken ? 1 : 0;
         const std::size_t begin = scratch.run_begin[row] + kAheadOfBlocks, end = scratch.run_end[row];
         if (begin >= end) continue;
         beyond += end - begin;
-        if (row % kEvery == 0) runs.push_back({sample[k] * kRowsTogether + row, begin, end});
+        if (is_taken) runs.push_back({sample[k] * kRowsTogether + row, begin, end});
       }
     }
     if (beyond < kWorthIt * looked_at) return;

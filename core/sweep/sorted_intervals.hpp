@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "boxes/box_columns.hpp"
 #include "query/problem.hpp"
 #include "sweep/sweep_direction.hpp"
@@ -266,7 +266,7 @@ class RoundingTrial {
     const auto begin_of = [&](std::int32_t row) {
       return others.lower_of(static_cast<std::size_t>(row))[axis] - problem.grow;
     };
-    const EvenSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 16, 64));
+    const StratifiedSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 16, 64));
     for (std::size_t k = 0; k < sample.size(); ++k) {
       const auto row = static_cast<std::size_t>(rows[sample[k]]);
       const double begin = boxes.lower_of(row)[axis] - problem.grow, end = boxes.upper_of(row)[axis] + problem.grow;
@@ -276,7 +276,7 @@ class RoundingTrial {
                              : other_rows.begin() + static_cast<std::ptrdiff_t>(sample[k] + 1);
       const auto last =
           std::partition_point(first, other_rows.end(), [&](std::int32_t other) { return begin_of(other) <= end; });
-      const EvenSample run(static_cast<std::size_t>(last - first), kTested);
+      const StratifiedSample run(static_cast<std::size_t>(last - first), kTested);
       const auto candidates = static_cast<double>(last - first);
       // Each of them stands for as many.
       for (std::size_t at = 0; at < run.size(); ++at)

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "query/problem.hpp"
 
 namespace broadphase {
@@ -49,9 +49,9 @@ Interval<T> interval_along(const SweepDirection& direction, const T* lower, cons
   return {static_cast<T>(std::isnan(begin) ? -kInfinity : begin), static_cast<T>(std::isnan(end) ? kInfinity : end)};
 }
 
-// Up to `most` rows, evenly spread: stands for all of them.
-inline std::vector<std::size_t> sample_rows(std::size_t count, std::size_t most) {
-  const EvenSample sample(count, most);
+// Up to `most` rows, which stand for all of them; of the first or the second set of a problem.
+inline std::vector<std::size_t> sample_rows(std::size_t count, std::size_t most, std::size_t set = 0) {
+  const RandomSample sample(count, most, set);
   std::vector<std::size_t> rows(sample.size());
   for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = sample[k];
   return rows;
@@ -117,7 +117,7 @@ double sweep_share(const Problem<T>& problem, const SweepDirection& direction, s
   const detail::SortedSample<T> a(problem.first, rows, problem.dimension, problem.grow, direction);
   const auto m = static_cast<double>(rows.size());
   if (!problem.cross) return detail::overlapping_share(a);
-  const std::vector<std::size_t> others = sample_rows(problem.second.count, most);
+  const std::vector<std::size_t> others = sample_rows(problem.second.count, most, 1);
   if (others.empty()) return 0;
   const detail::SortedSample<T> b(problem.second, others, problem.dimension, problem.grow, direction);
   return detail::overlapping(a, b) / (m * static_cast<double>(others.size()));

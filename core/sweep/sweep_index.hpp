@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
+#include "base/samples.hpp"
 #include "query/collect.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/coherent_intervals.hpp"
@@ -177,7 +177,7 @@ class DirectionChoice {
   void take_sample(CoherentIntervals<T>& order) {
     // One box in 32, at least 64 and at most 512: as for a sweep that is not kept.
     const std::vector<std::int32_t>& rows = order.known_rows();
-    const EvenSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
+    const RandomSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
     sample_.clear();
     sample_.reserve(512);
     for (std::size_t k = 0; k < sample.size(); ++k) {

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
+#include "base/samples.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "tree/exact_bounds.hpp"
@@ -245,7 +245,7 @@ template <class T, class RowAt>
 bool is_blurred(const Extent<T>& bulk, const GrownBoxes<T>& boxes, std::size_t count, const RowAt& row_at) {
   BlurSample<T> sample(bulk, boxes);
   // An eighth of a few rows: more would take a notable part of the time to sort them.
-  const EvenSample groups(count / kLanes, std::clamp<std::size_t>(count / 64, 4, BlurSample<T>::kGroups));
+  const StratifiedSample groups(count / kLanes, std::clamp<std::size_t>(count / 64, 4, BlurSample<T>::kGroups));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::int32_t rows[kLanes];
     for (std::size_t at = 0; at < kLanes; ++at) rows[at] = static_cast<std::int32_t>(row_at(groups[g] * kLanes + at));
@@ -263,7 +263,7 @@ bool blocks_are_blurred(const BlockTree& tree, const GrownBoxes<T>& boxes, std::
     middle.low[k] = middle.high[k] = static_cast<T>(tree.frame.origin[k]);
   BlurSample<T> sample(middle, boxes);
   const Blocks& blocks = tree.blocks;
-  const EvenSample places(blocks.limit(), BlurSample<T>::kGroups);
+  const StratifiedSample places(blocks.limit(), BlurSample<T>::kGroups);
   for (std::size_t at = 0; at < places.size(); ++at) {
     const auto block = static_cast<std::int32_t>(places[at]);
     // Also of released blocks: these are few.

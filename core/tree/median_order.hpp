@@ -16,6 +16,7 @@
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"
@@ -43,13 +44,21 @@ template <std::size_t K>
 struct Spread {
   float low[K], high[K];
 
-  Spread(const Place<K>* items, std::size_t count, std::size_t step) {
+  // Of those that are sampled; all of them if there are no more than `most`.
+  Spread(const Place<K>* items, std::size_t count, std::size_t most) {
     for (std::size_t k = 0; k < K; ++k) low[k] = high[k] = items[0].at[k];
-    for (std::size_t i = 0; i < count; i += step)
-      for (std::size_t k = 0; k < K; ++k) {
-        low[k] = items[i].at[k] < low[k] ? items[i].at[k] : low[k];
-        high[k] = items[i].at[k] > high[k] ? items[i].at[k] : high[k];
-      }
+    if (count <= most) {
+      for (std::size_t i = 0; i < count; ++i) add(items[i]);
+      return;
+    }
+    const StratifiedSample sample(count, most);
+    for (std::size_t i = 0; i < sample.size(); ++i) add(items[sample[i]]);
+  }
+  void add(const Place<K>& item) {
+    for (std::size_t k = 0; k < K; ++k) {
+      low[k] = item.at[k] < low[k] ? item.at[k] : low[k];
+      high[k] = item.at[k] > high[k] ? item.at[k] : high[k];
+    }
   }
   float width(std::size_t k) const { return high[k] - low[k]; }
   std::size_t widest() const {
@@ -68,7 +77,7 @@ class MedianSorter {
 
   // Splits a part of more than eight rows in two, which can then be sorted on different threads.
   std::pair<PlacePart, PlacePart> cut(const PlacePart& part) const {
-    const Spread<K> spread(select_.at(part), part.count(), 1 + part.count() / kSample);
+    const Spread<K> spread(select_.at(part), part.count(), kSample);
     return select_.cut(part, part.begin + first_half(part.count()), spread.widest());
   }
 
@@ -76,7 +85,7 @@ class MedianSorter {
   void sort(const PlacePart& part) const {
     if (part.count() <= kFew) {
       const Place<K>* items = select_.at(part);
-      sort_few(items, part.count(), Spread<K>(items, part.count(), 1), rows_ + part.begin);
+      sort_few(items, part.count(), Spread<K>(items, part.count(), kFew), rows_ + part.begin);
       return;
     }
     const auto [first, second] = cut(part);

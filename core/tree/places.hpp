@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase::detail {
@@ -81,7 +81,7 @@ class PlaceSelect {
     bool turned = false;
     for (int round = 0; end - begin > kFew; ++round) {
       const std::size_t count = end - begin, pivots = count > 2048 ? kPivots : kFewPivots;
-      const EvenSample places(count, pivots);
+      const StratifiedSample places(count, pivots);
       const auto sample = [&](std::size_t i) { return from[begin + places[i]].at[axis]; };
       alignas(64) std::int32_t ranks[kFew];
       float sorted[kFew];

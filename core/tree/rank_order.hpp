@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/even_sample.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/grown_boxes.hpp"
 #include "simd/kernels.hpp"
@@ -112,14 +112,15 @@ class AreaSorter {
   // By a sample.
   Cut best_cut(const Item* items, std::size_t count, std::size_t unit) const {
     // The places of small parts matter less, and there are many of them.
-    const EvenSample sample(count, count > kMany ? kFew : kFew / 2);
+    const StratifiedSample sample(count, count > kMany ? kFew : kFew / 2);
     Item taken[kFew];
     Around box[kFew];
-    std::size_t unit_of[kFew];  // by rank
+    std::size_t unit_of[kFew];  // by rank: as if the sampled items were the middles of stretches of all in order
+    const double each = static_cast<double>(count) / static_cast<double>(sample.size());
     for (std::size_t i = 0; i < sample.size(); ++i) {
       taken[i] = items[sample[i]];
       box[i] = around(taken[i]);
-      unit_of[i] = sample[i] / unit;
+      unit_of[i] = static_cast<std::size_t>((static_cast<double>(i) + 0.5) * each) / unit;
     }
     Cut cut;
     alignas(64) std::int32_t rank[kFew];
@@ -229,7 +230,7 @@ class CrossingSample {
   // Several rows at each place, because rows may differ by turns; groups of eight are from eight places.
   void take(const std::int32_t* rows, std::size_t count, std::size_t size, std::int32_t* taken) const {
     constexpr std::size_t kTogether = 4;
-    const EvenSample places(count - kTogether, size / kTogether);
+    const StratifiedSample places(count - kTogether, size / kTogether);
     const std::size_t groups = places.size() / kGroup;
     for (std::size_t p = 0; p < places.size(); ++p)
       for (std::size_t j = 0; j < kTogether; ++j) {

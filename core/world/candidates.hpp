@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/samples.hpp"
 #include "batches/rows_by_key.hpp"
 #include "choose/find.hpp"
 #include "query/collect.hpp"
@@ -189,10 +190,10 @@ class CandidateSearch {
     near.keep_for_all();
     near.take_step(now.changes.growth, columns.version);
     if (near.found() == nullptr && near.is_time()) {
-      const std::size_t every = columns.slots / kSample + 1;
+      const StratifiedSample sample(columns.slots, kSample);
       extents_.clear();
-      for (std::size_t row = 0; row < columns.slots; row += every)
-        if (columns.alive[row] != 0) extents_.push_back(extent_of(columns.spare.boxes + row * 2 * D));
+      for (std::size_t at = 0; at < sample.size(); ++at)
+        if (columns.alive[sample[at]] != 0) extents_.push_back(extent_of(columns.spare.boxes + sample[at] * 2 * D));
       const double reach = Reach::among_all(usual_extent(extents_), now.changes.growth, now.changes.pairs_a_row, D,
                                             columns.period_bounds() != nullptr, Reach::kOfShapes);
       NearPairs::Found found;
@@ -271,8 +272,9 @@ class CandidateSearch {
   void search_near_few(const Now& now, Candidates& result) {
     const Columns<D>& columns = now.columns;
     extents_.clear();
-    for (std::size_t k = 0; k < rows_.size(); k += rows_.size() / kSample + 1)
-      extents_.push_back(extent_of(columns.spare.boxes + index(rows_[k]) * 2 * D));
+    const StratifiedSample sample(rows_.size(), kSample);
+    for (std::size_t at = 0; at < sample.size(); ++at)
+      extents_.push_back(extent_of(columns.spare.boxes + index(rows_[sample[at]]) * 2 * D));
     const double reach = Reach::among_few(usual_extent(extents_), now.changes.growth);
     if (!(reach > 0)) {
       result.near.note_not_worth();
@@ -280,9 +282,9 @@ class CandidateSearch {
     }
     result.is_synchronized = true;
     // By some rows it is seen beforehand whether there are too many.
-    constexpr std::size_t kSome = 16;
+    const StratifiedSample few(rows_.size(), 16);
     RowList some;
-    for (std::size_t k = 0; k < rows_.size(); k += rows_.size() / kSome + 1) some.push_back(rows_[k]);
+    for (std::size_t at = 0; at < few.size(); ++at) some.push_back(rows_[few[at]]);
     around_.assign(columns.slots, 0);
     for (const std::int32_t row : some) around_[index(row)] = 1;
     if (around(now, some, around_.data(), around_.data(), reach, reach).size > kMostNearPairs * some.size()) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/samples.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_view.hpp"
 #include "choose/find.hpp"
@@ -161,9 +162,10 @@ class SeamImages {
 
   // More than most boxes reach out of the world, by a sample.
   Worlds usual_reach() const {
-    constexpr std::size_t kSample = 256;
+    const StratifiedSample sample(rows_, 256);
     Worlds reach{};
-    for (std::size_t row = 0; row < rows_; row += rows_ / kSample + 1) {
+    for (std::size_t at = 0; at < sample.size(); ++at) {
+      const std::size_t row = sample[at];
       if (counts_[row] == 0) continue;
       const double* box = boxes_ + row * 2 * D;
       for (std::size_t k = 0; k < D; ++k)

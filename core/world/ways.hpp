@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/parallel.hpp"
+#include "base/samples.hpp"
 #include "world/limits.hpp"
 #include "world/rows_where.hpp"
 
@@ -200,9 +201,10 @@ class WayMap {
 
   // How many cells most rows are long, with their motion: a little more than all of a sample.
   void set_reach(const Journeys<D>& journeys, std::size_t rows) {
-    constexpr std::size_t kSample = 256;
+    const StratifiedSample sample(rows, 256);
     reach_.fill(0);
-    for (std::size_t row = 0; row < rows; row += rows / kSample + 1) {
+    for (std::size_t at = 0; at < sample.size(); ++at) {
+      const std::size_t row = sample[at];
       if (journeys.counts[row] == 0) continue;
       for (std::size_t k = 0; k < D; ++k) {
         const double* box = journeys.boxes + row * 2 * D;

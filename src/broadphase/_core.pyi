@@ -129,6 +129,11 @@ def next_rows(alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='
     The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.
     """
 
+def sample_rows(count: int, most: int) -> object:
+    """
+    Up to `most` of `count` rows, ascending: one of each of as many equal stretches, by a fixed hash.
+    """
+
 def regions_of_planes(planes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], must_span: bool = False) -> object:
     """
     Regions between planes, (q, p, d + 1): offsets, axes, least, most, lower and upper corners around. Where their normals must span all directions, the number of the first region whose do not.

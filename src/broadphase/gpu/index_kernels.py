@@ -15,7 +15,7 @@ from typing import Any
 import warp as wp
 
 from broadphase.gpu.native import NODE_OF_DOUBLES, NODE_OF_FLOATS, append
-from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tree_kernels
+from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, sampled_row, tree_kernels
 
 __all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
 
@@ -930,7 +930,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     ):
         """Add up by how many octaves a sample of nodes has grown from their smallest sizes, or store these."""
         sample = wp.tid()
-        node = node_at(nodes, int(wp.int64(sample) * wp.int64(inner) / wp.int64(sample_count)))
+        node = node_at(nodes, sampled_row(sample, inner, sample_count))
         size = wp.float64(0.0)
         for axis in range(wp.static(axes)):
             size += wp.float64(0.5) * wp.float64(node[axis + 3]) - wp.float64(0.5) * wp.float64(node[axis])

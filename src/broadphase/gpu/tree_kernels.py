@@ -26,7 +26,16 @@ import warp as wp
 
 from broadphase.gpu.native import fence, first_unequal_bit, node_access
 
-__all__ = ["AXIS_BITS", "SAMPLES", "SIZE_BITS", "axes_of", "kernel_module", "lower_place", "tree_kernels"]
+__all__ = [
+    "AXIS_BITS",
+    "SAMPLES",
+    "SIZE_BITS",
+    "axes_of",
+    "kernel_module",
+    "lower_place",
+    "sampled_row",
+    "tree_kernels",
+]
 
 #: Number of boxes in a sample.
 SAMPLES = 512
@@ -52,6 +61,17 @@ def kernel_module(name: str, dim: int, kind: Any) -> Any:
     # Sums of products must round as written, the same on every device; nothing here has a gradient.
     module.options.update({"enable_backward": False, "fuse_fp": False, "max_unroll": 16})
     return module
+
+
+@wp.func
+def sampled_row(number: int, row_count: int, sample_count: int) -> int:
+    """Return a row of the stretch of this number, of as many equal ones as there are samples, drawn by a fixed hash.
+
+    Rows are often in the order of a grid. Rows at even distances would be from a few of its columns.
+    """
+    begin = int(wp.int64(number) * wp.int64(row_count) / wp.int64(sample_count))
+    end = int((wp.int64(number) + wp.int64(1)) * wp.int64(row_count) / wp.int64(sample_count))
+    return wp.randi(wp.rand_init(row_count, number), begin, end)
 
 
 @wp.func
@@ -179,11 +199,11 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         task = wp.tid()
         axis = task // sample_count
         own = task - axis * sample_count
-        own_row = int(wp.int64(own) * wp.int64(row_count) / wp.int64(sample_count))
+        own_row = sampled_row(own, row_count, sample_count)
         value = middle(lower[own_row, axis], upper[own_row, axis])
         rank = int(0)
         for k in range(sample_count):
-            row = int(wp.int64(k) * wp.int64(row_count) / wp.int64(sample_count))
+            row = sampled_row(k, row_count, sample_count)
             that = middle(lower[row, axis], upper[row, axis])
             if that < value or (that == value and k < own):
                 rank += 1
@@ -204,7 +224,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         task = wp.tid()
         axis = task // sample_count
         own = task - axis * sample_count
-        row = int(wp.int64(own) * wp.int64(row_count) / wp.int64(sample_count))
+        row = sampled_row(own, row_count, sample_count)
         low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
         high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
         wp.atomic_add(widths, axis, wp.int64((high - low) * _UNITS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import arrow
 from broadphase.scale.planning import Plan, divide
@@ -171,8 +173,12 @@ def _divided(
     spills: list[Spill], tile: int, rows: int, tile_rows: int, scratch: Path
 ) -> Iterator[tuple[Plan, list[Spill]] | None]:
     """Divide the boxes of a tile among smaller ones, on disk; None where that would help little."""
-    step = max(1, rows // _SAMPLE)
-    samples = [run.corners[::step] for spill in spills for run, _ in spill.runs(tile)]
+    share = max(1.0, rows / _SAMPLE)
+    samples = []
+    for spill in spills:
+        for run, _ in spill.runs(tile):
+            sampled: Any = _native.sample_rows(len(run.corners), math.ceil(len(run.corners) / share))
+            samples.append(run.corners[sampled])
     corners = np.concatenate(samples)
     plan = divide(corners[:, 0], corners[:, 1], rows, tile_rows / 2)
     if plan.tile_count == 1:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
 from broadphase.scale.addresses import file_system, is_address, without_secrets
@@ -168,7 +169,8 @@ class Source:
         """Read some boxes from everywhere in the files; return their corners."""
         parts = [part for part in self.parts if part.rows]
         count = min(len(parts), _SAMPLED_PARTS)
-        chosen = [parts[k * len(parts) // count] for k in range(count)]
+        numbers: Any = _native.sample_rows(len(parts), count)
+        chosen = [parts[k] for k in numbers]
         lowers, uppers = [], []
         most = max(1, _SAMPLED_ROWS // max(count, 1))
         for part in chosen:
@@ -191,7 +193,8 @@ class Source:
             if count >= _FIRST and _covers(found[0], part, columns):
                 break
         corners = np.concatenate([boxes.corners for boxes in found])
-        corners = corners[:: max(1, len(corners) // most)]
+        sampled: Any = _native.sample_rows(len(corners), most)
+        corners = corners[sampled]
         return corners[:, 0], corners[:, 1]
 
     def _batches_from_the_beginning(self, part: Part, columns: BoxColumns, rows: int) -> Iterator[Any]:

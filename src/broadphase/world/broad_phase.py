@@ -147,7 +147,8 @@ class BroadPhase:
         """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""
         if len(pairs) <= _TOO_MANY * count or self._share == 0.0 or self.margin == 0.0:
             return False
-        some = pairs[:: len(pairs) // 1024 + 1]
+        sampled: Any = _native.sample_rows(len(pairs), 1024)
+        some = pairs[sampled]
         one, other = boxes[some[:, 0]], boxes[some[:, 1]]
         meet = (np.maximum(one[:, 0], other[:, 0]) <= np.minimum(one[:, 1], other[:, 1])).all(axis=1)
         if np.count_nonzero(meet) > _TOO_FEW * len(some):
@@ -174,7 +175,8 @@ class BroadPhase:
             self.index = index
             if self.method != "auto":
                 return index
-            some = columns.rows.numbers[:: columns.rows.living // _A_SAMPLE + 1]
+            sampled: Any = _native.sample_rows(columns.rows.living, _A_SAMPLE)
+            some = columns.rows.numbers[sampled]
             search = index if batch is None else index._in_batches(batch[some])
             near = search._near_boxes(boxes[some, 0], boxes[some, 1], 1)
             pairs = np.stack([some.repeat(np.diff(near.offsets)), near.rows], axis=1)
