@@ -382,13 +382,14 @@ class GridLevel {
                            problem_.grow,      !problem_.touching, true,
                            &layout_,           &pool.view,         depth_ > 0 ? crowd.rows.data() : nullptr};
       const std::size_t end = split.at(part + 1), rows = end - request.begin;
-      reserve(pool, rows + rows / 2, rows);
+      const PoolSize size(rows, layout_.cell_count);
+      reserve(pool, size, size.first());
       while (request.begin < end) {
         request.end = std::min(end, request.begin + kRowsAtATime);
         while ((request.begin = file_boxes()(request)) < request.end) {
-          const std::size_t room = static_cast<std::size_t>(pool.view.capacity) << pool.view.chunk_bits;
-          if (room > 5 * rows + 4096 && layout_.cell_count > 1) return fits.store(false);
-          reserve(pool, room + room / 2 + (layout_.cell_count << pool.view.chunk_bits), rows);
+          const std::size_t chunks = size.after(pool.view.capacity);
+          if (chunks == 0) return fits.store(false);
+          reserve(pool, size, chunks);
         }
         if (worker == 0) interrupt.check();
       }
@@ -399,21 +400,14 @@ class GridLevel {
     return fits;
   }
 
-  void reserve(Pool& pool, std::size_t records, std::size_t rows) {
+  void reserve(Pool& pool, const PoolSize& size, std::size_t chunks) {
     ChunkPool& view = pool.view;
     if (view.capacity == 0) {
-      // Small enough that the last chunk of each cell, half empty, does not count, and that what is written to now lies
-      // close together; large enough to be read in a run.
-      const std::size_t usual = rows / layout_.cell_count / 8;
-      view.chunk_bits = static_cast<int>(std::bit_width(std::clamp<std::size_t>(usual, 16, 32)) - 1);
       pool.slots.assign(layout_.cell_count, 0);
       pool.first_chunk.assign(layout_.cell_count, kNoChunk);
       view.used = 1;
-      records += layout_.cell_count << view.chunk_bits;
     }
-    const std::size_t at_a_time = std::min(layout_.cell_count + (kRecordsAtATime >> view.chunk_bits), kRecordsAtATime);
-    const std::size_t chunks = (records >> view.chunk_bits) + at_a_time + 2;
-    pool.records.grow((chunks << view.chunk_bits) * record_size());
+    pool.records.grow((chunks << size.chunk_bits()) * record_size());
     pool.next_chunk.resize(chunks);
     view = {pool.records.get(),
             pool.next_chunk.data(),
@@ -421,8 +415,8 @@ class GridLevel {
             pool.slots.data(),
             view.used,
             static_cast<std::uint32_t>(chunks),
-            view.chunk_bits,
-            static_cast<std::uint32_t>(at_a_time)};
+            size.chunk_bits(),
+            static_cast<std::uint32_t>(size.at_a_time())};
   }
 
   // Where each cell's records lie: those of the first rows first.

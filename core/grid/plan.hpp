@@ -211,6 +211,44 @@ void cut_while_cheaper(GridPlan& plan, const SceneShape& shape, std::size_t dime
   }
 }
 
+// How many chunks a pool has: at first, for so many boxes, and more of them where these cover more cells than expected.
+class PoolSize {
+ public:
+  // Slots are numbered in 32 bits, and so is what is behind the last one.
+  static constexpr std::size_t kMostSlots = std::numeric_limits<std::uint32_t>::max();
+
+  PoolSize(std::size_t rows, std::size_t cells, std::size_t most_slots = kMostSlots)
+      : rows_(rows),
+        cells_(cells),
+        most_slots_(most_slots),
+        // Small enough that the last chunk of each cell, half empty, does not count, and that what is written to now
+        // lies close together; large enough to be read in a run.
+        chunk_bits_(rows / cells / 8 >= 32 ? 5 : 4),
+        at_a_time_(std::min(cells + (kRecordsAtATime >> chunk_bits_), kRecordsAtATime)) {}
+
+  int chunk_bits() const { return chunk_bits_; }
+  std::size_t at_a_time() const { return at_a_time_; }  // see ChunkPool
+  std::size_t first() const { return chunks_for(rows_ + rows_ / 2); }
+  // How many in place of so many; 0 where the boxes cover too many cells, and these are to be fewer. Not of a single
+  // cell, which has each box once.
+  std::size_t after(std::size_t chunks) const {
+    const std::size_t room = chunks << chunk_bits_;
+    if (cells_ > 1 && room > 5 * rows_ + 4096) return 0;
+    const std::size_t more = chunks_for(room + room / 2);
+    return more > chunks ? more : 0;
+  }
+
+ private:
+  // Each cell may start a chunk.
+  std::size_t chunks_for(std::size_t records) const {
+    return std::min((records >> chunk_bits_) + cells_ + at_a_time_ + 2, most_slots_ >> chunk_bits_);
+  }
+
+  std::size_t rows_, cells_, most_slots_;
+  int chunk_bits_;
+  std::size_t at_a_time_;
+};
+
 template <class T>
 GridLayout<T> layout_of(const GridPlan& plan, const SceneShape& shape, std::size_t dimension) {
   GridLayout<T> layout{};

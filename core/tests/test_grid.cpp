@@ -278,6 +278,39 @@ void check_ends_of_memory() {
       [&](const Kernels& kernels) { CHECK(count_of(Grid<T>(repeated, kernels, 1), nullptr, 1) == 300 * 299 / 2); });
 }
 
+// Chunks that follow each other until the boxes are refused: their slots are never more than a number of 32 bits tells
+// apart, however many boxes there are and however many cells each covers.
+void check_pool_sizes() {
+  for (const std::size_t rows : {std::size_t{1}, std::size_t{1000}, std::size_t{850'000'000}, std::size_t{900'000'000},
+                                 std::size_t{1} << 30, (std::size_t{1} << 31) - 1})
+    for (const std::size_t cells : {std::size_t{1}, std::size_t{2}, std::size_t{1000}, std::size_t{100'000'000}}) {
+      current_case() = "the pool of " + std::to_string(rows) + " boxes in " + std::to_string(cells) + " cells";
+      const PoolSize size(rows, cells);
+      const std::size_t most = std::size_t{0xffffffffu} >> size.chunk_bits();
+      std::size_t chunks = size.first(), times = 0;
+      CHECK(chunks << size.chunk_bits() > rows + rows / 2);
+      for (std::size_t next = chunks; next != 0 && times < 100; ++times) {
+        CHECK(next <= most);
+        CHECK(times == 0 || next > chunks);
+        chunks = next;
+        next = size.after(chunks);
+      }
+      CHECK(times < 100);
+      // As much as is allowed, of what can be numbered.
+      CHECK(chunks == most || chunks << size.chunk_bits() > 5 * rows);
+    }
+  // The same limit, where memory allows the rest of the way: a pool that has reached it grows no more.
+  current_case() = "a pool at its limit";
+  const PoolSize small(10'000, 100, 20'000);
+  CHECK(small.first() << small.chunk_bits() <= 20'000);
+  std::size_t chunks = small.first();
+  for (std::size_t next = small.after(chunks); next != 0; next = small.after(chunks)) {
+    CHECK(next << small.chunk_bits() <= 20'000);
+    chunks = next;
+  }
+  CHECK(chunks == std::size_t{20'000} >> small.chunk_bits());
+}
+
 template <class T>
 void check_all() {
   for (std::size_t dimension = 1; dimension <= 4; ++dimension) check_largest_numbers<T>(dimension);
@@ -302,6 +335,7 @@ void check_all() {
 }  // namespace broadphase::tests
 
 int main() {
+  broadphase::tests::check_pool_sizes();
   broadphase::tests::check_all<float>();
   broadphase::tests::check_all<double>();
 }
