@@ -61,7 +61,7 @@ class BoxStack {
       std::memcpy(column(k) + size_, blocks.lower(block, k), kLanes * sizeof(float));
       std::memcpy(column(dimension_ + k) + size_, blocks.upper(block, k), kLanes * sizeof(float));
     }
-    std::memcpy(numbers_.get() + size_, blocks.child(block), kLanes * sizeof(std::int32_t));
+    blocks.child(block).copy_to(numbers_.get() + size_);
     size_ += kLanes;
   }
   void get(std::size_t at, float* box) const {

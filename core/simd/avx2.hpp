@@ -130,8 +130,12 @@ class EightTests {
 struct WideEight {
   __m256d low, high;
   static WideEight splat(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
-  static WideEight load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
+  static WideEight load(const void* p) { return {of(_mm256_load_si256(half(p))), of(_mm256_load_si256(half(p) + 1))}; }
   static WideEight read(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+
+ private:
+  static const __m256i* half(const void* p) { return static_cast<const __m256i*>(p); }
+  static __m256d of(__m256i bits) { return _mm256_castsi256_pd(bits); }
 };
 inline WideEight operator+(WideEight a, WideEight b) {
   return {_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)};
@@ -175,14 +179,14 @@ inline __m256i numbered(Eight keys) {
   return _mm256_or_si256(_mm256_andnot_si256(_mm256_set1_epi32(7), _mm256_castps_si256(keys.v)), lanes);
 }
 // Sorts the first four, and writes them and their values. What is no key has to be 0.
-inline void put_in_order(__m128i numbered, const std::int32_t* values, float* key, std::int32_t* to) {
+inline void put_in_order(__m128i numbered, const void* values, float* key, std::int32_t* to) {
   __m128i x = numbered, other = _mm_shuffle_epi32(x, 0x4e);
   x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0xc);
   other = _mm_shuffle_epi32(x, 0xb1);
   x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0xa);
   other = _mm_shuffle_epi32(x, 0xd8);
   x = _mm_blend_epi32(_mm_max_epu32(x, other), _mm_min_epu32(x, other), 0x4);
-  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(values));
+  const __m256i all = _mm256_load_si256(static_cast<const __m256i*>(values));
   const __m256i sorted = _mm256_permutevar8x32_epi32(all, _mm256_castsi128_si256(x));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(sorted));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(key), _mm_andnot_si128(_mm_set1_epi32(7), x));
@@ -195,8 +199,8 @@ inline __m256i kept(__m256i values, std::uint32_t bits) {
   const __m128i lanes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kLaneTable.lane[bits]));
   return _mm256_permutevar8x32_epi32(values, _mm256_cvtepu8_epi32(lanes));
 }
-inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
-  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(values));
+inline std::size_t keep(const void* values, std::uint32_t bits, std::int32_t* to) {
+  const __m256i all = _mm256_load_si256(static_cast<const __m256i*>(values));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), kept(all, bits));
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
@@ -205,7 +209,7 @@ inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
 
-inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint32_t bits, float* key, std::int32_t* to,
+inline bool keep_few_in_order(Eight keys, const void* values, std::uint32_t bits, float* key, std::int32_t* to,
                               std::size_t& count) {
   count = static_cast<std::size_t>(_mm_popcnt_u32(bits));
   if (count > 4) return false;
@@ -321,7 +325,7 @@ struct CornerFours<float> {
   template <std::size_t D>
   static __m128 load_one(const float* p) {
     if constexpr (D == 1) return _mm_load_ss(p);
-    if constexpr (D == 2) return _mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p)));
+    if constexpr (D == 2) return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
     return _mm_loadu_ps(p);
   }
 };

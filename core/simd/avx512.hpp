@@ -88,7 +88,7 @@ struct Words {
 struct WideEight {
   __m512d v;
   static WideEight splat(double x) { return {_mm512_set1_pd(x)}; }
-  static WideEight load(const double* p) { return {_mm512_load_pd(p)}; }
+  static WideEight load(const void* p) { return {_mm512_load_pd(p)}; }
   static WideEight read(const double* p) { return {_mm512_loadu_pd(p)}; }
 };
 inline WideEight operator+(WideEight a, WideEight b) { return {_mm512_add_pd(a.v, b.v)}; }
@@ -116,8 +116,8 @@ inline Eight upper_halves(WideEight numbers, std::int32_t most) {
 inline __m256i kept(__m256i values, std::uint32_t bits) {
   return _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), values);
 }
-inline std::size_t keep(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
-  const __m256i all = _mm256_load_si256(reinterpret_cast<const __m256i*>(values));
+inline std::size_t keep(const void* values, std::uint32_t bits, std::int32_t* to) {
+  const __m256i all = _mm256_load_si256(static_cast<const __m256i*>(values));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), kept(all, bits));
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
@@ -134,7 +134,7 @@ inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits,
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
 }
 
-inline bool keep_few_in_order(Eight keys, const std::int32_t* values, std::uint32_t bits, float* key, std::int32_t* to,
+inline bool keep_few_in_order(Eight keys, const void* values, std::uint32_t bits, float* key, std::int32_t* to,
                               std::size_t& count) {
   count = static_cast<std::size_t>(_mm_popcnt_u32(bits));
   if (count > 4) return false;

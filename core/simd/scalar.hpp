@@ -59,7 +59,11 @@ template <class T>
 struct EightOf {
   T v[8];
   static EightOf splat(T x) { return {{x, x, x, x, x, x, x, x}}; }
-  static EightOf load(const T* p) { return {{p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}}; }
+  static EightOf load(const void* p) {
+    EightOf result;
+    memcpy(result.v, p, sizeof result.v);
+    return result;
+  }
   static EightOf read(const T* p) { return load(p); }
   void store(T* p) const {
     for (std::size_t l = 0; l < 8; ++l) p[l] = v[l];
@@ -165,17 +169,19 @@ inline Eight upper_halves(const WideEight& numbers, std::int32_t most) {
 }
 
 template <class T>
-inline std::size_t keep(const T* values, std::uint32_t bits, T* to) {
+inline std::size_t keep(const void* values, std::uint32_t bits, T* to) {
+  T own[8];
+  memcpy(own, values, sizeof own);
   std::size_t count = 0;
   for (std::uint32_t l = 0; l < 8; ++l) {
-    to[count] = values[l];
+    to[count] = own[l];
     count += bits >> l & 1u;
   }
   return count;
 }
 inline std::size_t keep(const Eight& values, std::uint32_t bits, float* to) { return keep(values.v, bits, to); }
 
-inline bool keep_few_in_order(const Eight&, const std::int32_t*, std::uint32_t, float*, std::int32_t*, std::size_t&) {
+inline bool keep_few_in_order(const Eight&, const void*, std::uint32_t, float*, std::int32_t*, std::size_t&) {
   return false;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,42 @@
 #include "tree/walks.hpp"
 
 namespace broadphase {
+
+// A word of a block that is no float. The memory of blocks is one of floats: no float is read as another type, the bits
+// are copied.
+class BlockWord {
+ public:
+  explicit BlockWord(float* at) : at_(at) {}
+  BlockWord(const BlockWord&) = default;
+  operator std::int32_t() const { return read(at_); }
+  BlockWord& operator=(std::int32_t word) {
+    std::memcpy(at_, &word, sizeof word);
+    return *this;
+  }
+  BlockWord& operator=(const BlockWord& other) { return *this = static_cast<std::int32_t>(other); }
+  BlockWord& operator|=(std::int32_t bits) { return *this = *this | bits; }
+  BlockWord& operator&=(std::int32_t bits) { return *this = *this & bits; }
+
+  static std::int32_t read(const float* at) {
+    std::int32_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  }
+
+ private:
+  float* at_;
+};
+
+// The children of a block, to be read.
+class BlockChildren {
+ public:
+  explicit BlockChildren(const float* first) : first_(first) {}
+  std::int32_t operator[](std::integral auto lane) const { return BlockWord::read(first_ + lane); }
+  void copy_to(std::int32_t* to) const { std::memcpy(to, first_, kLanes * sizeof *to); }
+
+ private:
+  const float* first_;
+};
 
 // Blocks, addressed by number. The memory grows, and released blocks are used again.
 class Blocks {
@@ -80,16 +117,18 @@ class Blocks {
   float* upper(std::int32_t block, std::size_t axis) { return at(block) + layout_.upper(axis); }
   const float* lower(std::int32_t block, std::size_t axis) const { return at(block) + layout_.lower(axis); }
   const float* upper(std::int32_t block, std::size_t axis) const { return at(block) + layout_.upper(axis); }
-  std::int32_t* child(std::int32_t block) { return word(block, layout_.child()); }
-  const std::int32_t* child(std::int32_t block) const { return word(block, layout_.child()); }
-  std::int32_t& occupied(std::int32_t block) { return *word(block, layout_.occupied()); }
-  std::int32_t occupied(std::int32_t block) const { return *word(block, layout_.occupied()); }
-  std::int32_t& rows(std::int32_t block) { return *word(block, layout_.rows()); }
-  std::int32_t rows(std::int32_t block) const { return *word(block, layout_.rows()); }
-  std::int32_t& next(std::int32_t block) { return *word(block, layout_.next()); }
-  std::int32_t next(std::int32_t block) const { return *word(block, layout_.next()); }
-  std::int32_t& parent(std::int32_t block) { return *word(block, layout_.parent()); }
-  std::int32_t parent(std::int32_t block) const { return *word(block, layout_.parent()); }
+  BlockChildren child(std::int32_t block) const { return BlockChildren(at(block) + layout_.child()); }
+  void set_child(std::int32_t block, std::size_t lane, std::int32_t what) {
+    BlockWord(at(block) + layout_.child() + lane) = what;
+  }
+  BlockWord occupied(std::int32_t block) { return word(block, layout_.occupied()); }
+  std::int32_t occupied(std::int32_t block) const { return word(block, layout_.occupied()); }
+  BlockWord rows(std::int32_t block) { return word(block, layout_.rows()); }
+  std::int32_t rows(std::int32_t block) const { return word(block, layout_.rows()); }
+  BlockWord next(std::int32_t block) { return word(block, layout_.next()); }
+  std::int32_t next(std::int32_t block) const { return word(block, layout_.next()); }
+  BlockWord parent(std::int32_t block) { return word(block, layout_.parent()); }
+  std::int32_t parent(std::int32_t block) const { return word(block, layout_.parent()); }
 
   std::size_t lanes_in_use(std::int32_t block) const {
     return static_cast<std::size_t>(std::popcount(static_cast<std::uint32_t>(occupied(block))));
@@ -99,20 +138,20 @@ class Blocks {
   template <class Number>
   void set_lane(std::int32_t block, std::size_t lane, const Number* box, std::int32_t what, bool is_row) {
     set_box(block, lane, box);
-    child(block)[lane] = what;
+    set_child(block, lane, what);
     const auto bit = static_cast<std::int32_t>(1u << lane);
     occupied(block) |= bit;
     rows(block) = is_row ? rows(block) | bit : rows(block) & ~bit;
   }
   template <class Number>
   void set_box(std::int32_t block, std::size_t lane, const Number* box) {
-    Number* to = numbers<Number>(block) + lane;
-    for (std::size_t k = 0; k < 2 * dimension(); ++k) to[k * kLanes] = box[k];
+    for (std::size_t k = 0; k < 2 * dimension(); ++k)
+      std::memcpy(number<Number>(block, k, lane), box + k, sizeof(Number));
   }
   template <class Number>
   void get_box(std::int32_t block, std::size_t lane, Number* box) const {
-    const Number* from = numbers<Number>(block) + lane;
-    for (std::size_t k = 0; k < 2 * dimension(); ++k) box[k] = from[k * kLanes];
+    for (std::size_t k = 0; k < 2 * dimension(); ++k)
+      std::memcpy(box + k, number<Number>(block, k, lane), sizeof(Number));
   }
   // As doubles, whether they are wide or not.
   void read_box(std::int32_t block, std::size_t lane, double* box) const {
@@ -132,12 +171,10 @@ class Blocks {
 
   float* at(std::int32_t block) const { return first_ + static_cast<std::size_t>(block) * layout_.words(); }
   template <class Number>
-  Number* numbers(std::int32_t block) const {
-    return reinterpret_cast<Number*>(at(block));
+  float* number(std::int32_t block, std::size_t k, std::size_t lane) const {
+    return at(block) + (k * kLanes + lane) * (sizeof(Number) / sizeof(float));
   }
-  std::int32_t* word(std::int32_t block, std::size_t offset) const {
-    return reinterpret_cast<std::int32_t*>(at(block) + offset);
-  }
+  BlockWord word(std::int32_t block, std::size_t offset) const { return BlockWord(at(block) + offset); }
 
   BlockLayout layout_;
   PlainMemory<float> memory_;

@@ -60,12 +60,12 @@ void prefetch_block(const float* memory, std::int32_t number) {
 }
 
 // The lanes whose rows are not ignored.
-inline std::uint32_t lanes_not_ignored(const SweepInTurn& sweep, const std::int32_t* child, std::uint32_t rows) {
+inline std::uint32_t lanes_not_ignored(const SweepInTurn& sweep, const void* children, std::uint32_t rows) {
   std::uint32_t kept = rows;
   for (std::uint32_t left = rows; left != 0; left &= left - 1) {
     const std::uint32_t lane = lowest_bit(left);
     for (std::size_t at = 0; at < sweep.ignored_count; ++at)
-      if (sweep.ignored[at] == child[lane]) kept &= ~(1u << lane);
+      if (sweep.ignored[at] == word_at(children, lane)) kept &= ~(1u << lane);
   }
   return kept;
 }
@@ -86,7 +86,7 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, s
     if (sweep.crowded) return;
   }
   keep(keys, rows, sweep.row_key + sweep.found);
-  sweep.found += keep(block.child(), rows, sweep.rows + sweep.found);
+  sweep.found += keep(block.children(), rows, sweep.rows + sweep.found);
   Eight enter;
   std::uint32_t surely = touched_surely<D>(sweep, block, sweep.limit, enter) & rows;
   float time[kLanes], limit = sweep.limit;
@@ -128,11 +128,11 @@ std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
     float* key = sweep.key + sweep.depth;
     std::int32_t* stack = sweep.stack + sweep.depth;
     std::size_t pushed = 0;
-    if (!keep_few_in_order(enter, block.child(), hits ^ rows, key, stack, pushed))
-      pushed = push_in_order(enter, block.child(), hits ^ rows, key, stack);
+    if (!keep_few_in_order(enter, block.children(), hits ^ rows, key, stack, pushed))
+      pushed = push_in_order(enter, block.children(), hits ^ rows, key, stack);
     sweep.depth += pushed;
     if (rows != 0) {
-      const std::uint32_t taken = sweep.ignored_count == 0 ? rows : lanes_not_ignored(sweep, block.child(), rows);
+      const std::uint32_t taken = sweep.ignored_count == 0 ? rows : lanes_not_ignored(sweep, block.children(), rows);
       if (taken != 0) take_touched<D>(sweep, block, enter, taken);
     }
     if (sweep.depth == 0) return number;
@@ -150,7 +150,7 @@ std::size_t find_touched(InTurn<TouchInTurn>& all) {
     Eight enter;
     const std::uint32_t hits = lanes_on_way<D>(way, block, enter), rows = hits & block.rows();
     if (block.next() != kNoBlock) way.stack[way.depth++] = block.next();
-    way.depth += keep(block.child(), hits ^ rows, way.stack + way.depth);
+    way.depth += keep(block.children(), hits ^ rows, way.stack + way.depth);
     if (way.depth > 0) prefetch_block<D>(way.memory, way.stack[way.depth - 1]);
     if (rows != 0) {
       const std::uint32_t surely = touched_surely<D>(way, block, way.sure_limit, enter) & rows;
@@ -158,7 +158,7 @@ std::size_t find_touched(InTurn<TouchInTurn>& all) {
       for (std::uint32_t left = rows; left != 0; left &= left - 1, ++way.found) {
         const std::uint32_t lane = lowest_bit(left);
         way.sure |= (surely >> lane & 1u) << way.found;
-        way.rows[way.found] = block.child()[lane];
+        way.rows[way.found] = block.child(lane);
       }
       return number;
     }

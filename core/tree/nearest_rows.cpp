@@ -31,7 +31,7 @@ bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilte
     if (!nearest.may_take_from(top.bound)) continue;
     const auto occupied = static_cast<std::uint32_t>(blocks.occupied(top.block)),
                is_row = static_cast<std::uint32_t>(blocks.rows(top.block));
-    const std::int32_t* child = blocks.child(top.block);
+    const BlockChildren child = blocks.child(top.block);
     for (std::uint32_t left = occupied & is_row; left != 0; left &= left - 1) {
       const auto row = static_cast<std::size_t>(child[std::countr_zero(left)]);
       if (!filter.allows(row, query)) continue;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "boxes/pack_boxes.hpp"
 #include "simd/lanes.hpp"
@@ -135,7 +136,6 @@ bool pack_leaves(const PackLeaves<T>& request) {
   std::uint32_t lost = 0;
   for (std::size_t at = request.begin; at < request.end; ++at) {
     float* block = request.blocks + at * kWords;
-    auto* words = reinterpret_cast<std::uint32_t*>(block);
     const std::size_t first = at * kLanes, left = request.count - first, count = left < kLanes ? left : kLanes;
     T corner[2 * D][kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -150,7 +150,7 @@ bool pack_leaves(const PackLeaves<T>& request) {
         corner[k][lane] = low[k] - boxes.grow;
         corner[D + k][lane] = high[k] + boxes.grow;
       }
-      words[kChild + lane] = row;
+      std::memcpy(block + kChild + lane, &row, sizeof row);
       if (request.places != nullptr && lane < count)
         request.places[row] = static_cast<std::uint32_t>(at * kLanes + lane);
     }
@@ -169,7 +169,9 @@ bool pack_leaves(const PackLeaves<T>& request) {
       bounds[k] = least_of(block + k * kLanes);
       bounds[D + k] = largest_of(block + (D + k) * kLanes);
     }
-    words[kOccupied] = words[kRows] = (1u << count) - 1u;
+    const std::uint32_t in_use = (1u << count) - 1u;
+    std::memcpy(block + kOccupied, &in_use, sizeof in_use);
+    std::memcpy(block + kRows, &in_use, sizeof in_use);
   }
   return lost == 0;
 }

@@ -38,7 +38,7 @@ inline constexpr LaneMatrix kAfter = 0x0080c0e0f0f8fcfeu;
 
 template <std::size_t D, class E>
 LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, const BlockReader<D, E>& block) {
-  const auto* a = other.numbers();
+  const float* a = other.memory();
   E lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
     lower[k] = block.lower(k);
@@ -48,8 +48,8 @@ LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, co
   const auto test = [&](std::uint32_t lane) {
     typename BlockReader<D, E>::Tests meet;
     for (std::size_t k = 0; k < D; ++k) {
-      meet.at_most(lower[k], E::splat(a[(D + k) * kLanes + lane]));
-      meet.at_most(E::splat(a[k * kLanes + lane]), upper[k]);
+      meet.at_most(lower[k], E::splat(BlockReader<D, E>::number_at(a, (D + k) * kLanes + lane)));
+      meet.at_most(E::splat(BlockReader<D, E>::number_at(a, k * kLanes + lane)), upper[k]);
     }
     matrix |= static_cast<LaneMatrix>(meet.bits()) << (8 * lane);
   };
@@ -62,12 +62,11 @@ LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, co
   return matrix & full_rows_of(lanes) & columns_of(block.occupied());
 }
 
-inline void name_pairs(PairWalk& walk, LaneMatrix hits, const std::int32_t* rows_a, const std::int32_t* rows_b,
-                       bool turned) {
+inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b, bool turned) {
   std::int32_t *first = walk.first + walk.found, *second = walk.second + walk.found;
   for (; hits != 0; hits &= hits - 1) {
     const std::uint32_t at = lowest_of(hits);
-    const std::int32_t p = rows_a[at >> 3], q = rows_b[at & 7u];
+    const std::int32_t p = word_at(rows_a, at >> 3), q = word_at(rows_b, at & 7u);
     const bool swap = walk.one_tree ? q < p : turned;
     *first++ = swap ? q : p;
     *second++ = swap ? p : q;
@@ -110,28 +109,28 @@ bool pair_blocks(PairWalk& walk) {
       if (walk.counting)
         walk.count += count_of(hits);
       else
-        name_pairs(walk, hits, a.child(), b.child(), turned);
+        name_pairs(walk, hits, a.children(), b.children(), turned);
     }
     if (below) {
       if (self)
         for (std::uint32_t inner = lanes & ~a.rows(); inner != 0; inner &= inner - 1) {
-          const std::int32_t child = a.child()[lowest_bit(inner)];
+          const std::int32_t child = a.child(lowest_bit(inner));
           push(child, child, BlockPair::kAllLanes, BlockPair::kSelf);
         }
       meet ^= hits;
       for (LaneMatrix both = meet & ~of_rows_a & ~of_rows_b; both != 0; both &= both - 1) {
         const std::uint32_t at = lowest_of(both);
-        push(a.child()[at >> 3], b.child()[at & 7u], BlockPair::kAllLanes, way);
+        push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, way);
       }
       // Rows of one block against what is below a lane of the other: all such rows in one entry.
       const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
       for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
         const std::uint32_t lane = lowest_bit(inner);
-        push(entry.a, b.child()[lane], column(rows_with, lane), way | BlockPair::kAlone);
+        push(entry.a, b.child(lane), column(rows_with, lane), way | BlockPair::kAlone);
       }
       for (std::uint32_t lane = 0; with_rows != 0 && lane < 8; ++lane) {
         const auto rows = static_cast<std::uint32_t>(with_rows >> (8 * lane) & 0xffu);
-        if (rows != 0) push(entry.b, a.child()[lane], rows, (way ^ BlockPair::kTurned) | BlockPair::kAlone);
+        if (rows != 0) push(entry.b, a.child(lane), rows, (way ^ BlockPair::kTurned) | BlockPair::kAlone);
       }
     }
     if (walk.expanding) break;

@@ -51,6 +51,14 @@ struct NumbersOf<WideEight> {
   static double limit(const SweepWalk& walk) { return number_of(walk.limit); }
 };
 
+// Word k from some place in a block on. The memory of blocks is one of floats: no float is read as another type, its
+// bits are copied.
+inline std::int32_t word_at(const void* place, std::size_t k) {
+  std::int32_t word;
+  std::memcpy(&word, static_cast<const unsigned char*>(place) + k * sizeof word, sizeof word);
+  return word;
+}
+
 // A block as a walk sees it. E: Eight, or WideEight where the tree is wide.
 template <std::size_t D, class E = Eight>
 class BlockReader {
@@ -61,22 +69,32 @@ class BlockReader {
   BlockReader(const float* memory, std::int32_t block) : block_(memory + static_cast<std::size_t>(block) * kWords) {}
 
   const float* memory() const { return block_; }
-  const Number* numbers() const { return reinterpret_cast<const Number*>(block_); }
-  E eight(std::size_t offset) const { return E::load(numbers() + offset); }
+  // One of the numbers of all lanes and axes in the memory of a block, and eight of them.
+  static Number number_at(const float* memory, std::size_t offset) {
+    if constexpr (std::is_same_v<Number, float>) {
+      return memory[offset];
+    } else {
+      Number number;
+      std::memcpy(&number, memory + offset * kWordsOfNumber, sizeof number);
+      return number;
+    }
+  }
+  E eight(std::size_t offset) const { return E::load(block_ + offset * kWordsOfNumber); }
   E lower(std::size_t axis) const { return eight(axis * kLanes); }
   E upper(std::size_t axis) const { return eight((D + axis) * kLanes); }
-  const std::int32_t* child() const { return words() + kChild; }
-  std::uint32_t occupied() const { return static_cast<std::uint32_t>(words()[kOccupied]); }
-  std::uint32_t rows() const { return static_cast<std::uint32_t>(words()[kRows]); }
-  std::int32_t next() const { return words()[kNext]; }
+  const void* children() const { return block_ + kChild; }  // eight words
+  std::int32_t child(std::size_t lane) const { return word_at(block_, kChild + lane); }
+  std::uint32_t occupied() const { return static_cast<std::uint32_t>(word_at(block_, kOccupied)); }
+  std::uint32_t rows() const { return static_cast<std::uint32_t>(word_at(block_, kRows)); }
+  std::int32_t next() const { return word_at(block_, kNext); }
 
   // Compile-time constants: calls of the layout's functions would be shared between instruction sets.
-  static constexpr BlockLayout kLayout{D, sizeof(Number) == 8};
+  static constexpr std::size_t kWordsOfNumber = sizeof(Number) / sizeof(float);
+  static constexpr BlockLayout kLayout{D, kWordsOfNumber == 2};
   static constexpr std::size_t kWords = kLayout.words(), kChild = kLayout.child(), kOccupied = kLayout.occupied(),
                                kRows = kLayout.rows(), kNext = kLayout.next();
 
  private:
-  const std::int32_t* words() const { return reinterpret_cast<const std::int32_t*>(block_); }
   const float* block_;
 };
 
@@ -92,10 +110,14 @@ void next_by_box(BoxedWalk& walk) {
   std::size_t depth = walk.depth, found = 0;
   while (depth > 0 && found < kMostRows) {
     // Which block comes next is known late. With several popped at once, the processor can prefetch the next ones.
-    const std::size_t together = depth >= kHalfStack ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
-    std::int32_t at[kBlocksTogether];
+    const bool is_deep = depth >= kHalfStack;
+    const std::size_t together = is_deep ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
+    std::int32_t at[kBlocksTogether] = {};
     depth -= together;
-    for (std::size_t k = 0; k < kBlocksTogether; ++k) at[k] = walk.stack[depth + k];
+    if (is_deep)
+      at[0] = walk.stack[depth];
+    else
+      for (std::size_t k = 0; k < kBlocksTogether; ++k) at[k] = walk.stack[depth + k];
     walk.visited += together;
     for (std::size_t g = 0; g < together; ++g) {
       const BlockReader<D, E> block(walk.memory, at[g]);
@@ -106,8 +128,8 @@ void next_by_box(BoxedWalk& walk) {
       }
       const std::uint32_t hits = meet.bits() & block.occupied(), rows = hits & block.rows();
       if (block.next() != kNoBlock) walk.stack[depth++] = block.next();
-      depth += keep(block.child(), hits ^ rows, walk.stack + depth);
-      found += keep(block.child(), rows, walk.rows + found);
+      depth += keep(block.children(), hits ^ rows, walk.stack + depth);
+      found += keep(block.children(), rows, walk.rows + found);
     }
   }
   walk.depth = depth;
@@ -115,10 +137,10 @@ void next_by_box(BoxedWalk& walk) {
 }
 
 // Puts the children of the lanes set in `lanes` on a stack, those with the smallest keys on top, and returns how many.
-inline std::size_t push_in_order(Eight keys, const std::int32_t* child, std::uint32_t lanes, float* key,
+inline std::size_t push_in_order(Eight keys, const void* children, std::uint32_t lanes, float* key,
                                  std::int32_t* stack) {
   keep(keys, lanes, key);
-  const std::size_t count = keep(child, lanes, stack);
+  const std::size_t count = keep(children, lanes, stack);
   for (std::size_t at = 1; at < count; ++at) {
     const float own = key[at];
     const std::int32_t block = stack[at];
@@ -151,11 +173,11 @@ static void sort_out(AWalk& walk, std::int32_t at, const Block& block, Eight key
     walk.block = at;
     walk.lanes = rows;
     walk.found = rows != 0 ? 1 : 0;
-    if (inner != 0) walk.depth += push_in_order(keys, block.child(), inner, key, stack);
+    if (inner != 0) walk.depth += push_in_order(keys, block.children(), inner, key, stack);
   } else {
-    walk.found += keep(block.child(), rows, walk.rows + walk.found);
+    walk.found += keep(block.children(), rows, walk.rows + walk.found);
     keep(keys, inner, key);
-    walk.depth += keep(block.child(), inner, stack);
+    walk.depth += keep(block.children(), inner, stack);
   }
 }
 
@@ -264,9 +286,9 @@ void take_all(ConvexWalk& walk, const BlockReader<D>& block) {
   const std::uint32_t rows = block.occupied() & block.rows();
   if (block.next() != kNoBlock) walk.stack[walk.depth++] = ~block.next();
   const std::size_t bottom = walk.depth;
-  walk.depth += keep(block.child(), block.occupied() ^ rows, walk.stack + bottom);
+  walk.depth += keep(block.children(), block.occupied() ^ rows, walk.stack + bottom);
   for (std::size_t at = bottom; at < walk.depth; ++at) walk.stack[at] = ~walk.stack[at];
-  walk.sure_found += keep(block.child(), rows, walk.sure + walk.sure_found);
+  walk.sure_found += keep(block.children(), rows, walk.sure + walk.sure_found);
 }
 
 template <std::size_t D>
@@ -339,12 +361,12 @@ void next_by_region(ConvexWalk& walk) {
     }
     for (std::uint32_t left = inner; left != 0; left &= left - 1) {
       const std::uint32_t lane = lowest_bit(left);
-      const std::int32_t child = block.child()[lane];
+      const std::int32_t child = block.child(lane);
       walk.slabs[walk.depth] = across[lane];
       walk.stack[walk.depth++] = (within >> lane & 1u) != 0 ? ~child : child;
     }
-    walk.found += keep(block.child(), rows & ~sure, walk.rows + walk.found);
-    walk.sure_found += keep(block.child(), sure, walk.sure + walk.sure_found);
+    walk.found += keep(block.children(), rows & ~sure, walk.rows + walk.found);
+    walk.sure_found += keep(block.children(), sure, walk.sure + walk.sure_found);
   }
 }
 

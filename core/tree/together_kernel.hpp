@@ -79,7 +79,7 @@ void list_candidates(NearestTogether& walk, Eight limit) {
             continue;
           }
         }
-        walk.rows[query][found] = block.child()[lane];
+        walk.rows[query][found] = block.child(lane);
         walk.row_key[query][found++] = walk.leaf_key[at][lane][query];
       }
     }
@@ -123,7 +123,7 @@ void name_candidates(NearestTogether& walk, const Eight* best, std::uint32_t que
     for (std::size_t k = 0; k < walk.wanted; ++k) {
       const auto mark = static_cast<std::uint32_t>(key[k][query]);
       walk.rows[query][k] =
-          BlockReader<D>(walk.memory, walk.leaf[mark / kLanes % NearestTogether::kLeaves]).child()[mark % kLanes];
+          BlockReader<D>(walk.memory, walk.leaf[mark / kLanes % NearestTogether::kLeaves]).child(mark % kLanes);
     }
     walk.found[query] = walk.wanted;
   }
@@ -219,8 +219,8 @@ void nearest_together_of(NearestTogether& walk) {
       float* key = walk.key + walk.depth;
       std::int32_t* stack = walk.stack + walk.depth;
       std::size_t count = 0;
-      if (!keep_few_in_order(square, block.child(), near & inner, key, stack, count))
-        count = push_in_order(square, block.child(), near & inner, key, stack);
+      if (!keep_few_in_order(square, block.children(), near & inner, key, stack, count))
+        count = push_in_order(square, block.children(), near & inner, key, stack);
       walk.depth += count;
       constexpr std::size_t kLine = 16;  // floats
       for (std::size_t k = 0; k < count; ++k) {
@@ -303,10 +303,10 @@ void balls_together(BallsTogether& walk) {
         const std::uint32_t sure = at_most(square, Eight::splat(walk.sure[query])) & rows;
         std::uint32_t doubts = at_most(square, Eight::splat(walk.limit[query])) & (rows ^ sure);
         std::size_t& found = walk.found[query];
-        found += keep(block.child(), sure, walk.rows[query] + found);
+        found += keep(block.children(), sure, walk.rows[query] + found);
         fullest = found > fullest ? found : fullest;
         for (; doubts != 0; doubts &= doubts - 1) {
-          walk.doubt_row[walk.doubts] = block.child()[lowest_bit(doubts)];
+          walk.doubt_row[walk.doubts] = block.child(lowest_bit(doubts));
           walk.doubt_query[walk.doubts++] = static_cast<std::uint32_t>(query);
         }
       }
@@ -314,7 +314,7 @@ void balls_together(BallsTogether& walk) {
     if (inner != 0) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const std::uint32_t near = at_most(squares_to<D>(block.memory(), lane, center), limit);
-        walk.stack[walk.depth] = block.child()[lane];
+        walk.stack[walk.depth] = block.child(lane);
         walk.asking[walk.depth] = near;
         walk.depth += static_cast<std::size_t>((inner >> lane & 1u) & static_cast<std::uint32_t>(near != 0));
       }

@@ -57,6 +57,11 @@ struct Walk {
   std::size_t found = 0;
   std::int32_t rows[kMostRows + kBlocksTogether * kLanes];
   std::int32_t stack[kStackSize + kLanes];
+
+  // So many entries are read at a time, although fewer may be on the stack.
+  Walk() {
+    for (std::size_t at = 0; at < kBlocksTogether; ++at) stack[at] = kNoBlock;
+  }
 };
 
 // Rows whose boxes meet a box.
