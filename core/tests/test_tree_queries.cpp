@@ -3,8 +3,11 @@
 #include "tree/queries.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -405,11 +408,50 @@ void check_smallest_slab(const Kernels& kernels) {
   CHECK(found.size() == 1);
 }
 
+// Kernels read a few entries of a stack and all lanes of a block at a time, also those not in use: they have been set,
+// whatever the memory held before.
+void check_what_kernels_read_is_set() {
+  current_case() = "a walk in memory that was used before";
+  alignas(BoxWalk) std::byte memory[sizeof(BoxWalk)];
+  std::memset(memory, 0x55, sizeof memory);
+  const BoxWalk* walk = new (memory) BoxWalk;
+  for (std::size_t at = 0; at < kBlocksTogether; ++at) CHECK(walk->stack[at] == kNoBlock);
+
+  for (const bool wide : {false, true}) {
+    current_case() = wide ? "wide blocks in memory that was used before" : "blocks in memory that was used before";
+    constexpr std::size_t kCount = 50;
+    const double ones[6] = {1, 1, 1, 1, 1, 1};
+    const float narrow_ones[6] = {1, 1, 1, 1, 1, 1};
+    {
+      Blocks used(3, wide);  // the next one gets its memory
+      used.reserve(kCount);
+      for (std::size_t k = 0; k < kCount; ++k)
+        for (std::size_t block = static_cast<std::size_t>(used.add()), lane = 0; lane < kLanes; ++lane)
+          if (wide)
+            used.set_lane(static_cast<std::int32_t>(block), lane, ones, 7, true);
+          else
+            used.set_lane(static_cast<std::int32_t>(block), lane, narrow_ones, 7, true);
+    }
+    Blocks blocks(3, wide);
+    blocks.reserve(kCount);
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const std::int32_t block = blocks.add();
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        double box[6];
+        blocks.read_box(block, lane, box);
+        for (const double x : box) CHECK(x == 0);
+        CHECK(blocks.child(block)[lane] == 0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main(int argc, char** argv) {
   using namespace broadphase;
+  tests::check_what_kernels_read_is_set();
   const std::size_t rounds = tests::rounds(argc, argv, 400);
   std::size_t count = 0;
   const Kernels* const* levels = available_kernels(count);

@@ -101,6 +101,8 @@ class Blocks {
     } else {
       if (used_ == capacity_) reserve(used_ + used_ / 2 + 16);
       block = static_cast<std::int32_t>(used_++);
+      // Kernels test all lanes, also those not in use, and leave these out afterwards: never uninitialized memory.
+      std::memset(at(block), 0, layout_.words() * sizeof(float));
     }
     occupied(block) = rows(block) = 0;
     next(block) = parent(block) = kNoBlock;
