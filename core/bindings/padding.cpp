@@ -20,16 +20,19 @@ std::size_t table_size(std::size_t rows, std::size_t columns) {
   return rows * columns;
 }
 
-// The first so many values of each query, and `fill` behind the last. There is one offset more than queries.
+// The first so many values of each query, and `fill` behind the last. There is one offset more than queries. The arrays
+// are results, which their owner may have written to: offsets beyond the values end there.
 template <class T>
 nb::object padded_values(Vector<T> values, Vector<std::int64_t> offsets, std::size_t width, T fill) {
   const std::size_t count = offsets.shape(0) - 1;
   std::vector<T> table(table_size(count, width), fill);
   without_gil(table.size(), [&] {
+    const auto most = static_cast<std::int64_t>(values.shape(0));
     for (std::size_t k = 0; k < count; ++k) {
-      const std::int64_t begin = offsets.data()[k];
-      const auto found = static_cast<std::size_t>(offsets.data()[k + 1] - begin);
-      std::copy_n(values.data() + begin, std::min(width, found), table.data() + k * width);
+      const std::int64_t begin = std::clamp<std::int64_t>(offsets.data()[k], 0, most);
+      const std::int64_t end = std::clamp(offsets.data()[k + 1], begin, most);
+      std::copy_n(values.data() + begin, std::min(width, static_cast<std::size_t>(end - begin)),
+                  table.data() + k * width);
     }
   });
   return as_array(std::move(table), {count, width});

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/samples.hpp"
 #include "base/with_dimension.hpp"
@@ -65,12 +66,13 @@ bool few_overlap(Corners boxes, double few) {
   return met * static_cast<double>(count) <= 2 * few;
 }
 
+// Copies corners, to which another thread may write; false where one is not finite, or lower > upper.
 template <class T>
-bool are_finite(const T* corners, std::size_t count, std::size_t dimension) {
+bool copy_finite(const T* corners, std::size_t count, std::size_t dimension, T* to) {
   bool are = true;
-  for (std::size_t row = 0; row < count; ++row)
+  for (std::size_t row = 0; row < count; ++row, corners += 2 * dimension, to += 2 * dimension)
     for (std::size_t k = 0; k < dimension; ++k) {
-      const T low = corners[row * 2 * dimension + k], high = corners[(row * 2 + 1) * dimension + k];
+      const T low = to[k] = corners[k], high = to[dimension + k] = corners[dimension + k];
       // False for NaN too.
       are &= low <= high && low >= std::numeric_limits<T>::lowest() && high <= std::numeric_limits<T>::max();
     }
@@ -119,9 +121,11 @@ nb::object nms(Corners boxes, Scores scores, Keys keys, Rivals rivals, double th
                unsigned workers) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
   const auto with = [&]<class T>(const T* corners) -> nb::object {
-    if (!without_gil(count, [&] { return are_finite(corners, count, dimension); })) return nb::none();
+    PlainArray<T> own;
+    own.grow(2 * dimension * count);
+    if (!without_gil(count, [&] { return copy_finite(corners, count, dimension, own.get()); })) return nb::none();
     return with_dimension(dimension, [&](auto d) {
-      return best_of(UprightBoxes<T, d()>{corners}, count, scores, keys, rivals, {measure, threshold}, workers);
+      return best_of(UprightBoxes<T, d()>{own.get()}, count, scores, keys, rivals, {measure, threshold}, workers);
     });
   };
   return boxes.dtype() == nb::dtype<float>() ? with(static_cast<const float*>(boxes.data()))

@@ -21,21 +21,18 @@ struct BoxView {
   const T* upper_of(std::size_t row) const { return upper + static_cast<std::ptrdiff_t>(row) * upper_stride; }
 };
 
-// Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2...
+// Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2... The boxes
+// have been checked, but another thread may have written to them since: what is kept are boxes in any case.
 template <std::size_t D, class T>
 void keep_boxes(const BoxView<T>& boxes, const std::int32_t* rows, T* kept) {
-  constexpr auto kStride = static_cast<std::ptrdiff_t>(2 * D);
-  if (rows == nullptr && boxes.count > 0 && boxes.lower_stride == kStride && boxes.upper_stride == kStride &&
-      boxes.upper == boxes.lower + D) {
-    std::copy_n(boxes.lower, boxes.count * 2 * D, kept);
-    return;
-  }
   for (std::size_t i = 0; i < boxes.count; ++i) {
     T* to = kept + (rows != nullptr ? static_cast<std::size_t>(rows[i]) : i) * 2 * D;
     const T *lower = boxes.lower_of(i), *upper = boxes.upper_of(i);
     for (std::size_t k = 0; k < D; ++k) {
-      to[k] = lower[k];
-      to[D + k] = upper[k];
+      const T low = lower[k], high = upper[k];
+      const bool is_valid = low <= high;
+      to[k] = is_valid ? low : T(0);
+      to[D + k] = is_valid ? high : T(0);
     }
   }
 }

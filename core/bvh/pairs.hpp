@@ -17,6 +17,7 @@ class BvhPairs {
  public:
   using Pairs = TreePairs<KeepOverlaps<T>>;
   using Scratch = typename Pairs::Scratch;
+  static constexpr bool kReadsAgain = true;  // precondition: nobody writes to the boxes meanwhile
 
   BvhPairs(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
       : problem_(problem) {

@@ -56,8 +56,8 @@ void check(const Problem<T>& problem, Interrupt& interrupt) {
   if (problem.cross && !all_valid(problem.second, problem.dimension, interrupt)) throw InvalidBoxes();
 }
 
-// Calls use(calls, with) for the method of this name. Throws InvalidBoxes for NaN and for lower > upper; the grid and
-// the sweep of one axis see to that themselves, in a pass that they make anyway.
+// Calls use(calls, with) for the method of this name. Throws InvalidBoxes for NaN and for lower > upper; the grid, the
+// sweep of one axis and the trees see to that themselves, the first two in a pass that they make anyway.
 template <class T, class Use>
 auto with_method(MethodName name, const Problem<T>& problem, Preparation with, Use&& use) {
   if (problem.batches != nullptr) {
@@ -77,11 +77,11 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
       return use(calls_of<Grid, T>(), with);
     }
   }
-  if (name != MethodName::sweep_and_prune || problem.dimension > 1) check(problem, with.interrupt);
-  if (name == MethodName::sweep_and_prune) return use(calls_of<SweepAndPrune, T>(), with);
   if (name == MethodName::linear_tree) return use(calls_of<LinearTree, T>(), with);
   if (name == MethodName::bvh) return use(calls_of<BvhPairs, T>(), with);
   if (name == MethodName::octree) return use(calls_of<Octree, T>(), with);
+  if (name != MethodName::sweep_and_prune || problem.dimension > 1) check(problem, with.interrupt);
+  if (name == MethodName::sweep_and_prune) return use(calls_of<SweepAndPrune, T>(), with);
   return use(calls_of<BruteForce, T>(), with);
 }
 

@@ -608,6 +608,7 @@ template <class T>
 class LinearTree {
  public:
   using Scratch = typename LinearWalk<T>::Scratch;
+  static constexpr bool kReadsAgain = true;  // precondition: nobody writes to the boxes meanwhile
 
   LinearTree(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
       : source_(source_of(problem)),

@@ -738,6 +738,7 @@ class Octree {
     typename OctreePairs<T>::Scratch cells;
     typename BvhPairs<T>::Scratch blocks;
   };
+  static constexpr bool kReadsAgain = true;  // precondition: nobody writes to the boxes meanwhile
 
   Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt(),
          const OctreeOptions& options = {});

@@ -258,7 +258,9 @@ class CellBoxes {
     const T grow = grow_;
     in_stretches(boxes_.count, interrupt, [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        const T *lower = boxes_.lower_of(row), *upper = boxes_.upper_of(row);
+        // Read once: another thread may write to them.
+        T lower[D], upper[D];
+        for (std::size_t k = 0; k < D; ++k) lower[k] = boxes_.lower_of(row)[k], upper[k] = boxes_.upper_of(row)[k];
         T* to = corners_.get() + row * 2 * D;
         // All differences are at least 0 for most boxes, and then the box stays as it is. std::min passes over NaN as
         // its second argument, which the sum shows.
@@ -273,20 +275,20 @@ class CellBoxes {
           least = std::min(least, widest[k] - width);
           beneath = std::min(beneath, ends[k] - high);
         }
-        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) place(row);
+        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) place(row, lower, upper);
       }
     });
   }
 
   // A box that is not at its place, is wide, crosses a face, has infinite corners, or is none.
-  void place(std::size_t row) {
+  void place(std::size_t row, const T* lower, const T* upper) {
     const std::size_t dimension = cell_.dimension;
     std::array<AxisSpan, 4> spans;
     bool has_interior = true;
     std::uint32_t crossed = 0, covered = 0, moved = 0;
     for (std::size_t k = 0; k < dimension; ++k) {
-      if (!(boxes_.lower_of(row)[k] <= boxes_.upper_of(row)[k])) throw InvalidBoxes();
-      const double low = given_lower(row, k), high = given_upper(row, k);
+      if (!(lower[k] <= upper[k])) throw InvalidBoxes();
+      const double low = lower[k] - grow_, high = upper[k] + grow_;
       has_interior &= low < high;
       if (!cell_.repeats(k)) continue;
       if (low == high && std::isinf(low)) throw InvalidBoxes();
@@ -304,6 +306,8 @@ class CellBoxes {
     T* to = corners_.get() + row * 2 * dimension;
     if ((moved | covered) != 0) {
       is_moved_[row / 64] |= std::uint64_t{1} << row % 64;
+      moved_rows_.push_back(static_cast<std::int32_t>(row));
+      moved_corners_.insert(moved_corners_.end(), to, to + 2 * dimension);
       if (covered != 0) {
         if (covers_.empty()) covers_.assign(boxes_.count, 0);
         covers_[row] = static_cast<std::uint8_t>(covered);
@@ -326,8 +330,12 @@ class CellBoxes {
     }
   }
 
-  double given_lower(std::size_t row, std::size_t k) const { return boxes_.lower_of(row)[k] - grow_; }
-  double given_upper(std::size_t row, std::size_t k) const { return boxes_.upper_of(row)[k] + grow_; }
+  // The grown corners of a row where it was given.
+  const T* given_corners_of(std::int32_t row) const {
+    if (is_as_given(row)) return corners_of(row);
+    const auto at = std::lower_bound(moved_rows_.begin(), moved_rows_.end(), row) - moved_rows_.begin();
+    return moved_corners_.data() + static_cast<std::size_t>(at) * 2 * cell_.dimension;
+  }
 
   // The least number of T that is not below x, or infinity.
   static T not_below(double x) {
@@ -357,8 +365,8 @@ class CellBoxes {
     return corners_.get() + static_cast<std::size_t>(number) * 2 * cell_.dimension;
   }
   AxisSpan span_at(std::int32_t row, std::size_t k) const {
-    const auto at = static_cast<std::size_t>(row);
-    AxisSpan span = span_of(given_lower(at, k), given_upper(at, k));
+    const T* corners = given_corners_of(row);
+    AxisSpan span = span_of(corners[k], corners[cell_.dimension + k]);
     if (!is_as_given(row)) put_into_cell(cell_, k, span);
     return span;
   }
@@ -374,6 +382,9 @@ class CellBoxes {
   PlainArray<T> corners_;                // lower, then upper, of each number
   std::vector<Image> images_;            // ascending by row
   std::vector<std::uint64_t> is_moved_;  // a bit for each number: not a row as it was given
+  // Rows that are not as they were given, ascending, and their grown corners where they were.
+  std::vector<std::int32_t> moved_rows_;
+  std::vector<T> moved_corners_;
   std::vector<std::uint8_t> covers_;  // bits of the axes along which a row is put over the whole cell; empty if none is
 };
 
@@ -442,6 +453,7 @@ class CellProblem {
     result.first = first().view();
     if (given_.cross) result.second = second().view();
     result.grow = 0;
+    result.is_own = true;
     result.filter = nullptr;
     result.batches = given_.batches != nullptr ? &batches_ : nullptr;
     return result;

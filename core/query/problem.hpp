@@ -19,7 +19,9 @@ struct InvalidBoxes : std::exception {
 };
 
 // Preconditions, which Python checks: fewer than 2^31 - 64 boxes in each set, and `grow` is finite and not negative.
-// NaN and lower > upper are no precondition: preparing a method finds them and throws InvalidBoxes.
+// NaN and lower > upper are no precondition: preparing a method finds them and throws InvalidBoxes. Boxes may lie where
+// another thread writes meanwhile: a method reads each number once, or needs no two readings to be the same, or takes
+// copies (OverCopies).
 template <class T>
 struct Problem {
   BoxView<T> first;
@@ -30,6 +32,7 @@ struct Problem {
   T grow = 0;                        // taken from each lower corner, added to each upper one, rounded once
   const Filter* filter = nullptr;    // none: every overlap counts
   const Batches* batches = nullptr;  // none: all boxes are compared
+  bool is_own = false;               // the boxes are copies, which nobody else writes to
 };
 
 // The exact test, on the numbers as they were given. Every method agrees with it.

@@ -310,15 +310,20 @@ class IntervalPairs {
   }
 
   // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets. False if T does not
-  // hold one of them.
+  // hold one of them. Numbers are read twice, and another thread may write to them in between: a row goes to the bucket
+  // in which it was counted.
   template <class Given>
   bool scatter(const KeyedIntervals<Given> (&sets)[2], Interrupt& interrupt) {
     next_.assign(bucket_count_ + 1, 0);
-    bool is_exact = true;
-    for (const KeyedIntervals<Given>& set : sets)
+    const PlainMemory<std::uint32_t> buckets = allocate_plain<std::uint32_t>(rows_[0] + rows_[1]);
+    const PlainMemory<std::uint16_t> parts = allocate_plain<std::uint16_t>(rows_[0] + rows_[1]);
+    bool is_exact = true, is_valid = true;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const KeyedIntervals<Given>& set = sets[k];
+      std::uint32_t* const bucket_of = buckets.get() + (k == 0 ? 0 : rows_[0]);
+      std::uint16_t* const part_of_row = parts.get() + (k == 0 ? 0 : rows_[0]);
       in_stretches(set.boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
         if (!is_exact) return;
-        bool is_valid = true;
         const bool has_keys = set.keys != nullptr;
         each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item& item) {
           const Given lower = set.boxes.lower_of(row)[0], upper = set.boxes.upper_of(row)[0];
@@ -327,9 +332,12 @@ class IntervalPairs {
           if constexpr (!std::is_same_v<Given, T>)
             is_exact &= (static_cast<Given>(item.lower) == lower && static_cast<Given>(item.upper) == upper) || !counts;
           ++next_[bucket];
+          bucket_of[row] = bucket;
+          part_of_row[row] = static_cast<std::uint16_t>(item.part);
         });
         if (!is_valid) throw InvalidBoxes();
       });
+    }
     if (!is_exact) return false;
     largest_ = 0;
     std::uint32_t sum = 0;
@@ -339,11 +347,18 @@ class IntervalPairs {
     }
     items_ = allocate_plain<Item>(rows_[0] + rows_[1]);
     for (std::uint32_t k = 0; k < 2; ++k) {
+      const BoxView<Given>& boxes = sets[k].boxes;
       const std::uint32_t mark = k == 0 ? 0 : kSecond;
-      in_stretches(sets[k].boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
-        each_row(sets[k], from, to, [&](std::size_t, std::uint32_t bucket, const Item& item) {
-          items_[next_[bucket]++] = {item.lower, item.upper, item.row | mark, item.part};
-        });
+      const std::uint32_t* const bucket_of = buckets.get() + (k == 0 ? 0 : rows_[0]);
+      const std::uint16_t* const part_of_row = parts.get() + (k == 0 ? 0 : rows_[0]);
+      in_stretches(boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
+        for (std::size_t row = from; row < to; ++row) {
+          const T lower = kept(boxes.lower_of(row)[0]) - grow_, upper = kept(boxes.upper_of(row)[0]) + grow_;
+          const std::uint32_t bucket = bucket_of[row];
+          is_valid &= lower <= upper || bucket == bucket_count_;
+          items_[next_[bucket]++] = {lower, upper, static_cast<std::uint32_t>(row) | mark, part_of_row[row]};
+        }
+        if (!is_valid) throw InvalidBoxes();
       });
     }
     return true;

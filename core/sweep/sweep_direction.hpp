@@ -77,6 +77,7 @@ struct SortedSample {
     ends.reserve(rows.size());
     for (const std::size_t row : rows) {
       const auto interval = interval_along(direction, boxes.lower_of(row), boxes.upper_of(row), dimension, grow);
+      if (!(interval.begin <= interval.end)) continue;  // written since the check; NaN has no place in an order
       begins.push_back(interval.begin);
       ends.push_back(interval.end);
     }

@@ -208,7 +208,8 @@ std::vector<double> unturned(const Columns<D>& columns, const RowKinds& kinds, c
     const auto row = static_cast<std::size_t>(rows[k]);
     for (std::size_t axis = 0; axis < D; ++axis) {
       const double x = columns.positions[row * D + axis];
-      places[k * D + axis] = dt != 0 && kinds.moves[row] != 0 ? x + columns.velocities[row * D + axis] * dt : x;
+      const double place = dt != 0 && kinds.moves[row] != 0 ? x + columns.velocities[row * D + axis] * dt : x;
+      places[k * D + axis] = is_finite(place) ? place : 0;  // as it was when it was moved, unless written to since
     }
   }
   return places;
@@ -234,7 +235,10 @@ Trace<D> trace_of(const Columns<D>& columns, const RowKinds& kinds, bool has_dis
   if (has_displaced) {  // what was put elsewhere touches nothing on the way there
     trace.kept.assign(trace.before, trace.before + columns.slots * D);
     for (std::size_t row = 0; row < columns.slots; ++row)
-      if (columns.displaced[row] != 0) std::copy_n(columns.positions + row * D, D, trace.kept.data() + row * D);
+      for (std::size_t axis = 0; axis < D && columns.displaced[row] != 0; ++axis) {
+        const double x = columns.positions[row * D + axis];
+        if (is_finite(x)) trace.kept[row * D + axis] = x;
+      }
     trace.before = trace.kept.data();
   }
   return trace;

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from broadphase.errors import clipped, quoted
 
 __all__ = [
-    "array_of", "as_array", "as_flag", "as_length", "as_real", "as_reals", "as_whole", "is_on_device",
+    "array_of", "as_array", "as_flag", "as_length", "as_own_array", "as_real", "as_reals", "as_whole", "is_on_device",
     "require_no_gradient", "require_unmasked",
 ]  # fmt: skip
 
@@ -105,6 +105,19 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     except ValueError:
         raise ValueError(f"{name} must not be sequences of different lengths") from None
 
+
+def as_own_array(values: Any, name: str) -> npt.NDArray[Any]:
+    """Convert anything to an array of any dtype whose memory nobody else has.
+
+    Another thread may write to the array of the caller at any time. Numbers that say where to read or write, such as
+    rows, keys and faces, are checked in a copy, which then is what is used.
+    """
+    array = as_array(values, name)
+    return array if type(values) in _MADE_ANEW else array.copy()
+
+
+# What NumPy makes an array of, rather than view its memory.
+_MADE_ANEW = frozenset({list, tuple, int, float, bool, str})
 
 # Devices of DLPack whose memory the processor reads: its own, pinned, and managed by CUDA or ROCm; and CUDA's.
 _HOST, _CUDA = (1, 3, 11, 13), 2

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from broadphase import _native
-from broadphase.arguments import as_array
+from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
@@ -142,8 +142,8 @@ class QueryFilter:
 
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """Make one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
-    array = as_array(value, name)
+    """Copy one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
+    array = as_own_array(value, name)
     shared = name.startswith("ignore_shared")
     if array.ndim == 0 and not shared:
         array = np.broadcast_to(array, (count,))
@@ -182,7 +182,7 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
     """Convert the pairs to ignore to sorted keys ``first << 32 | second``."""
     if pairs is None:
         return None
-    array = as_array(pairs, "ignore_pairs")
+    array = as_own_array(pairs, "ignore_pairs")
     if array.size == 0:
         return None
     if array.ndim != 2 or array.shape[1] != 2:
@@ -244,9 +244,9 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
 
 
 def _renumbered(pairs: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
-    if _ignored_keys(pairs, tuple(counts)) is None:
+    array = None if pairs is None else as_own_array(pairs, "ignore_pairs")
+    if array is None or _ignored_keys(array, tuple(counts)) is None:
         return None
-    array = as_array(pairs, "ignore_pairs")
     columns = []
     for column, rows, count in zip(array.T, (kept[0], kept[-1]), (counts[0], counts[-1]), strict=True):
         numbers = np.arange(count)

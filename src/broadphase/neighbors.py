@@ -316,8 +316,6 @@ class NeighborList:
             raise ValueError(_many_images(self._reach)) from None
         # Of vectors that do not repeat, the columns are 0.
         inverses = np.ascontiguousarray(np.linalg.pinv(cells * repeats[:, :, np.newaxis]))
-        if keys is not None and keys[1] is not None:
-            keys = (keys[0], keys[1].copy(), keys[2])
         self._candidates, self._before, self._keys = candidates, now.copy(), keys
         self._cells, self._inverses, self._repeats = cells, inverses, repeats
         self.rebuilds += 1
@@ -373,9 +371,9 @@ def _as_points(values: ArrayLike, name: str) -> tuple[NDArray[np.float64], int |
         raise ValueError(f"{name} must have shape (n, d) or (E, n, d), d = 2 or 3, not {np.shape(values)}")
     if len(points) > _MOST_POINTS:
         raise ValueError(f"at most {_MOST_POINTS} points a set: row numbers are int32")
-    if not np.isfinite(points).all():
-        require_finite(points, name)
-    exact: NDArray[np.float64] = np.ascontiguousarray(points, np.float64)
+    exact: NDArray[np.float64] = np.array(points, np.float64, order="C")  # of one's own, as they are checked
+    if not np.isfinite(exact).all():
+        require_finite(exact, name)
     return exact, size
 
 
@@ -432,11 +430,11 @@ def _as_keys(
                 raise ValueError(f"{('points', 'other')[k]} has {count // each} batches, and cell has {len(cells)}")
             checked.append((count, None, each))
             continue
-        own = keys.copy()  # as they are checked, whatever another thread writes
-        bad = first_bad_row((own < 0) | (own >= len(cells)))
+        bad = first_bad_row((keys < 0) | (keys >= len(cells)))
         if bad is not None:
-            raise ValueError(f"batch: row {bad} is {own[bad]}; with {len(cells)} cells, keys are 0 to {len(cells) - 1}")
-        checked.append((count, own, each))
+            most = len(cells) - 1
+            raise ValueError(f"batch: row {bad} is {keys[bad]}; with {len(cells)} cells, keys are 0 to {most}")
+        checked.append((count, keys, each))
     return checked
 
 
@@ -466,7 +464,7 @@ def _as_cutoff(
 
 
 def _as_reaches(values: ArrayLike, points: NDArray[Any], name: str) -> NDArray[np.float64]:
-    reaches = np.ascontiguousarray(as_reals(values, name))
+    reaches = np.array(as_reals(values, name), order="C")
     if reaches.shape != (len(points),):
         raise ValueError(f"{name} must be one number or have shape ({len(points)},), not {reaches.shape}")
     bad = first_bad_row(~((reaches == 0) | ((reaches >= _LEAST_CUTOFF) & (reaches <= _MOST_CUTOFF))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array, as_flag, as_real
+from broadphase.arguments import as_flag, as_own_array, as_real
 from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
@@ -228,6 +228,7 @@ def soft_nms(
     given, rotated = _as_given(boxes, form, degrees, "boxes", np.float64)
     count = len(given)
     if rotated is None:
+        given = given.copy()  # as it is checked
         _require_volumes(given, "boxes")
     before = np.ascontiguousarray(_as_scores(scores, count), np.float64)
     bad = first_bad_row(~(np.isfinite(before) & (before >= 0)))
@@ -340,7 +341,7 @@ def _flat(corners: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
-    scores = as_array(values, "scores")
+    scores = as_own_array(values, "scores")
     if scores.size and scores.dtype.kind not in "biuf":
         raise TypeError(f"scores must be numbers, not {scores.dtype}")
     if scores.shape != (count,):
@@ -373,4 +374,4 @@ def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int3
         bad = first_bad_row((rows[:, side] < 0) | (rows[:, side] >= most))
         if bad is not None:
             raise ValueError(f"pairs: row {bad} names box {rows[bad, side]}, but there are {most} boxes, from 0")
-    return rows.astype(np.int32)
+    return rows.astype(np.int32, copy=False)

@@ -138,7 +138,7 @@ def _listed(
     selves = None if radii is None else radii > 0
     if by_element:
         table = _limits_by_element(cutoff, numbers)
-        elements = np.asarray(numbers)
+        elements = np.array(numbers)
         inside = lengths < table[elements[pairs[:, 0]], elements[pairs[:, 1]]]
         pairs, lengths = pairs[inside], lengths[inside]
         differences, shifts = (None if one is None else one[inside] for one in (differences, shifts))
@@ -158,7 +158,7 @@ def _limits_by_element(cutoff: Any, numbers: Any) -> NDArray[np.float64]:
     """Return the cutoffs of pairs of elements: 0 for those that are not named."""
     if numbers is None:
         raise ValueError("cutoff: by elements, and numbers is None")
-    elements = np.asarray(numbers)
+    elements = np.array(numbers)
     table = np.zeros((elements.max(initial=0) + 1,) * 2)
     for (one, other), limit in cutoff.items():
         pair = tuple(_NUMBERS[name] if isinstance(name, str) else int(name) for name in (one, other))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.arguments import as_array
+from broadphase.arguments import as_own_array
 from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.forms import advice_on_invalid, describe_invalid
 from broadphase.boxes.numbers import as_numbers
@@ -94,8 +94,8 @@ def as_radius(values: ArrayLike, points: NDArray[Any], name: str, *, round_up: b
 
 
 def as_integers(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return an integer array of any shape."""
-    array = as_array(values, name)
+    """Return an integer array of any shape, a copy."""
+    array = as_own_array(values, name)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":

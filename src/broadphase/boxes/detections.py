@@ -64,7 +64,7 @@ def as_detections(
     if rotated is not None:
         if columns != len(rotated):
             raise ValueError(f"{name} must have shape (n, {len(rotated)}) for form={form!r}, not {numbers.shape}")
-        numbers = np.ascontiguousarray(numbers, np.float64)
+        numbers = np.array(numbers, np.float64, order="C")  # of one's own, as they are checked
         _require_numbers(numbers, len(rotated) // 2, rotated, name)
         return numbers
     if columns not in (2, 4, 6, 8):

@@ -1045,8 +1045,9 @@ class BoxIndex:
             return find_at_once(function, set_of(self._store), None, pair_filter, **options)
         if not isinstance(other, BoxIndex):
             rows, batch = keys_by_shape(other, batch)
-            corners = as_corners(rows, name="other", empty_dim=self.dim)
-            count = len(corners[0])
+            lower, upper = as_corners(rows, name="other", empty_dim=self.dim)
+            corners = lower.copy(), upper.copy()  # as they are checked
+            count = len(lower)
             keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
             return self._with_set(function, BoxSet(corners, None, count, None, None, keys), None, pair_filter, options)
         with other._guard.reading:

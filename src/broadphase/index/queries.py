@@ -174,7 +174,7 @@ def query(
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
             return QueryResult(*found)
-    lower, upper = checked_corners(boxes, "boxes", self.dim)
+    lower, upper = checked_corners(boxes, "boxes", self.dim, own=True)
     return searched._find_boxes(lower, upper, worker_count(workers), QueryFilter(layer, mask, ignore))
 
 
@@ -614,19 +614,19 @@ def places_of(
 
 
 def finite_points(values: ArrayLike, name: str, dim: int) -> Floats:
-    """Return finite points as float64, (q, dim)."""
-    points = _points(values, name, dim)
+    """Copy finite points as float64, (q, dim)."""
+    points = np.array(_points(values, name, dim), np.float64, order="C")
     if not np.isfinite(points).all():
         require_finite(points, name)
-    return np.ascontiguousarray(points, dtype=np.float64)
+    return points
 
 
 def points_without_nan(values: ArrayLike, name: str, dim: int) -> NDArray[Any]:
-    """Return points, (q, dim), possibly infinite, in their own dtype."""
-    points = _points(values, name, dim)
+    """Copy points, (q, dim), possibly infinite, in their own dtype."""
+    points = np.array(_points(values, name, dim), order="C")
     if np.isnan(points).any():
         require_no_nan(points, name)
-    return np.ascontiguousarray(points)
+    return points
 
 
 def vectors(values: ArrayLike, name: str, count: int, dim: int) -> Floats:
@@ -649,7 +649,8 @@ def rays(dim: int, origins: ArrayLike, directions: ArrayLike, max_distance: Arra
 
 def motions_of(boxes: Boxes, motions: ArrayLike, dim: int) -> tuple[Floats, Floats, Floats]:
     """Return corners and motions of moving boxes, (q, dim) each, finite."""
-    lower, upper = (np.ascontiguousarray(corner, dtype=np.float64) for corner in checked_corners(boxes, "boxes", dim))
+    corners = checked_corners(boxes, "boxes", dim, own=True)
+    lower, upper = (np.ascontiguousarray(corner, dtype=np.float64) for corner in corners)
     endless = ~(np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
     if endless.any():
         raise ValueError(f"boxes: row {endless.argmax()} is not finite")
@@ -664,7 +665,7 @@ def nonnegative(values: ArrayLike, name: str, count: int, *, is_finite: bool = F
         given = as_numbers(values, name=name)
         if given.shape not in ((), (count,)):
             raise ValueError(f"{name} must be one number or have shape ({count},), not {given.shape}")
-        array = np.ascontiguousarray(np.broadcast_to(given, (count,)), dtype=np.float64)
+        array = np.array(np.broadcast_to(given, (count,)), np.float64, order="C")
     bad = first_bad_row(~((array >= 0) & (array < np.inf) if is_finite else array >= 0))
     if bad is not None:
         wanted = "finite and at least 0" if is_finite else "at least 0"

@@ -200,7 +200,7 @@ class SphereIndex(BoxIndex):
         spheres = self._deciding(bounds)
         with self._guard.reading:
             if spheres is not None:
-                boxes = checked_corners(boxes, "boxes", self.dim)
+                boxes = checked_corners(boxes, "boxes", self.dim, own=True)
             found = super().query(boxes, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore)
             if spheres is None:
                 return found
@@ -573,6 +573,7 @@ def _boxes_with_spheres(
     if not isinstance(spheres, tuple) or len(spheres) != 2:
         raise ValueError("spheres must be a tuple (centers, radii)")
     centers, radii = as_reals(spheres[0], "spheres: centers"), as_reals(spheres[1], "spheres: radii")
+    centers, radii = centers.copy(), radii.copy()  # as they are checked
     if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
         raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
     require_finite(centers, "spheres: centers")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array
+from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
@@ -141,7 +141,7 @@ class BoxStore:
 
     def _checked_rows(self, rows: Any) -> tuple[NDArray[np.int32], bool]:
         """Return rows in use, and whether they ascend."""
-        array = as_array(rows, "rows")
+        array = as_own_array(rows, "rows")
         if array.ndim == 0:
             array = array.reshape(1)
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
@@ -302,7 +302,7 @@ class BoxStore:
 
     def rows_of(self, handles: Any) -> NDArray[np.int32]:
         """Return the rows of handles; raises for a removed box."""
-        array = np.atleast_1d(as_array(handles, "handles"))
+        array = np.atleast_1d(as_own_array(handles, "handles"))
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise TypeError(f"handles must be integers of shape (k,), not {array.dtype} of shape {array.shape}")
         array = array.astype(np.int64, copy=False)
@@ -328,7 +328,7 @@ class BoxStore:
         """
         if ignore is None:
             return None if own is None else own[:, np.newaxis]
-        given = as_array(ignore, "ignore")
+        given = as_own_array(ignore, "ignore")
         if given.dtype.kind not in "iu" and given.size:
             raise TypeError(f"ignore must hold rows or handles, which are integers, not {given.dtype}")
         if given.ndim == 0:
@@ -384,9 +384,19 @@ def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:
     return boxes, np.arange(count) // max(size, 1)
 
 
-def checked_corners(boxes: Boxes, name: str, dim: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the corners of boxes in any form, which must be valid and, if given, of `dim` axes."""
+def checked_corners(
+    boxes: Boxes, name: str, dim: int | None = None, *, own: bool = False
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the corners of boxes in any form, which must be valid and, if given, of `dim` axes.
+
+    Copies if `own`. Otherwise another thread may write to them after the check, as also to what `commit` stores, which
+    sees to that itself.
+    """
+    if own and type(boxes) is np.ndarray:
+        boxes, own = boxes.copy(), False
     lower, upper = as_corners(boxes, name=name, empty_dim=dim or 2)
+    if own:
+        lower, upper = lower.copy(), upper.copy()
     if dim is not None and lower.shape[1] != dim:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions; {dim} are needed")
     row = _native.first_invalid(lower, upper)

@@ -83,6 +83,7 @@ def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any]) -
 
 def _small(values: list[NDArray[Any]], missing: list[NDArray[np.bool_] | None]) -> Keys:
     """Assign numbers to numeric keys: by their distance from the least one, where they lie close together."""
+    values = [x.copy() for x in values]  # read several times, and another thread may write to columns
     there = [x if gone is None else x[~gone] for x, gone in zip(values, missing, strict=True)]
     there = [x for x in there if len(x)]
     if not there:

@@ -83,7 +83,7 @@ class Contacts(NamedTuple):
         ([[1, -1], [0, -1], [-1, -1]], [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], [1, 1, 0])
         """
         columns, groups = as_whole(width, "width", 0, 2**63 - 1), as_whole(count, "count", 0, 2**63 - 1)
-        pairs = np.ascontiguousarray(self.pairs)
+        pairs = np.array(self.pairs, order="C")
         if batch is None:
             group_of = pairs.ravel().astype(np.int64)  # member k: side k % 2 of contact k // 2
             name = "pairs"

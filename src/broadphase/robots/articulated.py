@@ -462,7 +462,7 @@ class Articulated:
     def _values(self, q: ArrayLike, name: str) -> tuple[Floats, bool]:
         """Check configurations; return rows of them, contiguous, and whether one was given without rows."""
         count = len(self.joint_names)
-        values: Floats = as_numbers(q, name=name).astype(np.float64, order="C", copy=False)
+        values: Floats = as_numbers(q, name=name).astype(np.float64, order="C")  # a copy
         single = values.ndim == 1 and (values.shape[0] > 0 or count == 0)
         if values.shape == (0,) and count:
             values = np.empty((0, count))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array
+from broadphase.arguments import as_array, as_own_array
 from broadphase.shapes.parameters import Parameter, as_vectors, common_count
 from broadphase.shapes.records import Geometries, Records, as_shapes, dimension_of, records_of, shape_from_record
 from broadphase.shapes.shape import Shape
@@ -196,8 +196,8 @@ class Shapes:
         self._place(rows)
 
     def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
-        """Convert row numbers, from 0, to int32, shape (k,), contiguous; those that do not exist are errors."""
-        array = as_array(rows, name)
+        """Copy row numbers, from 0, to int32, shape (k,), contiguous; those that do not exist are errors."""
+        array = as_own_array(rows, name)
         is_plain = array.dtype == np.int32 and array.ndim == 1 and array.flags.c_contiguous and self._alive is None
         if is_plain and (not array.size or array.view(np.uint32).max() < len(self)):  # negative numbers are large there
             return array

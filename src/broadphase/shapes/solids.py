@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array
+from broadphase.arguments import as_own_array
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind
@@ -180,7 +180,7 @@ class Mesh(Geometry):
         rotation: ArrayLike | None = None,
     ) -> None:
         corners = _vertices(vertices, "vertices")
-        numbers = as_array(faces, "faces")
+        numbers = as_own_array(faces, "faces")
         if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):
             raise ValueError(f"faces must have shape (m, 3), m at least 1, not {numbers.shape}")
         if numbers.dtype.kind not in "iu":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from broadphase.arguments import as_array
+from broadphase.arguments import as_own_array
 from broadphase.errors import quoted, unknown_name
 from broadphase.shapes.parameters import LARGEST
 
@@ -45,8 +45,8 @@ def as_table(
         count == 1 and type(values) is np.ndarray and values.dtype == np.float64 and values.shape == item
         and len(item) == 1 and item[0] <= _FEW and sum(map(abs, values.tolist())) <= largest
     ):  # fmt: skip
-        return values[np.newaxis]  # one body, as many are added one by one
-    array = as_array(values, name)
+        return np.array(values[np.newaxis])  # one body, as many are added one by one
+    array = as_own_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
     if array.dtype != np.float64:
@@ -109,7 +109,7 @@ def as_bounds(bounds: Any, boundary: str, dim: int) -> NDArray[np.float64] | Non
 
 def as_flags(values: Any, name: str, count: int) -> NDArray[np.bool_]:
     """Check booleans, shape (count,)."""
-    array = as_array(values, name)
+    array = as_own_array(values, name)
     if array.dtype != np.bool_:
         raise TypeError(f"{name} must be True or False, or an array of them, not {array.dtype}")
     return _for_each(array, name, count)
@@ -119,7 +119,7 @@ def as_whole_numbers(
     values: Any, name: str, count: int, dtype: type[np.integer[Any]], least: int | None = None, most: int | None = None
 ) -> NDArray[Any]:
     """Check whole numbers within limits, shape (count,); bring them to a dtype."""
-    array = as_array(values, name)
+    array = as_own_array(values, name)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{name} must be whole numbers, not {array.dtype}")
     limits = np.iinfo(dtype)
@@ -134,7 +134,7 @@ def numbers_of_names(values: Any, name: str, count: int, known: Sequence[str]) -
     if isinstance(values, str) and values in known:
         place = known.index(values)
         return _one_place(place) if count == 1 else np.full(count, place, np.uint8)
-    names = as_array([values] if isinstance(values, str) else values, name)
+    names = as_own_array([values] if isinstance(values, str) else values, name)
     if names.dtype.kind == "U":
         listed = names.ravel().tolist()
         unknown = [one for one in listed if one not in known]
@@ -157,7 +157,7 @@ def as_pairs(pairs: Any) -> NDArray[Any]:
 
     Whether the rows exist is for the caller to check, before they are made numbers of 32 bits.
     """
-    array = as_array(pairs, "pairs")
+    array = as_own_array(pairs, "pairs")
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"pairs must be row numbers, not {array.dtype}")
     array = array.reshape(1, 2) if array.shape == (2,) else array.reshape(0, 2) if array.size == 0 else array
