@@ -35,8 +35,8 @@ Problem<T> problem_of(const Problem<T>& all, const Batch& batch, PlainArray<T> (
   Problem<T> result = all;
   result.filter = nullptr;
   result.batches = nullptr;
-  result.is_own = all.is_own || !(all.batches->sets[0].sorted_already() ||
-                                  (all.cross && all.batches->sets[1].sorted_already()));
+  result.is_own =
+      all.is_own || !(all.batches->sets[0].sorted_already() || (all.cross && all.batches->sets[1].sorted_already()));
   for (std::size_t k = 0; k < (all.cross ? 2u : 1u); ++k) {
     BoxView<T>& boxes = k == 0 ? result.first : result.second;
     const RowsByKey& by_key = all.batches->sets[k];
