@@ -49,6 +49,14 @@ def test_results_of_nothing_have_the_shape_that_is_asked_for(index):
     assert contacts.normals.shape == (0, 3, 2)
 
 
+@pytest.mark.parametrize("offsets", [[0, 10**9, 3], [-(10**9), 2, 3], [5, 2, -7], [0, 2**62, -(2**62)]])
+def test_offsets_that_their_owner_has_overwritten_end_within_the_rows(offsets):
+    rows = np.array([4, 5, 6], np.int32)
+    table = bp.QueryResult(rows, np.array(offsets)).padded(4)
+    assert table.rows.shape == (2, 4)
+    assert set(table.rows.ravel().tolist()) <= {-1, 4, 5, 6}
+
+
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("width", [0, 1, 2, 20])
 def test_contacts_by_body_are_listed_for_both_with_normals_to_the_partner(dimension, width):
