@@ -110,10 +110,13 @@ def as_own_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Convert anything to an array of any dtype whose memory nobody else has.
 
     Another thread may write to the array of the caller at any time. Numbers that say where to read or write, such as
-    rows, keys and faces, are checked in a copy, which then is what is used.
+    rows, keys and faces, are checked in a copy, which then is what is used. Flags are 0 or 1 in it, whatever bytes the
+    caller has.
     """
     array = as_array(values, name)
-    return array if type(values) in _MADE_ANEW else array.copy()
+    if type(values) in _MADE_ANEW:
+        return array
+    return array.view(np.uint8) != 0 if array.dtype == np.bool_ else array.copy()
 
 
 # What NumPy makes an array of, rather than view its memory.

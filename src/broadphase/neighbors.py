@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array, as_flag, as_real, as_reals
+from broadphase.arguments import as_flag, as_own_array, as_real, as_reals
 from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
 from broadphase.boxes.numbers import as_numbers
@@ -386,7 +386,7 @@ def _as_cells(cell: ArrayLike | None, periodic: Any, dimension: int) -> tuple[ND
     count = len(given) if given is not None and given.ndim == 3 else 1
     repeats = np.zeros((count, 3), bool)
     if periodic is not True and periodic is not False:
-        flags = as_array(periodic, "periodic")
+        flags = as_own_array(periodic, "periodic")
         shapes_of_flags = {(), (dimension,)} | (
             {(count, dimension)} if given is not None and given.ndim == 3 else set()
         )

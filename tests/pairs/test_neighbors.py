@@ -495,3 +495,10 @@ def test_neighbor_list_points_may_be_changed_in_place():
 def test_neighbor_list_bad_input_is_named(arguments, text):
     with pytest.raises((ValueError, TypeError), match=text):
         bp.NeighborList(**arguments)
+
+
+def test_flags_of_any_byte_count_as_true():
+    points, cell = np.random.default_rng(0).uniform(0, 4, (60, 3)), np.eye(3) * 4
+    flags = np.array([77, 0, 255], np.uint8).view(np.bool_)
+    found = bp.neighbors(points, 1.0, cell=cell, periodic=flags, **WANTED)
+    assert listed(found) == listed(bp.neighbors(points, 1.0, cell=cell, periodic=[True, False, True], **WANTED))

@@ -165,7 +165,7 @@ def pair_calls():
             yield name, functools.partial(call, sort=True, touching=False, margin=0.5), {
                 "boxes": boxes, "other": scene(1000, dim, dtype, 3),
             }  # fmt: skip
-        large = scene(60_000, 3, np.float64, 5, 150.0)
+        large = scene(5000 if method == "brute_force" else 60_000, 3, np.float64, 5, 150.0)
         yield f"pairs[{method}-threads]", functools.partial(limited, method=method, workers=2), {"boxes": large}
         clusters = np.concatenate([scene(3000, 2, size=5.0), 1e6 + scene(3000, 2, size=0.01), scene(3000, 2, size=1e5)])
         yield f"pairs[{method}-clusters]", functools.partial(limited, method=method), {"boxes": clusters}
