@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.errors import MissingExtraError
+from broadphase.errors import FileFormatError, MissingExtraError
+from mesh_files import BOX, BOX_FACES, Gltf
 
 CUBE = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
@@ -181,7 +182,9 @@ def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
         bp.Articulated.from_urdf(yourdfpy.URDF.load(str(urdf), load_meshes=False))
     urdf.write_text(URDF.replace("finger.stl", "thumb.glb"), "utf-8")
     (urdf.parent / "thumb.glb").write_bytes(b"glTF" + bytes(100))
-    with pytest.raises(bp.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': not a readable"):
+    with pytest.raises(
+        bp.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': binary glTF of version 0"
+    ):
         bp.Articulated.from_urdf(urdf)
 
 
@@ -332,13 +335,35 @@ def test_urdf_of_robots_that_are_damaged_are_refused_by_name(tmp_path):
     assert 100 < check_damage(tmp_path, 1, 500) < 400
 
 
+def test_meshes_of_urdf_are_whole_or_refused(tmp_path):
+    made = Gltf()
+    square = made.primitive(BOX[:4], mode=6)
+    made.node(square, square, translation=[5, 0, 0])
+    made.node(made.primitive(BOX, BOX_FACES))
+    (tmp_path / "a.glb").write_bytes(made.as_glb())
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"><collision><geometry>'
+        '<mesh filename="a.glb"/></geometry></collision></link></robot>'
+    )
+    assert bp.Articulated.from_urdf(path).links[0].shapes[0].faces.shape == (2 * 2 + 12, 3)
+    made.node(made.primitive(BOX, mode=1))
+    (tmp_path / "a.glb").write_bytes(made.as_glb())
+    with pytest.warns(bp.PartialFileWarning, match=r"a\.glb: not read: lines \(mesh 2, primitive 0\)"):
+        bp.Articulated.from_urdf(path)
+    made.tree["extensionsRequired"] = ["X_y"]
+    (tmp_path / "a.glb").write_bytes(made.as_glb())
+    with pytest.raises(FileFormatError, match=r"link 'a': the mesh 'a\.glb': needs the extension X_y"):
+        bp.Articulated.from_urdf(path)
+
+
 @pytest.mark.parametrize(("library", "read"), [("trimesh", "from_urdf"), ("mujoco", "from_mjcf")])
 def test_missing_library_is_named_with_its_install(monkeypatch, tmp_path, library, read):
     monkeypatch.setitem(sys.modules, library, None)
-    (tmp_path / "a.stl").write_text("solid", "utf-8")
+    (tmp_path / "a.dae").write_text("<COLLADA/>", "utf-8")
     path = tmp_path / "robot.xml"
     path.write_text(
-        '<robot><link name="a"><collision><geometry><mesh filename="a.stl"/></geometry></collision></link></robot>'
+        '<robot><link name="a"><collision><geometry><mesh filename="a.dae"/></geometry></collision></link></robot>'
     )
     with pytest.raises(MissingExtraError, match=rf'needs {library}: pip install "broadphase\[robots\]"'):
         getattr(bp.Articulated, read)(path)

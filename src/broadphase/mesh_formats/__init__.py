@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broadphase.mesh_formats.gltf import parse_gltf
-from broadphase.mesh_formats.nodes import LeftOut, MeshNode, PlacedMesh, named_nodes
+from broadphase.mesh_formats.nodes import LeftOut, MeshNode, PlacedMesh, joined, named_nodes
 from broadphase.mesh_formats.obj import ObjParts, parse_obj
 from broadphase.mesh_formats.off import parse_off
 from broadphase.mesh_formats.stl import parse_stl
@@ -13,7 +13,7 @@ from broadphase.mesh_formats.stl import parse_stl
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["PARSED", "LeftOut", "MeshNode", "ObjParts", "PlacedMesh", "named_nodes", "parse_nodes"]
+__all__ = ["PARSED", "LeftOut", "MeshNode", "ObjParts", "PlacedMesh", "joined", "named_nodes", "parse_nodes"]
 
 PARSED = (".glb", ".gltf", ".obj", ".off", ".stl")
 """The formats of `parse_nodes`."""

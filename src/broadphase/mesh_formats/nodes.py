@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from broadphase.errors import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "named_nodes"]
+__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "joined", "named_nodes"]
 
 _MOST_KINDS = 8  # in one message
 
@@ -60,6 +61,15 @@ class PlacedMesh(NamedTuple):
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
     pose: NDArray[np.float64]
+
+
+def joined(nodes: list[MeshNode]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the vertices of all nodes where they are placed, and their faces, as one mesh."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        placed = [node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3] for node in nodes]
+    first = np.cumsum([0, *(len(one) for one in placed)])
+    faces = [node.faces + start for node, start in zip(nodes, first, strict=False)]
+    return np.concatenate(placed), np.concatenate(faces)
 
 
 def named_nodes(found: list[PlacedMesh], names: dict[int, str]) -> list[MeshNode]:

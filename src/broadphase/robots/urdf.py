@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from broadphase.arguments import as_reals
-from broadphase.errors import MissingExtraError, clipped, quoted, unknown_name
+from broadphase.errors import MissingExtraError, PartialFileWarning, clipped, quoted, unknown_name
 from broadphase.extras import import_extra
+from broadphase.mesh_formats import PARSED, LeftOut, joined, parse_nodes
 from broadphase.robots.link import JOINTS, Joint, Link
 from broadphase.robots.model_files import Element, file_of, naming_file, read_xml
 from broadphase.robots.solids import cylinder
@@ -269,7 +271,17 @@ def _finder(file: str, folder: Path) -> Find:
 
 
 def _mesh(path: str) -> tuple[Floats, NDArray[np.int64]]:
-    """Read the vertices and faces of a file."""
+    """Read the vertices and faces of all parts of a file, where they are; warn of what is not read."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in PARSED:
+        left = LeftOut()
+        with open(path, "rb") as stream:
+            nodes = parse_nodes(stream.read(), suffix, "mesh", left, folder=Path(path).parent)
+        if not nodes:
+            raise ValueError("has no faces")
+        if str(left):
+            warnings.warn(f"{clipped(path)}: {left}", PartialFileWarning, stacklevel=2)
+        return joined(nodes)
     trimesh = import_extra("trimesh", purpose="reading meshes of URDF files", extra="robots")
     try:
         loaded = trimesh.load(path, force="mesh", skip_materials=True)
