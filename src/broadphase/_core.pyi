@@ -847,9 +847,9 @@ def nearest_intervals(first: tuple[Annotated[NDArray, dict(device='cpu', writabl
     The nearest of the second to each of the first, -1 for none, and the gap between them.
     """
 
-def number_names(capsules: list) -> object:
+def number_names(capsules: list, titles: list) -> object:
     """
-    Number the names in Arrow streams: an array each, and how many there are; None for other data.
+    Number the names in Arrow streams: an array each, and how many there are; None for other data. ValueError names by its title the stream whose data is damaged.
     """
 
 class GeosFunctions:

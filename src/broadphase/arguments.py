@@ -5,7 +5,9 @@ Each names the argument in its errors, so that none comes from NumPy or the core
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from broadphase.errors import clipped, quoted
 
 __all__ = [
     "array_of", "as_array", "as_flag", "as_length", "as_own_array", "as_real", "as_reals", "as_whole", "is_on_device",
-    "require_no_gradient", "require_unmasked",
+    "require_no_gradient", "require_undamaged", "require_unmasked", "undamaged",
 ]  # fmt: skip
 
 
@@ -102,7 +104,9 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     require_unmasked(values, name)
     try:
         return _converted(values, name)
-    except ValueError:
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
         raise ValueError(f"{name} must not be sequences of different lengths") from None
 
 
@@ -151,6 +155,9 @@ def _converted(values: Any, name: str) -> npt.NDArray[Any]:
     is_tensor = type(values) is not list and hasattr(values, "__dlpack_device__")
     if is_tensor:
         _require_host(values, name)
+    if hasattr(values, "__array_interface__"):
+        _require_within(values, name)
+    require_undamaged(values, name)
     try:
         return np.from_dlpack(values) if is_tensor and not hasattr(values, "__array__") else np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:
@@ -185,6 +192,66 @@ def require_unmasked(values: Any, name: str) -> None:
         return
     if masked:
         raise ValueError(f"{name}: row {masked[0]} has a masked value; fill it or remove the row")
+
+
+def undamaged(data: Any, name: str, *, is_utf8: bool = True) -> Any:
+    """Return data of pyarrow if its lengths, offsets and indices are within its buffers, or raise ValueError.
+
+    pyarrow does not check what it reads of other libraries, or of files of Arrow. `is_utf8` False: for those that take
+    text as bytes.
+    """
+    if hasattr(data, "schema"):
+        for title, column in zip(data.schema.names, data.columns, strict=True):
+            undamaged(column, f"{name}, column {quoted(title)}", is_utf8=is_utf8)
+        return data
+    pyarrow: Any = sys.modules["pyarrow"]
+    bytes_of = {} if is_utf8 else {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    try:
+        for chunk in data.chunks if hasattr(data, "chunks") else [data]:
+            chunk.validate()
+            as_bytes = bytes_of.get(chunk.type)
+            (chunk if as_bytes is None else chunk.view(as_bytes)).validate(full=True)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        raise ValueError(f"{name}: the Arrow data is damaged: {clipped(str(error))}") from None
+    return data
+
+
+def require_undamaged(values: Any, name: str) -> None:
+    """Raise ValueError for damaged data of pyarrow, among them columns of pandas that it holds."""
+    if hasattr(values, "iloc") and hasattr(values, "columns"):
+        for place, label in enumerate(values.columns):
+            require_undamaged(values.iloc[:, place], f"{name}, column {quoted(label)}")
+    elif type(values).__module__.partition(".")[0] == "pyarrow":
+        if hasattr(values, "validate"):
+            undamaged(values, name)
+    else:
+        dtype = getattr(values, "dtype", None)
+        if type(dtype).__name__ == "ArrowDtype" or getattr(dtype, "storage", None) == "pyarrow":
+            undamaged(getattr(values, "array", values).__arrow_array__(), name)
+
+
+def _require_within(values: Any, name: str) -> None:
+    """Raise ValueError where the shape, strides or offset of an array interface lead out of its buffer.
+
+    NumPy does not check them. Nobody can where there is a pointer in place of the buffer.
+    """
+    interface = values.__array_interface__
+    data = interface.get("data") if isinstance(interface, dict) else ()
+    if isinstance(data, tuple):
+        return
+    try:
+        given = memoryview(values if data is None else data).nbytes
+        itemsize = np.dtype(interface["typestr"]).itemsize
+        shape = [operator.index(size) for size in interface["shape"]]
+        steps = interface.get("strides") or [itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape))]
+        ways = [(size - 1) * operator.index(step) for size, step in zip(shape, steps, strict=True)]
+        begin = operator.index(interface.get("offset") or 0)
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"{name} cannot be read as an array: {clipped(str(error))}") from error
+    low = begin + sum(way for way in ways if way < 0)
+    high = begin + sum(way for way in ways if way > 0) + itemsize
+    if 0 not in shape and (low < 0 or high > given):
+        raise ValueError(f"{name} is damaged: its shape and strides lead to bytes {low} to {high} of {given}")
 
 
 def is_on_device(values: Any) -> bool:

@@ -40,7 +40,7 @@ def rows_of(table):
     if hasattr(table, "to_pylist"):
         return [tuple(row.values()) for row in table.to_pylist()]
     return [
-        tuple(None if value is None or value != value else value for value in row)
+        tuple(None if type(value).__name__ in ("NoneType", "NAType") or value != value else value for value in row)
         for row in table.itertuples(index=False)
     ]
 
@@ -333,10 +333,10 @@ def test_numeric_and_several_keys():
         joined = bp.join(*tables, lower="a", upper="b", by=["k", "s"], keep=["row"])
         equal = (keys[0][:, None] == keys[1]) & (other[0][:, None] == other[1])
         assert np.array_equal(joined.to_numpy(), np.argwhere(equal)), dtype
-    with pytest.raises(TypeError, match=r"left, column 'k' is .*bool.*, and right, column 's' is text"):
+    with pytest.raises(TypeError, match=r"left, column 'k' is bool, and right, column 's' is (str|object): convert"):
         bp.join(*tables, lower="a", upper="b", by=("k", "s"))
     lists = pd.DataFrame({"k": [[1], [2]], "a": 0, "b": 1})
-    with pytest.raises(TypeError, match=r"left, column 'k' is no key"):
+    with pytest.raises(TypeError, match=r"left, column 'k' has the type object, and keys are text, categories of"):
         bp.join(lists, lower="a", upper="b", by="k")
 
 
@@ -418,7 +418,7 @@ def test_options_that_do_not_go_together_are_refused():
         bp.join(frame, lower=["a", "a"], upper="b")
     with pytest.raises(ValueError, match="a tuple has the name in left and the name in right, not 3 names"):
         bp.join(frame, lower=("a", "a", "a"), upper="b")
-    with pytest.raises(TypeError, match=r"left, column 't' must hold numbers, dates or times"):
+    with pytest.raises(TypeError, match=r"left, column 't' has the type String, and corners are integers, floats"):
         bp.join(frame, lower="t", upper="t")
     with pytest.raises(TooManyPairsError, match="more than max_pairs=0"):
         bp.join(frame, **ends, max_pairs=0)

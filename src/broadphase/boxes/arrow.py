@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import undamaged
 from broadphase.boxes.floats import as_float
 from broadphase.columns import WANTED, find_box_columns, listed
+from broadphase.errors import clipped
 from broadphase.extras import has_library, import_extra
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     Corners = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["corners_of", "is_arrow", "numbers_of", "opened"]
+__all__ = ["bytes_of", "corners_of", "is_arrow", "numbers_of", "opened"]
 
 _CORNER_FIELDS = (("lower", "upper"), ("lo", "hi"), ("min", "max"))
 
@@ -57,7 +59,7 @@ def corners_of(data: Any, name: str) -> Corners:
     """
     if hasattr(data, "schema"):
         return _corners_of_columns(list(data.schema.names), data.column, name)
-    data = _plain(data)
+    data = _plain(undamaged(data, name))
     types = import_module("pyarrow").types
     kind = data.type
     if types.is_binary(kind) or types.is_large_binary(kind):
@@ -67,6 +69,15 @@ def corners_of(data: Any, name: str) -> Corners:
     fields = [kind.field(place).name for place in range(kind.num_fields)]
     blank = data.is_null().to_numpy(zero_copy_only=False) if data.null_count else None
     return _corners_of_columns(fields, data.field, name, blank)
+
+
+def bytes_of(data: Any, name: str) -> list[bytes | None]:
+    """Return the bytes of an array of opened data, such as geometries as WKB."""
+    kind = str(data.schema if hasattr(data, "schema") else getattr(data.type, "storage_type", data.type))
+    if kind not in ("binary", "large_binary", "binary_view", "null"):
+        raise TypeError(f"{name} must be geometries as WKB, an array of bytes, not of {clipped(kind)}")
+    values: list[bytes | None] = _plain(undamaged(data, name)).to_pylist()
+    return values
 
 
 def _corners_of_columns(
@@ -110,7 +121,7 @@ def _with_blanks(array: NDArray[Any], blank: NDArray[np.bool_] | None) -> NDArra
 
 def _holds_boxes(column: Any) -> bool:
     types = import_module("pyarrow").types
-    kind = _plain(column).type
+    kind = getattr(column.type, "storage_type", column.type)
     if types.is_struct(kind):
         fields = [kind.field(place).name.lower() for place in range(kind.num_fields)]
         return find_box_columns(fields) is not None or any(set(pair) <= set(fields) for pair in _CORNER_FIELDS)
@@ -119,7 +130,7 @@ def _holds_boxes(column: Any) -> bool:
 
 def numbers_of(data: Any, name: str) -> NDArray[Any]:
     """Return the numbers of an array of numbers, (n,), or of lists of one length, (n, k) or (n, k, l); null is NaN."""
-    values, blank = _values_of(data, name)
+    values, blank = _values_of(undamaged(data, name), name)
     if blank is None or not blank.any():
         return values
     if values.dtype.kind != "f":  # as whole numbers they are checked before they are rounded

@@ -326,7 +326,7 @@ def _boxes_of_geometries(geometries: Any, name: str) -> NDArray[np.float64]:
         return _without_blank(bounds.to_numpy(), name)
     if arrow.is_arrow(geometries):  # WKB
         data = arrow.opened(geometries, name)
-        geometries = geometries if data is None else data.to_pylist()
+        geometries = geometries if data is None else arrow.bytes_of(data, name)
     if not isinstance(geometries, Iterable):
         raise TypeError(f"{name} must be a sequence of geometries, not one {type(geometries).__name__}")
     given = geometries if isinstance(geometries, np.ndarray) else list(geometries)

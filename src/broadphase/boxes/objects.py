@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import require_undamaged
 from broadphase.boxes import arrow
 from broadphase.boxes.floats import MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_numbers, as_plain_array
 from broadphase.columns import SIZES, WANTED, find_box_columns, listed
-from broadphase.errors import quoted
+from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _for_rectangles(name: str) -> str:
 def bounds_of(geometries: Any, name: str) -> NDArray[np.float64]:
     """Return the bounds of objects that have them, shape (n, 2*d); NaN where one is None, empty or without any."""
     given = geometries if isinstance(geometries, np.ndarray) else list(geometries)
-    bounds = _shapely_bounds(given)
+    bounds = _shapely_bounds(given, name)
     if bounds is not None:
         return bounds
     rows = [_bounds_of_one(one, row, name) for row, one in enumerate(given)]
@@ -136,7 +137,7 @@ def bounds_of(geometries: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _shapely_bounds(given: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64] | None:
+def _shapely_bounds(given: Sequence[Any] | NDArray[Any], name: str) -> NDArray[np.float64] | None:
     """Get the bounds of shapely geometries at once, (n, 4), NaN for empty ones; None if some are not of shapely."""
     kinds = {*map(type, given)}
     if bytes in kinds:
@@ -150,7 +151,12 @@ def _shapely_bounds(given: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64] 
     array = np.empty(len(given), object)
     array[:] = given
     if bytes in kinds:
-        array[:] = [shapely.from_wkb(one) if isinstance(one, bytes) else one for one in given]
+        for row, one in enumerate(given):
+            if isinstance(one, bytes):
+                try:
+                    array[row] = shapely.from_wkb(one)
+                except shapely.errors.ShapelyError as error:
+                    raise ValueError(f"{name}: row {row} is not WKB: {clipped(str(error))}") from None
     bounds: NDArray[np.float64] = shapely.bounds(array)
     return bounds
 
@@ -185,6 +191,7 @@ def names_of(frame: Any) -> list[Any] | None:
 
 def column_numbers(column: Any, name: str) -> NDArray[Any]:
     """Convert a column of numbers to float32 or float64, shape (n,); a missing value is NaN."""
+    require_undamaged(column, name)
     dtype = getattr(column, "dtype", None)
     if hasattr(dtype, "na_value") and getattr(dtype, "kind", "") in ("i", "u") and column.isna().any():
         column = column.to_numpy(dtype=object)  # integers of pandas with missing ones would be rounded to float64

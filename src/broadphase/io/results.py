@@ -114,6 +114,11 @@ def _check(portion: Any, path: Path) -> NDArray[Any]:
         raise ValueError(f"{path}: pairs must have shape (m, 2), not {array.shape}")
     if array.dtype.kind not in "iu":
         raise ValueError(f"{path}: pairs must be integers, not {array.dtype}")
+    if not np.can_cast(array.dtype, np.int32) and array.size:
+        limits = np.iinfo(np.int32)
+        bad = np.flatnonzero(((array < limits.min) | (array > limits.max)).any(axis=1))
+        if bad.size:
+            raise ValueError(f"{path}: pairs: row {bad[0]} has a row number beyond int32")
     return array.astype(np.int32, copy=False)
 
 

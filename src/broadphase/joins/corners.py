@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.errors import InvalidBoxError, quoted
-from broadphase.joins.tables import Column, text_type
+from broadphase.errors import InvalidBoxError, clipped, quoted
+from broadphase.joins.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,9 @@ __all__ = ["Axis", "alike", "as_floats", "axis_of", "require_intervals"]
 
 _EXACT = 2**53
 _UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}  # nanoseconds
+_FOR_GEOMETRIES = (
+    ": of geometries, join the columns of frame.bounds, minx to maxy; or see broadphase.adapters.shapely.sjoin"
+)
 
 
 @dataclass(frozen=True)
@@ -35,23 +38,27 @@ class Axis:
     unit: str
 
 
-def axis_of(columns: Sequence[Column | None], titles: Sequence[str]) -> Axis:
-    """Make an axis of the columns with the lower and the upper corner in each table.
+def axis_of(columns: Sequence[Column | None], titles: Sequence[str], types: Sequence[str]) -> Axis:
+    """Make an axis of the columns with the lower and the upper corner in each table, and the names of their types.
 
     TypeError and ValueError name the column that has another kind or time zone, or the row that the dtype cannot hold.
     """
-    for column, title in zip(columns, titles, strict=True):
+    for column, title, kind in zip(columns, titles, types, strict=True):
         if column is None or (column.family == "number" and column.values.dtype.kind == "b"):
-            raise TypeError(f"{title} must hold numbers, dates or times, not {text_type(column)}")
+            advice = _FOR_GEOMETRIES if kind == "geometry" else "; convert it to one of these"
+            raise TypeError(
+                f"{title} has the type {clipped(kind)}, and corners are integers, floats, dates, datetimes, durations"
+                f" or times of day{advice}"
+            )
     given = [column for column in columns if column is not None]
-    values = alike(given, titles)
+    values = alike(given, titles, "give all corners as int64")
     missing = [_either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
     typed = [column for column in given if column.family != "null"] or given
     return Axis(values, missing, typed[0].family, _finest(typed))
 
 
-def alike(columns: Sequence[Column], titles: Sequence[str]) -> list[NDArray[Any]]:
-    """Return the numbers of columns in one dtype and unit, without rounding."""
+def alike(columns: Sequence[Column], titles: Sequence[str], advice: str) -> list[NDArray[Any]]:
+    """Return the numbers of columns in one dtype and unit, without rounding; errors end with `advice`."""
     first = next((column for column in columns if column.family != "null"), columns[0])
     columns = [replace(first, values=x.values, missing=x.missing) if x.family == "null" else x for x in columns]
     for column, title in zip(columns, titles, strict=True):
@@ -71,29 +78,33 @@ def alike(columns: Sequence[Column], titles: Sequence[str]) -> list[NDArray[Any]
     else:
         is_small = all(np.can_cast(column.values.dtype, np.int32) for column in columns)
         dtype = np.dtype(np.int32 if is_small else np.int64)
-    return [_as_dtype(column, dtype, title) for column, title in zip(columns, titles, strict=True)]
+    return [_as_dtype(column, dtype, title, advice) for column, title in zip(columns, titles, strict=True)]
 
 
-def _as_dtype(column: Column, dtype: np.dtype[Any], title: str) -> NDArray[Any]:
+def _as_dtype(column: Column, dtype: np.dtype[Any], title: str, advice: str) -> NDArray[Any]:
     values = column.values
     if values.dtype == dtype and values.flags.aligned and values.strides[0] % values.itemsize == 0:
         return values
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         if dtype.kind == "f":
-            _refuse(column, (values > _EXACT) | (values < -_EXACT if values.dtype.kind == "i" else False), title, dtype)
+            bad = (values > _EXACT) | (values < -_EXACT if values.dtype.kind == "i" else False)
+            _refuse(column, bad, title, "integer", dtype, advice)
         elif values.dtype.kind == "u":
-            _refuse(column, values > np.iinfo(np.int64).max, title, dtype)
+            _refuse(column, values > np.iinfo(np.int64).max, title, "integer", dtype, advice)
+    elif values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            bad = (values.astype(dtype) != values) & ~np.isnan(values)
+        _refuse(column, bad, title, "number", dtype, "round it before")
     return values.astype(dtype)
 
 
-def _refuse(column: Column, bad: NDArray[np.bool_], title: str, dtype: np.dtype[Any]) -> None:
+def _refuse(column: Column, bad: NDArray[np.bool_], title: str, what: str, dtype: np.dtype[Any], advice: str) -> None:
     if column.missing is not None:
         bad = bad & ~column.missing
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"{title}: row {row} has the integer {column.values[row]}, which {dtype} cannot hold exactly;"
-            " give all corners as int64"
+            f"{title}: row {row} has the {what} {column.values[row]}, which {dtype} cannot hold exactly; {advice}"
         )
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.errors import clipped
 from broadphase.joins.corners import alike
-from broadphase.joins.tables import Column, Table, if_any, text_type
+from broadphase.joins.tables import Column, Table, if_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,25 +46,31 @@ def _numbers(tables: Sequence[Table], names: Sequence[str], titles: Sequence[str
     where = [f"{title}, column {name!r}" for title, name in zip(titles, names, strict=True)]
     texts = [table.names_of(name) for table, name in zip(tables, names, strict=True)]
     if all(text is not None for text in texts):
-        return _of_names(tables, names, texts)
+        return _of_names(tables, names, texts, where)
     columns = [table.column(name) for table, name in zip(tables, names, strict=True)]
     if any(column is not None and column.family == "null" for column in columns):  # no row has a key
         return [np.full(table.height, NO_KEY, np.uint32) for table in tables], 1
-    for column, text, title in zip(columns, texts, where, strict=True):
+    kinds = [clipped(table.type_of(name)) for table, name in zip(tables, names, strict=True)]
+    for column, text, title, kind in zip(columns, texts, where, kinds, strict=True):
         if text is None and column is None:
-            raise TypeError(f"{title} is no key: keys are text, categories of text, numbers, dates or times")
+            raise TypeError(
+                f"{title} has the type {kind}, and keys are text, categories of text, numbers, dates or times;"
+                " convert it"
+            )
     numbers = [column for column in columns if column is not None]
     if len(numbers) < len(columns):
-        kinds = ["text" if column is None else text_type(column) for column in columns]
         raise TypeError(f"{where[0]} is {kinds[0]}, and {where[1]} is {kinds[1]}: convert one of them")
     plain = [Column(x.values.view(np.uint8), x.missing) if x.values.dtype.kind == "b" else x for x in numbers]
-    values = alike(plain, where)
+    if all(x.family == "number" and x.values.dtype.kind == "u" for x in plain):
+        values = [x.values.astype(np.uint64, copy=False) for x in plain]
+    else:
+        values = alike(plain, where, "convert both to one type")
     return _small(values, [_without_value(x, column.missing) for x, column in zip(values, plain, strict=True)])
 
 
-def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any]) -> Keys:
+def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any], titles: list[str]) -> Keys:
     if not any(isinstance(text, np.ndarray) for text in texts):
-        numbered: Any = _native.number_names(texts)
+        numbered: Any = _native.number_names(texts, titles)
         if numbered is not None:
             return list(numbered[0]), max(numbered[1], 1)
     # Objects of Python, where nothing shares memory.

@@ -145,8 +145,8 @@ def join(
         raise ValueError('distance is for how="nearest"')
     if is_one and how != "inner":
         raise ValueError(f"how={how!r} needs right, which may be left itself")
-    ends = _axes(lower, upper, tables)
-    keys = [] if by is None else _names(by, "by", tables)
+    ends = _axes(lower, upper, tables, is_one)
+    keys = [] if by is None else _names(by, "by", tables, is_one)
     search = _search(tables, ends, keys, is_one)
     layout = _layout(tables, keys, keep, suffixes, counted or measured, counted is not None)
     if how == "nearest":
@@ -281,7 +281,8 @@ def _search(
         places = [(side, end) for side in range(2) for end in range(2)]
         columns = [tables[side].column(names[end][side]) for side, end in places]
         titles = [f"{_SIDES[side]}, column {quoted(names[end][side])}" for side, end in places]
-        axes.append(axis_of(columns, titles))
+        types = [tables[side].type_of(names[end][side]) for side, end in places]
+        axes.append(axis_of(columns, titles, types))
     keys: list[NDArray[np.uint32] | None] = [None, None]
     key_count = 1
     if by:
@@ -299,8 +300,10 @@ def _search(
     return _Search(axes, ends, keys, key_count, is_one)
 
 
-def _axes(lower: Any, upper: Any, tables: Sequence[Table]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    begins, ends = _names(lower, "lower", tables), _names(upper, "upper", tables)
+def _axes(
+    lower: Any, upper: Any, tables: Sequence[Table], is_one: bool
+) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    begins, ends = _names(lower, "lower", tables, is_one), _names(upper, "upper", tables, is_one)
     if len(begins) != len(ends) or not 0 < len(begins) <= MAX_DIMENSION:
         raise ValueError(
             f"lower and upper must name as many columns, 1 to {MAX_DIMENSION}, not {len(begins)} and {len(ends)}"
@@ -308,7 +311,7 @@ def _axes(lower: Any, upper: Any, tables: Sequence[Table]) -> list[tuple[tuple[s
     return list(zip(begins, ends, strict=True))
 
 
-def _names(given: Any, what: str, tables: Sequence[Table]) -> list[tuple[str, str]]:
+def _names(given: Any, what: str, tables: Sequence[Table], is_one: bool) -> list[tuple[str, str]]:
     """Return columns as names in the left and in the right table."""
     columns = given if isinstance(given, list) else [given]
     names = []
@@ -319,6 +322,11 @@ def _names(given: Any, what: str, tables: Sequence[Table]) -> list[tuple[str, st
                 " several keys, give a list"
             )
         own, other = column if isinstance(column, tuple) else (column, column)
+        if is_one and own != other:
+            raise ValueError(
+                f"{what}: {quoted(column)} has a name in left and one in right, and there is no right; for all pairs of"
+                " rows of one table, pass it as left and as right"
+            )
         names.append((known(tables[0], own, f"{what}, left"), known(tables[1], other, f"{what}, right")))
     return names
 
@@ -354,11 +362,13 @@ def _layout(
     # A key of one name has the same values in both tables; where that of left is not kept, that of right is.
     shared = {own for own, other in by if own == other and own in left}
     right = [name for name in right if name not in shared]
-    both = set(left) & set(right)
-    left_names = [f"{name}{suffixes[0]}" if name in both else name for name in left]
-    right_names = [f"{name}{suffixes[1]}" if name in both else name for name in right]
+    folded = tables[0].folded
+    both = {*map(folded, left)} & {*map(folded, right)}
+    left_names = [f"{name}{suffixes[0]}" if folded(name) in both else name for name in left]
+    right_names = [f"{name}{suffixes[1]}" if folded(name) in both else name for name in right]
     all_names = [*left_names, *right_names, *([] if added is None else [added])]
-    twice = [name for name in dict.fromkeys(all_names) if all_names.count(name) > 1]
+    all_folded = [folded(name) for name in all_names]
+    twice = [name for name in dict.fromkeys(all_names) if all_folded.count(folded(name)) > 1]
     if twice:
         raise ValueError(
             f"the result has several columns of one name: {listed(map(str, twice))}; see suffixes and keep"
@@ -421,7 +431,7 @@ def _gaps(axis: Axis, gaps: NDArray[Any]) -> NDArray[Any]:
         row = int(np.argmax(gaps))
         raise ValueError(f"left: row {row} is {gaps[row]} from the nearest, which int64 cannot hold")
     whole = gaps.astype(np.int64)
-    if axis.family == "number":
+    if axis.family in ("number", "null"):
         return whole
     if axis.unit == "D":  # which not all libraries have durations of
         return (whole * 86_400_000).view("m8[ms]")

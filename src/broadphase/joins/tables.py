@@ -5,13 +5,16 @@ A table is known by the library of its type. pandas and polars are imported wher
 
 from __future__ import annotations
 
+import re
+import secrets
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from broadphase.arguments import undamaged
 from broadphase.columns import listed
 from broadphase.errors import quoted, unknown_name
 from broadphase.extras import has_library, import_extra
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Table", "if_any", "known", "opened", "text_type"]
+__all__ = ["Column", "Table", "if_any", "known", "opened"]
 
 Rows: TypeAlias = "NDArray[np.int32]"
 
@@ -59,6 +62,9 @@ class Table(Protocol):
     def column(self, name: str) -> Column | None:
         """Return a column as numbers; None if it holds none."""
 
+    def type_of(self, name: str) -> str:
+        """Return what the library calls the type of a column."""
+
     def names_of(self, name: str) -> Any:
         """Return a column of names for `number_names`: a capsule; an object array where there is no such; or None."""
 
@@ -71,6 +77,9 @@ class Table(Protocol):
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
         """Return a table of columns. With `has_rows`, its rows are those of this one."""
 
+    def folded(self, name: str) -> str:
+        """Return what is equal for names that the library does not tell apart."""
+
 
 def opened(values: Any, name: str) -> Table:
     """Return a table of pandas, polars, PyArrow or DuckDB, or Arrow data of any other library, or raise TypeError."""
@@ -78,19 +87,22 @@ def opened(values: Any, name: str) -> Table:
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     table: Table
     if pandas is not None and isinstance(values, pandas.DataFrame):
-        table = _Pandas(values, pandas)
+        table = _Pandas(values, name, pandas)
     elif polars is not None and isinstance(values, polars.DataFrame | polars.LazyFrame):
-        table = _Polars(values, polars)
-    elif library == "duckdb" and hasattr(values, "to_arrow_table"):
-        table = _Arrow(values.to_arrow_table(), "duckdb", values)
-    elif library == "duckdb" and hasattr(values, "fetch_arrow_table"):  # before DuckDB 1.4
-        table = _Arrow(values.fetch_arrow_table(), "duckdb", values)
+        table = _Polars(values, name, polars)
+    elif library == "duckdb" and hasattr(values, "fetch_arrow_table") and hasattr(values, "columns"):
+        table = _DuckDB(values, name)
     elif hasattr(values, "__arrow_c_stream__"):
         pyarrow: Any = import_extra("pyarrow", purpose=f"{name}: reading Arrow data")
-        table = _Arrow(values if isinstance(values, pyarrow.Table) else pyarrow.table(values), "pyarrow", None)
+        if isinstance(values, pyarrow.RecordBatchReader):
+            values = values.read_all()
+        if isinstance(values, pyarrow.RecordBatch | pyarrow.ChunkedArray):  # the interface drops sizes of buffers
+            undamaged(values, name, is_utf8=False)
+        table = _Arrow(values if isinstance(values, pyarrow.Table) else pyarrow.table(values), name)
     else:
         raise TypeError(f"{name} must be a table of pandas, polars, PyArrow or DuckDB, not {type(values).__name__}")
-    twice = [one for one in dict.fromkeys(table.names) if table.names.count(one) > 1]
+    folded = [table.folded(one) for one in table.names]
+    twice = [one for one in dict.fromkeys(table.names) if folded.count(table.folded(one)) > 1]
     if twice:
         raise ValueError(f"{name} has several columns of one name: {listed(map(str, twice))}")
     return table
@@ -106,10 +118,11 @@ def known(table: Table, name: str, side: str) -> str:
 class _Pandas:
     library = "pandas"
 
-    def __init__(self, frame: Any, pandas: Any) -> None:
+    def __init__(self, frame: Any, title: str, pandas: Any) -> None:
         if frame.columns.nlevels > 1:
             raise ValueError("columns with several levels have no single names; join them first")
-        self._frame, self._pandas = frame, pandas
+        self._frame, self._title, self._pandas = frame, title, pandas
+        self._whole: dict[str, Any] = {}
         self.names = list(frame.columns)
         self.height = len(frame)
 
@@ -117,7 +130,7 @@ class _Pandas:
         series, pandas = self._frame[name], self._pandas
         dtype = series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
-            return _arrow_column(import_module("pyarrow").chunked_array(series.array.__arrow_array__()))
+            return _without_nan(_arrow_column(self._arrow(name), self._at(name)))
         zone = None
         if isinstance(dtype, pandas.DatetimeTZDtype):
             zone = str(dtype.tz)
@@ -128,14 +141,14 @@ class _Pandas:
             family = "datetime" if dtype.kind == "M" else "duration"
             return Column(array.view(np.int64), if_any(np.isnat(array)), family, np.datetime_data(dtype)[0], zone)
         if isinstance(dtype, np.dtype):
-            if dtype.kind not in "biuf":
-                return None
-            array = series.to_numpy()
-            return Column(array, if_any(np.isnan(array)) if dtype.kind == "f" else None)
+            return _without_nan(Column(series.to_numpy())) if dtype.kind in "biuf" else None
         plain = getattr(dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             return None
-        return Column(series.to_numpy(dtype=plain, na_value=0), if_any(series.isna().to_numpy()))
+        return _without_nan(Column(series.to_numpy(dtype=plain, na_value=0), if_any(series.isna().to_numpy())))
+
+    def type_of(self, name: str) -> str:
+        return str(self._frame[name].dtype)
 
     def names_of(self, name: str) -> Any:
         series, pandas = self._frame[name], self._pandas
@@ -145,42 +158,82 @@ class _Pandas:
             return None
         shares = hasattr(series, "__arrow_c_stream__") and has_library("pyarrow")
         if shares and not pandas.api.types.is_object_dtype(kind):
-            return series.__arrow_c_stream__()
+            return self._checked(name).__arrow_c_stream__()
         texts = series.astype(object).to_numpy()
         return texts if pandas.api.types.infer_dtype(texts, skipna=True) in ("string", "bytes", "empty") else None
 
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
-        take = self._pandas.api.extensions.take
         columns = {}
         for name in names:
-            series = self._frame[name]
-            is_plain = isinstance(series.dtype, np.dtype)
-            values = series.to_numpy() if is_plain else series.array
+            series = self._checked(name)
             if rows is None:
-                columns[name] = values
-            elif is_plain:
-                columns[name] = take(values, rows, allow_fill=has_missing)
+                columns[name] = series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array
             else:
-                columns[name] = values.take(rows, allow_fill=has_missing)
+                columns[name] = self._rows_of(series, name, rows, has_missing)
         return columns
+
+    def _rows_of(self, series: Any, name: str, rows: Rows, has_missing: bool) -> Any:
+        pandas, dtype = self._pandas, series.dtype
+        if isinstance(dtype, pandas.ArrowDtype):
+            return pandas.arrays.ArrowExtensionArray(
+                _taken(self._arrow(name), _places(rows, has_missing), self._at(name))
+            )
+        take = pandas.api.extensions.take
+        inner = getattr(dtype, "subtype", dtype)  # of intervals and sparse values
+        if has_missing and isinstance(inner, np.dtype) and inner.kind in "biu":  # pandas would round them to float64
+            if isinstance(dtype, pandas.IntervalDtype):
+                return take(series.astype(object).to_numpy(), rows, allow_fill=True)
+            there = rows >= 0
+            values = np.zeros(len(rows), inner)
+            values[there] = series.to_numpy()[rows[there]]
+            return self.made(values, ~there)
+        if isinstance(dtype, np.dtype):
+            return take(series.to_numpy(), rows, allow_fill=has_missing)
+        return series.array.take(rows, allow_fill=has_missing)
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         if missing is None:
             return values
         if values.dtype.kind == "m":
             return np.where(missing, np.timedelta64("NaT"), values)
-        return np.where(missing, np.nan, values)
+        if values.dtype.kind == "f":
+            return np.where(missing, np.nan, values)
+        kind = self._pandas.arrays.BooleanArray if values.dtype.kind == "b" else self._pandas.arrays.IntegerArray
+        return kind(values, missing)
 
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
         return self._pandas.DataFrame(columns, index=self._frame.index if has_rows else None)
+
+    def folded(self, name: str) -> str:
+        return name
+
+    def _checked(self, name: str) -> Any:
+        """Return a column; of one that pyarrow holds, the data is checked."""
+        series = self._frame[name]
+        dtype = series.dtype
+        if isinstance(dtype, self._pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+            self._arrow(name)
+        return series
+
+    def _arrow(self, name: str) -> Any:
+        """Return the data of a column that pyarrow holds."""
+        if name not in self._whole:
+            data = self._frame[name].array.__arrow_array__()
+            if not hasattr(data, "chunks"):
+                data = import_module("pyarrow").chunked_array([data])
+            self._whole[name] = undamaged(data, self._at(name), is_utf8=False)
+        return self._whole[name]
+
+    def _at(self, name: str) -> str:
+        return f"{self._title}, column {quoted(name)}"
 
 
 class _Polars:
     library = "polars"
 
-    def __init__(self, frame: Any, polars: Any) -> None:
+    def __init__(self, frame: Any, title: str, polars: Any) -> None:
         self._is_lazy = isinstance(frame, polars.LazyFrame)
-        self._frame, self._polars = frame.collect() if self._is_lazy else frame, polars
+        self._frame, self._title, self._polars = frame.collect() if self._is_lazy else frame, title, polars
         self.names = list(self._frame.columns)
         self.height = self._frame.height
 
@@ -189,6 +242,12 @@ class _Polars:
         dtype = series.dtype
         if dtype == polars.Null:
             return _blank(len(series))
+        if str(dtype) in ("Int128", "UInt128") or (dtype == polars.Decimal and dtype.scale == 0):
+            try:
+                series = series.cast(polars.Int64)
+            except polars.exceptions.PolarsError:
+                raise _beyond_int64(f"{self._title}, column {quoted(name)}", dtype) from None
+            dtype = series.dtype
         families = {polars.Datetime: "datetime", polars.Date: "date", polars.Duration: "duration", polars.Time: "time"}
         family = families.get(dtype.base_type(), "number")
         if family == "number" and dtype != polars.Boolean and not (dtype.is_integer() or dtype.is_float()):
@@ -198,6 +257,9 @@ class _Polars:
         plain = series.to_physical()
         values = (plain if missing is None else plain.fill_null(0)).to_numpy()
         return Column(values, missing, family, unit, getattr(dtype, "time_zone", None))
+
+    def type_of(self, name: str) -> str:
+        return str(self._frame[name].dtype)
 
     def names_of(self, name: str) -> Any:
         series = self._frame[name]
@@ -223,45 +285,143 @@ class _Polars:
         frame = self._polars.DataFrame([column.alias(name) for name, column in columns.items()])
         return frame.lazy() if self._is_lazy else frame
 
+    def folded(self, name: str) -> str:
+        return name
+
 
 class _Arrow:
-    def __init__(self, table: Any, library: str, relation: Any) -> None:
-        self._table, self.library, self._relation = table, library, relation
+    library = "pyarrow"
+
+    def __init__(self, table: Any, title: str) -> None:
+        self._table, self._title = table, title
+        self._whole: dict[str, Any] = {}
         self.names = list(table.column_names)
         self.height = table.num_rows
 
     def column(self, name: str) -> Column | None:
-        return _arrow_column(self._table.column(name))
+        return _arrow_column(self._checked(name), self._at(name))
+
+    def type_of(self, name: str) -> str:
+        return str(self._table.column(name).type)
 
     def names_of(self, name: str) -> Any:
         types = import_module("pyarrow").types
-        column = self._table.column(name)
-        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        kind = self._table.column(name).type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
         known_kinds = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary")
         is_text = any(getattr(types, test)(kind) for test in known_kinds if hasattr(types, test))
         if not is_text:
             return None
+        column = self._checked(name)
         if not hasattr(column, "__arrow_c_stream__"):  # before pyarrow 17
             return np.array(column.to_pylist(), object)
         return column.__arrow_c_stream__()
 
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
-        table = self._table.select(names)
-        if rows is not None:
-            pyarrow: Any = import_module("pyarrow")
-            places = pyarrow.array(rows, mask=rows < 0 if has_missing else None)
-            table = table.combine_chunks().take(places)
-        return dict(zip(names, table.columns, strict=True))
+        columns = {name: self._checked(name) for name in names}
+        if rows is None:
+            return columns
+        places = _places(rows, has_missing)
+        return {name: _taken(column, places, self._at(name)) for name, column in columns.items()}
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return import_module("pyarrow").array(values, mask=missing)
 
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        joined = import_module("pyarrow").table(columns)
-        if self._relation is None:
-            return joined
-        # DuckDB finds the table by the name of the variable: a relation of the same connection, which keeps it.
-        return self._relation.query("left_of_join", "SELECT * FROM joined")
+        return import_module("pyarrow").table(columns)
+
+    def folded(self, name: str) -> str:
+        return name
+
+    def _checked(self, name: str) -> Any:
+        if name not in self._whole:
+            self._whole[name] = undamaged(self._table.column(name), self._at(name), is_utf8=False)
+        return self._whole[name]
+
+    def _at(self, name: str) -> str:
+        return f"{self._title}, column {quoted(name)}"
+
+
+class _DuckDB(_Arrow):
+    library = "duckdb"
+
+    def __init__(self, relation: Any, title: str) -> None:
+        self._relation = relation
+        self._types: dict[str, str] = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        if any(map(self._is_odd, self._types)):
+            relation = relation.project(
+                ", ".join(_cast(name, "VARCHAR") if self._is_odd(name) else _identifier(name) for name in self._types)
+            )
+        # fetch_arrow_table before DuckDB 1.4
+        read = relation.to_arrow_table if hasattr(relation, "to_arrow_table") else relation.fetch_arrow_table
+        super().__init__(read(), title)
+
+    def column(self, name: str) -> Column | None:
+        return None if self._is_odd(name) else super().column(name)
+
+    def type_of(self, name: str) -> str:
+        return self._types[name]
+
+    def names_of(self, name: str) -> Any:
+        return None if self._is_odd(name) else super().names_of(name)
+
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+        variant = next((name for name in names if "VARIANT" in self._types[name]), None)
+        if variant is not None:
+            raise ValueError(f"{self._at(variant)} is a VARIANT, which Arrow does not have: cast it, or see keep")
+        return {name: (column, self._types[name]) for name, column in super().rows(names, rows, has_missing).items()}
+
+    def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        return super().made(values, missing), None
+
+    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
+        made = self._relation_of(super().table({name: values for name, (values, _) in columns.items()}, has_rows))
+        types = [kind for _, kind in columns.values()]
+        given = list(zip(made.columns, types, map(str, made.types), strict=True))
+        if all(kind in (None, had) for _, kind, had in given):
+            return made
+        # Arrow has no ENUM, UUID or HUGEINT of DuckDB.
+        return made.project(
+            ", ".join(_identifier(name) if kind in (None, had) else _cast(name, kind) for name, kind, had in given)
+        )
+
+    def folded(self, name: str) -> str:
+        return name.lower()
+
+    def _is_odd(self, name: str) -> bool:
+        """Return whether Arrow would have other values: bits as bytes, and times without their time zone."""
+        return re.search(r"\b(BIT|TIME WITH TIME ZONE)\b", self._types[name]) is not None
+
+    def _relation_of(self, joined: Any) -> Any:
+        """Return a table as a relation of the connection of this one."""
+        duckdb: Any = import_module("duckdb")
+        connection = getattr(self._relation, "_con", None)
+        if connection is not None:
+            return duckdb.from_arrow(joined, connection=connection)
+        # Before DuckDB 2.0, only SQL leads from a relation to its connection. A name in it is that of a table, or else
+        # of a variable of Python, so it must be one that nobody has. The relation gets such a name, too, as a view.
+        name = f"joined_{secrets.token_hex(16)}"
+        variables = {"relation": self._relation, "view": f"{name}_view", "sql": f"SELECT * FROM {name}", name: joined}
+        try:
+            made = eval("relation.query(view, sql)", variables)
+            self._relation.query(f"{name}_view", f"DROP VIEW {name}_view")
+        except duckdb.Error as error:
+            raise ValueError(
+                "before DuckDB 2.0, join cannot make a relation where the database is read-only, or where the setting"
+                " python_enable_replacements is off: pass left.fetch_arrow_table() and right.fetch_arrow_table()"
+            ) from error
+        return made
+
+    def _checked(self, name: str) -> Any:
+        return self._table.column(name)  # of DuckDB itself
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cast(name: str, kind: str) -> str:
+    return f"CAST({_identifier(name)} AS {kind}) AS {_identifier(name)}"
 
 
 def if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
@@ -273,7 +433,40 @@ def _blank(count: int) -> Column:
     return Column(np.zeros(count, np.int8), np.ones(count, np.bool_), "null")
 
 
-def _arrow_column(data: Any) -> Column | None:
+def _beyond_int64(title: str, kind: Any) -> ValueError:
+    return ValueError(f"{title} has the type {kind}, and integers that int64 cannot hold; convert it to float64")
+
+
+def _without_nan(column: Column | None) -> Column | None:
+    """Return a column of pandas, where NaN is no value."""
+    if column is None or column.values.dtype.kind != "f":
+        return column
+    blank = np.isnan(column.values)
+    return replace(column, missing=if_any(blank if column.missing is None else blank | column.missing))
+
+
+def _places(rows: Rows, has_missing: bool) -> Any:
+    return import_module("pyarrow").array(rows, mask=rows < 0 if has_missing else None)
+
+
+def _taken(column: Any, places: Any, title: str) -> Any:
+    """Return rows of a column of pyarrow; a null place has none."""
+    pyarrow: Any = import_module("pyarrow")
+    kind = column.type
+    column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    try:
+        if getattr(pyarrow.types, "is_string_view", bool)(kind):  # which have no rows taken
+            return column.cast(pyarrow.large_string()).take(places).cast(kind)
+        if getattr(pyarrow.types, "is_binary_view", bool)(kind):
+            return column.cast(pyarrow.large_binary()).take(places).cast(kind)
+        return column.take(places)
+    except pyarrow.ArrowException as error:
+        raise ValueError(
+            f"{title} is {kind}, whose rows pyarrow cannot take: convert it, or see keep ({error})"
+        ) from None
+
+
+def _arrow_column(data: Any, title: str) -> Column | None:
     pyarrow: Any = import_module("pyarrow")
     types = pyarrow.types
     data = data.combine_chunks() if data.num_chunks != 1 else data.chunk(0)
@@ -282,6 +475,12 @@ def _arrow_column(data: Any) -> Column | None:
     kind = data.type
     if types.is_null(kind):
         return _blank(len(data))
+    if types.is_decimal(kind) and kind.scale == 0:  # such as HUGEINT of DuckDB
+        try:
+            data = data.cast(pyarrow.decimal128(38, 0)).cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:
+            raise _beyond_int64(title, kind) from None
+        kind = data.type
     family, unit, zone = "number", "", None
     if types.is_timestamp(kind):
         family, unit, zone = "datetime", kind.unit, kind.tz
@@ -299,8 +498,3 @@ def _arrow_column(data: Any) -> Column | None:
     if missing is not None:
         data = data.fill_null(False if types.is_boolean(kind) else 0)
     return Column(data.to_numpy(zero_copy_only=False), missing, family, unit, zone)
-
-
-def text_type(column: Column | None) -> str:
-    """Return what a column holds, for a message."""
-    return "neither numbers nor times" if column is None else quoted(str(column))

@@ -89,6 +89,8 @@ class BoxColumns:
         corners = (*self.lower, *self.upper)
         if len(set(corners)) < len(corners):
             raise ValueError(f"a column is named twice in lower={list(self.lower)} and upper={list(self.upper)}")
+        if len(set(self.keep)) < len(self.keep):
+            raise ValueError(f"a column is named twice in keep={list(self.keep)}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as values for JSON."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import undamaged
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
 from broadphase.scale.addresses import file_system, is_address, without_secrets
@@ -146,7 +147,13 @@ class Source:
             yield _batch_of_array(part, self.columns)
             return
         with _naming(part.path):
-            yield from (batch for batch in _scan(part, self.columns, rows) if batch.num_rows)
+            for batch in _scan(part, self.columns, rows):
+                if not batch.num_rows:
+                    continue
+                try:
+                    yield undamaged(batch, part.path, is_utf8=False)
+                except ValueError as error:
+                    raise FileFormatError(str(error)) from None
 
     def _boxes(self, table: Any, first_row: int, places: list[tuple[str, int, int]]) -> Piece:
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import undamaged
 from broadphase.errors import FileFormatError, clipped
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxSet, arrow
@@ -193,7 +194,7 @@ class Spill:
     def _read(self, number: int, data: bytes, rows: int) -> BoxSet:
         try:
             batch = arrow().ipc.read_record_batch(data, self._schema)
-            batch.validate()
+            undamaged(batch, "a run", is_utf8=False)
             if batch.num_rows != rows:
                 raise ValueError(f"{batch.num_rows} boxes instead of {rows}")
         except (ValueError, OSError, NotImplementedError) as error:  # errors of Arrow are of these

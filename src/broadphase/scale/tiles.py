@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import undamaged
 from broadphase.boxes import find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, quoted
 from broadphase.pairs import iter_pairs, pairs
@@ -51,6 +52,8 @@ def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
         NaN, an empty cell, or lower > upper; names the row.
     FileFormatError
         The table lacks a column.
+    ValueError
+        One of the columns is called ``tile``, or its data is damaged.
 
     Notes
     -----
@@ -58,9 +61,12 @@ def assign(table: Any, plan: Plan, columns: BoxColumns) -> Any:
     """
     pa = arrow()
     columns.check(table.schema, "the table")
+    if "tile" in columns.names:
+        raise ValueError("the table has a column tile, the name of the column of tiles: rename it")
+    table = undamaged(table.select(columns.names), "the table", is_utf8=False)
     offsets, _, rows, wide = assigned(BoxSet.of(table, columns), plan, columns.margin)
     tiles = np.repeat(np.arange(WIDE, plan.tile_count, dtype=np.int32), [len(wide), *np.diff(offsets)])
-    taken = table.select(columns.names).combine_chunks().take(pa.array(np.concatenate([wide, rows])))
+    taken = table.combine_chunks().take(pa.array(np.concatenate([wide, rows])))
     return taken.append_column("tile", pa.array(tiles))
 
 
@@ -134,7 +140,8 @@ def join(
         raise ValueError(f"tile must be from -1 to {plan.tile_count - 1}, not {quoted(tile)}")
     region = None if tile == WIDE else plan.bounds[tile]
     own, own_wide, theirs, their_wide = (
-        None if one is None else BoxSet.of(one.combine_chunks(), columns) for one in (table, wide, other, other_wide)
+        None if one is None else BoxSet.of(undamaged(one, "the table", is_utf8=False).combine_chunks(), columns)
+        for one in (table, wide, other, other_wide)
     )
     compared: list[tuple[Any, Any]]
     if other is None:  # boxes with one another (second is None), and with wide ones
