@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError, clipped, quoted
-from broadphase.joins.tables import Column
+from broadphase.joins.tables import FOR_GEOMETRIES, Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +19,6 @@ __all__ = ["Axis", "alike", "as_floats", "axis_of", "require_intervals"]
 
 _EXACT = 2**53
 _UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}  # nanoseconds
-_FOR_GEOMETRIES = (
-    ": of geometries, join the columns of frame.bounds, minx to maxy; or see broadphase.adapters.shapely.sjoin"
-)
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def axis_of(columns: Sequence[Column | None], titles: Sequence[str], types: Sequ
     """
     for column, title, kind in zip(columns, titles, types, strict=True):
         if column is None or (column.family == "number" and column.values.dtype.kind == "b"):
-            advice = _FOR_GEOMETRIES if kind == "geometry" else "; convert it to one of these"
+            advice = FOR_GEOMETRIES if kind == "geometry" else "; convert it to one of these"
             raise TypeError(
                 f"{title} has the type {clipped(kind)}, and corners are integers, floats, dates, datetimes, durations"
                 f" or times of day{advice}"

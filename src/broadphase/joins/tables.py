@@ -24,9 +24,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Column", "Table", "if_any", "known", "opened"]
+__all__ = ["FOR_GEOMETRIES", "Column", "Table", "if_any", "known", "opened"]
 
 Rows: TypeAlias = "NDArray[np.int32]"
+
+#: The end of messages about a table of GeoPandas.
+FOR_GEOMETRIES = (
+    ": of geometries, join the columns of frame.bounds, minx to maxy; or see broadphase.adapters.shapely.sjoin"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,9 @@ def opened(values: Any, name: str) -> Table:
 def known(table: Table, name: str, side: str) -> str:
     """Return a name if the table has such a column."""
     if name not in table.names:
-        raise ValueError(f"{side}: {unknown_name('column', name, map(str, table.names))}")
+        has_geometries = any(table.type_of(one) == "geometry" for one in table.names)
+        advice = FOR_GEOMETRIES if has_geometries else ""
+        raise ValueError(f"{side}: {unknown_name('column', name, map(str, table.names))}{advice}")
     return name
 
 
@@ -153,6 +160,8 @@ class _Pandas:
     def names_of(self, name: str) -> Any:
         series, pandas = self._frame[name], self._pandas
         dtype = series.dtype
+        if isinstance(dtype, pandas.ArrowDtype):
+            return _arrow_names(self._arrow(name))
         kind = dtype.categories.dtype if isinstance(dtype, pandas.CategoricalDtype) else dtype
         if not pandas.api.types.is_string_dtype(kind):
             return None
@@ -305,17 +314,7 @@ class _Arrow:
         return str(self._table.column(name).type)
 
     def names_of(self, name: str) -> Any:
-        types = import_module("pyarrow").types
-        kind = self._table.column(name).type
-        kind = kind.value_type if types.is_dictionary(kind) else kind
-        known_kinds = ("is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary")
-        is_text = any(getattr(types, test)(kind) for test in known_kinds if hasattr(types, test))
-        if not is_text:
-            return None
-        column = self._checked(name)
-        if not hasattr(column, "__arrow_c_stream__"):  # before pyarrow 17
-            return np.array(column.to_pylist(), object)
-        return column.__arrow_c_stream__()
+        return _arrow_names(self._checked(name))
 
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
         columns = {name: self._checked(name) for name in names}
@@ -455,15 +454,26 @@ def _taken(column: Any, places: Any, title: str) -> Any:
     kind = column.type
     column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     try:
-        if getattr(pyarrow.types, "is_string_view", bool)(kind):  # which have no rows taken
+        if str(kind) == "string_view":  # of views, pyarrow takes no rows
             return column.cast(pyarrow.large_string()).take(places).cast(kind)
-        if getattr(pyarrow.types, "is_binary_view", bool)(kind):
+        if str(kind) == "binary_view":
             return column.cast(pyarrow.large_binary()).take(places).cast(kind)
         return column.take(places)
     except pyarrow.ArrowException as error:
         raise ValueError(
-            f"{title} is {kind}, whose rows pyarrow cannot take: convert it, or see keep ({error})"
+            f"{title} has the type {kind}, of which pyarrow takes no rows: convert it, or see keep ({error})"
         ) from None
+
+
+def _arrow_names(column: Any) -> Any:
+    """Return a column of pyarrow as `Table.names_of` does."""
+    types = import_module("pyarrow").types
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if str(kind) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+        return None
+    if not hasattr(column, "__arrow_c_stream__"):  # before pyarrow 17
+        return np.array(column.to_pylist(), object)
+    return column.__arrow_c_stream__()
 
 
 def _arrow_column(data: Any, title: str) -> Column | None:
