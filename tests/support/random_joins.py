@@ -151,6 +151,8 @@ class Case:
                 self.columns[side][f"more{k}"] = self.values_of(kind, sizes[side]), kind
         if self.is_one:
             self.columns[1] = self.columns[0]
+        if rng.random() < 0.05:
+            self.turn_around()
         self.keep = self.choose_keep()
 
     def add_axis(self, axis, sizes):
@@ -229,6 +231,24 @@ class Case:
 
     def with_nulls(self, values):
         return [None if self.rng.random() < self.nulls else x for x in values]
+
+    def turn_around(self):
+        """Make rows of an axis end before they begin."""
+        side, names = self.rng.randrange(2), self.rng.choice(self.corners)
+        (low, kind), (high, other) = (self.columns[side][name] for name in names[side])
+        for row, (a, b) in enumerate(zip(low, high, strict=True)):
+            if kind == other and a is not None and b is not None and self.rng.random() < 0.5:
+                low[row], high[row] = b, a
+
+    def first_invalid(self):
+        """Return the side and the row of the first interval that ends before it begins, or None."""
+        for side in range(2):
+            rows = self.rows(side)
+            for axis in range(self.axes):
+                for row, one in enumerate(rows):
+                    if one is not None and one[1][axis][0] > one[1][axis][1]:
+                        return ("left", "right")[side], row
+        return None
 
     def choose_keep(self):
         rng = self.rng
@@ -363,6 +383,12 @@ def check_join(seed):
     if expected is None:
         with pytest.raises(ValueError, match="the result has several columns of one name"):
             bp.join(*tables, **options)
+        return
+    invalid = case.first_invalid()
+    if invalid is not None:
+        with pytest.raises(bp.InvalidBoxError, match=f"^{invalid[0]}: row {invalid[1]}: ") as caught:
+            bp.join(*tables, **options)
+        assert caught.value.row == invalid[1], label
         return
     names, rows = expected
     if not names:  # no library has rows without columns

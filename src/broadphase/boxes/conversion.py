@@ -189,8 +189,8 @@ def from_geometries(geometries: Any) -> NDArray[np.float64]:
     Raises
     ------
     InvalidBoxError, ValueError, TypeError
-        An empty geometry, None, NaN, lower > upper; bounds of another form or dimension; an object without bounds:
-        names the first bad row.
+        An empty geometry, None, NaN, lower > upper; bounds of another form or dimension; an object without bounds;
+        bytes that are no WKB: names the first bad row.
     MissingExtraError
         WKB without shapely.
 

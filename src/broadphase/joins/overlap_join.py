@@ -86,9 +86,9 @@ def join(
     -------
     DataFrame, Table or relation
         A table of the library of `left`: its columns, then those of `right` but for keys of the same name. In the order
-        of the rows of `left`, then of `right`. pandas: with a new index, or with that of `left` where `count` is given.
-        polars: a LazyFrame where `left` is one, though nothing of it is still to be done. DuckDB: a relation of the
-        same connection.
+        of the rows of `left`, then of `right`. pandas: with a new index, or with that of `left` where `count` is given;
+        columns of integers and of bool are nullable where rows have no partner. polars: a LazyFrame where `left` is
+        one, though nothing of it is still to be done. DuckDB: a relation of the connection of `left`.
 
     Raises
     ------
@@ -97,9 +97,9 @@ def join(
         counted from 0.
     ValueError
         No such column; columns of one name in the result; time zones that differ; an integer that the common dtype of a
-        corner cannot hold, names the row.
+        corner cannot hold, names the row; Arrow data whose offsets, indices or lengths are damaged, names the column.
     TypeError
-        No table, or tables of two libraries; columns that cannot be compared.
+        No table, or tables of two libraries; columns that cannot be compared, such as lists and geometries.
     TooManyPairsError
         More than `max_pairs` rows.
 
