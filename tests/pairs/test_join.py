@@ -181,6 +181,22 @@ def test_all_columns_of_both_rows_come_along(library):
             assert name_right == (f"row {int(row)}" if row % 3 else None)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    "name", ["*", "^.*$", "a.b", ".a", "a[0]", "quo\"ted'", "", "count", "joined", "rowid", "\u00e9\n"]
+)
+def test_columns_may_have_any_name(library, name):
+    if library == "duckdb" and not name:
+        pytest.skip("DuckDB has no such name")
+    table = make(library, {name: [0, 5, 9], "hi": [1, 6, 9], "k": ["a", "b", "c"]})
+    joined = bp.join(table, table, lower=name, upper="hi", by="k", how="left")
+    assert rows_of(joined) == [(0, 1, "a", 0, 1), (5, 6, "b", 5, 6), (9, 9, "c", 9, 9)]
+    joined = bp.join(table, table, lower="hi", upper="hi", by=name, keep=([name], []))
+    assert rows_of(joined) == [(0,), (5,), (9,)]
+    names = joined.column_names if library == "pyarrow" else list(joined.columns)
+    assert names == [name]
+
+
 def test_columns_of_both_sides_are_named_and_chosen():
     pl = pytest.importorskip("polars")
     left = pl.DataFrame({"k": [1], "a": [0], "b": [5], "x": ["left"], "only": [1.5]})

@@ -278,7 +278,7 @@ class _Polars:
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
         if not names:
             return {}
-        frame = self._frame.select(names)
+        frame = self._frame[list(names)]  # for `select`, a name such as "*" or "^a.*$" stands for several columns
         if rows is not None and has_missing:
             places = self.made(rows, rows < 0)
             frame = frame.select(self._polars.all().gather(places))
@@ -291,7 +291,7 @@ class _Polars:
         return column if missing is None else column.zip_with(self._polars.Series(~missing), column.clear(len(column)))
 
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        frame = self._polars.DataFrame([column.alias(name) for name, column in columns.items()])
+        frame = self._polars.DataFrame(columns)
         return frame.lazy() if self._is_lazy else frame
 
     def folded(self, name: str) -> str:
