@@ -81,7 +81,7 @@ class Column {
       if (chunk->release == nullptr) break;
       require_length(*chunk);
       rows_ += static_cast<std::size_t>(chunk->length);
-      if (rows_ > kMostRows) refuse("it has more than " + std::to_string(kMostRows) + " rows");
+      if (rows_ > kMostRows) throw nb::value_error((title_ + " has more than 2147483647 rows").c_str());
       chunks_.push_back(std::move(chunk));
     }
   }
