@@ -155,9 +155,10 @@ def _converted(values: Any, name: str) -> npt.NDArray[Any]:
     is_tensor = type(values) is not list and hasattr(values, "__dlpack_device__")
     if is_tensor:
         _require_host(values, name)
-    if hasattr(values, "__array_interface__"):
-        _require_within(values, name)
-    require_undamaged(values, name)
+    if type(values) is not list:
+        if hasattr(values, "__array_interface__"):
+            _require_within(values, name)
+        require_undamaged(values, name)
     try:
         return np.from_dlpack(values) if is_tensor and not hasattr(values, "__array__") else np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:

@@ -109,6 +109,8 @@ def test_write_pairs_failing_keeps_the_older_file(tmp_path, suffix):
         ("pairs.npy", PAIRS, ["a"], "only .csv and .parquet can hold names"),
         ("pairs.npy", PAIRS[:, :1], None, r"must have shape \(m, 2\), not \(3, 1\)"),
         ("pairs.npy", PAIRS.astype(float), None, "must be integers, not float64"),
+        ("pairs.npy", np.array([[0, 1], [2**31, 0]]), None, "pairs: row 1 has a row number beyond int32"),
+        ("pairs.csv", np.array([[2**64 - 1, 1]], np.uint64), None, "pairs: row 0 has a row number beyond int32"),
     ],
 )
 def test_what_cannot_be_written_raises(tmp_path, name, pairs, names, message):

@@ -253,6 +253,26 @@ def test_columns_that_are_missing_or_of_another_kind_are_named() -> None:
         scale.assign(table, plan, columns_of(2, batch="text"))
 
 
+def test_column_of_the_name_of_ours_or_named_twice_is_refused() -> None:
+    plan = plan_at(1, [])
+    table = table_of(np.zeros((2, 2, 1)), tile=pa.array([7, 8]))
+    with pytest.raises(ValueError, match="the table has a column tile, the name of the column of tiles: rename it"):
+        scale.assign(table, plan, columns_of(1, keep=("tile",)))
+    assert scale.assign(table, plan, columns_of(1)).column("tile").to_pylist() == [0, 0]
+    with pytest.raises(ValueError, match=r"a column is named twice in keep=\['tile', 'tile'\]"):
+        columns_of(1, keep=("tile", "tile"))
+
+
+def test_damaged_tables_are_refused_by_column() -> None:
+    plan = plan_at(1, [])
+    key = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array(["a", "b"]), safe=False)
+    table = table_of(np.zeros((2, 2, 1)), name=key)
+    columns = columns_of(1, keep=("name",))
+    for call in (lambda: scale.assign(table, plan, columns), lambda: scale.join(table, plan, 0, columns)):
+        with pytest.raises(ValueError, match="the table, column 'name': the Arrow data is damaged"):
+            call()
+
+
 def test_join_refuses_tiles_that_there_are_not() -> None:
     with pytest.raises(ValueError, match="tile must be from -1 to 0, not 1"):
         scale.join(table_of(np.zeros((1, 2, 2))), plan_at(2, []), 1, columns_of(2))
