@@ -33,7 +33,7 @@ def columns_of_pandas(pd, pa):
         **{name: np.array(TIMES, "M8[us]").astype(name) for name in ("M8[s]", "M8[ms]", "M8[ns]")},
         **{name: pd.array([0, 1, None], dtype=name) for name in ("Int8", "UInt64", "Float32", "boolean")},
         **{name: pd.array(["a", "b", None], dtype=name) for name in ("str", "string[python]", "string[pyarrow]")},
-        "duration": np.arange(3).astype("m8[ns]"),
+        **{name: np.arange(3).astype(name) for name in (">i8", ">u2", ">f4", "m8[ns]")},
         "text": np.array(["a", "b", None], object),
         "bytes": np.array([b"a", b"b", None], object),
         "whole": np.array([1, 2, None], object),
@@ -194,6 +194,17 @@ def test_other_columns_of_pandas_stay_exact_where_rows_have_no_partner():
     empty = bp.join(left, right[:0], **ENDS, how="left")
     assert len(empty) == 2
     assert empty[["flag", "time", "span", "few"]].isna().to_numpy().all()
+
+
+@pytest.mark.parametrize("dtype", [">i8", ">u4", ">f8", ">f4"])
+def test_columns_of_pandas_in_the_other_byte_order_are_kept(dtype):
+    pd = pytest.importorskip("pandas")
+    left = pd.DataFrame({"lo": np.array([0, 5], dtype), "hi": np.array([1, 6], dtype)})
+    right = pd.DataFrame({"lo": np.array([1], dtype), "hi": np.array([2], dtype)})
+    joined = bp.join(left, right, **ENDS, how="left")
+    assert joined["lo"].tolist() == [0, 5]
+    assert joined["lo_right"].tolist()[0] == 1
+    assert joined["lo_right"].isna().tolist() == [False, True]
 
 
 def test_numbers_of_more_digits_than_float64_are_refused():

@@ -193,11 +193,12 @@ class _Pandas:
             if isinstance(dtype, pandas.IntervalDtype):
                 return take(series.astype(object).to_numpy(), rows, allow_fill=True)
             there = rows >= 0
-            values = np.zeros(len(rows), inner)
+            values = np.zeros(len(rows), inner.newbyteorder("="))
             values[there] = series.to_numpy()[rows[there]]
             return self.made(values, ~there)
-        if isinstance(dtype, np.dtype):
-            return take(series.to_numpy(), rows, allow_fill=has_missing)
+        if isinstance(dtype, np.dtype):  # pandas takes rows in native byte order only
+            values = series.to_numpy()
+            return take(values.astype(dtype.newbyteorder("="), copy=False), rows, allow_fill=has_missing)
         return series.array.take(rows, allow_fill=has_missing)
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
