@@ -147,5 +147,8 @@ def test_names_that_differ_in_capitals_are_one_name():
         options = {"lower": ("lo", "LO"), "upper": ("hi", "HI")}
         joined = bp.join(left, right, **options)
         assert joined.columns == ["lo", "hi", "x", "LO_right", "HI_right", "X_right"]
+        for query in ("SELECT 0 lo, 5 hi, '1'::BIT x, '0'::BIT x", "SELECT 0 lo, 5 hi, 1 x, 2 X"):
+            with pytest.raises(ValueError, match="left has several columns of one name: x"):
+                bp.join(connection.sql(query), **ENDS)
         with pytest.raises(ValueError, match="the result has several columns of one name: x, X; see suffixes"):
             bp.join(left, right, **options, keep=["x", "X"], suffixes=("", ""))

@@ -348,7 +348,7 @@ class _DuckDB(_Arrow):
     def __init__(self, relation: Any, title: str) -> None:
         self._relation = relation
         self._types: dict[str, str] = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        if any(map(self._is_odd, self._types)):
+        if len(self._types) == len(relation.columns) and any(map(self._is_odd, self._types)):  # `opened` refuses others
             relation = relation.project(
                 ", ".join(_cast(name, "VARCHAR") if self._is_odd(name) else _identifier(name) for name in self._types)
             )
