@@ -127,6 +127,10 @@ class BoxColumns:
             kind = schema.field(name).type
             if not (types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)):
                 raise FileFormatError(f"{source}: column {clipped(name)} holds {kind}, not numbers")
+        for name in self.keep:
+            kind = schema.field(name).type
+            if str(kind) in ("string_view", "binary_view") or str(kind).startswith("run_end_encoded"):
+                raise FileFormatError(f"{source}: column {clipped(name)} holds {kind}, of which pyarrow takes no rows")
         for name in self.filters.values():
             if not types.is_integer(schema.field(name).type):
                 raise FileFormatError(f"{source}: column {clipped(name)} holds {schema.field(name).type}, not integers")
