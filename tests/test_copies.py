@@ -129,7 +129,7 @@ ARGUMENTS = {
     "recording.Replay": lambda: recording.Replay(world()),
     **{name: (lambda name=name: getattr(bp, name)("a message"))
        for name in ("FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError",
-                    "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError")},
+                    "PartialFileWarning", "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError")},
 }  # fmt: skip
 MADE = RESULTS | ARGUMENTS
 NOT_MADE = {"BoxIndex", "Shape"}  # bases of others
