@@ -18,9 +18,11 @@ def _leave(*_: object) -> None:
     os._exit(_INTERRUPTED)
 
 
-signal.signal(signal.SIGINT, _leave)  # nothing needs to be cleaned up before the command runs
-# The last of what is called at exit: afterwards Python takes back its handlers, and Ctrl-C would kill what is done.
-atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as in the background of a script
+    # Nothing needs to be cleaned up before the command runs; what it runs handles Ctrl-C in another way meanwhile.
+    signal.signal(signal.SIGINT, _leave)
+    # The last of what is called at exit: afterwards Python takes back its handlers, and Ctrl-C would kill what is done.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 def main() -> int:
@@ -28,10 +30,6 @@ def main() -> int:
     from broadphase.cli import main as run
 
     try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         return run()
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     finally:
-        signal.signal(signal.SIGINT, _leave)
         sys.stdout.flush()

@@ -26,6 +26,7 @@ from broadphase.errors import FileFormatError
 from demo_clients import CAMERA, PATIENCE, assert_runs, client, encode, hostile_frames, port_of, send_all, until
 from test_cli_hostile import COMMANDS, PROGRAM, check_arguments, check_files, interrupted, run as run
 from test_files import ended_by, full_disk, killed_savers, small_files
+from test_signals import NAMES, command_that_writes, end_at
 
 pytestmark = [
     pytest.mark.soak,
@@ -129,6 +130,13 @@ def test_ctrl_c_at_many_moments_ends_the_program_quietly():
         rng = random.Random(f"ctrl-c {seed}")
         for moment, code, err in interrupted([(rng.random(), rng.choice(COMMANDS)) for _ in range(2)]):
             assert (code in (0, 130), err) == (True, b""), moment
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signal_every_5_ms_of_the_first_second_ends_the_command(name, tmp_path):
+    command, path = command_that_writes(tmp_path)
+    for seed in seeds(200, least=10):
+        end_at(0.005 * seed, name, command, path)
 
 
 def test_every_writer_at_every_size_leaves_the_older_file(tmp_path):

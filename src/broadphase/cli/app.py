@@ -96,33 +96,31 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     is_debugging = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
-    ended_by: list[int] = []
+    ending = _Ending()
     try:
-        with warnings.catch_warnings(), _cleaning_up(ended_by):
+        with warnings.catch_warnings(), ending.on_signals():
             for category in (bp.InvalidBoxWarning, bp.PartialFileWarning):
                 warnings.simplefilter("always", category)
             warnings.showwarning = lambda message, *where, **more: say(f"warning: {message}")
             code = app(arguments, prog_name="broadphase", standalone_mode=False)
-            return code if isinstance(code, int) else 0
+            return ending.code or (code if isinstance(code, int) else 0)
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        return ending.code or (stop.code if isinstance(stop.code, int) else int(stop.code is not None))
     except KeyboardInterrupt:
-        return _INTERRUPTED
-    except _UsageError as error:
-        return _show_usage_error(error)
-    except typer.Abort:
-        say("error: the input has ended")
-        return 1
-    except _EXPECTED as error:
+        return ending.code or _INTERRUPTED
+    except Exception as error:
+        if ending.code:  # a library takes what a signal raises for a failure of its own
+            return ending.code
+        if isinstance(error, _UsageError):
+            return _show_usage_error(error)
+        if isinstance(error, typer.Abort):
+            say("error: the input has ended")
+            return 1
         if is_debugging:
             raise
-        say(f"error: {_in_one_line(error)}")
-        return 1
-    except Exception:
-        if ended_by:  # trimesh, while it is imported, takes what a signal raises for a library that is missing
-            return 128 + ended_by[0]
-        if is_debugging:
-            raise
+        if isinstance(error, _EXPECTED):
+            say(f"error: {_in_one_line(error)}")
+            return 1
         for line in traceback.format_exc().splitlines():
             say(line)
         say("error: this is a bug in broadphase: please report it with the traceback above")
@@ -151,38 +149,72 @@ def _hint(error: Any) -> str:
     return ""
 
 
-@contextmanager
-def _cleaning_up(ended_by: list[int]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise SystemExit, which deletes unfinished files; `ended_by` gets the signal."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python has signals in the main thread only
-        return
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Those that something else handles or ignores, such as nohup, are left to it.
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+class _Ending:
+    """How SIGTERM, SIGHUP and Ctrl-C end the command: by an exception, so that unfinished files are deleted.
 
-    def leave(number: int, _: object) -> None:
-        ended_by.append(number)
-        for one in numbers:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the cleaning
-        raise SystemExit(128 + number)
+    What a signal raises can get lost: in a library while it is imported, in a ``__del__``, in C code that takes any
+    exception for a missing attribute. So it is raised again, until it is on its way out.
+    """
 
-    def interrupt(number: int, _: object) -> None:
-        ended_by.append(number)
-        raise KeyboardInterrupt
+    _AGAIN = 0.05  # seconds between two looks at what has become of the exception
 
-    for number in numbers:
-        signal.signal(number, leave)
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_ours:
-        signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        if is_ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+    def __init__(self) -> None:
+        self.code = 0  # the exit code of a command that a signal has ended
+        self._raised: BaseException | None = None
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Handle signals within the block, except those that something else handles or ignores, such as nohup."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # Python has signals in the main thread only
+            return
+        names = ("SIGTERM", "SIGHUP", "SIGINT")
+        before = {
+            number: signal.getsignal(number) for number in (getattr(signal, one, None) for one in names) if number
+        }
+        before = {number: handler for number, handler in before.items() if _is_of_python(handler)}
+        timer = getattr(signal, "SIGALRM", None)  # Windows has neither this nor the other two
+        if timer is not None and signal.getsignal(timer) is signal.SIG_DFL:
+            before[timer] = signal.SIG_DFL
+            signal.signal(timer, self._look)
+        for number in before:
+            if number != timer:
+                signal.signal(number, self._end)
+        try:
+            yield
+        finally:
+            if timer in before:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _end(self, number: int, _: object) -> None:
+        is_first = not self.code
+        self.code = self.code or 128 + number
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, self._AGAIN, self._AGAIN)
+        # A second signal does not interrupt the cleaning up; a second Ctrl-C does: somebody waits for it.
+        if is_first or number == signal.SIGINT:
+            self._raise()
+
+    def _look(self, *_: object) -> None:
+        """Raise again what was raised, unless it is being handled, as such or as the cause of another exception."""
+        handled = sys.exception()
+        while handled is not None and handled is not self._raised:
+            handled = handled.__context__
+        if handled is None:
+            self._raise()
+
+    def _raise(self) -> None:
+        if self._raised is None:
+            self._raised = KeyboardInterrupt() if self.code == _INTERRUPTED else SystemExit(self.code)
+        raise self._raised  # the same one each time, so that it is known again
+
+
+def _is_of_python(handler: Any) -> bool:
+    """Return whether a signal is handled as Python begins, or as `broadphase_command` does."""
+    is_default = handler is signal.SIG_DFL or handler is signal.default_int_handler
+    return is_default or getattr(handler, "__module__", None) == "broadphase_command"
 
 
 def _flush() -> bool:

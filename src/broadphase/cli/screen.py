@@ -166,13 +166,14 @@ def stage_bars(wanted: bool | None) -> Iterator[Step]:
 def stop_requested() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C set a flag, so that a loop can end cleanly; yields a function that returns the flag.
 
-    A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, which alone has signals.
+    A second Ctrl-C raises KeyboardInterrupt as usual. Does nothing outside of the main thread, which alone has signals,
+    and where Ctrl-C is ignored, as in the background of a script.
     """
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
         yield lambda: False
         return
     requested = False
-    before = signal.getsignal(signal.SIGINT)
 
     def request(number: int, frame: FrameType | None) -> None:
         nonlocal requested
