@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Write a file whole or not at all, and never one that is read; open only files that are files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import os
 import stat
 import threading
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from broadphase.errors import quoted
+from broadphase.errors import FileFormatError, clipped, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["naming", "path_of", "replacing"]
+__all__ = ["files_beside", "keeping_inputs", "naming", "path_of", "refuse_inputs", "replacing", "require_file"]
 
 # Of disks that are full or read-only: the system may say no name with them.
 _NAMELESS = (errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -30,6 +31,96 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a path, not {quoted(path)}")
     return Path(path)
+
+
+_read: ContextVar[dict[object, str] | None] = ContextVar("_read", default=None)
+
+
+@contextmanager
+def keeping_inputs() -> Iterator[None]:
+    """Within the block, `replacing` refuses what `require_file` has let through: for programs that read, then write."""
+    token = _read.set({})
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+def require_file(path: str | os.PathLike[str], named_by: str | os.PathLike[str] | None = None) -> None:
+    """Raise if `path` is there and is not a file: opening a named pipe would wait for ever, and a device never ends.
+
+    Call it before a file is opened that the user names, or that the file `named_by` names. A path that is not there is
+    left to whoever opens it.
+
+    >>> require_file(".")
+    Traceback (most recent call last):
+    broadphase.errors.FileFormatError: .: a folder, not a file
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # such as a name with a zero byte
+        return
+    if not stat.S_ISREG(mode):
+        shown = clipped(os.fspath(path))
+        what = next((text for is_kind, text in _KINDS if is_kind(mode)), "not a file")
+        if named_by is not None:
+            raise FileFormatError(f"{clipped(os.fspath(named_by))}: it names {shown}, which is {what}, not a file")
+        advice = "; write what it gives to a file first" if stat.S_ISFIFO(mode) else ""
+        raise FileFormatError(f"{shown}: {what}, not a file{advice}")
+    inputs = _read.get()
+    if inputs is not None:
+        inputs.setdefault(_identity(path), os.fspath(path))
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def files_beside(trimesh: Any, path: str | os.PathLike[str]) -> Any:
+    """Return what trimesh opens the files by that a mesh file names, such as materials; see `require_file`."""
+    resolver = trimesh.resolvers.FilePathResolver(os.fspath(path))
+    get = resolver.get
+
+    def get_file(name: str) -> Any:
+        for one in {name.strip(), name.strip().lstrip("/"), os.path.basename(name)}:  # where it looks
+            require_file(os.path.join(resolver.parent, one), path)
+        return get(name)
+
+    resolver.get = get_file
+    return resolver
+
+
+def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise FileExistsError if the file to write is one that is read: by links and other spellings, too.
+
+    >>> refuse_inputs("pairs.csv", ["boxes.csv"])
+    """
+    written = _identity(output)
+    for path in inputs:
+        if written is not None and written == _identity(path):
+            raise _is_input(output, path)
+
+
+def _is_input(output: str | os.PathLike[str], path: str | os.PathLike[str]) -> FileExistsError:
+    name, same = clipped(os.fspath(output)), clipped(os.fspath(path))
+    link = "" if name == same else f", the same file as {same}"
+    return FileExistsError(f"{name} is read{link}: write to another file")
+
+
+def _identity(path: str | os.PathLike[str]) -> object:
+    """Return what two names of one file share; None where writing replaces nothing."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISCHR(facts.st_mode):  # such as /dev/null, or a terminal
+        return None
+    return (facts.st_dev, facts.st_ino) if facts.st_ino else os.path.normcase(os.path.realpath(path))
 
 
 @contextmanager
@@ -70,6 +161,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     '1 2 3'
     """
+    inputs = _read.get()
+    if inputs and (same := inputs.get(_identity(path))) is not None:
+        raise _is_input(path, same)
     given, path = path, Path(os.path.realpath(path))
     older = path.stat() if path.exists() else None
     if older is not None and not stat.S_ISREG(older.st_mode):

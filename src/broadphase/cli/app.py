@@ -21,6 +21,7 @@ from broadphase.cli.clashes import clash
 from broadphase.cli.screen import say
 from broadphase.cli.worlds import demo, run as run_scene
 from broadphase.errors import clipped
+from broadphase.files import keeping_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +99,7 @@ def _run(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--debug"]
     ending = _Ending()
     try:
-        with warnings.catch_warnings(), ending.on_signals():
+        with warnings.catch_warnings(), ending.on_signals(), keeping_inputs():
             for category in (bp.InvalidBoxWarning, bp.PartialFileWarning):
                 warnings.simplefilter("always", category)
             warnings.showwarning = lambda message, *where, **more: say(f"warning: {message}")

@@ -24,6 +24,7 @@ from broadphase import data, io
 from broadphase.cli.screen import counted, duration, print_facts, print_json, progress_bar
 from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
 from broadphase.errors import clipped, quoted, unknown_name
+from broadphase.files import refuse_inputs
 from broadphase.io import BoxFile
 from broadphase.scale.clock import Clock
 from broadphase.testing import simd_levels
@@ -455,6 +456,8 @@ def pairs(
             f"{output}: the file name must end in {', '.join(io.PAIR_FORMATS)}; that of a folder in /",
             param_hint="--output",
         )
+    if path is not None:
+        refuse_inputs(path, [file if os.path.exists(file) else file.rpartition("#")[0] for file in files])
     query: dict[str, Any] = {"method": method, "workers": workers or 1, "touching": touching, "margin": margin}
     _pairs_in_memory(file, file2, path, query, sort, max_pairs, invalid, parts, names, as_json, progress)
 

@@ -16,6 +16,7 @@ from broadphase import io
 from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file, possible_length
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
+from broadphase.files import refuse_inputs
 from broadphase.io.clashes import worst_first
 from broadphase.scale.clock import Clock
 
@@ -100,6 +101,8 @@ def clash(
         raise typer.BadParameter(
             f"{output}: the file name must end in {', '.join(io.CLASH_FORMATS)}", param_hint="--output"
         )
+    if output is not None:
+        refuse_inputs(output, files)
     patterns = _patterns(ignore)
     if parts_of_obj != ObjParts.OBJECT and not any(_is_obj(file) for file in files):
         raise typer.BadParameter("none of the files is an .obj file", param_hint="--parts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import webbrowser
 from contextlib import nullcontext
@@ -16,6 +17,7 @@ from broadphase import io, scenes
 from broadphase.cli.boxes import JsonOption, ProgressOption, SceneMethodOption, SettingsOption, completed
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar, stop_requested
 from broadphase.errors import unknown_name
+from broadphase.files import refuse_inputs
 from broadphase.recording import Replay
 
 if TYPE_CHECKING:
@@ -97,6 +99,11 @@ def run(
     for option, path, ending in (("--replay", replay, ".html"), ("--record", record, ".rrd")):
         if path is not None and path.suffix.lower() != ending:
             raise typer.BadParameter(f"{path}: the file name must end in {ending}", param_hint=option)
+    outputs = [path for path in (events, replay, record) if path is not None]
+    for number, path in enumerate(outputs):
+        refuse_inputs(path, [scene])
+        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):  # of different endings, but by links
+            raise typer.BadParameter(f"{path}: another option names the same file")
     if dt is not None and not abs(dt) < float("inf"):
         raise typer.BadParameter("must be finite", param_hint="--dt")
     plan = scenes.load(scene)

@@ -13,7 +13,7 @@ import numpy as np
 from broadphase.boxes import as_boxes
 from broadphase.columns import listed
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
-from broadphase.files import path_of
+from broadphase.files import path_of, require_file
 from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.features import read_features
 from broadphase.io.geojson import read_geojson, read_geojson_lines
@@ -230,6 +230,7 @@ def read_boxes(
         raise ValueError(unknown_name("format", format, _FORMATS))
     if layer is not None and format != "features":
         raise ValueError(f"layer: {format} files have no layers")
+    require_file(path)
     with reporting(progress) as told:
         if format == "ifc":
             return read_product_boxes(path, told)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.files import path_of, replacing
+from broadphase.files import path_of, refuse_inputs, replacing
 
 if TYPE_CHECKING:
     import os
@@ -68,11 +68,14 @@ def write_clashes(
     ------
     ValueError
         The file name ending is unknown.
+    FileExistsError
+        The file is one of `files`.
     """
     path = path_of(path)
     suffix = path.suffix.lower()
     if suffix not in CLASH_FORMATS:
         raise ValueError(f"{path}: the file name must end in {', '.join(CLASH_FORMATS)}")
+    refuse_inputs(path, [file.source for file in files])
     report = describe_clashes(clashes, files, watertight)
     with replacing(path) as target, target.open("w", encoding="utf-8", newline="") as stream:
         if suffix == ".json":

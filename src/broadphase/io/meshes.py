@@ -13,7 +13,7 @@ import numpy as np
 from broadphase.boxes import from_parts, from_triangles, merge
 from broadphase.errors import FileFormatError, MissingExtraError, PartialFileWarning, clipped, unknown_name
 from broadphase.extras import import_extra
-from broadphase.files import path_of
+from broadphase.files import files_beside, path_of, require_file
 from broadphase.io.box_file import BoxFile
 from broadphase.io.dae import read_dae
 from broadphase.io.ifc import read_products
@@ -116,6 +116,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
     if parts != "object" and path.suffix.lower() != ".obj":
         shown = clipped(str(path))
         raise ValueError(f"{shown}: parts={parts!r} is for .obj files; {path.suffix} files have no {parts}s")
+    require_file(path)
     if path.suffix.lower() == ".ifc":
         with reporting(progress) as told:
             return read_products(path, told)
@@ -174,7 +175,8 @@ def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tup
         if trimesh is None:
             return read_dae(stream, stem, left)
         with _noting_log(left):
-            scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), process=False)
+            beside = files_beside(trimesh, stream.name)
+            scene = trimesh.load_scene(stream, file_type=suffix.lstrip("."), resolver=beside, process=False)
         if suffix == ".ply":
             stream.seek(0)
             _note_elements(stream, left)

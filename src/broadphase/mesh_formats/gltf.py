@@ -17,6 +17,7 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped, quoted
 from broadphase.extras import import_extra
+from broadphase.files import require_file
 from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class _Gltf:
                 raise FileFormatError(f"{where} is not in the folder of the file or below: {quoted(uri)}")
             if not path.is_file():
                 raise FileFormatError(f"{where} is missing: there is no file {quoted(uri)} beside this one")
+            require_file(path)
             with path.open("rb") as stream:
                 return stream.read(min(length, path.stat().st_size))
         except (OSError, ValueError, RuntimeError) as error:  # names too long, with a zero, links in a circle

@@ -16,7 +16,7 @@ import numpy as np
 import broadphase as bp
 from broadphase import scenes
 from broadphase.arguments import as_whole
-from broadphase.files import replacing
+from broadphase.files import refuse_inputs, replacing
 from broadphase.plotting.pieces import PieceCollection
 from broadphase.progress import Progress, reporting
 
@@ -89,6 +89,8 @@ def save_replay(
         replay = Replay(what, "A world" if title is None else title)
         count, step = 300, lambda: what.step(dt)
     else:
+        if isinstance(what, str):
+            refuse_inputs(path, [what])
         scene = scenes.load(what) if isinstance(what, str) else what
         run = scene.start()
         replay = Replay(run.world, scene.title if title is None else title)

@@ -13,6 +13,7 @@ import numpy as np
 from broadphase.arguments import as_reals
 from broadphase.errors import MissingExtraError, PartialFileWarning, clipped, quoted, unknown_name
 from broadphase.extras import import_extra
+from broadphase.files import files_beside
 from broadphase.mesh_formats import PARSED, LeftOut, joined, parse_nodes
 from broadphase.robots.link import JOINTS, Joint, Link
 from broadphase.robots.model_files import Element, file_of, naming_file, read_xml
@@ -284,7 +285,7 @@ def _mesh(path: str) -> tuple[Floats, NDArray[np.int64]]:
         return joined(nodes)
     trimesh = import_extra("trimesh", purpose="reading meshes of URDF files", extra="robots")
     try:
-        loaded = trimesh.load(path, force="mesh", skip_materials=True)
+        loaded = trimesh.load(path, force="mesh", skip_materials=True, resolver=files_beside(trimesh, path))
         vertices, faces = np.asarray(loaded.vertices, float), np.asarray(loaded.faces)
     except ImportError as error:
         raise MissingExtraError(f"trimesh cannot read it: {error}") from error

@@ -5,20 +5,23 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
 from broadphase.errors import clipped, quoted, unknown_name
 from broadphase.progress import Progress, reporting
+from broadphase.scale.addresses import is_address
 from broadphase.scale.columns import BoxColumns, arrow, as_names, plain_type
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
-from broadphase.scale.source import open_source
+from broadphase.scale.source import matching_paths, open_source
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from broadphase.scale.planning import Plan
     from broadphase.scale.report import Report
@@ -173,8 +176,8 @@ def pairs(
     InvalidBoxError
         NaN or lower > upper; names the file and the row.
     FileExistsError
-        `output` holds the results of other boxes or other options, a damaged record of them, or files of another kind;
-        or another run is writing to it.
+        `output` holds the results of other boxes or other options, a damaged record of them, files of another kind, or
+        what is read; or it is below a folder that is read, or another run is writing to it.
     MissingExtraError
         pyarrow or Ray is not installed.
 
@@ -204,6 +207,8 @@ def pairs(
     with reporting(progress) as told, ExitStack() as until_done:
 
         def opened(find: Callable[[Any], Source]) -> tuple[list[Source], Output | None]:
+            if output is not None and not is_address(os.fspath(output)):
+                _refuse_inputs(os.fspath(output), sets)
             sources = of_one_dtype([find(one) for one in sets])
             return sources, until_done.enter_context(_output(output, sources, columns, goes_on, scratch))
 
@@ -220,6 +225,31 @@ def pairs(
         cluster = until_done.enter_context(ray.connected(address, workers, size, to_stay=output is None))
         sources, place = opened(lambda boxes: ray.open_input(boxes, columns, cluster))
         return ray.find_pairs(sources, place, cluster=cluster, memory=size, plan=plan, progress=told)
+
+
+def _refuse_inputs(output: str, sets: list[Any]) -> None:
+    """Raise FileExistsError if the folder of the results holds what is read, or is below a folder that is read."""
+    folder = Path(os.path.realpath(output))
+    for files in sets:
+        names = [files] if isinstance(files, str | os.PathLike) else files
+        if not isinstance(names, Sequence):  # a data set of Ray
+            continue
+        for name in (os.fspath(one) for one in names if isinstance(one, str | os.PathLike)):
+            for path in () if is_address(name) else matching_paths(name):
+                read = Path(os.path.realpath(path))
+                if _is_below(read, folder):
+                    raise FileExistsError(f"{clipped(output)} holds {clipped(path)}, which is read; use another folder")
+                hidden = any(part.startswith(("_", ".")) for part in folder.parts[len(read.parts) :])
+                if read.is_dir() and _is_below(folder, read) and not hidden:
+                    raise FileExistsError(
+                        f"{clipped(output)} is within {clipped(path)}, of which all files are read; use another folder,"
+                        f" or a name that begins with an underscore"
+                    )
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    """Return whether a path is a folder or below it, however their names are spelt."""
+    return folder.exists() and any(one.exists() and one.samefile(folder) for one in (path, *path.parents))
 
 
 def _check_kept(sources: list[Source], columns: BoxColumns) -> None:

@@ -20,6 +20,7 @@ from broadphase import _native
 from broadphase.arguments import undamaged
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
+from broadphase.files import require_file
 from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
@@ -314,15 +315,20 @@ def column_names(files: str) -> list[str]:
     return [f"{axis}{side}" for side in (0, 1) for axis in "xyzw"[:dim]]
 
 
+def matching_paths(name: str) -> list[str]:
+    """Return the files and folders of this machine that a name or a pattern stands for, sorted."""
+    return sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else [os.path.normpath(name)]
+
+
 def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
     """Yield path, file system (None: this machine's), size and time of each file that a name stands for, sorted."""
     if not is_address(name):
-        paths = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else [os.path.normpath(name)]
-        for path in paths:
+        for path in matching_paths(name):
             inside = _files_below(path) if os.path.isdir(path) else [path]
             for file in inside:
                 if not os.path.exists(file):
                     raise FileNotFoundError(f"there is no file {quoted(file)}")
+                require_file(file)
                 facts = os.stat(file)
                 yield file, None, facts.st_size, facts.st_mtime_ns
         return

@@ -12,6 +12,7 @@ from typing import Any
 
 import broadphase as bp
 from broadphase.errors import FileFormatError, quoted, unknown_name
+from broadphase.files import require_file
 from broadphase.scenes.groups import MOST_BODIES, Group, read_corners, read_group
 from broadphase.scenes.rules import read_rule
 from broadphase.scenes.scene import Scene
@@ -56,6 +57,7 @@ def load(path: str | os.PathLike[str]) -> Scene:
     """
     file = Path(path)
     if file.suffix.lower() in (".toml", ".json"):
+        require_file(file)
         return parse(_read(file.read_bytes(), file.suffix.lower(), str(file)), str(file), file.stem)
     name = os.fspath(path)
     if name not in NAMES:
