@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/forks.hpp"
 #include "bindings.hpp"
 #include "filters.hpp"
 
@@ -59,7 +60,7 @@ class IndexPairs {
       return doubles_;
   }
 
-  std::mutex mutex_;
+  ForkedMutex mutex_;
   CoherentPairs<float> floats_;  // an index has boxes of one type
   CoherentPairs<double> doubles_;
 };

@@ -6,11 +6,13 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/forks.hpp"
 #include "bindings.hpp"
 
 namespace broadphase::python {
@@ -25,27 +27,35 @@ class Guard {
     int users = users_.load();
     do {
       if (users == kWriter) {
-        throw std::runtime_error("cannot query the " + name_ + " while it is being modified");
+        throw std::runtime_error("cannot query the " + name_ + while_it_is_being_modified());
       }
     } while (!users_.compare_exchange_weak(users, users + 1));
+    ++locks_held;
   }
 
-  void stop_reading() { users_.fetch_sub(1); }
+  void stop_reading() {
+    --locks_held;
+    users_.fetch_sub(1);
+  }
 
   void start_changing() {
     int users = 0;
     if (users_.compare_exchange_strong(users, kWriter)) {
+      ++locks_held;
       ++changes_;
       return;
     }
     const std::string refused = "cannot modify the " + name_;
-    if (users == kWriter) throw std::runtime_error(refused + " while it is being modified");
+    if (users == kWriter) throw std::runtime_error(refused + while_it_is_being_modified());
     throw std::runtime_error(refused + ": " +
                              (users == 1 ? "1 query is running in another thread"
                                          : std::to_string(users) + " queries are running in other threads"));
   }
 
-  void stop_changing() { users_.store(0); }
+  void stop_changing() {
+    --locks_held;
+    users_.store(0);
+  }
 
   bool is_changing() const { return users_.load() == kWriter; }
   // How many changes have begun. Inside a query it stays the same.
@@ -59,6 +69,7 @@ class Guard {
         const std::lock_guard lock(mutex_);
         if (builder_ == std::thread::id()) {
           builder_ = here;
+          ++locks_held;
           return;
         }
         if (builder_ == here) {
@@ -77,6 +88,7 @@ class Guard {
   }
 
   void stop_building() {
+    --locks_held;
     {
       const std::lock_guard lock(mutex_);
       builder_ = std::thread::id();
@@ -85,6 +97,22 @@ class Guard {
   }
 
  private:
+  // In a child process, the threads of its parent that query or build are gone, and what they had begun is begun again.
+  // One that was modifying leaves half of it.
+  void forget_other_threads() {
+    if (users_.load() == kWriter)
+      is_torn_ = true;
+    else
+      users_ = 0;
+    builder_ = std::thread::id();
+    ::new (&mutex_) std::mutex();
+    ::new (&built_) std::condition_variable();
+  }
+
+  std::string while_it_is_being_modified() const {
+    return is_torn_ ? ": another thread was modifying it when this process was forked" : " while it is being modified";
+  }
+
   static constexpr int kWriter = -1;
   static constexpr std::chrono::milliseconds kBetweenSignalChecks{20};
 
@@ -94,6 +122,8 @@ class Guard {
   std::mutex mutex_;
   std::condition_variable built_;
   std::thread::id builder_;  // of no thread: nobody builds
+  std::atomic<bool> is_torn_ = false;
+  AtFork at_fork_{[](void* guard) { static_cast<Guard*>(guard)->forget_other_threads(); }, this};
 };
 
 }  // namespace broadphase::python

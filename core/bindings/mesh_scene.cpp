@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "bindings.hpp"
 #include "bvh/bvh.hpp"
 #include "choose/find.hpp"
@@ -43,8 +43,9 @@ MeshBounds bounds_of(const Table<double>& bounds) {
 struct KeptScene {
   MeshScene scene;
   std::vector<nb::object> shapes;  // by slot
-  std::mutex mutex;
+  ForkedMutex mutex;
   std::atomic<std::thread::id> owner;
+  AtFork at_fork{[](void* thread) { *static_cast<std::atomic<std::thread::id>*>(thread) = std::thread::id(); }, &owner};
 };
 
 // One thread at a time works on a scene, the others wait. A handler of a signal that comes while it does must not.

@@ -83,6 +83,8 @@ BROADPHASE_BINDINGS(BROADPHASE_DECLARE)
 
 }  // namespace broadphase::python
 
+// The name that the macro gives to its function, which the one at the end of this file calls.
+#define PyInit__core init_core
 NB_MODULE(_core, m) {
   using namespace broadphase;
   using namespace broadphase::python;
@@ -112,4 +114,32 @@ NB_MODULE(_core, m) {
 
 #define BROADPHASE_BIND(name) bind_##name(m);
   BROADPHASE_BINDINGS(BROADPHASE_BIND)
+}
+#undef PyInit__core
+
+namespace {
+
+int (*fill_module)(PyObject* module) = nullptr;
+
+// nanobind knows one interpreter. Calls from another one, such as that of an application of mod_wsgi, would wait for
+// ever for the GIL that they have, and whatever fills the module there takes it away from the first.
+int fill_in_main_interpreter(PyObject* module) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return fill_module(module);
+  PyErr_SetString(PyExc_ImportError,
+                  "broadphase cannot be used in a subinterpreter, only in the main interpreter of a process (with "
+                  "mod_wsgi: WSGIApplicationGroup %{GLOBAL})");
+  return -1;
+}
+
+}  // namespace
+
+extern "C" NB_EXPORT PyObject* PyInit__core(void);
+extern "C" NB_EXPORT PyObject* PyInit__core(void) {
+  PyObject* const made = init_core();
+  if (made == nullptr || !PyObject_TypeCheck(made, &PyModuleDef_Type)) return made;
+  void* const ours = reinterpret_cast<void*>(&fill_in_main_interpreter);
+  for (PyModuleDef_Slot* slot = reinterpret_cast<PyModuleDef*>(made)->m_slots; slot->slot != 0; ++slot)
+    if (slot->slot == Py_mod_exec && slot->value != ours)
+      fill_module = reinterpret_cast<int (*)(PyObject*)>(std::exchange(slot->value, ours));
+  return made;
 }

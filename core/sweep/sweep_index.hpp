@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "base/samples.hpp"
 #include "query/collect.hpp"
 #include "simd/kernels.hpp"
@@ -278,18 +279,18 @@ class SweepIndex {
   }
 
   Scratch take_scratch() {
-    const std::lock_guard<std::mutex> guard(lock_);
+    const std::lock_guard<ForkedMutex> guard(lock_);
     if (scratches_.empty()) return {};
     Scratch scratch = std::move(scratches_.back());
     scratches_.pop_back();
     return scratch;
   }
   void give_back(Scratch&& scratch) {
-    const std::lock_guard<std::mutex> guard(lock_);
+    const std::lock_guard<ForkedMutex> guard(lock_);
     scratches_.push_back(std::move(scratch));
   }
 
-  std::mutex lock_;  // held while anything but a read-only structure is touched
+  ForkedMutex lock_;  // held while anything but a read-only structure is touched
   CoherentIntervals<T> order_;
   DirectionChoice<T> choice_;
   SweepAndPrune<T> closed_, open_;
@@ -302,14 +303,14 @@ class SweepIndex {
 
 template <class T>
 void SweepIndex<T>::arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard<ForkedMutex> guard(lock_);
   bring_up_to_date(boxes, interrupt);
 }
 
 template <class T>
 const Interference<T>& SweepIndex<T>::interference(const BoxView<T>& boxes, const Kernels& kernels,
                                                    Interrupt& interrupt) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard<ForkedMutex> guard(lock_);
   bring_up_to_date(boxes, interrupt);
   if (!interference_is_ready_) {
     order_.note_places(interrupt);
@@ -322,7 +323,7 @@ const Interference<T>& SweepIndex<T>::interference(const BoxView<T>& boxes, cons
 template <class T>
 const SweepAndPrune<T>& SweepIndex<T>::sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels,
                                              Interrupt& interrupt) {
-  const std::lock_guard<std::mutex> guard(lock_);
+  const std::lock_guard<ForkedMutex> guard(lock_);
   bring_up_to_date(boxes, interrupt);
   SweepAndPrune<T>& method = touching ? closed_ : open_;
   bool& ready = touching ? closed_is_ready_ : open_is_ready_;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "boxes/any_boxes.hpp"
 
 namespace broadphase {
@@ -25,7 +26,7 @@ class ExactBounds {
   // One for each block by number; those of blocks not in use mean nothing. O(rows) the first time. Throws bad_alloc.
   const ExactBound* get(const Blocks& blocks, std::int32_t root, const AnyBoxes& rows) const {
     if (!known_.load(std::memory_order_acquire)) {
-      const std::lock_guard<std::mutex> lock(making_);
+      const std::lock_guard<ForkedMutex> lock(making_);
       if (!known_.load(std::memory_order_relaxed)) {
         make(blocks, root, rows);
         known_.store(true, std::memory_order_release);
@@ -40,7 +41,7 @@ class ExactBounds {
  private:
   void make(const Blocks& blocks, std::int32_t root, const AnyBoxes& rows) const;
 
-  mutable std::mutex making_;
+  mutable ForkedMutex making_;
   mutable std::atomic<bool> known_{false};
   mutable std::vector<ExactBound> bounds_;
 };

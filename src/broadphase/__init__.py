@@ -45,6 +45,9 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+# Before NumPy: it refuses subinterpreters, and NumPy that one of them has loaded does not load in another.
+import broadphase._native  # noqa: F401
+
 # At once: these submodules are named as functions, which they would hide if they were imported later.
 from broadphase.neighbors import NeighborList as NeighborList, Neighbors as Neighbors, neighbors as neighbors
 from broadphase.pairs import (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
+import weakref
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -61,6 +63,20 @@ _FEW_BODIES = 1000
 _LARGEST_DIRECTION, _SMALLEST_DIRECTION = 2.0**10, 2.0**-10
 
 
+_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _open_locks() -> None:
+    """Open, in a child process, the locks that threads of its parent hold, which it does not have."""
+    for lock in list(_locks):
+        if not lock._is_owned():
+            lock._at_fork_reinit()  # as the locks of `logging`
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open_locks)
+
+
 class Scene:
     """What queries are about: the bodies of a world where it sees them, and an index of their boxes.
 
@@ -73,6 +89,7 @@ class Scene:
         self.columns, self.broad = columns, broad
         self.batch: ByRow = None
         self._arranging = threading.RLock()
+        _locks.add(self._arranging)
 
     def in_batches(self, batch: Any) -> Scene:
         """Give the same for queries with a key each, which find bodies of that key only; None: without keys."""
