@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.files import path_of, refuse_inputs, replacing
+from broadphase.io.tables import spreadsheet_text
 
 if TYPE_CHECKING:
     import os
@@ -49,9 +50,10 @@ def write_clashes(
     path : path-like
         .csv: a row for each clash: ``kind``, the names and files of the parts, ``gap``, ``depth`` and how that is
         measured, which part is the ``outer`` one that contains the other, the unit of lengths, and the points on both
-        parts. .json: the same as objects, and the parts, and how many clashes of each kind there are. .html: a page
-        that lists them with filters and shows each in 3D; it needs neither Python nor a network, and holds the
-        triangles of all parts that clash.
+        parts; a name that a spreadsheet would take for a formula gets an apostrophe in front, and control codes are
+        written as escapes. .json: the same as objects, with names as they are, and the parts, and how many clashes of
+        each kind there are. .html: a page that lists them with filters and shows each in 3D; it needs neither Python
+        nor a network, and holds the triangles of all parts that clash.
     clashes : Clashes
         Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
     files : sequence of PartFile
@@ -77,7 +79,9 @@ def write_clashes(
         raise ValueError(f"{path}: the file name must end in {', '.join(CLASH_FORMATS)}")
     refuse_inputs(path, [file.source for file in files])
     report = describe_clashes(clashes, files, watertight)
-    with replacing(path) as target, target.open("w", encoding="utf-8", newline="") as stream:
+    # Names of files may hold what is no character, and names of parts half of one: then as an escape.
+    escaping = "backslashreplace"
+    with replacing(path) as target, target.open("w", encoding="utf-8", newline="", errors=escaping) as stream:
         if suffix == ".json":
             json.dump(report, stream, indent=1, ensure_ascii=False)
             stream.write("\n")
@@ -132,17 +136,18 @@ def _describe(clashes: Any, row: int) -> dict[str, Any]:
 
 
 def _write_table(stream: Any, report: dict[str, Any]) -> None:
-    writer = csv.writer(stream)
-    writer.writerow(_COLUMNS)
+    stream.write(f"{','.join(_COLUMNS)}\r\n")
+    writer = csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC)
     for clash in report["clashes"]:
         first, second = (report["parts"][row] for row in clash["parts"])
         outer = "" if clash["outer"] is None else (first, second)[clash["outer"]]["name"]
         points = [value for point in clash["points"] for value in point]
-        writer.writerow([
+        cells = [
             clash["kind"], first["name"], second["name"], first["file"], second["file"], clash["gap"],
             "" if clash["depth"] is None else clash["depth"], clash["depth_by"] or "", outer, report["unit"] or "",
             *points,
-        ])  # fmt: skip
+        ]  # fmt: skip
+        writer.writerow([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
 def _page(report: dict[str, Any], files: Sequence[PartFile]) -> str:

@@ -45,7 +45,9 @@ def write_pairs(
     ----------
     path : path-like
         .npy: one (m, 2) int32 array; .npz: the same, called ``pairs``; .csv and .parquet: columns ``first`` and
-        ``second``, and with `names` also ``first_name`` and ``second_name``.
+        ``second``, and with `names` also ``first_name`` and ``second_name``. In .csv, an apostrophe is in front of a
+        name that a spreadsheet would take for a formula, and control codes are written as escapes; .parquet has the
+        names as they are.
     pairs : array_like, shape (m, 2), or iterator of such arrays
         The result of `broadphase.pairs` or `broadphase.iter_pairs`. Of an iterator, one portion is held in memory.
     names : array_like of str, shape (n,), or tuple of two, optional
@@ -209,7 +211,7 @@ def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]
     Parameters
     ----------
     path : path-like
-        .csv or .parquet. The columns are those of `EVENT_COLUMNS`.
+        .csv or .parquet. The columns are those of `EVENT_COLUMNS`; of texts, see `write_pairs`.
     portions : iterable of dict of str to array_like
         For example one per frame: an array for each column, all of one length. Only a few portions are held in memory.
 

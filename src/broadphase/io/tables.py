@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Portions = Iterable[dict[str, NDArray[Any]]]
 
-__all__ = ["TABLE_WRITERS", "write_csv", "write_parquet"]
+__all__ = ["TABLE_WRITERS", "spreadsheet_text", "write_csv", "write_parquet"]
 
 
 _DELIMITERS = ",;\t"
@@ -227,19 +228,50 @@ def _find(pyarrow: Any, schema: Any, *, needed: bool) -> tuple[str | None, list[
 
 
 def write_csv(path: Path, portions: Portions, types: dict[str, str]) -> int:
-    """Write a .csv file: a header, then a line for each row; texts are quoted. Return the number of rows.
+    """Write a .csv file: a header, then a line for each row; texts are quoted, and fit for spreadsheets.
 
     `portions` are columns of equal length, in the order of `types`, which has the type of each column in pyarrow:
-    ``int32``, ``float64``, ``string``.
+    ``int32``, ``float64``, ``string``. Returns the number of rows.
     """
     count = 0
     write = _csv_with_pyarrow if has_library("pyarrow") else _csv_plainly
     with path.open("wb") as stream:
         stream.write(f"{','.join(types)}\n".encode())
+        known: dict[Any, Any] = {}  # few texts, in many rows
         for columns in portions:
-            write(stream, columns)
+            write(
+                stream,
+                {name: _fit(column, known) if types[name] == "string" else column for name, column in columns.items()},
+            )
             count += len(next(iter(columns.values())))
     return count
+
+
+# What terminals and editors act on: control codes, marks of direction, line ends; and halves of characters.
+_ACTED_ON = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What begins one, also of full width; also behind a semicolon, which separates cells in some countries.
+_FORMULA = re.compile(r"((?:^|;)[\s\"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def spreadsheet_text(text: str) -> str:
+    r"""Make a text from outside, such as the name of a part, fit for a cell: no formula, and no control codes.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises; a number stays as
+    it is. Control codes are written as in Python.
+
+    >>> spreadsheet_text("=1+1"), spreadsheet_text("-1.5"), spreadsheet_text("\tred \x1b[31m")
+    ("'=1+1", '-1.5', '\\tred \\x1b[31m')
+    """
+    shown = _ACTED_ON.sub(lambda one: repr(one[0])[1:-1], text)
+    return shown if _NUMBER.fullmatch(shown) else _FORMULA.sub(r"\1'", shown)
+
+
+def _fit(column: NDArray[Any], known: dict[Any, Any]) -> NDArray[Any]:
+    """Return a column of texts as `spreadsheet_text`; numbers and None stay."""
+    for text in {*column.tolist()} - known.keys():
+        known[text] = spreadsheet_text(text) if isinstance(text, str) else text
+    return np.array([known[text] for text in column.tolist()], object)
 
 
 def write_parquet(path: Path, portions: Portions, types: dict[str, str]) -> int:
