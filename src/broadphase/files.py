@@ -16,7 +16,16 @@ from broadphase.errors import FileFormatError, clipped, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["files_beside", "keeping_inputs", "naming", "path_of", "refuse_inputs", "replacing", "require_file"]
+__all__ = [
+    "files_beside",
+    "keeping_inputs",
+    "naming",
+    "path_of",
+    "refuse_inputs",
+    "replacing",
+    "require_file",
+    "require_unicode",
+]
 
 # Of disks that are full or read-only: the system may say no name with them.
 _NAMELESS = (errno.ENOSPC, errno.EFBIG, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -70,6 +79,21 @@ def require_file(path: str | os.PathLike[str], named_by: str | os.PathLike[str] 
     inputs = _read.get()
     if inputs is not None:
         inputs.setdefault(_identity(path), os.fspath(path))
+
+
+def require_unicode(path: str | os.PathLike[str], library: str) -> None:
+    r"""Raise FileFormatError if the name of a file is not Unicode, where a library takes no other.
+
+    >>> require_unicode("caf\udce9.gpkg", "GDAL")
+    Traceback (most recent call last):
+    broadphase.errors.FileFormatError: caf\udce9.gpkg: the name is not UTF-8, and GDAL takes no other: rename it
+    """
+    name = os.fspath(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        text = f"{clipped(name)}: the name is not UTF-8, and {library} takes no other: rename it"
+        raise FileFormatError(text) from None
 
 
 _KINDS = (

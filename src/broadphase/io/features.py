@@ -14,7 +14,7 @@ import numpy as np
 from broadphase.columns import find_name_column, listed
 from broadphase.errors import FileFormatError, clipped, unknown_name
 from broadphase.extras import import_extra
-from broadphase.files import require_file
+from broadphase.files import require_file, require_unicode
 from broadphase.io.box_file import BoxFile
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def read_features(
     pyogrio = import_extra("pyogrio", purpose=f"reading {path.suffix} files", extra="gis")
     import_extra("pyarrow", purpose=f"reading {path.suffix} files", extra="gis")  # by which pyogrio gives columns
     path.open("rb").close()  # so that a missing file is an OSError
+    require_unicode(path, "GDAL")
     for beside in path.parent.glob(f"{escape(path.stem)}.*"):  # a Shapefile has several files
         require_file(beside, path)
     with warnings.catch_warnings():

@@ -9,6 +9,7 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
 from broadphase.extras import import_extra
+from broadphase.files import require_unicode
 from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.part_file import PartFile, part_of
 
@@ -57,6 +58,7 @@ def _shapes_of(path: Path, told: Told) -> tuple[Any, list[tuple[Any, Any]]]:
     ifc = import_extra("ifcopenshell", purpose="reading .ifc files", extra="ifc")
     geom = import_extra("ifcopenshell.geom", purpose="reading .ifc files", extra="ifc")
     matrix_of = import_extra("ifcopenshell.util.shape", purpose="reading .ifc files", extra="ifc").get_shape_matrix
+    require_unicode(path, "ifcopenshell")
     with path.open("rb") as stream:  # a missing file is an OSError, and another kind of file never reaches the library
         if b"ISO-10303-21" not in stream.read(4096):
             raise FileFormatError(f"{clipped(str(path))}: not an IFC file")

@@ -31,6 +31,7 @@ __all__ = ["TABLE_WRITERS", "spreadsheet_text", "write_csv", "write_parquet"]
 _DELIMITERS = ",;\t"
 _BLANKS = ("", "nan", "NaN", "NAN", "NA", "N/A", "null", "NULL", "None")
 _BLOCK = 2**24  # bytes that pyarrow reads at a time: large enough for wide tables, small beside the result
+_LARGEST_BLOCK = 2**30
 
 
 class _Layout(NamedTuple):
@@ -69,7 +70,10 @@ def _look_at_first_line(line: str, name_column: str | None) -> _Layout:
     if not line.strip():
         raise ValueError("the first line is empty" if line else "the file is empty")
     delimiter = max(_DELIMITERS, key=line.count)
-    cells = next(csv.reader([line.lstrip("#")], delimiter=delimiter))
+    try:
+        cells = next(csv.reader([line.lstrip("#")], delimiter=delimiter))
+    except csv.Error as error:
+        raise ValueError(f"line 1: {error}") from None
     cells = [cell.strip() for cell in cells]
     if any(cells) and all(_is_number(cell) for cell in cells):
         if len(cells) not in (2, 4, 6, 8):
@@ -102,19 +106,26 @@ def _read_fast(path: Path, layout: _Layout) -> tuple[Any, Any] | None:
     if layout.label is not None:
         types[keys[layout.label]] = pyarrow.string()
         included.append(keys[layout.label])
+    parsing = arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=layout.width > len(layout.corners))
+    converting = arrow_csv.ConvertOptions(
+        column_types=types, include_columns=included, null_values=list(_BLANKS), strings_can_be_null=False
+    )
+
+    def read(block: int) -> Any:
+        options = arrow_csv.ReadOptions(column_names=keys, skip_rows=layout.header_lines, block_size=block)
+        with path.open("rb") as stream:  # pyarrow takes no names of files that are not UTF-8
+            return arrow_csv.read_csv(stream, read_options=options, parse_options=parsing, convert_options=converting)
+
     try:
-        table = arrow_csv.read_csv(
-            str(path),
-            read_options=arrow_csv.ReadOptions(column_names=keys, skip_rows=layout.header_lines, block_size=_BLOCK),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=layout.delimiter, newlines_in_values=layout.width > len(layout.corners)
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=types, include_columns=included, null_values=list(_BLANKS), strings_can_be_null=False
-            ),
-        )
-    except pyarrow.ArrowException:
-        return None
+        table = read(_BLOCK)
+    except pyarrow.ArrowException as error:
+        size = path.stat().st_size
+        if "straddl" not in str(error) or size > _LARGEST_BLOCK:  # a row that does not fit into a block
+            return None
+        try:
+            table = read(size + 1)
+        except pyarrow.ArrowException:
+            return None
     corners = np.empty((table.num_rows, len(layout.corners)))
     for place in range(len(layout.corners)):
         corners[:, place] = table.column(place).to_numpy()
@@ -146,9 +157,16 @@ def _rows(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(stream, delimiter=layout.delimiter)
         for _ in range(layout.header_lines):
             next(reader)
-        for cells in reader:
-            if cells:
-                yield reader.line_num, cells
+        row = 0
+        try:
+            for cells in reader:
+                if cells:
+                    yield reader.line_num, cells
+                    row += 1
+        except csv.Error as error:  # such as a cell that is longer than the module reads
+            raise ValueError(
+                f"row {row} (line {reader.line_num}): {error}; with pyarrow installed, more is read"
+            ) from None
 
 
 def _to_number(cell: str) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from broadphase.errors import clipped
-from broadphase.files import naming, replacing
+from broadphase.files import naming, replacing, require_unicode
 from broadphase.scale.addresses import file_system, is_address, secrets_of, without_secrets
 from broadphase.scale.columns import arrow
 from broadphase.scale.locks import FileLock, TextLock
@@ -27,6 +27,7 @@ class LocalPlace:
     """A folder on this machine, which need not exist."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
+        require_unicode(folder, "pyarrow")
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise FileExistsError(f"{self.folder} is a file, not a folder")

@@ -20,7 +20,7 @@ from broadphase import _native
 from broadphase.arguments import undamaged
 from broadphase.boxes import as_corners
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped, quoted
-from broadphase.files import require_file
+from broadphase.files import require_file, require_unicode
 from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
@@ -329,6 +329,7 @@ def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
                 if not os.path.exists(file):
                     raise FileNotFoundError(f"there is no file {quoted(file)}")
                 require_file(file)
+                require_unicode(file, "pyarrow")
                 facts = os.stat(file)
                 yield file, None, facts.st_size, facts.st_mtime_ns
         return
