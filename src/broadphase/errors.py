@@ -105,7 +105,7 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # here, because it takes a millisecond to import
 
-    names = sorted(known)
+    names = sorted(set(known))
     given = quoted(name)
     is_short = isinstance(name, str) and len(name) <= _MOST  # comparing takes the square of the length
     nearest = get_close_matches(str(name), names, n=1) if is_short else []

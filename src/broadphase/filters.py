@@ -193,7 +193,8 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
     bad = ((array < 0) | (array >= np.array(limits))).any(axis=1)
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(f"ignore_pairs row {row} names boxes {array[row].tolist()}, but there are {limits}")
+        known = f"there are {counts[0]}" if len(counts) == 1 else f"the sets have {counts[0]} and {counts[1]}"
+        raise ValueError(f"ignore_pairs row {row} names boxes {array[row].tolist()}, but {known}, from 0")
     if len(counts) == 1:
         array = np.sort(array, axis=1)
     keys = (array[:, 0].astype(np.uint64) << np.uint64(32)) | array[:, 1].astype(np.uint64)

@@ -864,7 +864,7 @@ def explain(
         low=tuple(found["low"]),
         high=tuple(low + size for low, size in zip(found["low"], width, strict=True)),
         extents=tuple(share * size for share, size in zip(found["share"], width, strict=True)),
-        meeting=tuple(2 * share for share in found["meeting"]),
+        meeting=tuple(min(2 * share, 1.0) for share in found["meeting"]),
         clustering=found["clustering"],
         cells=tuple(int(count) for count in found["cells"]),
         costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid", "bvh")},
@@ -883,7 +883,8 @@ def _reason(found: dict[str, Any], batch_count: int) -> str:
             f"The largest, of {found['largest_batch']:,} boxes: {_reason(found, 1)}"
         )
     if method == "brute_force":
-        return f"brute_force: testing all {found['pair_count']:,.0f} pairs costs less than preparing another method."
+        count = max(0, round(found["pair_count"]))  # of no boxes, the product is -0.0
+        return f"brute_force: testing all {count:,} pairs costs less than preparing another method."
     if method == "sweep_and_prune":
         axis = min(range(len(found["meeting"])), key=found["meeting"].__getitem__)
         return (

@@ -120,7 +120,7 @@ def _run(arguments: list[str]) -> int:
         if is_debugging:
             raise
         if isinstance(error, _EXPECTED):
-            say(f"error: {_in_one_line(error)}")
+            say(f"error: {_in_one_line(error, arguments)}")
             return 1
         for line in traceback.format_exc().splitlines():
             say(line)
@@ -229,9 +229,11 @@ def _flush() -> bool:
     return True
 
 
-def _in_one_line(error: BaseException) -> str:
+def _in_one_line(error: BaseException, arguments: list[str]) -> str:
     if isinstance(error, MemoryError):
-        return f"out of memory{f' ({error})' if str(error) else ''}; broadphase count does not store the pairs"
+        what = " ".join(str(error).split())
+        advice = "; broadphase count does not store the pairs" if "pairs" in arguments else ""
+        return f"out of memory{f' ({what})' if what else ''}{advice}"
     if isinstance(error, bp.TooManyPairsError):
         return f"{error}; raise --max-pairs, or count them by broadphase count"
     if isinstance(error, OSError) and error.strerror is not None:

@@ -149,7 +149,8 @@ def distance(
     -------
     ndarray, shape (m,), float64
         Above 0, the distance between the two; 0 if they only touch; below 0, minus the penetration depth: the length
-        of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A new array.
+        of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A mesh is its
+        triangles alone: the depth is that of the deepest two, and what is wholly inside a mesh is above 0. A new array.
 
     Raises
     ------

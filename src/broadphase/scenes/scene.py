@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import broadphase as bp
+from broadphase.arguments import as_whole
 from broadphase.scenes.rules import Emit, Remove
 from broadphase.testing.draws import Draws
 
@@ -227,6 +228,10 @@ class Scene:
         factor : float
             Factor of the number of bodies of each group at the start, rounded. The size of the world stays.
         """
+        if steps is not None:
+            steps = as_whole(steps, "steps", 0)
+        if seed is not None:
+            seed = as_whole(seed, "seed", 0)
         given = {"method": method, "dt": dt, "steps": steps, "seed": seed}
         groups = self.groups if factor == 1.0 else tuple(group.scaled(factor) for group in self.groups)
         return replace(self, groups=groups, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
@@ -268,7 +273,7 @@ class Scene:
         (3, 300)
         """
         run = self.start()
-        for _ in range(self.steps if steps is None else steps):
+        for _ in range(self.steps if steps is None else as_whole(steps, "steps", 0)):
             frame = run.step()
             if on_frame is not None:
                 on_frame(frame)
