@@ -19,6 +19,7 @@ from seeds import seeds
 pytest.importorskip("viser")
 pytest.importorskip("typer")
 
+import test_cli_attack
 import test_demo_door as door
 from broadphase.demo import start_demo
 from broadphase.demo.mesh_files import read_mesh_file
@@ -130,6 +131,16 @@ def test_ctrl_c_at_many_moments_ends_the_program_quietly():
         rng = random.Random(f"ctrl-c {seed}")
         for moment, code, err in interrupted([(rng.random(), rng.choice(COMMANDS)) for _ in range(2)]):
             assert (code in (0, 130), err) == (True, b""), moment
+
+
+def test_random_command_lines_end_with_one_line_and_leave_nothing(tmp_path, capsys, monkeypatch):
+    codes = Counter()
+    for seed in seeds(200, 1):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        codes += Counter(test_cli_attack.attack(folder, seed, 50, capsys))
+    print(codes)
 
 
 @pytest.mark.parametrize("name", NAMES)
