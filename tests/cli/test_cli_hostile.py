@@ -167,6 +167,27 @@ def test_pipe_whose_reader_has_ended_is_as_if_nobody_listened(arguments, expecte
         assert (tmp_path / "events.csv").read_text().count("\n") > 100
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("info", 1),
+        ("pairs us_counties", 1),
+        ("count us_counties", 1),
+        ("run crowd -n 3", 1),
+        ("--help", 1),
+        ("none", 2),
+    ],
+)
+def test_full_disk_behind_stdout_or_stderr_is_reported_once_and_keeps_the_code(arguments, code):
+    command = [sys.executable, "-m", "broadphase.cli", *arguments.split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (done.returncode, done.stderr.count("error: ")) == (code, 1), done.stderr
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full)
+        assert done.returncode == (code if code == 2 else 0)
+
+
 PROGRAM = "import sys; from broadphase_command import main; print('.', flush=True); sys.exit(main())"
 
 

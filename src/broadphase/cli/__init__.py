@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _LIBRARIES = ("rich", "typer")
+_STDERR = 2  # where nobody can be told
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -58,7 +59,7 @@ def _prepare_streams() -> None:
 
 
 class _Pipe(io.FileIO):
-    """A stream whose writes are lost, without an error, once its reader has ended."""
+    """A stream whose writes are lost, without an error, once its reader has ended; on stderr, on a full disk too."""
 
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> io.TextIOWrapper:
@@ -74,5 +75,7 @@ class _Pipe(io.FileIO):
     def write(self, data: Buffer) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError) and self.fileno() != _STDERR:
+                raise
             return memoryview(data).nbytes

@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
     Errors of the input become one line on stderr, unless ``--debug`` is among the arguments.
     """
     code = _run(arguments)
-    return code if _flush() else code or 1
+    return code if _flush(quiet=code != 0) else code or 1
 
 
 def _run(arguments: list[str]) -> int:
@@ -218,13 +218,14 @@ def _is_of_python(handler: Any) -> bool:
     return is_default or getattr(handler, "__module__", None) == "broadphase_command"
 
 
-def _flush() -> bool:
-    """Write what is left to stdout; return whether that was possible."""
+def _flush(quiet: bool) -> bool:
+    """Write what is left to stdout; return whether that was possible. Quiet: an error has been reported already."""
     try:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would complain at exit
-        say(f"error: output: {error.strerror}")
+        if not quiet:
+            say(f"error: output: {error.strerror}")
         return False
     return True
 
