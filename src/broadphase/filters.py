@@ -238,7 +238,7 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
         return tuple(_rows_of(value[k], [kept[k]], [counts[k]]) for k in range(2))
     if kept[0] is None:
         return value
-    array = as_array(value, "a filter")
+    array = as_own_array(value, "a filter")
     if array.ndim == 0 or len(array) != counts[0]:
         raise ValueError(f"a filter has shape {array.shape}, but there are {counts[0]} boxes")
     return array[kept[0]]

@@ -43,8 +43,8 @@ def shared(values):
     return array
 
 
-def patterns(valid, rng):
-    """Give what is written to an array, without end: garbage of every kind, then what was there."""
+def patterns(valid, rng, least=0.0):
+    """Give what is written to an array, without end: garbage of every kind, no number but 0 nearer to 0 than `least`."""
     kind, bits = valid.dtype.kind, np.uint8
     if kind == "b":
         valid = valid.view(np.uint8)
@@ -62,17 +62,20 @@ def patterns(valid, rng):
     with np.errstate(all="ignore"):
         scaled = [flat * 2, flat * 1000, -flat, flat[::-1].copy()] if kind in "fi" else []
     whole = [*noise, *mixed, *orders, *scaled, *(np.full_like(flat, value) for value in garbage)]
+    if least:
+        with np.errstate(invalid="ignore"):
+            whole = [np.where((np.abs(some) < least) & (some != 0), least, some) for some in whole]
     while True:
         for number in rng.permutation(len(whole)):
             yield whole[number]
 
 
-def write(array, valid, seed, goes_on):
+def write(array, valid, seed, goes_on, least=0.0):
     """Write to an array until `goes_on` is false."""
     rng = np.random.default_rng(seed)
     to = array.view(np.uint8) if array.dtype.kind == "b" else array
     flat, right = to.reshape(-1), valid.view(to.dtype).reshape(-1)
-    each = patterns(valid, rng)
+    each = patterns(valid, rng, least)
     while goes_on():
         for _ in range(20):
             values = next(each)
@@ -96,8 +99,8 @@ def write(array, valid, seed, goes_on):
 class Writer:
     """Writes to an array while it is open: by a process where the memory is shared, else by a thread."""
 
-    def __init__(self, array, seed=0, process=True):
-        self.array, self.valid, self.seed = array, array.copy(), seed
+    def __init__(self, array, seed=0, process=True, least=0.0):
+        self.array, self.valid, self.seed, self.least = array, array.copy(), seed, least
         self.process = process and hasattr(os, "fork")
         self.number, self.thread, self.goes_on = 0, None, True
 
@@ -109,11 +112,11 @@ class Writer:
             if self.number == 0:
                 parent = os.getppid()
                 try:
-                    write(self.array, self.valid, self.seed, lambda: os.getppid() == parent)
+                    write(self.array, self.valid, self.seed, lambda: os.getppid() == parent, self.least)
                 finally:
                     os._exit(0)
         else:
-            arguments = self.array, self.valid, self.seed, lambda: self.goes_on
+            arguments = self.array, self.valid, self.seed, lambda: self.goes_on, self.least
             self.thread = threading.Thread(target=write, args=arguments, daemon=True)
             self.thread.start()
 
@@ -754,7 +757,8 @@ def attack(call, arrays, argument, seconds, is_shared):
     sent = given if is_shared else {}
     count = raised = 0
     end = time.monotonic() + seconds
-    with Writer(given[argument], count, is_shared):
+    least = 1.0 if argument == "cell" else 0.0  # tiny cells have billions of pairs
+    with Writer(given[argument], count, is_shared, least):
         while count == 0 or time.monotonic() < end:
             count += 1
             try:
