@@ -44,7 +44,7 @@ def shared(values):
 
 
 def patterns(valid, rng, least=0.0):
-    """Give what is written to an array, without end: garbage of every kind, no number but 0 nearer to 0 than `least`."""
+    """Give what is written to an array, without end: garbage, none of it but 0 nearer to 0 than `least`."""
     kind, bits = valid.dtype.kind, np.uint8
     if kind == "b":
         valid = valid.view(np.uint8)
