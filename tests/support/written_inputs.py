@@ -8,6 +8,7 @@ and the call ends.
 
 import contextlib
 import functools
+import itertools
 import mmap
 import os
 import pathlib
@@ -382,6 +383,8 @@ def shape_calls():
         + [bp.Link(f"b{k}", bp.Box(1, 0.2, 0.2), f"b{k - 1}" if k else "a", joint="revolute", axis=(0, 0, 1),
                    position=(1, 0, 0), joint_name=f"j{k}") for k in range(4)]
     )  # fmt: skip
+    compared = np.array(list(itertools.combinations(range(5), 2)))
+    yield "Articulated", functools.partial(bp.Articulated, arm.links), {"pairs": compared}
     configurations = rng.uniform(-3, 3, (500, 4))
     some = bp.Shapes(bp.Sphere(0.5), rng.uniform(-4, 4, (30, 3)))
     yield "Articulated.poses", arm.poses, {"q": configurations}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array, as_flag, as_length, as_reals
+from broadphase.arguments import as_flag, as_length, as_own_array, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, VALUES, Link
@@ -741,7 +741,7 @@ def _named(allowed: Allowed, links: Iterable[Link]) -> list[tuple[str, str | Non
 
 def _checked_pairs(pairs: ArrayLike, count: int) -> NDArray[np.int32]:
     """Check pairs of numbers of shapes, of so many shapes."""
-    given = as_array(pairs, "pairs")
+    given = as_own_array(pairs, "pairs")
     if given.shape == (0,):
         given = np.empty((0, 2), np.int32)
     if given.ndim != 2 or given.shape[1] != 2:
