@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from broadphase import _native
-from broadphase.arguments import as_array, as_own_array
+from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
