@@ -154,3 +154,50 @@ def test_filters_of_changes_are_those_of_pairs(kind):
     assert (enter.tolist(), exit_.tolist()) == ([], [[1, 2]])
     enter, exit_ = index.changes(touching=False, static=[True, True, False])
     assert (enter.tolist(), exit_.tolist()) == ([[1, 2]], [[0, 1]])
+
+
+@each_index_with("changes")
+def test_a_pair_that_counts_by_both_calls_is_in_neither_part(kind):
+    index = kind([[0.0, 0, 2, 2], [1, 1, 3, 3]])
+    assert index.changes(touching=False).enter.tolist() == [[0, 1]]
+    index.update([[0.0, 0, 1, 1], [1, 1, 3, 3]])  # they overlapped; now they only touch
+    assert [len(part) for part in index.changes(touching=True)] == [0, 0]
+    index.update([[0.0, 0, 2, 2], [1, 1, 3, 3]])
+    assert [len(part) for part in index.changes(touching=False)] == [0, 0]
+
+
+@each_index_with("changes")
+@pytest.mark.parametrize("seed", range(8))
+def test_changes_of_options_between_calls_are_the_difference_of_what_counts(kind, seed):
+    rng = np.random.default_rng(seed)
+
+    def some_boxes(count):
+        """Boxes on a small lattice: half of the pairs that meet only touch."""
+        lower = rng.integers(0, 5, (count, 2)).astype(float)
+        return np.concatenate([lower, lower + rng.integers(0, 3, (count, 2))], axis=1)
+
+    keys = rng.integers(0, 2, 30) if seed % 2 else None
+    index, known = kind(some_boxes(30), batch=keys), set()
+    for step in range(25):
+        options = {"touching": bool(rng.integers(2))}
+        if rng.random() < 0.6:
+            options |= {name: rng.integers(1, 4, index.slots) for name in ("layer", "mask")}
+        if rng.random() < 0.4:
+            options["group"] = rng.integers(0, 3, index.slots)
+        if rng.random() < 0.4:
+            options["ignore_pairs"] = rng.integers(0, index.slots, (20, 2))
+        if rng.random() < 0.4:
+            options["static"] = rng.random(index.slots) < 0.3
+        now = named(index, index.pairs(**options))
+        enter, exit_ = index.changes(**options, workers=1 + step % 2)
+        assert enter.tolist() == by_row(now - known), (seed, step)
+        assert exit_.tolist() == by_row(known - now), (seed, step)
+        known = now
+        some = rng.choice(index.rows, rng.integers(0, len(index) + 1), replace=False)
+        index.update(some_boxes(len(some)), rows=some)
+        if rng.random() < 0.4:
+            gone = rng.choice(index.rows, 4, replace=False)
+            index.remove(gone)
+            index.insert(some_boxes(4), batch=None if keys is None else rng.integers(0, 2, 4))
+        if rng.random() < 0.2:
+            index = pickle.loads(pickle.dumps(index))

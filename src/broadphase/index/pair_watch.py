@@ -87,13 +87,14 @@ class PairWatch:
             if touching == self._touching and self._is_that_of_the_last_call(now):
                 enter, exit_ = _kept(enter, now, store.slots), _kept(exit_, then, self._slots)
             else:
+                # What has ended by the `touching` of the last call may count by that of this one.
                 lasting = np.setdiff1d(_overlaps(core, store, self._touching, None, workers), enter, assume_unique=True)
-                last = _kept(lasting, then, self._slots)
+                last = _kept(np.union1d(lasting, exit_), then, self._slots)
                 current = _overlaps(core, store, touching, now.native(store.slots), workers)
                 stay = np.intersect1d(last, current, assume_unique=True)
+                stay = stay[~self._renewed(stay)]
                 enter = np.setdiff1d(current, stay, assume_unique=True)
-                over = np.setdiff1d(last, stay, assume_unique=True)
-                exit_ = np.union1d(_kept(exit_, then, self._slots), over)
+                exit_ = np.setdiff1d(last, stay, assume_unique=True)
             found = _pairs(enter), _pairs(exit_)
         changes = Changes(*found)
         change = Change()
