@@ -21,6 +21,34 @@ using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Written = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using MaybeNumbers = std::optional<Numbers>;
 
+// The vertices of a hull or a mesh.
+struct KeptVertices {
+  explicit KeptVertices(Table<double> of) : array(std::move(of)), tree({array.data(), array.size()}) {
+    if (array.shape(1) != 3) throw nb::value_error("vertices must have shape (k, 3)");
+  }
+
+  Table<double> array;
+  VertexTree tree;
+};
+
+// Those of all geometries by number.
+class VerticesByNumber {
+ public:
+  // None: of a number that is not in use, or names no vertices.
+  void put(std::size_t number, nb::object vertices) {
+    constexpr std::size_t kMost = std::size_t{1} << 31;
+    if (number >= kMost) throw nb::index_error("numbers of geometries are below 2^31");
+    if (number >= kept_.size()) kept_.resize(number + 1);
+    trees_.put(number, vertices.is_none() ? nullptr : &nb::cast<const KeptVertices&>(vertices).tree);
+    kept_[number] = std::move(vertices);
+  }
+  const VertexTrees& trees() const { return trees_; }
+
+ private:
+  std::vector<nb::object> kept_;
+  VertexTrees trees_;
+};
+
 // In 2-d or 3-d. Python checks the shapes of the arrays.
 struct PlacedShapes {
   std::size_t dimension;

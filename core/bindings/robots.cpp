@@ -44,7 +44,7 @@ void make_obstacles(Obstacles* self, const PlacedShapes& shapes, Rows rows, nb::
     const ShapeView<3> shape = shapes.store.placed<3>(row);
     const Geometry geometry = geometry_of(shape.kind, shape.record, geometries);
     pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry.tree, {}};
-    pieces[k].set_box();
+    pieces[k].set_box(shapes.store.vertices(shape.kind, shape.record));
     begins.push_back(numbers.size());
     numbers.insert(numbers.end(), shape.record.begin(), shape.record.end());
   }
@@ -61,7 +61,8 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
                       Table<double> positions, Table<double> rotations, Vector<std::int32_t> columns,
                       Table<double> scales, Vector<std::int32_t> part_links, Vector<std::uint8_t> part_kinds,
                       Vector<std::int32_t> part_sizes, Vector<double> numbers, nb::list geometries,
-                      Vector<std::uint8_t> meet_obstacles, Table<std::int32_t> pairs) {
+                      const VerticesByNumber& vertices, Vector<std::uint8_t> meet_obstacles,
+                      Table<std::int32_t> pairs) {
   const std::size_t count = parents.shape(0), part_count = part_links.shape(0);
   const auto has_shape = [](const auto& table, std::size_t rows, std::size_t columns) {
     return table.shape(0) == rows && table.shape(1) == columns;
@@ -99,6 +100,8 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
     const Geometry geometry = geometry_of(part.kind, part.local, geometries);
     part.tree = geometry.tree;
     part.polytope = geometry.polytope;
+    if (geometry.tree != nullptr || geometry.polytope != nullptr)
+      part.vertices = vertices.trees()[static_cast<std::size_t>(part.local[0])];
     part.meets_obstacles = meet_obstacles.data()[k] != 0;
     record += size;
   }
@@ -209,8 +212,8 @@ void bind_robots(nb::module_& module) {
       .def_prop_ro("memory_bytes", &Obstacles::memory_bytes);
   nb::class_<Articulated>(module, "Articulated")
       .def("__init__", &make_articulated, "parents"_a, "joints"_a, "axes"_a, "positions"_a, "rotations"_a, "columns"_a,
-           "scales"_a, "part_links"_a, "part_kinds"_a, "part_sizes"_a, "numbers"_a, "geometries"_a, "meet_obstacles"_a,
-           "pairs"_a, nb::keep_alive<1, 13>())
+           "scales"_a, "part_links"_a, "part_kinds"_a, "part_sizes"_a, "numbers"_a, "geometries"_a, "vertices"_a,
+           "meet_obstacles"_a, "pairs"_a, nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>())
       .def("poses", &poses, values)
       .def("collides", &collide, values, obstacles, padding, workers)
       .def("clearance", &clearance_of, values, obstacles, "within"_a, workers)

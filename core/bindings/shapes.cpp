@@ -123,10 +123,19 @@ void bind_shapes(nb::module_& module) {
   const auto positions = "positions"_a, seen_positions = "seen_positions"_a, boxes = "boxes"_a, rows = "rows"_a,
              a = "a"_a, b = "b"_a, first = "first"_a, second = "second"_a;
   const auto rotations = "rotations"_a.none(), seen_rotations = "seen_rotations"_a.none(), offsets = "offsets"_a.none();
+  nb::class_<KeptVertices>(module, "Vertices", "Vertices of a hull or a mesh, (k, 3), for its box in any rotation.")
+      .def(nb::init<Table<double>>(), "vertices"_a)
+      .def_prop_ro("memory_bytes", [](const KeptVertices& self) { return self.tree.memory_bytes(); });
+  nb::class_<VerticesByNumber>(module, "VerticesByNumber", "Vertices by the numbers that records have for geometries.")
+      .def(nb::init<>())
+      .def("put", &VerticesByNumber::put, nb::lock_self(), "number"_a, "vertices"_a.none());
   nb::class_<PlacedShapes>(module, "ShapeStore")
       .def(
-          "__init__", [](PlacedShapes* self, std::size_t dimension) { new (self) PlacedShapes{dimension, {}}; },
-          "dimension"_a)
+          "__init__",
+          [](PlacedShapes* self, std::size_t dimension, const VerticesByNumber* vertices) {
+            new (self) PlacedShapes{dimension, ShapeStore(vertices != nullptr ? &vertices->trees() : nullptr)};
+          },
+          "dimension"_a, "vertices"_a.none(), nb::keep_alive<1, 3>())
       .def_ro("dimension", &PlacedShapes::dimension)
       .def("set", &PlacedShapes::set, rows, "kinds"_a, "sizes"_a, "numbers"_a)
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)

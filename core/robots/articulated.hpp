@@ -191,6 +191,7 @@ struct RobotPart {
   std::vector<double> local;
   const MeshTree* tree = nullptr;
   const Polytope* polytope = nullptr;
+  const VertexTree* vertices = nullptr;
   bool meets_obstacles = true;  // whether it is compared with them
 };
 
@@ -240,7 +241,7 @@ class Articulated {
       const ShapeKind kind = place_shape<3>(of.kind, of.local, Pose<3>(pose.position.data(), pose.rotation.data()), to);
       Piece& piece = pieces_[part];
       piece.element.shape = {kind, {to, kind == ShapeKind::kBox ? 6 : of.local.size()}};
-      piece.set_box();
+      piece.set_box(of.vertices);
       return piece;
     }
     void place_all() {
@@ -453,7 +454,7 @@ class Articulated {
     std::vector<double> placed(part.local.size());
     const ShapeKind kind = place_shape<3>(part.kind, part.local, Pose<3>(origin.data(), nullptr), placed.data());
     ShapeBounds<3> bounds;
-    add_bounds<3>({kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}}, bounds);
+    add_bounds<3>({kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}}, bounds, part.vertices);
     BallAround ball{};
     Vec<3> half, corner;
     for (std::size_t k = 0; k < 3; ++k) {

@@ -118,9 +118,10 @@ struct Piece {
   }
 
   bool has_geometry() const { return tree != nullptr || element.polytope != nullptr; }
-  void set_box() {
+  // The vertices are those of a hull or a mesh.
+  void set_box(const VertexTree* vertices) {
     ShapeBounds<3> bounds;
-    add_bounds<3>(element.shape, bounds);
+    add_bounds<3>(element.shape, bounds, vertices);
     std::copy_n(bounds.lower.begin(), 3, box.begin());
     std::copy_n(bounds.upper.begin(), 3, box.begin() + 3);
   }

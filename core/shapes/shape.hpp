@@ -13,6 +13,8 @@
 #include <numbers>
 #include <span>
 
+#include "shapes/vertex_tree.hpp"
+
 namespace broadphase {
 
 template <std::size_t D>
@@ -312,10 +314,18 @@ struct ShapeBounds {
   }
 };
 
+// Whether axes, one after the other, are coordinate axes in any order and direction: a box with these is turned
+// exactly.
+template <std::size_t D>
+bool are_coordinate_axes(const double* axes) {
+  return std::all_of(axes, axes + D * D, [](double x) { return x == 0.0 || x == 1.0 || x == -1.0; });
+}
+
 // Extends `bounds` by a placed shape. An axis-aligned box is its own bounding box; others are enlarged slightly, so
-// that shapes which touch according to rounded calculations have boxes that overlap.
+// that shapes which touch according to rounded calculations have boxes that overlap. `vertices` are those of a hull or
+// a mesh; without them, the box around them in their own frame is turned, as that of a custom shape is.
 template <std::size_t D, bool HasSpare>
-void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
+void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, const VertexTree* vertices = nullptr) {
   const double* p = shape.record.data();
   const auto add_corners = [&](std::size_t numbers, double reach) {
     for (std::size_t at = 0; at < numbers; at += D)
@@ -352,6 +362,20 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds) {
     case ShapeKind::kMesh:
     case ShapeKind::kCustom: {
       const double *origin = p + 1, *axes = origin + D, *low = axes + D * D, *high = low + D;
+      if constexpr (D == 3) {
+        if (vertices != nullptr && !are_coordinate_axes<D>(axes)) {
+          const VertexTree::Extents extents = vertices->extents(axes);
+          for (std::size_t k = 0; k < D; ++k) {
+            double size = std::abs(origin[k]);  // of the terms of a placed coordinate: what rounding errors scale with
+            for (std::size_t axis = 0; axis < D; ++axis)
+              size += std::abs(axes[axis * D + k]) * std::max(std::abs(low[axis]), std::abs(high[axis]));
+            const double spare = bounds.kSpare * size;
+            bounds.lower[k] = std::min(bounds.lower[k], origin[k] + extents.lower[k] - spare);
+            bounds.upper[k] = std::max(bounds.upper[k], origin[k] + extents.upper[k] + spare);
+          }
+          return;
+        }
+      }
       Vec<D> centre, half;
       std::copy_n(origin, D, centre.begin());
       for (std::size_t axis = 0; axis < D; ++axis) {

@@ -35,6 +35,14 @@ class ShapeStore {
  public:
   using LocalRoom = std::array<double, 15>;  // for the longest record of a box
 
+  // The vertices of hulls and meshes, by the numbers in their records. May be null: their boxes are not exact then.
+  explicit ShapeStore(const VertexTrees* vertices = nullptr) : vertices_(vertices) {}
+
+  // Those of a record of any kind; null without any.
+  const VertexTree* vertices(ShapeKind kind, std::span<const double> record) const {
+    const bool has_vertices = kind == ShapeKind::kHull || kind == ShapeKind::kMesh;
+    return has_vertices && vertices_ != nullptr ? (*vertices_)[static_cast<std::size_t>(record[0])] : nullptr;
+  }
   std::size_t row_count() const { return slots_.size(); }
   bool has(std::size_t row) const { return row < slots_.size() && slots_[row].length != 0; }
   ShapeKind kind(std::size_t row) const { return slots_[row].kind; }
@@ -171,7 +179,8 @@ class ShapeStore {
     const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row, room), Pose<D>(position, rotation), to);
     if (placed_kind != slot.placed_kind) set_placed_kind(row, placed_kind);
     ShapeBounds<D> bounds;
-    add_bounds<D, true>(placed<D>(row), bounds);
+    const ShapeView<D> shape = placed<D>(row);
+    add_bounds<D, true>(shape, bounds, vertices(shape.kind, shape.record));
     std::copy_n(bounds.lower.begin(), D, lower);
     std::copy_n(bounds.upper.begin(), D, upper);
   }
@@ -201,7 +210,7 @@ class ShapeStore {
     const ShapeKind kind =
         place_shape<D>(slots_[row].kind, local(row, room), Pose<D>(origin.data(), rotation), record.data());
     ShapeBounds<D, false> bounds;
-    add_bounds<D, false>({kind, record}, bounds);
+    add_bounds<D, false>({kind, record}, bounds, vertices(kind, record));
     return bounds;
   }
 
@@ -287,6 +296,7 @@ class ShapeStore {
     waste_ = 0;
   }
 
+  const VertexTrees* vertices_;
   std::vector<Slot> slots_;
   std::vector<StoredBall> balls_;  // by row
   std::vector<double> local_, placed_;

@@ -74,7 +74,7 @@ Record random_record(Random& random, double room, double far) {
 Piece piece_of(const Record& record) {
   Piece piece;
   piece.element.shape = {record.kind, record.numbers};
-  piece.set_box();
+  piece.set_box(nullptr);
   return piece;
 }
 

@@ -86,7 +86,7 @@ def make(rng: np.random.Generator, kind: str, count: int, style: Style, scale: f
 def stored(kind: int, records: list[np.ndarray]) -> _native.ShapeStore:
     """Put records of a kind into a store, where they are."""
     count, rows = len(records), np.arange(len(records), dtype=np.int32)
-    store = _native.ShapeStore(2)
+    store = _native.ShapeStore(2, None)
     sizes = np.array([len(record) for record in records], dtype=np.int32)
     store.set(rows, np.full(count, kind, dtype=np.uint8), sizes, np.concatenate(records))
     store.place(rows, np.zeros((count, 2)), None, np.zeros((count, 2)), None, np.zeros((count, 2, 2)))

@@ -87,7 +87,7 @@ def moved(kind, records, by):
 def store_of(kind, records):
     """Placed as they are: what the core compares are the very numbers given, but for a box's half."""
     n = len(records)
-    store = _native.ShapeStore(3)
+    store = _native.ShapeStore(3, None)
     if kind == "BOX":
         store.set_boxes(records.reshape(n, 2, 3))
         return store

@@ -109,7 +109,7 @@ def _copied(shapes: Shapes, records: Records, positions: Floats, rotations: Floa
     """Place records elsewhere."""
     count = len(positions)
     boxes, everybody = np.empty((count, 2, shapes.dim)), np.arange(count, dtype=np.int32)
-    store = _native.ShapeStore(shapes.dim)
+    store = _native.ShapeStore(shapes.dim, shapes.geometries.vertices)
     store.set(everybody, *records)
     store.place(everybody, positions, rotations, positions, rotations, boxes)
     return Shapes._around(store, shapes.geometries, shapes.dim, boxes, positions, rotations)

@@ -153,6 +153,7 @@ class Articulated:
             records.sizes,
             np.ascontiguousarray(records.numbers),
             self._geometries.prepared,
+            self._geometries.vertices,
             np.array([link not in blind for link in self.part_links.tolist()], np.uint8),
             self.pairs,
         )

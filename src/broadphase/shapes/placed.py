@@ -46,7 +46,8 @@ class Shapes:
         2 or 3.
     boxes : ndarray, shape (n, 2, d), float64
         Bounding box of each, for `pairs` and the indexes: exact around an `AABB`, and around a `Rectangle` or `Box`
-        that is not rotated; a few roundings larger around the others, so that none is missed.
+        that is not rotated; a few roundings larger around the others, so that none is missed. Around the rotated
+        vertices of a hull or a mesh, around the rotated `bounds` of a `CustomShape`.
     positions, rotations : ndarray
         Their positions and rotations; None without rotations. Read-only views; see `move`.
 
@@ -80,8 +81,8 @@ class Shapes:
     def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
         given, places, turns, count = _read(shapes, positions, rotations, None)
         self.dim = places.rows.shape[1]
-        self.store = _native.ShapeStore(self.dim)
         self.geometries = Geometries()
+        self.store = _native.ShapeStore(self.dim, self.geometries.vertices)
         self._fill(records_of(given, count, self.dim, self.geometries), places, turns, count)
 
     @classmethod
@@ -245,7 +246,7 @@ class Shapes:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.dim, records, self.geometries, positions, rotations = state
-        self.store = _native.ShapeStore(self.dim)
+        self.store = _native.ShapeStore(self.dim, self.geometries.vertices)
         self._alive = None
         turns = None if rotations is None else Parameter(rotations, False)
         self._fill(records, Parameter(positions, False), turns, len(positions))
@@ -274,7 +275,7 @@ class Shapes:
 def shapes_of_boxes(boxes: Floats) -> Shapes:
     """Make axis-aligned boxes with exactly these corners, (n, 2, d), which are not checked; they cannot be moved."""
     boxes = np.ascontiguousarray(boxes)
-    store = _native.ShapeStore(boxes.shape[2])
+    store = _native.ShapeStore(boxes.shape[2], None)
     store.set_boxes(boxes)
     return Shapes._around(store, Geometries(), boxes.shape[2], boxes, boxes[:, 0], None)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.errors import quoted
 from broadphase.shapes.compound import Compound
 from broadphase.shapes.kinds import ShapeKind
@@ -75,8 +76,9 @@ class Geometries:
         # See the properties; None: not known since the last change.
         self._prepared: list[Any] | None = None
         self._has_custom: bool | None = None
-        for geometry in geometries:
-            self._add(geometry)
+        # What stores of shapes read when they compute boxes of hulls and meshes.
+        self.vertices = _native.VerticesByNumber()
+        self.extend(geometries)
 
     def __len__(self) -> int:
         return len(self._geometries)
@@ -118,6 +120,11 @@ class Geometries:
             number = self._numbers.get(_content_of(geometry))
         return self._add(geometry) if number is None else number
 
+    def extend(self, geometries: Iterable[Kept]) -> None:
+        """Add geometries that are not known yet, under the next numbers."""
+        for geometry in geometries:
+            self._add(geometry)
+
     def counted(
         self, used: NDArray[np.integer[Any]] | None = None, released: NDArray[np.integer[Any]] | None = None
     ) -> dict[int, int]:
@@ -138,6 +145,7 @@ class Geometries:
                 self._numbers.pop(key, None)
             self._keys.pop(number, None)
             self._prepared = self._has_custom = None
+            self.vertices.put(number, None)
             del self._geometries[number]
 
     def _add(self, geometry: Kept) -> int:
@@ -146,6 +154,7 @@ class Geometries:
             number = next(free for free in range(number) if free not in self._geometries)
         keys = _identity_of(geometry), _content_of(geometry)
         self._prepared = self._has_custom = None
+        self.vertices.put(number, None if isinstance(geometry, type) else geometry.core_vertices)
         self._geometries[number], self._keys[number] = geometry, keys
         self._numbers.update(dict.fromkeys(keys, number))
         return number

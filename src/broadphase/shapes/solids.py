@@ -35,27 +35,38 @@ class Geometry(Shape):
         In the frame of the geometry: without `rotation` and `offset`. Read-only.
     """
 
-    __slots__ = ("_prepared", "_vertices")
+    __slots__ = ("_core_vertices", "_prepared", "_vertices")
 
     _vertices: Floats
+    _core_vertices: _native.Vertices
     # What has been needed so far, shared by all placed copies.
     _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope]
 
     def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
-        self._keep_vertices(vertices, [])
+        self._keep_vertices(vertices, _native.Vertices(vertices), [])
+        self._keep_record(offset, rotation)
+
+    def _keep_record(self, offset: Any, rotation: Any) -> None:
+        vertices = self._vertices
         bounds = [vertices.min(axis=0), vertices.max(axis=0)]
         record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *bounds])[np.newaxis]
         self._place(3, record, {}, offset, rotation)
 
-    def _keep_vertices(self, vertices: Floats, prepared: list[Any]) -> None:
+    def _keep_vertices(self, vertices: Floats, core_vertices: _native.Vertices, prepared: list[Any]) -> None:
         vertices.flags.writeable = False
         object.__setattr__(self, "_vertices", vertices)
+        object.__setattr__(self, "_core_vertices", core_vertices)
         object.__setattr__(self, "_prepared", prepared)
 
     @property
     def vertices(self) -> Floats:
         """Its vertices in its own frame, shape (k, 3). Read-only."""
         return self._vertices
+
+    @property
+    def core_vertices(self) -> _native.Vertices:
+        """Its vertices as the core computes boxes from them, shared by all placed copies."""
+        return self._core_vertices
 
     @property
     def prepared(self) -> Any:
@@ -77,13 +88,13 @@ class Geometry(Shape):
         other = object.__new__(type(self))
         if hasattr(self, "_faces"):
             object.__setattr__(other, "_faces", self._faces)
-        other._keep_geometry(self._vertices, offset, rotation)
-        object.__setattr__(other, "_prepared", self._prepared)
+        other._keep_vertices(self._vertices, self._core_vertices, self._prepared)
+        other._keep_record(offset, rotation)
         return other
 
     def _rows(self, rows: Any, single: bool) -> Self:
         some = super()._rows(rows, single)
-        some._keep_vertices(self._vertices, self._prepared)
+        some._keep_vertices(self._vertices, self._core_vertices, self._prepared)
         return some
 
     def __eq__(self, other: object) -> bool:
@@ -102,7 +113,7 @@ class Geometry(Shape):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         vertices, others = state
-        self._keep_vertices(vertices, [])
+        self._keep_vertices(vertices, _native.Vertices(vertices), [])
         super().__setstate__(others)
 
 

@@ -56,8 +56,8 @@ class _Shown(Protocol):
 class Placement:
     """Shapes at the poses where they were placed, and their boxes; arrays by row. No rotations: nothing is rotated."""
 
-    def __init__(self, dim: int) -> None:
-        self.store = _native.ShapeStore(dim)
+    def __init__(self, dim: int, geometries: Geometries) -> None:
+        self.store = _native.ShapeStore(dim, geometries.vertices)
         self.boxes: Floats = np.empty((0, 2, dim))
         self.positions: Floats = np.empty((0, dim))
         self.rotations: Floats | None = None
@@ -83,7 +83,7 @@ class Columns:
         self.rows = BoxStore(np.empty((0, 2, dim)))  # slots, generations, bits; its corners are `seen.boxes`
         self.layers = Layers()
         self.geometries = Geometries()  # hulls, meshes and types of custom shapes that shapes refer to by number
-        self.seen, self.spare = Placement(dim), Placement(dim)
+        self.seen, self.spare = Placement(dim, self.geometries), Placement(dim, self.geometries)
         self.seen.boxes = self.rows.corners
         # What the user may write to.
         self.positions: Floats = np.empty((0, dim))

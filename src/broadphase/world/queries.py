@@ -166,7 +166,7 @@ def _moved_here(columns: Columns, rows: Rows, bounds: Floats) -> _Part:
     positions = seen.positions[rows]
     _native.wrap(positions, bounds, np.ones(count, np.uint8))
     rotations = None if seen.rotations is None else seen.rotations[rows]
-    store: Any = _native.ShapeStore(columns.dim)
+    store: Any = _native.ShapeStore(columns.dim, columns.geometries.vertices)
     store.set(everybody, *cast("Any", seen.store.records(rows)))
     turned = None if rotations is None else rotations.copy()
     store.place(everybody, positions, rotations, positions.copy(), turned, boxes)

@@ -166,7 +166,7 @@ def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays
     kinds = stored.take("shape_kinds", np.uint8, (columns.rows.living,))
     sizes = stored.take("shape_sizes", np.int32, (columns.rows.living,))
     numbers = stored.take("shape_numbers", np.float64, (None,))
-    columns.geometries = Geometries(_unpacked(stored))
+    columns.geometries.extend(_unpacked(stored))
     _checked_records(kinds, sizes, numbers, columns.dim, columns.geometries)
     rows, records, change = columns.rows.numbers, Records(kinds, sizes, numbers), Change()
     columns.count_geometries(change, used=records)

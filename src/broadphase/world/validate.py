@@ -71,7 +71,7 @@ def _column_faults(columns: Columns) -> Iterator[str]:
 def _placement_faults(columns: Columns, placement: Placement, rows: NDArray[np.int32]) -> Iterator[str]:
     """Compare shapes with others that are placed at the same poses."""
     kept: Any = placement.store
-    again: Any = _native.ShapeStore(columns.dim)
+    again: Any = _native.ShapeStore(columns.dim, columns.geometries.vertices)
     again.set(rows, *kept.records(rows))
     positions, boxes = placement.positions.copy(), placement.boxes.copy()
     rotations = None if placement.rotations is None else placement.rotations.copy()
