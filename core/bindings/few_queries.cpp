@@ -27,7 +27,7 @@ constexpr std::size_t kMostNearest = 64;
 class FewQueries {
  public:
   // Made inside a query. `seconds` is where the time of each query goes.
-  FewQueries(nb::object guard, nb::object index, AnyArray lower, AnyArray upper, std::size_t count, nb::dict seconds)
+  FewQueries(nb::object guard, nb::object index, AnyArray lower, AnyArray upper, nb::dict seconds)
       : guard_owner_(std::move(guard)),
         index_owner_(std::move(index)),
         guard_(nb::cast<Guard&>(guard_owner_)),
@@ -35,7 +35,6 @@ class FewQueries {
         lower_(std::move(lower)),
         upper_(std::move(upper)),
         boxes_(any_boxes(lower_, upper_)),
-        count_(count),
         seconds_(std::move(seconds)),
         changes_(guard_.changes()) {}
 
@@ -172,7 +171,7 @@ class FewQueries {
   // Of the result for the k nearest; 0 where that is no int, or a large one.
   std::size_t columns(nb::handle k) const {
     const std::size_t wanted = whole(k);
-    return wanted == 0 || wanted > kMostNearest ? 0 : std::clamp<std::size_t>(count_, 1, wanted);
+    return wanted > kMostNearest ? 0 : wanted;
   }
 
   // Runs ask(queries) as a query of the index. False if the index is no longer what it was.
@@ -220,7 +219,6 @@ class FewQueries {
   const BlockTree& tree_;
   AnyArray lower_, upper_;
   AnyBoxes boxes_;
-  std::size_t count_;
   nb::dict seconds_;
   std::uint64_t changes_;
 };
@@ -231,8 +229,8 @@ void bind_few_queries(nb::module_& module) {
   const auto workers = "workers"_a, layer = "layer"_a, mask = "mask"_a;
   nb::class_<FewQueries>(module, "FewQueries",
                          "A few queries of an index in their plainest form; None where the general way must answer.")
-      .def(nb::init<nb::object, nb::object, AnyArray, AnyArray, std::size_t, nb::dict>(), "guard"_a, "index"_a,
-           "lower"_a, "upper"_a, "count"_a, "seconds"_a)
+      .def(nb::init<nb::object, nb::object, AnyArray, AnyArray, nb::dict>(), "guard"_a, "index"_a, "lower"_a, "upper"_a,
+           "seconds"_a)
       .def("boxes", &FewQueries::boxes, "boxes"_a.none(), workers.none(), layer.none(), mask.none())
       .def("points", &FewQueries::points, "points"_a.none(), workers.none(), layer.none(), mask.none())
       .def("balls", &FewQueries::balls, "centers"_a.none(), "radius"_a.none(), workers.none(), layer.none(),

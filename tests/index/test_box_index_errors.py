@@ -114,7 +114,7 @@ def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
         (lambda index: index.query_ball([[0, 0]], np.inf), "radii: row 0 has inf"),
         (lambda index: index.query_ball([[0, 0]], [1, 2]), "radii must be one number or have shape"),
         (lambda index: index.nearest([[0, NAN]]), "points: row 0 has NaN"),
-        (lambda index: index.nearest([[0, 0]], k=0), "k must be at least 1"),
+        (lambda index: index.nearest([[0, 0]], k=0), "k must be from 1 to"),
         (lambda index: index.nearest([[0, 0]], max_distance=NAN), "max_distance: row 0 has nan"),
         (lambda index: index.nearest([[0, 0]], max_distance=-1), "max_distance: row 0 has -1.0"),
         (lambda index: index.raycast([[0, 0]], [[1, np.inf]]), "directions: row 0 is infinite"),

@@ -112,7 +112,7 @@ def test_few_queries_with_bad_arguments_raise_as_many_do():
         index.query(np.zeros((1, 2, 3)))
     with pytest.raises(InvalidBoxError, match="infinite"):
         index.nearest(np.array([[np.inf, 0.0]]))
-    with pytest.raises(ValueError, match="k must be at least 1"):
+    with pytest.raises(ValueError, match="k must be from 1 to"):
         index.nearest(point, 0)
     with pytest.raises(ValueError, match="max_distance"):
         index.nearest(point, 1, -1.0)
@@ -123,7 +123,10 @@ def test_few_queries_with_bad_arguments_raise_as_many_do():
     for odd in (good.astype(">f8"), good.astype(int), np.ma.array(good), good.tolist(), good.view(np.recarray)):
         assert np.array_equal(index.query(odd)[0], index.query(good)[0])
     assert len(index.query(good, mask=0)[0]) == 0
-    assert index.nearest(point, 10**30).rows.shape == index.nearest(point, 30).rows.shape == (1, 30)
+    assert index.nearest(point, 40).rows.tolist() == [[*index.nearest(point, 30).rows[0], *[-1] * 10]]
+    for many in (2**31, 10**30):
+        with pytest.raises(ValueError, match="k must be from 1 to 2147483647"):
+            index.nearest(point, many)
     assert np.array_equal(index.query_points(np.array([[np.inf, 0.0]]))[0], [])
 
 

@@ -50,8 +50,8 @@ def test_nearest_takes_the_lower_row_of_two_at_one_distance():
 
 def test_nearest_fills_up_with_minus_one():
     index, distance = query_oracle.nearest(SQUARES, [[3.0, 1.0], [99.0, 9.0]], k=4, max_distance=[1.0, 90.0])
-    assert index.tolist() == [[0, 1, -1], [-1, -1, -1]]
-    assert distance.tolist() == [[1.0, 1.0, INF], [INF] * 3]
+    assert index.tolist() == [[0, 1, -1, -1], [-1, -1, -1, -1]]
+    assert distance.tolist() == [[1.0, 1.0, INF, INF], [INF] * 4]
     assert query_oracle.nearest(np.empty((0, 2, 2)), [[0.0, 0.0]])[0].tolist() == [[-1]]
 
 

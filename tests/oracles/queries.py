@@ -75,8 +75,6 @@ def nearest(
 ) -> tuple[Rows, Floats]:
     """Find the `k` boxes nearest to each point and their distances; -1 and infinity where there is none.
 
-    Both have a column for each, but not more columns than there are boxes, and at least one.
-
     Of boxes at one distance, the lower row comes first. A box at infinity is near nothing.
     """
     hit, squared, exponents = near(*as_float64(boxes), np.asarray(points, np.float64), max_distance)
@@ -85,7 +83,6 @@ def nearest(
     order = np.lexsort((fraction, np.where(squared > 0, power + 2 * exponents, -4000), ~hit), axis=1)[:, :k]
     found = np.take_along_axis(hit, order, axis=1)
     away = np.take_along_axis(np.ldexp(np.sqrt(squared), exponents), order, axis=1)
-    k = max(1, min(k, hit.shape[1]))
     index = np.full((len(hit), k), -1, np.int32)
     distance = np.full((len(hit), k), np.inf)
     index[:, : order.shape[1]] = np.where(found, numbers(hit.shape[1], rows)[order], -1)

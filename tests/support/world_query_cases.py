@@ -108,7 +108,7 @@ def check_nearest(world, points, k, limit, bits, rows):
     for j in range(count):
         order = np.lexsort((rows, gaps[j]))
         order = order[gaps[j][order] <= limit[j]][:k]
-        missing = min(k, len(world.rows)) - len(order)
+        missing = k - len(order)
         assert found.rows[j].tolist() == rows[order].tolist() + [-1] * missing
         assert found.distances[j].tolist() == gaps[j][order].tolist() + [np.inf] * missing
 

@@ -239,7 +239,7 @@ def test_questions_to_an_empty_world():
         world.remove(world.rows)
         assert world.query([[0, 0, 1, 1]]).offsets.tolist() == [0, 0]
         assert world.query_ball([[0, 0]], 1).rows.tolist() == []
-        assert world.nearest([[0, 0]], 2).rows.tolist() == [[-1]]
+        assert world.nearest([[0, 0]], 2).rows.tolist() == [[-1, -1]]
         assert world.raycast([[0, 0]], [1, 0]).rows.tolist() == [-1]
         assert world.raycast_all([[0, 0]], [1, 0]).offsets.tolist() == [0, 0]
         assert world.shapecast(bp.Circle(1), [0, 0], [1, 0]).rows.tolist() == [-1]

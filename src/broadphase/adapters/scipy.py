@@ -134,9 +134,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             distances[asking[too_far], rank[too_far]] = np.inf
             rows[distances == np.inf] = self.n
         if most > self.n:
-            missing = ((0, 0), (0, most - self.n))
-            distances = np.pad(distances, missing, constant_values=np.inf)
-            rows = np.pad(rows, missing, constant_values=self.n)
+            rows[:, self.n :] = self.n
         shape = np.shape(x)[:-1]
         if type(k) is not int:
             columns = [rank - 1 for rank in ranks]

@@ -235,9 +235,7 @@ class STRtree:
             return None
         for some in (asking[:: 1 + len(asking) // _LOOK], asking):
             found = self._index.nearest(bounds[some, :2], 2)
-            first, second = found.distances[:, 0], found.distances[:, -1]
-            if found.distances.shape[1] == 1:
-                second = np.full(len(some), np.inf)
+            first, second = found.distances.T
             is_sure = (first < _SURELY * second) & (first > _TINY) & (first < _HUGE)
             is_sure &= (first < _SURELY * most) | (first > most / _SURELY)
             if 2 * np.count_nonzero(is_sure) < len(is_sure):

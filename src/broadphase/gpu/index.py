@@ -475,7 +475,7 @@ class Index:
         Returns
         -------
         Nearest
-            ``rows``, int32, and ``distances``, float64, of shape (q, c), or (E, q, c), as in `broadphase.Nearest`; -2
+            ``rows``, int32, and ``distances``, float64, of shape (q, k), or (E, q, k), as in `broadphase.Nearest`; -2
             and NaN for an invalid query. New arrays on the device.
 
         Raises
@@ -498,15 +498,14 @@ class Index:
                [ 0., inf]]))
         """
         wp = warp()
-        k = as_whole(k, "k", 1)
-        wanted = max(1, min(k, len(self)))
+        k = as_whole(k, "k", 1, queries.MOST_NEAREST)
         asked = self._vectors(points, "points")
         with self._asking(asked.place) as scratch:
             limits = self._scalars(max_distance, "max_distance", asked)
             batches, ignored = self._options(asked, batch, ignore, scratch)
-            rows, distances = self._results(asked, (wanted,), (wp.int32, wp.float64))
+            rows, distances = self._results(asked, (k,), (wp.int32, wp.float64))
             if asked.count:
-                inputs = [*self._walked(), *self._samples(), _vectors(asked.array), limits, batches, ignored, wanted]
+                inputs = [*self._walked(), *self._samples(), _vectors(asked.array), limits, batches, ignored, k]
                 flat = _flat(rows), _flat(distances)
                 scratch.launch("nearest", self._kernels.nearest, asked.count, [*inputs, self._state, *flat])
             give = asked.place.library.give

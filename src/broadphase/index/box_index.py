@@ -723,7 +723,7 @@ class BoxIndex:
         core, store = self._arrangement, self._store
         is_plain = store.layer is None and store.mask is None
         if count <= _FEW_QUERIES and is_plain and isinstance(core, _native.BlockIndex):
-            self._few = _native.FewQueries(self._guard, core, *store.views, len(self), self._seconds)
+            self._few = _native.FewQueries(self._guard, core, *store.views, self._seconds)
 
     def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits

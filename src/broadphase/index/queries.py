@@ -17,7 +17,7 @@ from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.filters import QueryFilter
 from broadphase.index.regions import halves_of, regions_of_planes, regions_of_views
-from broadphase.index.results import Nearest, QueryResult, RayHits
+from broadphase.index.results import Nearest, QueryResult, RayHits, with_columns
 from broadphase.index.store import checked_corners
 from broadphase.workers import worker_count
 
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "Answers", "Searchable", "finite_points", "frustum", "motions_of", "nearest", "nonnegative", "places_of",
-    "points_without_nan", "query", "query_ball", "query_obb", "query_points", "raycast", "raycast_all", "raycast_any",
-    "rays", "vectors",
+    "MOST_NEAREST", "Answers", "Searchable", "finite_points", "frustum", "motions_of", "nearest", "nonnegative",
+    "places_of", "points_without_nan", "query", "query_ball", "query_obb", "query_points", "raycast", "raycast_all",
+    "raycast_any", "rays", "vectors",
 ]  # fmt: skip
+
+MOST_NEAREST = 2**31 - 1  # there are no more row numbers
 
 
 class Answers(Protocol):
@@ -70,7 +72,10 @@ class Answers(Protocol):
         """Rows that overlap each convex region, of any dimension."""
 
     def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
-        """Up to k rows nearest to each finite point, (q, d), none beyond its limit, (q,)."""
+        """Up to k rows nearest to each finite point, (q, d), none beyond its limit, (q,).
+
+        There may be fewer columns than k where there are fewer rows.
+        """
 
     def _find_first_hits(
         self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
@@ -399,12 +404,12 @@ def nearest(
     points : array_like, shape (q, d)
         Finite.
     k : int
-        How many rows for each point.
+        How many rows for each point, less than 2^31.
     max_distance : array_like, shape (q,), or one number
         No row farther away than this is found.
     rows : array_like of int, shape (q,), optional
         In place of `points`: rows whose places are the points, in an index the centers of their boxes, in a world the
-        positions of its bodies.
+        positions of its bodies. An infinite box is an error that names its row.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
     workers, layer, mask, batch, ignore
@@ -413,11 +418,13 @@ def nearest(
     Returns
     -------
     Nearest
-        ``rows`` and ``distances``, each of shape (q, c), where c is the smaller of k and the number of rows, but at
-        least 1: the nearest first, of equally near ones the lower row first; -1 and infinity where fewer are found.
+        ``rows`` and ``distances``, each of shape (q, k): the nearest first, of equally near ones the lower row first;
+        -1 and infinity where fewer than k are found.
 
     Notes
     -----
+    The result takes 12 q k bytes.
+
     The distance to the closed box or shape, in float64; 0 inside. In an index, the order is right for all finite
     numbers, and a distance is infinite only if no float64 is as large.
 
@@ -450,10 +457,11 @@ def nearest(
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
         if found is not None:
             return Nearest(*found)
-    k = as_whole(k, "k", 1)
+    k = as_whole(k, "k", 1, MOST_NEAREST)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    return searched._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
+    found = searched._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
+    return with_columns(found, k)
 
 
 def raycast(

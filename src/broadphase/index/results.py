@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "SweepHits",
+    "with_columns",
 ]  # fmt: skip
+
+_MOST_NUMBERS = 2**48  # of an array; beyond 2**60, NumPy says something else than that there is no memory
 
 
 @shown
@@ -135,11 +138,10 @@ class Nearest(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray, shape (q, c), int32
-        The nearest first, of equally near ones the lower row first; -1 where there are fewer. c is the smaller of k
-        and the number of rows, but at least 1.
-    distances : ndarray, shape (q, c), float64
-        Distance to each; 0 for a row that contains the point; infinite where there are fewer.
+    rows : ndarray, shape (q, k), int32
+        The nearest first, of equally near ones the lower row first; -1 where there are fewer than k.
+    distances : ndarray, shape (q, k), float64
+        Distance to each; 0 for a row that contains the point; infinite where there are fewer than k.
     """
 
     rows: NDArray[np.int32]
@@ -256,6 +258,18 @@ class Outline(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     level: NDArray[np.int32]
+
+
+def with_columns(found: Nearest, k: int) -> Nearest:
+    """Return a result with k columns: those that it has, which are not more, then -1 and infinity."""
+    count, there = found.rows.shape
+    if there == k:
+        return found
+    if count * k > _MOST_NUMBERS:
+        raise MemoryError(f"a result of {count} rows and {k} columns does not fit in memory")
+    rows, distances = np.full((count, k), -1, np.int32), np.full((count, k), np.inf)
+    rows[:, :there], distances[:, :there] = found
+    return Nearest(rows, distances)
 
 
 def _padded_rows(rows: NDArray[np.int32], offsets: NDArray[np.int64], width: int, fill: int) -> NDArray[np.int32]:

@@ -15,9 +15,17 @@ from broadphase.change import Change
 from broadphase.errors import unknown_name
 from broadphase.filters import QueryFilter
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.queries import finite_points, motions_of, nonnegative, places_of, points_without_nan, rays
+from broadphase.index.queries import (
+    MOST_NEAREST,
+    finite_points,
+    motions_of,
+    nonnegative,
+    places_of,
+    points_without_nan,
+    rays,
+)
 from broadphase.index.regions import halves_of, planes_of_views, rotation_matrices
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits, with_columns
 from broadphase.index.spheres import Spheres, lengths_of
 from broadphase.index.store import checked_corners
 from broadphase.workers import worker_count
@@ -274,7 +282,8 @@ class SphereIndex(BoxIndex):
             searched: Answers = self if batch is None else self._in_batches(batch)
             at = finite_points(points, "points", self.dim)
             limits = nonnegative(max_distance, "max_distance", len(at))
-            wanted = max(1, min(as_whole(k, "k", 1), len(self)))
+            k = as_whole(k, "k", 1, MOST_NEAREST)
+            wanted = max(1, min(k, len(self)))
             boxes = searched._find_nearest(at, wanted, limits, threads, allowed)
             queries, places = np.nonzero(boxes.rows >= 0)
             found = boxes.rows[queries, places]
@@ -292,7 +301,7 @@ class SphereIndex(BoxIndex):
             least: Any = _native.least_of_each(
                 np.concatenate([found, more]), np.concatenate([queries, asking]).astype(np.int32), both, limits, wanted
             )
-            return Nearest(*least)
+            return with_columns(Nearest(*least), k)
 
     def query_ball(
         self,

@@ -316,9 +316,13 @@ class BoxStore:
         return rows.astype(np.int32)
 
     def centers(self, rows: Any) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Check rows as `known` does, and return them with the centers of their boxes, (k, d)."""
+        """Check rows as `known` does, and return them with the centers of their boxes, (k, d), which must be finite."""
         numbers = self.known(rows)
         corners = self.corners[numbers].astype(np.float64)
+        endless = ~np.isfinite(corners).all(axis=(1, 2))
+        if endless.any():
+            row = int(numbers[endless.argmax()])
+            raise ValueError(f"rows: the box of row {row} is infinite and has no center; give points instead")
         return numbers, corners[:, 0] / 2 + corners[:, 1] / 2
 
     def ignored(self, ignore: Any, count: int, own: NDArray[np.int32] | None = None) -> NDArray[np.int32] | None:
