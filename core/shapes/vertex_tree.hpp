@@ -11,9 +11,8 @@
 namespace broadphase {
 
 // Of few vertices, all are looked at. More are sorted into a tree of boxes when they are first rotated, and only parts
-// that may reach farther than what was seen are searched. In microseconds per call: 0.07 of 20 vertices, 0.3 of 100,
-// 0.9 of 1,000 on a sphere; of 100,000, 2 in most meshes, and 17 on a sphere, where so many of them reach almost as
-// far.
+// that may reach farther than what was seen are searched. In microseconds per call: 0.07 of 20 vertices, 0.25 of 100,
+// 0.9 of 1,000 on a sphere; of 100,000, 2 in most meshes, and 17 on a sphere, where so many reach almost as far.
 class VertexTree {
  public:
   // Vertices: three finite numbers each, at least one; they must stay where they are.
