@@ -76,6 +76,21 @@ def play(steps: int) -> list[str]:
     def note_exit(event: bp.Event) -> None:
         told.append(note(event=event))  # by its name: the decorator keeps the type of the function
 
+    @world.on_enter(Ball, "wall")
+    def note_ball(event: bp.Event) -> None:
+        told.append(note(event=event))
+
+    @world.on_stay(Ball)
+    def note_stay(event: bp.Event) -> str:
+        return note(event=event)
+
+    @world.on_enter
+    def note_all(event: bp.Event) -> str:
+        return note(event=event)
+
+    assert_type(note_stay(bp.Event.__new__(bp.Event)) if steps < 0 else "", str)
+    assert_type(note_all(bp.Event.__new__(bp.Event)) if steps < 0 else "", str)
+
     @world.on_step
     def count(frame: bp.Frame) -> None:
         told.append(str(frame.number))

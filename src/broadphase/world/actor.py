@@ -420,6 +420,17 @@ class Actors:
         answer: NDArray[np.bool_] = (self._hooks[rows] & hook) != 0
         return answer
 
+    def are(self, rows: NDArray[np.int32], kind: type[Actor]) -> NDArray[np.bool_] | bool:
+        """Say which rows have actors of a class or one derived from it, in the shape of `rows`; a bool for all."""
+        if kind is Actor or not self._held:  # only plain actors are not kept
+            return kind is Actor
+        some, places = np.unique(rows, return_inverse=True)
+        generations = self._world._columns.rows.generation[some]
+        handles = (generations << 32 | some).tolist()
+        answer = np.fromiter((isinstance(self._held.get(one), kind) for one in handles), np.bool_, len(handles))
+        matched: NDArray[np.bool_] = answer[places].reshape(rows.shape)
+        return matched
+
     def waiting(self, handles: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say which handles are of kept actors that have been removed, in the shape of `handles`."""
         removed = [*self._removed, *self._removed_before]

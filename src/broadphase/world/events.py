@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain, count, repeat
+from itertools import chain, compress, count, repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = NDArray[np.int32]
     _Open: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
     Chosen: TypeAlias = tuple[NDArray[np.intp], NDArray[np.bool_]]
-    _Layers: TypeAlias = NDArray[np.uint64] | None
+    # Which rows a handler is for: bits of layers, or a class of actors.
+    Side: TypeAlias = int | type[Actor]
+    # Says which of some rows match a side, in the shape of the rows; a bool for all of them.
+    Match: TypeAlias = Callable[[Side, NDArray[np.int32]], NDArray[np.bool_] | bool]
 
 __all__ = ["Contact", "Event", "EventBus", "EventKind", "Impact", "StepInfo"]
 
@@ -42,7 +45,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 _KINDS: tuple[EventKind, ...] = ("exit", "enter", "stay")  # in the order in which they are delivered
 _HOOKS: dict[EventKind, int] = {"exit": EXIT, "enter": ENTER, "stay": STAY}
 _ROW = 0xFFFF_FFFF  # of a handle
-_DEFAULT = np.uint64(1)  # the layer of rows that were given none
+_DEFAULT = 1  # the layer of rows that were given none
 # The pairs of a body that a handler removes exit in the step after.
 _STEPS_KEPT = 2
 
@@ -190,7 +193,7 @@ class Event:
 
     @property
     def actor(self) -> Actor:
-        """The body that matched the first layer or actor that the handler was registered with."""
+        """The body that matched the first layer, class or actor that the handler was registered with."""
         if self._actor is None:
             self._actor = self._records.actors.of_handle(self._first)
         return self._actor
@@ -274,23 +277,23 @@ class _Registration:
         self.active = True  # False after `World.remove_handler`
 
 
-class _LayerWatch:
-    """The handlers of one pair of layers, given as bits; the row that matches the first is named first.
+class _PairWatch:
+    """The handlers of one pair of layers or classes of actors; the row that matches the first is named first.
 
     A pair is matched when it enters. The open pairs are remembered from then on, if there are handlers of stays or
     exits: so exits are delivered of just those pairs whose enters were, whatever becomes of their rows and layers.
     """
 
-    def __init__(self, first: int, second: int) -> None:
-        self._first, self._second = np.uint64(first), np.uint64(second)
+    def __init__(self, first: Side, second: Side) -> None:
+        self._first, self._second = first, second
         self.registrations: list[_Registration] = []
         # Keys of open pairs, ascending, and which of them are swapped; None: only handlers of enters.
         self.open: _Open | None = None
 
-    def add(self, registration: _Registration, layers: _Layers, touching: Pairs) -> None:
+    def add(self, registration: _Registration, match: Match, touching: Pairs) -> None:
         """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
         if registration.kind != "enter" and self.open is None:
-            places, swapped = self._match(layers, touching)
+            places, swapped = self._match(match, touching)
             self.open = keys_of(touching)[places], swapped
         self.registrations.append(registration)
 
@@ -301,7 +304,7 @@ class _LayerWatch:
             self.open = None
 
     def choose(
-        self, layers: _Layers, pairs_of: Callable[[EventKind], Pairs]
+        self, match: Match, pairs_of: Callable[[EventKind], Pairs]
     ) -> tuple[dict[EventKind, Chosen], _Open | None]:
         """Find the pairs of a frame that match: their places in its sorted arrays, and which are to be swapped.
 
@@ -322,20 +325,20 @@ class _LayerWatch:
                 still_open = _are_in(keys, lasting)  # a pair that a budget has deferred is in neither list
                 chosen["stay"] = np.searchsorted(lasting, keys[still_open]), swaps[still_open]
         if len(enters):
-            places, swapped = chosen["enter"] = self._match(layers, enters)
+            places, swapped = chosen["enter"] = self._match(match, enters)
             if keys is not None and len(places):
                 keys = np.concatenate([keys, keys_of(enters)[places]])
                 order = np.argsort(keys, kind="stable")
                 keys, swaps = keys[order], np.concatenate([swaps, swapped])[order]
         return chosen, None if keys is None else (keys, swaps)
 
-    def _match(self, layers: _Layers, pairs: Pairs) -> Chosen:
-        if layers is None:  # all rows are in the first one
-            places = np.arange(len(pairs) if self._first & self._second & _DEFAULT else 0)
+    def _match(self, match: Match, pairs: Pairs) -> Chosen:
+        first, second = match(self._first, pairs), match(self._second, pairs)
+        if isinstance(first, bool) and isinstance(second, bool):
+            places = np.arange(len(pairs) if first and second else 0)
             return places, np.zeros(len(places), np.bool_)
-        one, other = layers[pairs[:, 0]], layers[pairs[:, 1]]
-        forth = ((one & self._first) != 0) & ((other & self._second) != 0)
-        back = ((other & self._first) != 0) & ((one & self._second) != 0)
+        first, second = (np.broadcast_to(one, pairs.shape) for one in (first, second))
+        forth, back = first[:, 0] & second[:, 1], first[:, 1] & second[:, 0]
         places = np.flatnonzero(forth | back)
         return places, ~forth[places]
 
@@ -343,24 +346,24 @@ class _LayerWatch:
 class _ActorRegistration(_Registration):
     """A handler that was registered for one actor."""
 
-    __slots__ = ("bits", "handle", "is_first", "open")
+    __slots__ = ("handle", "is_first", "open", "side")
 
     def __init__(
-        self, kind: EventKind, function: Handler, number: int, handle: int | None, bits: int | None, is_first: bool
+        self, kind: EventKind, function: Handler, number: int, handle: int | None, side: Side | None, is_first: bool
     ) -> None:
         super().__init__(kind, function, number)
-        self.handle, self.bits = handle, bits  # of the other body; None for any
+        self.handle, self.side = handle, side  # of the other body; None for any
         self.is_first = is_first  # whether the actor is named first in the event
-        # Where there are bits: the others that matched when they entered, whatever becomes of their layers.
+        # Where there is a side: the others that matched when they entered, whatever becomes of their layers.
         self.open: set[int] = set()
 
-    def takes(self, kind: EventKind, other: int, layer: int, opened: set[int]) -> bool:
+    def takes(self, kind: EventKind, other: int, match: Match, opened: set[int]) -> bool:
         """Say whether the handler is called for an event; bring up to date a copy of what is open."""
         if self.handle is not None and self.handle != other:
             return False
-        if self.bits is not None:
+        if self.side is not None:
             if kind == "enter":
-                if not self.bits & layer:
+                if not np.all(match(self.side, np.array([other & _ROW], np.int32))):
                     return False
                 if self.kind != "enter":
                     opened.add(other)
@@ -397,7 +400,7 @@ class EventBus:
         self.delivered = 0
         self._subscribers: list[Subscriber] = []
         self._shown: deque[tuple[Subscriber, Frame]] = deque()  # subscribers that are still to be called
-        self._by_layers: dict[tuple[int, int], _LayerWatch] = {}
+        self._by_pair: dict[tuple[Side, Side], _PairWatch] = {}
         self._by_actor: dict[int, _ActorWatch] = {}
         self._queue: deque[tuple[Any, EventKind, int, int, _FrameEvents]] = deque()
         self._numbers = count(1)  # of registrations
@@ -409,23 +412,43 @@ class EventBus:
 
         An unknown name of a layer raises here.
         """
-        if callable(first) and second is None and not isinstance(first, Actor):
+        if callable(first) and second is None and not isinstance(first, Actor | type):
             return self.register(kind, None, None)(first)
         for name in (first, second):
             if isinstance(name, Actor):
                 self._actors.as_rows(name)
         if isinstance(first, Actor) or isinstance(second, Actor):
             return self._registering_actor(kind, first, second)
-        layers = self._columns.layers
-        one, other = (ALL_BITS if name is None else layers.bits(name) for name in (first, second))
+        one, other = (ALL_BITS if given is None else self._side(given) for given in (first, second))
 
         def register(function: Function) -> Function:
             registration = _Registration(kind, _checked(function), next(self._numbers))
-            watch = self._by_layers.setdefault((one, other), _LayerWatch(one, other))
-            watch.add(registration, self._columns.rows.bits[0], self._world.touching)
+            watch = self._by_pair.setdefault((one, other), _PairWatch(one, other))
+            watch.add(registration, self._match, self._world.touching)
             return function
 
         return register
+
+    def _side(self, given: Any) -> Side:
+        """Turn names of layers into bits; a class of actors stays as it is."""
+        if isinstance(given, type) and issubclass(given, Actor):
+            return given
+        if isinstance(given, str | set | frozenset | int | np.integer) and not isinstance(given, bool):
+            return self._columns.layers.bits(given)
+        raise TypeError(
+            "a handler is registered with a function, or for layers (a name, a set of names or an integer), actors "
+            f"or classes derived from Actor, not for {quoted(given)}"
+        )
+
+    def _match(self, side: Side, rows: NDArray[np.int32]) -> NDArray[np.bool_] | bool:
+        """Say which rows match, in the shape of the rows; a bool for all of them."""
+        if isinstance(side, type):
+            return self._actors.are(rows, side)
+        layers = self._columns.rows.bits[0]
+        if layers is None:  # all rows are in the first one
+            return bool(side & _DEFAULT)
+        matched: NDArray[np.bool_] = (layers[rows] & np.uint64(side)) != 0
+        return matched
 
     def subscribe(self, function: Function) -> Function:
         """Have a function called with the frame of each step, after handlers and hooks."""
@@ -436,7 +459,7 @@ class EventBus:
         """Remove all registrations of a handler or subscriber; say how many there were."""
         removed, change = self._subscribers.count(function), Change()
         change.assign(self, _subscribers=[other for other in self._subscribers if other != function])
-        tables: tuple[dict[Any, _LayerWatch | _ActorWatch], ...] = cast("Any", (self._by_layers, self._by_actor))
+        tables: tuple[dict[Any, _PairWatch | _ActorWatch], ...] = cast("Any", (self._by_pair, self._by_actor))
         for watch in chain.from_iterable(table.values() for table in tables):
             for registration in watch.registrations:
                 if registration.function == function and registration.active:
@@ -473,7 +496,7 @@ class EventBus:
         notes on it.
         """
         actors, calls, change = self._actors, {}, Change()
-        if self._by_layers or self._by_actor or any(actors.has(hook) for hook in (ENTER, STAY, EXIT)):
+        if self._by_pair or self._by_actor or any(actors.has(hook) for hook in (ENTER, STAY, EXIT)):
             calls["_queue"] = deque(self._calls(frame, change))
         if self._subscribers:
             calls["_shown"] = deque((subscriber, frame) for subscriber in self._subscribers)
@@ -533,9 +556,8 @@ class EventBus:
     def _calls(self, frame: Frame, change: Change) -> Any:
         """Decide which calls are made for a frame, and add to a change which pairs are open afterwards."""
         calls = _Calls(frame, self._columns.rows.generation)
-        layers = self._columns.rows.bits[0]
-        for watch in self._by_layers.values():
-            chosen, pairs = watch.choose(layers, calls.pairs)
+        for watch in self._by_pair.values():
+            chosen, pairs = watch.choose(self._match, calls.pairs)
             change.assign(watch, open=pairs)
             for kind, (places, is_swapped) in chosen.items():
                 for registration in watch.registrations:
@@ -566,7 +588,6 @@ class EventBus:
         if not self._by_actor:
             return
         watched = np.array(list(self._by_actor), np.int64)
-        layers = self._world.layers
         opened = {one: set(one.open) for watch in self._by_actor.values() for one in watch.registrations}
         wants_stays = any(one.kind == "stay" for watch in self._by_actor.values() for one in watch.registrations)
         for kind in _KINDS:
@@ -575,9 +596,8 @@ class EventBus:
             handles = calls.handles(kind)
             for place, side in np.argwhere(np.isin(handles, watched)).tolist():
                 other = int(handles[place, 1 - side])
-                layer = int(layers[other & 0xFFFF_FFFF])
                 for one in self._by_actor[int(handles[place, side])].registrations:
-                    if one.takes(kind, other, layer, opened[one]):
+                    if one.takes(kind, other, self._match, opened[one]):
                         is_swapped = (side == 1) == one.is_first
                         calls.add(kind, np.array([place]), one, one.number, np.array([is_swapped]))
         for one, others in opened.items():
@@ -587,13 +607,15 @@ class EventBus:
         is_first = isinstance(first, Actor)
         actor, other = (first, second) if is_first else (second, first)
         handle = other.handle if isinstance(other, Actor) else None
-        bits = None if other is None or handle is not None else self._columns.layers.bits(other)
+        wanted = None if other is None or handle is not None else self._side(other)
 
         def register(function: Function) -> Function:
-            registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, bits, is_first)
-            if bits is not None and kind != "enter":
-                partners = actor.touching()
-                registration.open.update(one.handle for one in partners if bits & int(self._world.layers[one.row]))
+            registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, wanted, is_first)
+            if wanted is not None and kind != "enter":
+                partners = [one.handle for one in actor.touching()]
+                rows = np.array(partners, np.int64) & _ROW
+                is_open = np.broadcast_to(self._match(wanted, rows.astype(np.int32)), len(partners))
+                registration.open.update(compress(partners, is_open))
             watch = self._by_actor.setdefault(actor.handle, _ActorWatch(actor))
             watch.registrations.append(registration)
             return function
@@ -678,6 +700,8 @@ def _in_turn(handles: NDArray[np.int64], is_swapped: NDArray[np.bool_]) -> tuple
 def _checked(function: Function) -> Function:
     if not callable(function):
         raise TypeError(f"a handler must be callable, not {quoted(function)}")
+    if isinstance(function, type):
+        raise TypeError(f"a handler must be a function, not the class {quoted(function)}")
     return function
 
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
     Filter: TypeAlias = LayerNames | ArrayLike | None
-    Which: TypeAlias = LayerNames | Actor | None
+    Which: TypeAlias = LayerNames | Actor | type[Actor] | None
     Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
     ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
     ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
@@ -944,10 +944,10 @@ class World:
         return self._actors.get(int(self._columns.rows.known(as_whole(row, "row"))[0]))
 
     @overload
-    def on_enter(self, first: Handler, /) -> Handler: ...
+    def on_enter(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     @overload
-    def on_enter(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
+    def on_enter(self, first: Handler, /) -> Handler: ...
 
     def on_enter(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that begins to touch.
@@ -958,9 +958,10 @@ class World:
 
         Parameters
         ----------
-        first, second : str, set of str, int, or Actor, optional
-            Only pairs of which one is in the first layer, or in any of them, or is this actor, and the other in the
-            second. The one that matches `first` is ``event.actor``; if both do, the lower row. Default: None, any.
+        first, second : str, set of str, int, Actor, or class derived from Actor, optional
+            Only pairs of which one is in the first layer, or in any of them, is this actor, or an actor of this class
+            or one derived from it, and the other the same of `second`. The one that matches `first` is
+            ``event.actor``; if both do, the lower row. Default: None, any.
 
         Returns
         -------
@@ -969,8 +970,8 @@ class World:
 
         Raises
         ------
-        UnknownRowError, ValueError
-            An actor that has been removed; an unknown layer.
+        UnknownRowError, ValueError, TypeError
+            An actor that has been removed; an unknown layer; anything else than is listed, such as another class.
 
         Notes
         -----
@@ -1004,20 +1005,20 @@ class World:
         return self._bus.register("enter", first, second)
 
     @overload
-    def on_stay(self, first: Handler, /) -> Handler: ...
+    def on_stay(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     @overload
-    def on_stay(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
+    def on_stay(self, first: Handler, /) -> Handler: ...
 
     def on_stay(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that touches, at each step after the first; as `on_enter`."""
         return self._bus.register("stay", first, second)
 
     @overload
-    def on_exit(self, first: Handler, /) -> Handler: ...
+    def on_exit(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
 
     @overload
-    def on_exit(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
+    def on_exit(self, first: Handler, /) -> Handler: ...
 
     def on_exit(self, first: Any = None, second: Any = None) -> Any:
         """Have a function called for every pair that touches no longer, or of which one was removed; as `on_enter`."""
