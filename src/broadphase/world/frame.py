@@ -141,7 +141,7 @@ class Frame:
 
     @property
     def impacts(self) -> Impacts:
-        """Where bodies that are marked as ccd met others on their way."""
+        """Where bodies that are marked as ccd met others on their way, with the rotations of the end of the step."""
         if self._impacts is None:
             self._impacts = Impacts(*self._found.impacts)
         return self._impacts

@@ -433,7 +433,7 @@ class World:
 
     @property
     def ccd(self) -> NDArray[np.bool_]:
-        """Which rows are followed along their whole way, shape (slots,). Read-only."""
+        """Which rows are followed along their whole way, but not as they rotate, shape (slots,). Read-only."""
         return self._columns.rare("ccd")
 
     @property
@@ -566,7 +566,9 @@ class World:
         sensor : bool, or array_like of bool, shape (n,)
             Bodies that have events, and no contacts.
         ccd : bool, or array_like of bool, shape (n,)
-            Continuous collision detection: what a body touches on its way from one step to the next counts too.
+            Continuous collision detection: what a body touches on its way from one step to the next counts too. Only
+            translation is followed: on the whole way, all shapes have the rotations that they have at its end. What a
+            body meets by rotating within a step is missed, unless they touch at the end: take a smaller `dt`.
         update_interval : int, or array_like of int, shape (n,)
             Update a body only in every k-th step; between these it stays where it was last seen.
         batch : int, or array_like of int, shape (n,)
