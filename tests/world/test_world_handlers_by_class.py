@@ -146,13 +146,15 @@ def test_what_is_neither_function_nor_layer_nor_actor_nor_class_of_actors_is_ref
     world = world_of(Bullet, None)
     for given in (dict, int, object, 1.5, True, b"ball", ["ball"], ("ball",)):
         for register in (world.on_enter, world.on_stay, world.on_exit):
-            with pytest.raises(TypeError, match="classes derived from Actor"):
+            with pytest.raises(TypeError, match=r"first must be a layer .* class derived from Actor, or the function"):
                 register(given)
-            with pytest.raises(TypeError, match="classes derived from Actor"):
+            with pytest.raises(TypeError, match=r"second must be a layer .* class derived from Actor, not"):
                 register("default", given)
-            with pytest.raises(TypeError, match="classes derived from Actor"):
+            with pytest.raises(TypeError, match="second must be a layer"):
                 register(world.actor(0), given)
-    with pytest.raises(TypeError, match="classes derived from Actor"):
+            with pytest.raises(TypeError, match="first must be a layer"):
+                register(given, world.actor(0))
+    with pytest.raises(TypeError, match="second must be a layer"):
         world.on_enter("default", lambda event: None)
     with pytest.raises(TypeError, match="not the class"):
         world.on_enter(Bullet)(Enemy)

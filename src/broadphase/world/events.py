@@ -419,7 +419,8 @@ class EventBus:
                 self._actors.as_rows(name)
         if isinstance(first, Actor) or isinstance(second, Actor):
             return self._registering_actor(kind, first, second)
-        one, other = (ALL_BITS if given is None else self._side(given) for given in (first, second))
+        sides = (("first", first), ("second", second))
+        one, other = (ALL_BITS if given is None else self._side(given, name) for name, given in sides)
 
         def register(function: Function) -> Function:
             registration = _Registration(kind, _checked(function), next(self._numbers))
@@ -429,15 +430,15 @@ class EventBus:
 
         return register
 
-    def _side(self, given: Any) -> Side:
+    def _side(self, given: Any, name: str) -> Side:
         """Turn names of layers into bits; a class of actors stays as it is."""
         if isinstance(given, type) and issubclass(given, Actor):
             return given
         if isinstance(given, str | set | frozenset | int | np.integer) and not isinstance(given, bool):
             return self._columns.layers.bits(given)
         raise TypeError(
-            "a handler is registered with a function, or for layers (a name, a set of names or an integer), actors "
-            f"or classes derived from Actor, not for {quoted(given)}"
+            f"{name} must be a layer (a name, a set of names or an integer), an actor or a class derived from Actor"
+            f"{', or the function alone' if name == 'first' else ''}, not {quoted(given)}"
         )
 
     def _match(self, side: Side, rows: NDArray[np.int32]) -> NDArray[np.bool_] | bool:
@@ -607,7 +608,8 @@ class EventBus:
         is_first = isinstance(first, Actor)
         actor, other = (first, second) if is_first else (second, first)
         handle = other.handle if isinstance(other, Actor) else None
-        wanted = None if other is None or handle is not None else self._side(other)
+        name = "second" if is_first else "first"
+        wanted = None if other is None or handle is not None else self._side(other, name)
 
         def register(function: Function) -> Function:
             registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, wanted, is_first)
