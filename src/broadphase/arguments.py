@@ -165,7 +165,6 @@ def _converted(values: Any, name: str) -> npt.NDArray[Any]:
         raise TypeError(f"{name} cannot be read as an array: {clipped(str(error))}") from error
 
 
-_MASKED = frozenset({np.ma.MaskedArray, type(np.ma.masked)})
 _PLAIN = frozenset({int, float, bool, str})
 
 
@@ -179,13 +178,19 @@ def require_unmasked(values: Any, name: str) -> None:
     kind = type(values)
     if kind is np.ndarray:
         return
+    ma: Any = sys.modules.get("numpy.ma")  # as long as nobody has imported it, nobody has masked a value
+    masked_array = getattr(ma, "MaskedArray", None)
+    if masked_array is None:
+        return
     if kind is list or kind is tuple:
         # NumPy itself makes NaN of a masked value among plain numbers.
-        if not values or type(values[0]) in _PLAIN or _MASKED.isdisjoint(map(type, values)):
+        if not values or type(values[0]) in _PLAIN:
             return
-        masked = [row for row, value in enumerate(values) if np.any(np.ma.getmask(value))]
-    elif isinstance(values, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(values)
+        if not any(issubclass(one, masked_array) for one in {*map(type, values)}):
+            return
+        masked = [row for row, value in enumerate(values) if np.any(ma.getmask(value))]
+    elif isinstance(values, masked_array):
+        mask = ma.getmaskarray(values)
         if not mask.ndim and mask:
             raise ValueError(f"{name} is a masked value; fill it")
         masked = np.flatnonzero(mask.any(axis=tuple(range(1, mask.ndim)))).tolist() if mask.ndim else []
