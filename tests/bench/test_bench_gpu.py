@@ -43,7 +43,9 @@ def run_program(*arguments, timeout=600):
 def whole(tmp_path_factory):
     """Give what one quick run of everything has printed and written."""
     folder = tmp_path_factory.mktemp("gpu")
-    status, printed, errors = run_program("--device", "cpu", "--quick", "--output", str(folder))
+    status, printed, errors = run_program(
+        "--device", "cpu", "--quick", "--minutes", "40", "--output", str(folder), timeout=2400
+    )
     assert status == 0, printed + errors
     return printed, json.loads((folder / "gpu.json").read_text()), (folder / "gpu.md").read_text()
 
