@@ -82,15 +82,15 @@ def test_rays_along_an_axis_meet_what_is_there_however_far(dtype):
                 assert index.shapecast([np.repeat(starts[1:], 2, 0)], far * 1.5 * ways[1:]).rows.tolist() == [37]
 
 
-def test_nearest_of_more_rows_than_there_are_has_a_column_for_each():
-    for boxes, columns in ((np.zeros((2, 2, 2)), 2), (np.zeros((0, 2, 2)), 1)):
+def test_nearest_of_more_rows_than_there_are_has_k_columns():
+    for boxes in (np.zeros((2, 2, 2)), np.zeros((0, 2, 2))):
         index = bp.Index(boxes)
         world = bp.World(dim=2)
         world.add_many(bp.AABB(np.ones(2)), boxes[:, 0])
         for searched in (index, world):
-            rows, distances = searched.nearest(np.zeros((3, 2)), k=10**9)
-            assert rows.shape == distances.shape == (3, columns)
-            assert rows.tolist() == [[*range(len(boxes))] or [-1]] * 3
+            rows, distances = searched.nearest(np.zeros((3, 2)), k=50)
+            assert rows.tolist() == [[*range(len(boxes)), *[-1] * (50 - len(boxes))]] * 3
+            assert distances.tolist() == [[*[0.0] * len(boxes), *[np.inf] * (50 - len(boxes))]] * 3
     for k in (0, -1, 1.5, np.inf, np.nan):
         with pytest.raises(ValueError, match=r"k must be (a whole number|from 1 to)"):
             index.nearest([[0, 0]], k=k)

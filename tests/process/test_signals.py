@@ -16,6 +16,18 @@ NAMES = ("SIGTERM", "SIGHUP", "SIGINT")
 PROGRAM = "import sys; from broadphase_command import main; print('.', flush=True); sys.exit(main())"
 
 
+@pytest.fixture(autouse=True)
+def nothing_ignored():
+    """Let no signal be ignored that children would ignore as well, such as SIGHUP below nohup."""
+    numbers = [getattr(signal, name) for name in NAMES]
+    ignored = [number for number in numbers if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def command_that_writes(folder):
     """Give a command that writes a table for some seconds, and the file that it replaces."""
     lower = np.random.default_rng(0).uniform(0, 10, (100_000, 2))
