@@ -184,11 +184,11 @@ def world_call(boxes: Any, motion: Motion) -> tuple[Callable[[], Any], int]:
         return found
 
     world.step(0.0)
-    if len(world.touching) > MOST_PAIRS * n:
+    if len(world.pairs) > MOST_PAIRS * n:
         raise bp.TooManyPairsError("of boxes that bodies have when they are turned")
     call()
     overlaps = bp.count_pairs(world.boxes, touching=True, batch=keys)
-    return call, call() // STEPS + max(overlaps, len(world.touching))
+    return call, call() // STEPS + max(overlaps, len(world.pairs))
 
 
 def call_of(boxes: Any, subject: Any, motion: Motion | None) -> tuple[Callable[[], Any], int]:

@@ -62,7 +62,7 @@ class OwnWorld:
 
     def touching(self) -> NDArray[np.int64]:
         """Return the pairs of the last frame."""
-        return keys_of(self.frame.touching)
+        return keys_of(self.frame.pairs)
 
 
 class PymunkWorld:

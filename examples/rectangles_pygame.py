@@ -44,11 +44,11 @@ def main(arguments: list[str] | None = None) -> bp.World:
                 dt = 1.0 - dt
         begin, frame = perf_counter(), world.step(dt)
         took, frames = perf_counter() - begin, frames + 1
-        touching = np.isin(world.rows, frame.touching)
+        touching = np.isin(world.rows, frame.pairs)
         screen.fill(BACKGROUND)
         pictures = map(tiles.__getitem__, touching.tolist())
         screen.fblits(list(zip(pictures, (world.positions - EDGE / 2).tolist(), strict=True)))
-        text = f"{len(world):,} rectangles, {len(frame.touching):,} pairs: {1e3 * took:.2f} ms"
+        text = f"{len(world):,} rectangles, {len(frame.pairs):,} pairs: {1e3 * took:.2f} ms"
         screen.blit(font.render(f"{text}, {clock.get_fps():.0f} fps", True, "white", BACKGROUND), (8, 8))
         pygame.display.flip()
         clock.tick(60)

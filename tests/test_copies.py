@@ -161,7 +161,7 @@ def facts(value, depth=0):
     if isinstance(value, bp.BoxIndex):
         return type(value), facts(value.boxes_of(value.rows)), value.pairs().tolist()
     if isinstance(value, bp.World):
-        return value.number, value.time, value.positions.tolist(), value.touching.tolist(), len(value)
+        return value.number, value.time, value.positions.tolist(), value.pairs.tolist(), len(value)
     if isinstance(value, bp.Actor):
         return type(value), value.handle, value.data, facts(value.world)
     if isinstance(value, tuple | list):
@@ -248,7 +248,7 @@ def test_changes_of_a_copy_leave_the_original(copied):
     other.remove(0)
     other.step(1.0)
     assert (len(one), one.number) == (3, 0)
-    assert one.step().touching.tolist() == [[0, 1]]
+    assert one.step().pairs.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"])
@@ -260,10 +260,10 @@ def test_copy_of_a_frame_outlives_the_world_with_its_contacts(copied):
     made.step(0.1)
     made.remove(0)
     assert other.contacts.depths.tolist() == depths != []
-    assert other.touching.tolist() == [[0, 1]]
+    assert other.pairs.tolist() == [[0, 1]]
     assert other.impacts.pairs.tolist() == late.impacts.pairs.tolist()
     assert repr(other) == "<Frame 1: 1 pairs touch, 1 enter, 0 exit>"
-    assert not other.touching.flags.writeable
+    assert not other.pairs.flags.writeable
     made.add(bp.Circle(1), position=(1, 1))
     frame = made.step()
     made.step()

@@ -20,6 +20,12 @@ def new_body(**options):
     return new_world().add(bp.Circle(1.0), position=CENTER, **options)
 
 
+def stepped_body():
+    body = new_body()
+    body.world.step()
+    return body
+
+
 def new_index():
     return bp.Index(BOXES)
 
@@ -67,6 +73,9 @@ CALLS = {
     "add(spin=)": (lambda name: new_body(**{name: 1.0}), "spin", "angular_velocity"),
     "Actor.kind": (lambda name: getattr(new_body(), name), "kind", "body_type"),
     "Actor.spin": (lambda name: getattr(new_body(), name), "spin", "angular_velocity"),
+    "World.touching": (lambda name: getattr(new_world(), name), "touching", "pairs"),
+    "Frame.touching": (lambda name: getattr(new_world().step(), name), "touching", "pairs"),
+    "Actor.touching": (lambda name: getattr(stepped_body(), name)(), "touching", "touched"),
     "Actor.hit": (lambda name: getattr(bp.Actor, name), "hit", "on_enter"),
     "Actor.separated": (lambda name: getattr(bp.Actor, name), "separated", "on_exit"),
     "Budget": (lambda name: bp.Budget(**{name: 0.004}), "milliseconds", "seconds"),

@@ -67,7 +67,7 @@ def _allocated(step: Callable[[], Any]) -> Row:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(frame.touching)
+    assert len(frame.pairs)
     return Row("arrays made in a step of 10⁵ balls where 1 % move, beside its frame", (peak - before) / 1e6, "MB", 0.5)
 
 

@@ -140,7 +140,7 @@ def test_click_names_the_body_under_it_and_its_name_does_not_cover_it(demo, tab,
         lower, upper = demo.simulation.stage.world.boxes[int(row)]
         assert (lower - 0.1 <= np.array(place, float)).all()
         assert (np.array(place, float) <= upper + 0.1).all()
-        touching = (demo.simulation.frame.touching == int(row)).any(axis=1).sum()
+        touching = (demo.simulation.frame.pairs == int(row)).any(axis=1).sum()
         assert re.search(r"touches (\d+) other", said)[1] == str(touching)
         around = slice(y - 3, y + 4), slice(x - 3, x + 4)  # the answer comes before its colour
         tab.pixels_when(lambda now, around=around: is_near(now[around], SELECTED).any(), f"{x}, {y}: {said}")

@@ -88,7 +88,7 @@ def test_all_methods_find_the_same_touching_pairs(method):
     reference = Simulation("rectangles", method="brute_force")
     for _ in range(5):
         frame, right = simulation.tick(), reference.tick()
-        np.testing.assert_array_equal(frame.touching, right.touching)
+        np.testing.assert_array_equal(frame.pairs, right.pairs)
 
 
 @pytest.mark.parametrize("name", ["rectangles", "machine_gun", "mesh"])
@@ -196,8 +196,8 @@ def test_all_pairs_of_rows_have_the_shapes_that_the_world_finds_touching():
     frame = world.step()
     every = all_pairs_of(world.rows)
     assert len(every) == 87 * 86 // 2
-    assert len(frame.touching)
-    np.testing.assert_array_equal(bp.overlaps(world.shapes, pairs=every), frame.touching)
+    assert len(frame.pairs)
+    np.testing.assert_array_equal(bp.overlaps(world.shapes, pairs=every), frame.pairs)
     assert all_pairs_of(np.empty(0, np.int32)).shape == (0, 2)
 
 
@@ -218,7 +218,7 @@ def test_scene_started_while_paused_is_evaluated_in_place(name):
     simulation.paused = True
     simulation.start(name)
     figures = simulation.figures()
-    assert figures.hits == len(simulation.frame.touching) > 0
+    assert figures.hits == len(simulation.frame.pairs) > 0
     assert figures.update_ms > figures.broad_ms > 0
     assert figures.pairs >= figures.exact_tests > 0
     assert len(simulation.touching_rows())
@@ -242,7 +242,7 @@ def test_history_leaves_out_pauses():
 
 def test_clusters_stay_together():
     simulation = Simulation("clusters", speed=4.0)
-    hits = [len(simulation.tick().touching) for _ in range(450)]  # half a minute
+    hits = [len(simulation.tick().pairs) for _ in range(450)]  # half a minute
     assert min(hits[-100:]) > 0.7 * hits[0]
 
 
@@ -376,7 +376,7 @@ def test_raycast_in_3d_names_the_body_hit():
     world_hit = stage.world.raycast([stage.to_world(eye)], [0, 0, -1])
     assert picked.row == world_hit.rows[0]
     assert picked.name == f"spheres {picked.row}"
-    assert picked.touching == (simulation.frame.touching == picked.row).any(axis=1).sum()
+    assert picked.touching == (simulation.frame.pairs == picked.row).any(axis=1).sum()
     assert np.linalg.norm(picked.normal) == pytest.approx(1)
     assert simulation.raycast([0, 0, 20], [0, 0, 1]) is None
 
@@ -520,7 +520,7 @@ def test_body_moved_while_paused_lights_what_is_tested_for_it(name, method):
     cells, tested, candidates, hits = simulation.searched(3)
     meets = ((boxes[:, 0] <= boxes[3, 1]) & (boxes[3, 0] <= boxes[:, 1])).all(axis=1)
     assert set(candidates.tolist()) == set(np.flatnonzero(meets).tolist()) - {3}
-    pairs = simulation.frame.touching
+    pairs = simulation.frame.pairs
     assert set(hits.tolist()) == set(pairs[(pairs == 3).any(axis=1)].ravel().tolist()) - {3}
     assert 8 in hits
     assert np.isin(hits, candidates).all()
@@ -558,7 +558,7 @@ def test_touching_rows_are_those_of_the_frame():
     simulation = Simulation("rectangles")
     assert len(simulation.touching_rows()) == 0
     frame = simulation.tick()
-    np.testing.assert_array_equal(simulation.touching_rows(), np.unique(frame.touching))
+    np.testing.assert_array_equal(simulation.touching_rows(), np.unique(frame.pairs))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -178,7 +178,7 @@ def test_bodies_outside_take_no_part_until_they_come_back(name, keyed, workers):
     for number in range(60):
         frame = world.step(0.05)
         now = touching_pairs(world, keys)
-        assert frame.touching.tolist() == now
+        assert frame.pairs.tolist() == now
         assert frame.enter.tolist() == [pair for pair in now if pair not in last]
         assert frame.exit.tolist() == [pair for pair in last if pair not in now]
         is_outside = are_outside(world.boxes)
@@ -199,7 +199,7 @@ def test_queries_of_a_world_find_no_bodies_outside(name):
     world.step(0.01)
     other = bp.World.from_bytes(world.to_bytes())
     assert other.method == world.method
-    assert other.touching.tolist() == world.touching.tolist()
+    assert other.pairs.tolist() == world.pairs.tolist()
     other.method = "brute_force"
     gone = world.outside_rows
     assert len(gone) > 5
@@ -240,9 +240,9 @@ def test_steps_cut_by_a_budget_leave_bodies_outside_out_too(name):
     world = circles(method(name, "drop"))
     for number in range(40):
         frame = world.step(0.05, budget=None if number % 4 == 3 else 1e-9)
-        assert not np.isin(frame.touching, world.outside_rows).any()
+        assert not np.isin(frame.pairs, world.outside_rows).any()
         if number % 4 == 3:
-            assert frame.touching.tolist() == touching_pairs(world)
+            assert frame.pairs.tolist() == touching_pairs(world)
         turn_back(world)
 
 
@@ -254,7 +254,7 @@ def test_followed_bodies_meet_nothing_that_is_outside():
     assert frame.enter.tolist() == [[0, 2]]
     world.move([1], [[2, 8]])
     world.velocities[1] = 0
-    assert world.step(1.0).touching.tolist() == []
+    assert world.step(1.0).pairs.tolist() == []
 
 
 @CLASSES
@@ -271,7 +271,7 @@ def test_step_refuses_a_body_that_leaves_and_goes_on_when_it_is_back(name):
             world.step(1.0)
         assert (world.positions == before).all()
         assert world.number == 1
-        assert world.touching.tolist() == [[0, 1]]
+        assert world.pairs.tolist() == [[0, 1]]
     world.validate()
     world.velocities[1] = [-2, 0]
     assert world.step(0.5).exit.tolist() == []

@@ -51,8 +51,8 @@ def test_positions_and_touching_bodies_are_those_of_the_run(name, tmp_path):
         frame = run.step()
         assert (np.abs(places[number] - run.world.positions) <= 0.51 * step).all()
         flags = np.unpackbits(touching[number], bitorder="little")[: len(run.world)]
-        assert np.array_equal(np.flatnonzero(flags), np.unique(frame.touching))
-        assert stats["pairs"][number] == len(frame.touching)
+        assert np.array_equal(np.flatnonzero(flags), np.unique(frame.pairs))
+        assert stats["pairs"][number] == len(frame.pairs)
         assert stats["tests"][number] == frame.stats["tests"]
     assert data["title"] == scene.title
     assert len(unpacked(data["track"], "<i4")) == len(run.world)

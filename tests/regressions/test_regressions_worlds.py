@@ -72,7 +72,7 @@ def test_index_of_a_world_cannot_be_changed_from_outside():
     if index is not None:
         with pytest.raises((AttributeError, TypeError, ValueError, RuntimeError)):
             index.remove([0])
-    assert world.step().touching.tolist() == [[0, 1]]
+    assert world.step().pairs.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("write", ["world", "actor"])
@@ -125,7 +125,7 @@ def test_frame_of_a_step_whose_result_was_dropped_is_kept():
     world = world_with((0, 0), (1, 0))
     world.step()
     assert world.frame is not None
-    assert world.frame.touching.tolist() == [[0, 1]]
+    assert world.frame.pairs.tolist() == [[0, 1]]
 
 
 def test_refused_add_leaves_no_layer_behind():

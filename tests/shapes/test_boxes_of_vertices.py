@@ -195,7 +195,7 @@ def test_bodies_bounce_and_wrap_where_their_vertices_are():
     wrapping = bp.World(dim=3, bounds=[[0, 0, 0], [10, 10, 10]], boundary="wrap")
     wrapping.add(octahedron, position=(9.2, 5, 5), rotation=eighth)
     wrapping.add(bp.AABB([0.2, 0.2, 0.2]), position=(0.3, 5, 5))  # beyond the vertex, before the corner
-    assert wrapping.step(0.1).touching.tolist() == []
+    assert wrapping.step(0.1).pairs.tolist() == []
 
 
 def test_pairs_of_boxes_that_only_corners_of_rotated_boxes_would_make_are_not_found():

@@ -165,7 +165,7 @@ def test_world_steps_give_the_events_of_plain_numpy(method, budget):
     for _ in range(12):
         frame = world.step(0.5, budget=budget)
         now = as_set(pairs_by_numpy(shapes, world.positions, radii))
-        assert as_set(with_rings(shapes, frame.touching)) == now
+        assert as_set(with_rings(shapes, frame.pairs)) == now
         assert as_set(with_rings(shapes, frame.enter)) == now - before
         assert as_set(with_rings(shapes, frame.exit)) == before - now
         before = now
@@ -272,7 +272,7 @@ def test_periodic_world_finds_rings_across_its_seam():
     world.add(Ring(inner=1, outer=2), position=(0.5, 5))
     world.add(bp.Circle(0.5), position=(9.0, 5))
     world.add(bp.Circle(0.25), position=(0.5, 5))
-    assert world.step().touching.tolist() == [[0, 1]]
+    assert world.step().pairs.tolist() == [[0, 1]]
     assert world.query([[[8.6, 4.9], [8.8, 5.1]]]).rows.tolist() == [0, 1]
 
 
@@ -348,7 +348,7 @@ def test_step_with_a_failing_test_changes_nothing_and_names_the_type(monkeypatch
     assert (world.number, world.time) == before[1:]
     monkeypatch.undo()
     frame = world.step(0.25)
-    assert (frame.enter.tolist(), frame.touching.tolist(), frame.number) == ([], [[0, 1]], before[1] + 1)
+    assert (frame.enter.tolist(), frame.pairs.tolist(), frame.number) == ([], [[0, 1]], before[1] + 1)
 
 
 def test_test_that_steps_its_world_is_refused(monkeypatch):
@@ -359,7 +359,7 @@ def test_test_that_steps_its_world_is_refused(monkeypatch):
     with pytest.raises(RuntimeError, match="world"):
         world.step()
     monkeypatch.undo()
-    assert world.step().touching.tolist() == [[0, 1]]
+    assert world.step().pairs.tolist() == [[0, 1]]
 
 
 def test_what_needs_more_than_overlap_is_refused_with_the_type():
@@ -402,7 +402,7 @@ def test_contacts_of_frames_leave_out_custom_shapes():
     seen = []
     world.on_enter(lambda event: seen.append(event.contact is None))
     frame = world.step()
-    assert frame.touching.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert frame.pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
     assert frame.contacts.pairs.tolist() == [[1, 2]]
     assert sorted(seen) == [False, True, True]
     held = world.step()

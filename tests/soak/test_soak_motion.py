@@ -45,7 +45,7 @@ def check_borders(border, dimension, rng, steps):
     for _ in range(steps):
         frame = world.step(rng.choice([1 / 60, 1.0]))
         entered, left = entered + len(frame.enter), left + len(frame.exit)
-        assert entered - left == len(frame.touching)
+        assert entered - left == len(frame.pairs)
         assert (np.abs(world.velocities[rows]) == speeds).all()
         if border == "bounce":
             assert (world.boxes[rows, 0] >= -1e-12).all()

@@ -148,7 +148,7 @@ def check_forms(d, seed, **options):
         check(_is_among(bp.overlaps(both, pairs=between), between) == touch)
         for world in worlds:
             world.positions[count:] = places
-            check(_is_among(world.step().touching, between) == touch)
+            check(_is_among(world.step().pairs, between) == touch)
         for row in case.rows[:: 1 if step == 0 else 7]:
             there = worlds[1].query_shape(case.pairs[row][1], places[row]).rows
             assert (row in there) == touch[row], (d, seed, step, str(case.pairs[row]))

@@ -52,7 +52,7 @@ def play(seed, steps=6):
         assert exits <= open_pairs, where
         assert not enters & open_pairs, where
         open_pairs = open_pairs - exits | enters
-        assert open_pairs == handles_of(world, world.touching), where
+        assert open_pairs == handles_of(world, world.pairs), where
         assert {handle for pair in open_pairs for handle in pair} <= alive - removed, where
         world.validate()
         left += len(removed)

@@ -30,7 +30,7 @@ def answers(thing):
     """Ask what a thing can be asked, as arrays."""
     if isinstance(thing, bp.World):
         frames = [thing.step(0.1) for _ in range(5)]
-        return [array for frame in frames for array in (frame.enter, frame.exit, frame.touching)]
+        return [array for frame in frames for array in (frame.enter, frame.exit, frame.pairs)]
     if isinstance(thing, bp.BoxIndex):
         thing.update(BOXES[:50] + 1, np.arange(50))
         return [thing.pairs(workers=2, sort=True), thing.query(BOXES[:20]).rows, thing.rows]

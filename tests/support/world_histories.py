@@ -13,7 +13,7 @@ from oracles.shapes import Part, parts_of, shapes_touch
 from oracles.worlds import ALL_BITS, BODY_TYPES, Body, PlainWorld
 
 METHODS = ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh")
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs")
 
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ class History:
                 if not np.array_equal(actual, expected):
                     extra, missing = (set(map(tuple, a.tolist())) for a in (actual, expected))
                     raise AssertionError(f"{name}, extra {extra - missing}, missing {missing - extra}, {where}")
-            assert np.array_equal(frame.touching, world.touching), where
+            assert np.array_equal(frame.pairs, world.pairs), where
             rows = sorted(self.plain.bodies)
             assert world.rows.tolist() == rows, where
             if rows:
@@ -381,6 +381,6 @@ class History:
         for row in rows:
             self.plain.remove(row)
         for frame in self.step():
-            assert len(frame.touching) == len(frame.enter) == 0
+            assert len(frame.pairs) == len(frame.enter) == 0
         assert not self.plain.book.standing
         self.check()

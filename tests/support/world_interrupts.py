@@ -10,7 +10,7 @@ from broadphase.world import world as world_module
 
 FOLDER = str(Path(world_module.__file__).parents[1])
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs", "deferred", "removed_handles")
 
 
 def is_called_by_user(frame):
@@ -98,7 +98,7 @@ class Play:
         """Give all that can be seen of it, but for what was heard."""
         world = self.world
         rows, stored = world.rows, world.to_bytes()
-        arrays = (rows, world.handles(), world.boxes[rows], world.positions[rows], world.touching)
+        arrays = (rows, world.handles(), world.boxes[rows], world.positions[rows], world.pairs)
         actors = [(actor.handle, type(actor).__name__, actor.data) for actor in map(world.actor, rows.tolist())]
         stats = {name: value for name, value in world.stats().items() if "seconds" not in name and name != "bytes"}
         everywhere = world.query([[-np.inf] * world.dim + [np.inf] * world.dim]).rows.tolist()

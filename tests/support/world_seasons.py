@@ -63,8 +63,8 @@ class Season:
         self.begun += len(self.frame.enter)
         self.ended += len(self.frame.exit)
         if number % 10 == 0:
-            assert len(self.frame.contacts.pairs) <= len(self.frame.touching)
-        assert self.begun - self.ended == len(self.frame.touching)
+            assert len(self.frame.contacts.pairs) <= len(self.frame.pairs)
+        assert self.begun - self.ended == len(self.frame.pairs)
 
     def weight(self) -> int:
         """Give the bytes that the world holds between frames."""

@@ -43,7 +43,7 @@ def test_steps_of_scenes_in_one_world_equal_those_of_a_world_each(dim, method):
     for _ in range(4):
         frame = together.step(dt=0.1)
         frames = {key: world.step(dt=0.1) for key, (world, _) in alone.items()}
-        for name in ("enter", "exit", "touching"):
+        for name in ("enter", "exit", "pairs"):
             same(getattr(frame, name), [(alone[key][1], getattr(frames[key], name)) for key in alone])
     together.validate()
 
@@ -62,7 +62,7 @@ def test_scenes_with_bounds_equal_those_of_a_world_each(options):
     for _ in range(4):
         frame = together.step(dt=0.2)
         frames = {key: world.step(dt=0.2) for key, (world, _) in alone.items()}
-        same(frame.touching, [(alone[key][1], frames[key].touching) for key in alone])
+        same(frame.pairs, [(alone[key][1], frames[key].pairs) for key in alone])
     points = rng.random((40, 2)) * 4
     asked = rng.choice(SCENES, 40)
     found, near = together.query_points(points, batch=asked), together.nearest(points, 2, batch=asked)
@@ -83,7 +83,7 @@ def test_few_moving_bodies_meet_those_of_their_scene():
     for _ in range(8):
         frame = together.step(dt=0.05)
         frames = {key: world.step(dt=0.05) for key, (world, _) in alone.items()}
-        same(frame.touching, [(alone[key][1], frames[key].touching) for key in alone])
+        same(frame.pairs, [(alone[key][1], frames[key].pairs) for key in alone])
         reasons.add(frame.stats["reason"].split(":")[-1])
     assert any("queries of a tree" in reason for reason in reasons)
     together.validate()
@@ -110,7 +110,7 @@ def meetings_of_scenes(rng, dim, boundary, count, steps):
     for _ in range(steps):
         frame = together.step(dt=0.2)
         frames = {key: world.step(dt=0.2) for key, (world, _) in alone.items()}
-        for name in ("enter", "exit", "touching"):
+        for name in ("enter", "exit", "pairs"):
             same(getattr(frame, name), [(alone[key][1], getattr(frames[key], name)) for key in alone])
         pairs = np.concatenate([alone[key][1][frames[key].impacts.pairs] for key in alone])
         order = np.lexsort(pairs.T[::-1])
@@ -189,7 +189,7 @@ def test_batches_outlast_snapshots_and_removals():
     world.step(dt=0.1)
     twin = bp.World.from_bytes(world.to_bytes())
     np.testing.assert_array_equal(twin.batches, keys)
-    np.testing.assert_array_equal(twin.step(dt=0.1).touching, world.step(dt=0.1).touching)
+    np.testing.assert_array_equal(twin.step(dt=0.1).pairs, world.step(dt=0.1).pairs)
     gone = np.arange(0, 100, 3)
     world.remove(gone)
     assert world.add(bp.Circle(1), position=(0, 0), batch=5).row == 0

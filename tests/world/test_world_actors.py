@@ -141,7 +141,7 @@ def test_actor_repr_says_where_it_is():
         lambda a: a.shape,
         lambda a: a.layer,
         lambda a: a.body_type,
-        lambda a: a.touching(),
+        lambda a: a.touched(),
         lambda a: setattr(a, "position", (0, 0)),
         lambda a: a.world.on_enter(a),
         lambda a: a.world.remove(a),
@@ -223,13 +223,13 @@ def test_actor_data_can_be_read_after_removal():
 def test_actors_touching_are_those_of_the_last_step():
     world = bp.World(dim=2)
     one, two, three, far = (world.add(bp.Circle(1), position=(x, 0)) for x in (0, 1, 2, 9))
-    assert one.touching() == []
+    assert one.touched() == []
     world.step()
-    assert two.touching() == [one, three]
-    assert far.touching() == []
+    assert two.touched() == [one, three]
+    assert far.touched() == []
     three.remove()
     world.add(bp.Circle(1), position=(0, 0))
-    assert two.touching() == [one]
+    assert two.touched() == [one]
 
 
 def test_actors_can_be_given_wherever_rows_can():

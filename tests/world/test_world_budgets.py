@@ -9,7 +9,7 @@ from index_cases import generator
 from oracles.worlds import EventBook
 from world_histories import METHODS, History, small_thresholds
 
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs")
 
 
 def crowd(things=40, reach=2.0, seed=0, **options):
@@ -98,7 +98,7 @@ def test_pairs_without_a_turn_are_what_they_were():
     world = bp.World(dim=2)
     # Row 0 touches rows 1 to 4; 5 is far away.
     world.add_many(bp.Circle(1), [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1], [1.9, 1.9]])
-    before = world.step().touching
+    before = world.step().pairs
     world.move([0, 5], [[50, 50], [1.5, 1.5]])
     frame = world.step(budget=bp.Budget(tests=1))
     # The boxes of row 0 and its partners are apart: that needs no test. Of the pairs of 5, which has come near, one has
@@ -108,7 +108,7 @@ def test_pairs_without_a_turn_are_what_they_were():
     assert keys(frame.stay) == keys(before) - keys(frame.exit)
     # The other one: it did not touch, and counts so until it is tested.
     world.move([5], [[1.6, 1.6]])
-    assert keys(world.step().touching) == keys(frame.stay) | {(1, 5), (2, 5)}
+    assert keys(world.step().pairs) == keys(frame.stay) | {(1, 5), (2, 5)}
 
 
 def test_a_touching_pair_that_waits_stays_until_it_is_tested():
@@ -120,7 +120,7 @@ def test_a_touching_pair_that_waits_stays_until_it_is_tested():
     frame = world.step(budget=bp.Budget(tests=1))
     assert (frame.exit.tolist(), frame.stay.tolist(), frame.deferred.tolist()) == ([[0, 1]], [[2, 3]], [[2, 3]])
     frame = world.step(budget=bp.Budget(tests=1))
-    assert (frame.exit.tolist(), frame.touching.tolist(), frame.deferred.tolist()) == ([[2, 3]], [], [])
+    assert (frame.exit.tolist(), frame.pairs.tolist(), frame.deferred.tolist()) == ([[2, 3]], [], [])
     world.validate()
 
 
@@ -176,10 +176,10 @@ def test_events_of_a_limited_world_balance_and_equal_the_free_one_once_it_is_fre
         frame = limited.step(budget=None if lift else bp.Budget(tests=int(rng.integers(1, 40))))
         whole = free.step()
         # An account of what the limited world itself says touches: events fit it, whatever waits.
-        events = book.step(frame.touching, dict(zip(limited.rows.tolist(), limited.handles().tolist(), strict=True)))
+        events = book.step(frame.pairs, dict(zip(limited.rows.tolist(), limited.handles().tolist(), strict=True)))
         assert all(np.array_equal(getattr(frame, name), getattr(events, name)) for name in EVENTS[:4]), turn
         # Where nothing waits, it says what is true; and what does not wait is true anyhow.
-        wrong = keys(frame.touching) ^ keys(whole.touching)
+        wrong = keys(frame.pairs) ^ keys(whole.pairs)
         assert wrong <= keys(frame.deferred), turn
         assert not (lift and len(frame.deferred))
         limited.validate()
@@ -247,11 +247,11 @@ def test_seconds_put_off_slow_tests_and_no_quick_ones():
     shapes = [bp.Circle(0.5) if row % 2 else bp.Capsule((-0.3, 0), (0.3, 0), 0.2) for row in range(120)]
     world.add_many(shapes, rng.uniform(-2, 2, (120, 2)))
     free = bp.World.from_bytes(world.to_bytes())
-    whole = keys(free.step().touching)
+    whole = keys(free.step().pairs)
     frame = world.step(budget=1e-9)
     quick = {pair for pair in whole if pair[0] % 2 and pair[1] % 2}
     assert 0 < len(quick) < len(whole)
-    assert quick <= keys(frame.touching) <= whole
+    assert quick <= keys(frame.pairs) <= whole
     assert 100 < len(frame.deferred) < frame.stats["candidates"] - frame.stats["tests"] + 1
     assert not (frame.deferred % 2).all(axis=1).any()
     assert 0 < frame.stats["seconds_uncut"] <= frame.stats["seconds"]
@@ -263,7 +263,7 @@ def test_seconds_put_off_slow_tests_and_no_quick_ones():
         count = len(frame.deferred)
         if not count:
             break
-    assert keys(frame.touching) == whole
+    assert keys(frame.pairs) == whole
     assert len(world.step(budget=bp.Budget(seconds=np.inf)).deferred) == 0
 
 
@@ -387,7 +387,7 @@ def test_hulls_have_their_turn_by_priority_and_the_last_of_them_wait():
         assert frame.stats["tests"] == left - len(frame.deferred) > 0
         left = len(frame.deferred)
         assert (frame.enter < 4).any(axis=1).all() or not (frame.deferred < 4).any()
-    assert len(frame.touching) == 66
+    assert len(frame.pairs) == 66
     world.validate()
 
 
@@ -430,11 +430,11 @@ def test_what_does_not_move_is_not_tested(method, monkeypatch):
     small_thresholds(monkeypatch)
     world, _ = crowd(method=method)
     assert world.step().stats["tests"] > 0
-    before = world.touching
+    before = world.pairs
     for _ in range(6):
         frame = world.step(dt=0.1)
         assert (frame.stats["changed"], frame.stats["candidates"], frame.stats["tests"]) == (0, 0, 0)
-        assert np.array_equal(frame.touching, before)
+        assert np.array_equal(frame.pairs, before)
     world.positions[3] += 0.01
     frame = world.step()
     assert frame.stats["changed"] == 1
@@ -445,7 +445,7 @@ def test_sleeping_things_are_seen_where_they_were():
     world = bp.World(dim=2)
     world.add_many(bp.Circle(1), [[0, 0], [1, 0], [9, 0]], velocities=[[0, 0], [0, 0], [-1, 0]])
     world.sleep([0, 1, 2])
-    assert world.step(1.0).touching.tolist() == [[0, 1]]
+    assert world.step(1.0).pairs.tolist() == [[0, 1]]
     assert world.positions[2].tolist() == [9, 0]
     late = world.add(bp.Circle(1), position=(0, 1))
     assert world.step().enter.tolist() == [[0, late.row], [1, late.row]]
@@ -454,7 +454,7 @@ def test_sleeping_things_are_seen_where_they_were():
     frame = world.step(7.0)
     assert frame.exit.tolist() == [[0, 1], [1, 3]]
     assert world.positions[2].tolist() == [2, 0]
-    assert frame.touching.tolist() == [[0, 2], [0, 3]]
+    assert frame.pairs.tolist() == [[0, 2], [0, 3]]
 
 
 @pytest.mark.parametrize("every", [2, 5])
@@ -492,10 +492,10 @@ def live_with_budgets(seed, dimension, frames):
         truth = history.plain.step(dt)
         whole = keys(truth.enter) | keys(truth.stay)
         world = history.worlds[0]
-        events = book.step(told[0].touching, dict(zip(world.rows.tolist(), world.handles().tolist(), strict=True)))
+        events = book.step(told[0].pairs, dict(zip(world.rows.tolist(), world.handles().tolist(), strict=True)))
         for frame in told:
             for name in (*EVENTS, "deferred"):
                 assert getattr(frame, name).tobytes() == getattr(told[0], name).tobytes(), history.where()
             assert all(np.array_equal(getattr(frame, name), getattr(events, name)) for name in EVENTS[:4])
-            assert keys(frame.touching) ^ whole <= keys(frame.deferred), history.where()
+            assert keys(frame.pairs) ^ whole <= keys(frame.deferred), history.where()
         history.check()

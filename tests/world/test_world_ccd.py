@@ -159,7 +159,7 @@ def test_fast_thing_that_wraps_meets_what_is_on_both_sides():
     world.velocities[row] = 16, 0
     frame = world.step(1.0)
     assert world.positions[row].tolist() == [2.5, 8]
-    assert frame.touching.tolist() == [[0, row], [1, row], [2, row]]
+    assert frame.pairs.tolist() == [[0, row], [1, row], [2, row]]
     world.velocities[row] = 0
     assert world.step(1.0).exit.tolist() == [[0, row], [1, row], [2, row]]
 
@@ -222,7 +222,7 @@ def test_fast_thing_that_rests_meets_nothing_on_its_way(border):
     rows = world.add_many(bp.Circle(0.5), [[4, 8], [4.5, 8], [9, 9]], ccd=True)
     for dt in (1.0, 0.0):
         frame = world.step(dt)
-        assert frame.touching.tolist() == [rows[:2].tolist()]
+        assert frame.pairs.tolist() == [rows[:2].tolist()]
     assert len(frame.impacts.pairs) == 0
 
 
@@ -248,7 +248,7 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
     before = set()
     for _ in range(6):
         frame = large.step(1.0)
-        told = set(map(tuple, frame.touching.tolist()))
+        told = set(map(tuple, frame.pairs.tolist()))
         assert set(map(tuple, frame.enter.tolist())) == told - before
         assert set(map(tuple, frame.exit.tolist())) == before - told
         before = told

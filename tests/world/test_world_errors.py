@@ -13,7 +13,7 @@ from broadphase.world import world as world_module
 from index_cases import generator
 from world_histories import METHODS
 
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs", "deferred", "removed")
 BALLS = {2: bp.Circle, 3: bp.Sphere}
 
 
@@ -61,11 +61,11 @@ def test_rows_written_to_nowhere_are_named_and_no_event_is_lost(dimension, metho
         row, axis, dt = int(rng.integers(world.slots)), int(rng.integers(dimension)), float(rng.choice([0.0, 0.5]))
         kept = world.positions[row, axis]
         world.positions[row, axis] = value
-        before = world.positions.copy(), world.velocities.copy(), world.rotations.copy(), world.touching.copy()
+        before = world.positions.copy(), world.velocities.copy(), world.rotations.copy(), world.pairs.copy()
         for call in (lambda dt=dt: world.step(dt), world.refresh, lambda dt=dt: world.step(dt, budget=0.005)):
             with pytest.raises(ValueError, match=rf"row {row}\b"):
                 call()
-            after = world.positions, world.velocities, world.rotations, world.touching
+            after = world.positions, world.velocities, world.rotations, world.pairs
             assert all(map(lambda one, other: np.array_equal(one, other, equal_nan=True), before, after)), turn
         world.positions[row, axis] = kept
         assert_same_frames(world.step(dt), twin.step(dt), turn)
@@ -313,7 +313,7 @@ def test_handlers_may_change_everything():
             world.validate()
     world.remove_handler(change)
     world.remove(world.rows.copy())
-    assert len(world.step().touching) == 0
+    assert len(world.step().pairs) == 0
 
 
 def test_many_threads_may_ask_at_once_and_the_first_arranges():

@@ -56,7 +56,7 @@ def test_a_mask_without_layers_meets_what_is_in_the_layer_default():
             world.set_filters([0, 1], mask=[26, 27])
         world.add(bp.Circle(1), position=(1, 0))
         assert world.layers.tolist() == [1, 1, 1]
-        assert world.step().touching.tolist() == [[1, 2]]
+        assert world.step().pairs.tolist() == [[1, 2]]
 
 
 def test_nothing_may_be_added_moved_and_reshaped():
@@ -66,5 +66,5 @@ def test_nothing_may_be_added_moved_and_reshaped():
     world.move([], np.empty((0, 3)), rotations=np.empty((0, 4)))
     world.set_shapes([], [])
     world.remove([])
-    assert len(world.step().touching) == 0
+    assert len(world.step().pairs) == 0
     world.validate()

@@ -76,7 +76,7 @@ def test_step_makes_no_arrays_of_all_rows(moving):
             assert made < 11_000 + (250 * moving if moving < count else 2 * count)
     finally:
         tracemalloc.stop()
-    assert len(frame.touching) > count / 2
+    assert len(frame.pairs) > count / 2
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are counted as Linux does")
@@ -98,4 +98,4 @@ def test_steps_that_go_on_take_no_new_memory_from_the_system(boundary):
     pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
     # A step reads and writes some 10 MB, which are 2,500 pages.
     assert pages < 10 * 60
-    assert len(frame.touching) > count / 2
+    assert len(frame.pairs) > count / 2

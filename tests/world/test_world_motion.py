@@ -76,7 +76,7 @@ def test_bounce_holds_for_what_is_put_outside_but_not_for_what_sleeps_or_is_stat
     world.positions[rows[0]] = (-5, 8)
     frame = world.step()
     np.testing.assert_allclose(world.positions, [[1, 8], [20, 8], [20, 8], [8, 1]], rtol=1e-14)
-    assert len(frame.touching) == 1
+    assert len(frame.pairs) == 1
 
 
 def test_bounce_tells_of_pairs_where_things_end():
@@ -141,7 +141,7 @@ def test_wrap_moving_balls_touch_as_on_a_torus(dimension, method):
     for _ in range(40):
         frame = world.step(1.0)
         expected = torus_pairs(world.positions, radii, size)
-        assert pairs_of(frame.touching) == expected
+        assert pairs_of(frame.pairs) == expected
         assert pairs_of(frame.enter) == expected - before
         assert pairs_of(frame.exit) == before - expected
         before = expected
@@ -207,6 +207,6 @@ def test_borders_with_rows_that_are_seldom_looked_at_stay_sound(border):
     before = set()
     for _ in range(60):
         frame = world.step(0.25)
-        assert pairs_of(frame.enter) == pairs_of(frame.touching) - before
-        assert pairs_of(frame.exit) == before - pairs_of(frame.touching)
-        before = pairs_of(frame.touching)
+        assert pairs_of(frame.enter) == pairs_of(frame.pairs) - before
+        assert pairs_of(frame.exit) == before - pairs_of(frame.pairs)
+        before = pairs_of(frame.pairs)

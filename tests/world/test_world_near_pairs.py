@@ -67,7 +67,7 @@ def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimens
         for _ in range(25):
             frame = world.step(1.0)
             period = edge if boundary == "wrap" else None
-            assert frame.touching.tolist() == touching_balls(world.positions, radii, period)
+            assert frame.pairs.tolist() == touching_balls(world.positions, radii, period)
             uses += kept(frame, has_few)
     assert uses > 30
     assert (len(compared) > 15) == (not has_few or boundary != "wrap")  # then others touch across the seams
@@ -129,8 +129,8 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
                 elif deed == 9:
                     world.velocities[rows] += 0.004
             frames = [world.step(1.0, budget=bp.Budget(tests=5) if deed == 8 else None) for world in worlds]
-            found = frames[0].touching
-            for name in ("touching", "enter", "exit", "exit_handles"):
+            found = frames[0].pairs
+            for name in ("pairs", "enter", "exit", "exit_handles"):
                 assert np.array_equal(getattr(frames[0], name), getattr(frames[1], name)), (seed, number, deed, name)
             uses += kept(frames[0], has_few)
         for world in worlds:
@@ -173,7 +173,7 @@ def test_balls_that_begin_to_move_one_after_the_other_are_searched_for_alone(mon
                 world.velocities[2 * count + rng.integers(count), 0] = rng.choice([-way, way])
             positions += world.velocities
             frame = world.step(1.0)
-            assert frame.touching.tolist() == touching_balls(positions, np.full(4 * count, 0.5))
+            assert frame.pairs.tolist() == touching_balls(positions, np.full(4 * count, 0.5))
         assert 1 in searched
         assert sum(many >= 2 * count for many in searched) < gap / 4
 
@@ -202,7 +202,7 @@ def test_what_is_met_on_the_way_and_hulls_are_told_between_steps_that_compare(ha
             for world in worlds:
                 world.velocities[-1] = 0.004, 0.0, 0.0
         frames = [world.step(1.0) for world in worlds]
-        for name in ("touching", "enter", "exit"):
+        for name in ("pairs", "enter", "exit"):
             assert np.array_equal(*(getattr(frame, name) for frame in frames)), (number, name)
         passed += len(frames[0].impacts.pairs)
     assert passed > 2
@@ -218,6 +218,6 @@ def test_one_body_that_jumps_every_other_step_makes_no_search_twice():
         if number % 2:
             world.positions[7] = rng.uniform(0, 9, 2)
         frame = world.step(1.0)
-        assert frame.touching.tolist() == touching_balls(world.positions, np.full(50, 0.3))
+        assert frame.pairs.tolist() == touching_balls(world.positions, np.full(50, 0.3))
         searched += "near each other 0 " in frame.stats["reason"]
     assert searched < 10

@@ -50,8 +50,8 @@ def test_o3_world_actor_collider_with_update_hit_and_render():
     for number in range(1, 40):
         frame = world.step()  # the actors move themselves
         assert frame.number == number
-        assert frame.touching.tolist() == brute_force_pairs(world.positions)
-        np.add.at(hits, frame.touching.ravel(), 1)
+        assert frame.pairs.tolist() == brute_force_pairs(world.positions)
+        np.add.at(hits, frame.pairs.ravel(), 1)
     assert [world.actor(row).hits for row in range(60)] == hits.tolist()
     page = []
     assert world.render(page) == 60
@@ -66,7 +66,7 @@ def test_o3_collider_lies_relative_to_its_actor():
     assert world.step().enter.tolist() == []
     arm.rotation = np.pi / 2
     assert world.step().enter.tolist() == [[0, 1]]
-    assert arm.touching() == [target]
+    assert arm.touched() == [target]
 
 
 @pytest.mark.parametrize("first", ["circle", "rectangle", "polygon"])

@@ -32,10 +32,10 @@ def made():
 def shown(world):
     rows = world.rows
     columns = (world.positions, world.velocities, world.rotations, world.layers, world.masks, world.groups)
-    arrays = [rows, world.handles(), world.touching, *(column[rows] for column in columns)]
+    arrays = [rows, world.handles(), world.pairs, *(column[rows] for column in columns)]
     return [array.tobytes() for array in arrays] + [world.time, world.number, world.slots]
 
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed", "removed_handles")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs", "deferred", "removed", "removed_handles")
 everywhere = [[-np.inf] * dimension + [np.inf] * dimension]
 tried, refusals = made(), 0
 

@@ -34,18 +34,18 @@ def test_recorded_frames_have_their_known_pairs_and_events_balance(data_folder, 
     for number, frame in enumerate(frames):
         put(world, rows, frame)
         found.append(world.step())
-        touching = found[-1].touching
+        touching = found[-1].pairs
         assert len(touching) == known["pairs_per_frame"][number]
         assert checksum(touching) == known["checksum_per_frame"][number]
     for before, now in pairwise(found):
         last, touching, enter, leave, stay = (
-            keys_of(pairs) for pairs in (before.touching, now.touching, now.enter, now.exit, now.stay)
+            keys_of(pairs) for pairs in (before.pairs, now.pairs, now.enter, now.exit, now.stay)
         )
         assert np.array_equal(enter, np.setdiff1d(touching, last))
         assert np.array_equal(leave, np.setdiff1d(last, touching))
         assert np.array_equal(stay, np.intersect1d(last, touching))
     touched = sum(len(frame.enter) for frame in found) - sum(len(frame.exit) for frame in found)
-    assert touched == len(found[-1].touching)
+    assert touched == len(found[-1].pairs)
     world.validate()
 
 

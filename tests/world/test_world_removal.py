@@ -13,7 +13,7 @@ def test_ccd_body_that_meets_another_outside_the_bounds_and_leaves_touches_nothi
     world.add_many(bp.Circle(0.5), [[6, 6], [9, 6]], velocities=[[6, 0], [0, 0]], ccd=True, boundary=["remove", "none"])
     frame = world.step(1.0)
     assert frame.removed.tolist() == [0]
-    assert len(frame.touching) == len(frame.enter) == len(frame.impacts.pairs) == 0
+    assert len(frame.pairs) == len(frame.enter) == len(frame.impacts.pairs) == 0
     world.validate()
     world.add(bp.Circle(0.5), position=(1, 1))
     assert len(world.step(1.0).exit) == 0

@@ -157,7 +157,7 @@ def test_hulls_and_meshes_go_on():
     loaded = bp.World.from_bytes(world.to_bytes())
     for _ in range(10):
         frame = world.step(0.1)
-        assert len(frame.touching)
+        assert len(frame.pairs)
         assert events(loaded.step(0.1)) == events(frame)
     assert loaded.to_bytes() == world.to_bytes()
 

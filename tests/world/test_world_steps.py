@@ -13,7 +13,7 @@ from busy_worlds import change, make_world, rotations, shapes_of
 from index_cases import generator
 from world_histories import small_thresholds
 
-EVENTS = ("enter", "stay", "exit", "exit_handles", "touching", "deferred", "removed_handles")
+EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs", "deferred", "removed_handles")
 MODULES = (broad_phase, columns, step, world_values)
 
 
@@ -243,9 +243,9 @@ def test_step_on_threads_finds_the_same_in_the_same_order(boundary):
         worlds.append(world)
     for dt in (0.0, 0.3, 0.3):
         frames = [world.step(dt) for world in worlds]
-        assert len(frames[0].touching) > 40_000
+        assert len(frames[0].pairs) > 40_000
         for frame, world in zip(frames[1:], worlds[1:], strict=True):
-            for name in ("touching", "enter", "exit", "exit_handles"):
+            for name in ("pairs", "enter", "exit", "exit_handles"):
                 assert np.array_equal(getattr(frame, name), getattr(frames[0], name)), name
             assert np.array_equal(world.positions, worlds[0].positions)
             assert np.array_equal(world.velocities, worlds[0].velocities)
@@ -261,7 +261,7 @@ def test_step_on_threads_names_the_first_row_that_cannot_move():
         with pytest.raises(ValueError, match=fault):
             world.step(0.0 if name == "positions" else 1.0)
         values[:] = kept
-    assert len(world.step(1.0).touching) == 0
+    assert len(world.step(1.0).pairs) == 0
 
 
 def changed_at_random(world, rng, held):
@@ -390,7 +390,7 @@ def test_open_boxes_touch_only_where_they_overlap(method, dimension, monkeypatch
             }
             for below in (np.less, np.less_equal)
         )
-        assert set(map(tuple, frame.touching.tolist())) == expected
+        assert set(map(tuple, frame.pairs.tolist())) == expected
         assert set(map(tuple, frame.enter.tolist())) == expected - before
         assert set(map(tuple, frame.exit.tolist())) == before - expected
         before, only_touch = expected, only_touch + len(closed - expected)

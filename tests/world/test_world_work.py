@@ -33,7 +33,7 @@ def test_a_few_needles_that_move_find_few_others(found):
     for _ in range(100):
         world.velocities[:few] *= -1
         frame = world.step(1.0)
-    assert len(frame.touching)
+    assert len(frame.pairs)
     assert sum(found) < 500_000  # 230,000; 8 million when margins were a tenth of the length all around
 
 
@@ -47,5 +47,5 @@ def test_margins_that_are_far_too_wide_become_narrower(batches):
         each.velocities[:few] = rng.uniform(-0.1, 0.1, (few, 3))
     for _ in range(12):
         frame = world.step(1.0)
-        assert np.array_equal(frame.touching, other.step(1.0).touching)
+        assert np.array_equal(frame.pairs, other.step(1.0).pairs)
         assert frame.stats["candidates"] < 20_000  # all bodies are as near to each other as the margins reach: 160,000

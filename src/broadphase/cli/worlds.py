@@ -162,7 +162,7 @@ class Totals:
         self.seconds.append(self.run.seconds)
         self.enters += len(frame.enter)
         self.exits += len(frame.exit)
-        self.touching += len(frame.touching)
+        self.touching += len(frame.pairs)
         self.tests += frame.stats["tests"]
         self.deferred += len(frame.deferred)
         self.reason = str(frame.stats["reason"])

@@ -215,7 +215,7 @@ class Simulation:
         if self.frame is None:
             return np.empty(0, np.int32)
         flags = np.zeros(self.stage.world.slots, np.bool_)
-        flags[self.stage.world.touching] = True
+        flags[self.stage.world.pairs] = True
         return np.flatnonzero(flags).astype(np.int32)
 
     def examination(self, *, outline: bool = False, fresh: bool = False) -> Examination:
@@ -262,7 +262,7 @@ class Simulation:
             exact_tests=self._exact_tests,
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
-            hits=0 if frame is None else len(frame.touching),
+            hits=0 if frame is None else len(frame.pairs),
             on_the_way=int(stats.get("way_pairs", 0)),
             enters=0 if frame is None else len(frame.enter),
             exits=0 if frame is None else len(frame.exit),
@@ -326,7 +326,7 @@ class Simulation:
             if hit is None:
                 return None
             row, position, normal = hit.actor.row, hit.position, hit.normal
-        touching = 0 if self.frame is None else int((self.frame.touching == row).any(axis=1).sum())
+        touching = 0 if self.frame is None else int((self.frame.pairs == row).any(axis=1).sum())
         return Picked(row, stage.name(row), position, normal, touching)
 
     def _cast(self, origin: ArrayLike, direction: ArrayLike) -> Any:
@@ -405,7 +405,7 @@ class Simulation:
         candidates = world.query([world.boxes[row]]).rows
         hits = np.empty(0, np.int32)
         if self.frame is not None:
-            hits = np.unique(self.frame.touching[(self.frame.touching == row).any(axis=1)])
+            hits = np.unique(self.frame.pairs[(self.frame.pairs == row).any(axis=1)])
         return cells, tested[tested != row], candidates[candidates != row], hits[hits != row]
 
     def query(self, place: ArrayLike, size: float, *, ball: bool) -> Rows:

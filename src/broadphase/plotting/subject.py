@@ -140,7 +140,7 @@ class Subject:
 
     def _own_pairs(self) -> Pairs:
         if isinstance(self.what, bp.World):
-            return self.what.touching
+            return self.what.pairs
         if isinstance(self.what, bp.BoxIndex):
             return self.what.pairs()
         return bp.pairs(self.boxes) if self._shapes is None else bp.overlaps(self._shapes)
@@ -157,7 +157,7 @@ class Subject:
                     return self.what.frame.contacts
                 except RuntimeError:  # they have expired
                     pass
-            pairs = self.what.touching
+            pairs = self.what.pairs
             pairs = pairs[~self.what.sensors[pairs].any(axis=1)]
             return bp.contacts(self.what.shapes, pairs=pairs)
         if self._shapes is None:

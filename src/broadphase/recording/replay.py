@@ -132,7 +132,7 @@ class Replay:
     def add(self, frame: bp.Frame) -> None:
         """Add the frame of a step: the poses of all bodies, and which touch; ValueError if they are too many."""
         self._tracks.add(frame)
-        events = [len(frame.touching), len(frame.enter), len(frame.exit)]
+        events = [len(frame.pairs), len(frame.enter), len(frame.exit)]
         self._stats.extend([*events, *(float(frame.stats[name]) for name in STATS), frame.time])
 
     def require_room(self, steps: int) -> None:
@@ -250,7 +250,7 @@ class Tracks:
         by_row[rows] = tracks
         # Of the world, not of the frame: a handler may have removed a body, and given its row to another.
         is_touching = np.zeros(self._count, np.bool_)
-        is_touching[by_row[self._world.touching.ravel()]] = True
+        is_touching[by_row[self._world.pairs.ravel()]] = True
         self._touching += np.packbits(is_touching, bitorder="little").tobytes()
         self._size = max(self._size, width)
         self.frame_count += 1

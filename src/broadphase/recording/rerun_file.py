@@ -161,13 +161,13 @@ class Recording:
         colours = np.full((world.slots, 3), APART, np.uint8)
         colours[world.body_types == STATIC] = STATIC_COLOUR
         # Of the world, not of the frame: a handler may have removed a body, and given its row to another.
-        colours[world.touching.ravel()] = TOUCHING
+        colours[world.pairs.ravel()] = TOUCHING
         return colours
 
     def _entered(self, frame: bp.Frame) -> NDArray[np.int32]:
         """Return the pairs that began to touch, without those of bodies that handlers have removed."""
         slots = max(self._world.slots, 1)
-        keys, lasting = (pairs.astype(np.int64) @ [slots, 1] for pairs in (frame.enter, self._world.touching))
+        keys, lasting = (pairs.astype(np.int64) @ [slots, 1] for pairs in (frame.enter, self._world.pairs))
         return frame.enter[np.isin(keys, lasting)]
 
     def _in_2d(self, pieces: Pieces, colours: NDArray[np.uint8]) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class Recording:
     def _log_figures(self, frame: bp.Frame) -> None:
         stats = frame.stats
         figures = {
-            "pairs/touching": len(frame.touching),
+            "pairs/touching": len(frame.pairs),
             "pairs/enter": len(frame.enter),
             "pairs/exit": len(frame.exit),
             "pairs/tests": stats["tests"],

@@ -53,7 +53,7 @@ class Actor:
     >>> wall = world.add(bp.Rectangle(1, 9), position=(5, 0), body_type="static")
     >>> for _ in range(5):
     ...     frame = world.step(0.5)
-    >>> ball.hits, ball.touching() == [wall]
+    >>> ball.hits, ball.touched() == [wall]
     (1, True)
     """
 
@@ -228,9 +228,9 @@ class Actor:
         self.world.remove([self.row])
         return True
 
-    def touching(self) -> list[Actor]:
+    def touched(self) -> list[Actor]:
         """List the actors that it touched at the last step and that are still in the world, in the order of rows."""
-        row, pairs = self.row, self.world.touching
+        row, pairs = self.row, self.world.pairs
         there = (pairs == row).any(axis=1)
         others = np.sort(pairs[there].sum(axis=1, dtype=np.int64) - row)
         return [self.world._actors.get(int(other)) for other in others]

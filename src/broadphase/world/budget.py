@@ -45,7 +45,7 @@ class Budget(NamedTuple):
     >>> world = bp.World(dim=2)
     >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0], [2, 0]])
     >>> frame = world.step(budget=bp.Budget(tests=2))
-    >>> frame.touching, frame.deferred
+    >>> frame.pairs, frame.deferred
     (array([[0, 1], [0, 2]], dtype=int32), array([[1, 2]], dtype=int32))
     >>> world.step().enter
     array([[1, 2]], dtype=int32)

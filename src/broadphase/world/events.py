@@ -425,7 +425,7 @@ class EventBus:
         def register(function: Function) -> Function:
             registration = _Registration(kind, _checked(function), next(self._numbers))
             watch = self._by_pair.setdefault((one, other), _PairWatch(one, other))
-            watch.add(registration, self._match, self._world.touching)
+            watch.add(registration, self._match, self._world.pairs)
             return function
 
         return register
@@ -614,7 +614,7 @@ class EventBus:
         def register(function: Function) -> Function:
             registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, wanted, is_first)
             if wanted is not None and kind != "enter":
-                partners = [one.handle for one in actor.touching()]
+                partners = [one.handle for one in actor.touched()]
                 rows = np.array(partners, np.int64) & _ROW
                 is_open = np.broadcast_to(self._match(wanted, rows.astype(np.int32)), len(partners))
                 registration.open.update(compress(partners, is_open))

@@ -79,14 +79,12 @@ class Frame:
         return _stored_frame, (found, self.contacts if self._has_contacts() else None)
 
     def __repr__(self) -> str:
-        return (
-            f"<Frame {self.number}: {len(self.touching)} pairs touch, {len(self.enter)} enter, {len(self.exit)} exit>"
-        )
+        return f"<Frame {self.number}: {len(self.pairs)} pairs touch, {len(self.enter)} enter, {len(self.exit)} exit>"
 
     def _repr_html_(self) -> str:
         facts = {
             "time": f"{self.time:g}",
-            "pairs that touch": f"{len(self.touching):,}",
+            "pairs that touch": f"{len(self.pairs):,}",
             "enter": f"{len(self.enter):,}",
             "exit": f"{len(self.exit):,}",
             **{name.replace("_", " "): str(value) for name, value in self.stats.items()},
@@ -119,7 +117,7 @@ class Frame:
         return self._found.exit_handles
 
     @property
-    def touching(self) -> Pairs:
+    def pairs(self) -> Pairs:
         """Pairs that touch, `enter` and `stay`: shape (m, 2), int32. Read-only."""
         return self._found.touching
 
@@ -165,7 +163,7 @@ class Frame:
     @property
     def stay(self) -> Pairs:
         """Pairs that touch and did after the step before, shape (m, 2), int32."""
-        return np.delete(self.touching.T, self._found.enter_at, axis=1).T
+        return np.delete(self.pairs.T, self._found.enter_at, axis=1).T
 
     @property
     def removed(self) -> NDArray[np.int32]:
@@ -186,7 +184,7 @@ class Frame:
         if self._contacts is None:
             if self._columns is None or not self._has_contacts():
                 raise RuntimeError(f"contacts of frame {self.number} have expired: read them before the next step")
-            columns, pairs = self._columns, self.touching
+            columns, pairs = self._columns, self.pairs
             shapes = columns.view
             kept = np.ones(len(pairs), np.bool_)
             if columns.sensors is not None:

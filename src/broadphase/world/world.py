@@ -266,7 +266,7 @@ class World:
         return frame
 
     @property
-    def touching(self) -> NDArray[np.int32]:
+    def pairs(self) -> NDArray[np.int32]:
         """Pairs that touched at the last step, less those of rows removed since: shape (m, 2), in order of rows."""
         pairs = self._core.touching
         if self._columns.generation_then is None:
@@ -291,7 +291,7 @@ class World:
             "bodies": len(self),
             "static": int(np.count_nonzero(columns.body_types[rows] == STATIC)),
             "asleep": int(np.count_nonzero(self.asleep[rows])),
-            "pairs": len(self.touching),
+            "pairs": len(self.pairs),
             "number": core.number,
             "time": core.time,
             "bytes": columns.nbytes + self._scene.broad.nbytes + core.memory_bytes,
@@ -887,7 +887,7 @@ class World:
         >>> world = bp.World(dim=2)
         >>> @world.on_step
         ... def log(frame):
-        ...     print(frame.number, len(frame.touching))
+        ...     print(frame.number, len(frame.pairs))
         >>> frame = world.step()
         1 0
         """
