@@ -295,7 +295,7 @@ def test_what_cannot_be_copied_says_why(tmp_path):
         with pytest.raises(TypeError, match=r"a gpu\.Index cannot be copied or pickled: "):
             copied(bp.gpu.Index.__new__(bp.gpu.Index))
     pytest.importorskip("rerun", reason="the extra `record` is not installed")
-    with world().record(tmp_path / "run.rrd") as running:
+    with bp.recording.record(world(), tmp_path / "run.rrd") as running:
         for copied in (copy.copy, copy.deepcopy, pickled):
             with pytest.raises(TypeError, match="a Recording cannot be copied or pickled: "):
                 copied(running)

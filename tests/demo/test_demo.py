@@ -396,7 +396,7 @@ def test_every_method_answers_every_query_of_the_page(method):
         rows = simulation.query([0, 0, 0], 3.0, ball=ball)
         np.testing.assert_array_equal(rows, reference.query([0, 0, 0], 3.0, ball=ball))
     assert len(simulation.select(camera(), [0, 0, 1, 1], [1, 1])) == len(simulation.rows)
-    assert simulation.look(camera()).drawn == len(simulation.rows)
+    assert len(simulation.look(camera()).rows) == len(simulation.rows)
     assert simulation.tick().number == 2
 
 

@@ -272,7 +272,7 @@ def test_actors_rows_and_lists_of_them_for_one_ray():
     assert world.raycast((0, 0), (1, 0), ignore=[robot, wall.row]).actor == post
     assert world.raycast((0, 0), (1, 0), ignore=[robot.handle, wall.row, post]) is None
     assert [hit.actor for hit in world.raycast_all((0, 0), (1, 0), ignore=robot)] == [wall, post]
-    assert world.query_point((0, 0), ignore=robot) == []
+    assert world.query_points([(0, 0)], ignore=robot).rows.tolist() == []
     assert world.raycast([[0.0, 0], [4, 0]], [1, 0], ignore=[robot, wall]).rows.tolist() == [1, 2]
     assert world.visible(planes=[[1, 0, 50]], ignore=wall).rows.tolist() == [0, 2]
     other = bp.World(dim=2).add(bp.Circle(1), position=(0, 0))

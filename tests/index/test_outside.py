@@ -231,8 +231,8 @@ def test_queries_of_a_world_find_no_bodies_outside(name):
         np.testing.assert_allclose(found[1][..., :width], wanted[1])
         assert not np.isin(found[0], gone).any()
     np.testing.assert_array_equal(world.raycast_any(points, ways), other.raycast_any(points, ways))
-    assert world.query_point((20, 20)) == []
-    assert [one.row for one in world.query_point((4, 4))] == [one.row for one in other.query_point((4, 4))]
+    assert world.query_points([(20, 20)]).rows.tolist() == []
+    np.testing.assert_array_equal(world.query_points([(4, 4)]).rows, other.query_points([(4, 4)]).rows)
 
 
 @CLASSES

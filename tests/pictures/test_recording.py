@@ -53,7 +53,7 @@ def two_balls():
 def test_steps_are_written_until_the_recording_is_closed(stream):
     world = two_balls()
     world.step()
-    with world.record("run.rrd") as recording:
+    with bp.recording.record(world, "run.rrd") as recording:
         assert recording.path.name == "run.rrd"
         world.step(dt=0.1)
         names = [name for name, _ in stream[0].logged]
@@ -76,7 +76,7 @@ def test_body_that_a_handler_puts_into_the_row_of_another_is_not_drawn_as_touchi
         world.remove(0)
         world.add(bp.Circle(1), position=(50, 50))
 
-    with world.record("run.rrd") as recording:
+    with bp.recording.record(world, "run.rrd") as recording:
         world.step(0.1)
         assert (recording._colours() == APART).all()
         assert recording._entered(world.frame).tolist() == []
@@ -86,14 +86,14 @@ def test_body_that_a_handler_puts_into_the_row_of_another_is_not_drawn_as_touchi
 def test_recording_replaces_an_older_file_when_it_is_closed(stream, tmp_path):
     path = tmp_path / "run.rrd"
     path.write_bytes(b"old")
-    with two_balls().record(path):
+    with bp.recording.record(two_balls(), path):
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"recorded"
     assert [found.name for found in tmp_path.iterdir()] == ["run.rrd"]
 
 
 def test_recording_of_a_world_that_is_dropped_is_finished(stream, tmp_path):
-    two_balls().record(tmp_path / "run.rrd")
+    bp.recording.record(two_balls(), tmp_path / "run.rrd")
     gc.collect()
     assert stream[0].is_closed
     assert (tmp_path / "run.rrd").exists()
@@ -103,15 +103,15 @@ def test_recording_not_closed_is_finished_at_exit(tmp_path):
     pytest.importorskip("rerun")
     path = tmp_path / "run.rrd"
     script = "import broadphase as bp; world = bp.World(dim=2); world.add(bp.Circle(1), position=(0, 0));"
-    run_script(f"{script} recording = world.record({str(path)!r}); world.step(0.1)")
+    run_script(f"{script} recording = bp.recording.record(world, {str(path)!r}); world.step(0.1)")
     assert path.read_bytes().startswith(b"RRF")
     assert [found.name for found in tmp_path.iterdir()] == ["run.rrd"]
 
 
 def test_world_may_be_recorded_twice_at_once(stream):
     world = two_balls()
-    with world.record("a.rrd"):
-        with world.record("b.rrd"):
+    with bp.recording.record(world, "a.rrd"):
+        with bp.recording.record(world, "b.rrd"):
             world.step()
         world.step()
     assert sum(name == "figures/bodies" for one in stream for name, _ in one.logged) == 3
@@ -127,7 +127,7 @@ def test_recorder_that_fails_does_not_mask_the_exception_of_a_handler(stream):
     def fail_to_write(*_, **__):
         raise OSError("disk full")
 
-    with world.record("run.rrd"):
+    with bp.recording.record(world, "run.rrd"):
         stream[0].set_time = fail_to_write
         with pytest.raises(KeyError, match="of the handler") as caught:
             world.step()
@@ -136,7 +136,7 @@ def test_recorder_that_fails_does_not_mask_the_exception_of_a_handler(stream):
 
 def test_copy_of_a_recorded_world_is_not_recorded(stream):
     world = two_balls()
-    with world.record("run.rrd"):
+    with bp.recording.record(world, "run.rrd"):
         copy.deepcopy(world).step()
         assert not stream[0].logged
 
@@ -148,7 +148,7 @@ def test_step_whose_handler_raises_is_written(stream):
     def fail(event):
         raise KeyError(event.kind)
 
-    with world.record("run.rrd"):
+    with bp.recording.record(world, "run.rrd"):
         with pytest.raises(KeyError):
             world.step()
         assert ("frame", 1) in stream[0].times
@@ -162,7 +162,7 @@ def test_every_shape_is_written_to_a_real_file(dimension, tmp_path):
     world = bp.World(dim=dimension)
     places = np.random.default_rng(3).normal(size=(len(kinds), dimension))
     world.add_many(kinds, places * 4, angular_velocities=1.0 if dimension == 2 else (1.0, 0, 0))
-    with world.record(tmp_path / "run.rrd"):
+    with bp.recording.record(world, tmp_path / "run.rrd"):
         for _ in range(3):
             world.step(dt=0.1)
             world.remove(world.rows[-1:])
@@ -180,7 +180,7 @@ def test_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "rerun", None)
     world = two_balls()
     with pytest.raises(bp.MissingExtraError, match=r"broadphase\[record\]"):
-        world.record("run.rrd")
+        bp.recording.record(world, "run.rrd")
     world.step()
 
 

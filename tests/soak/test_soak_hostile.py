@@ -235,7 +235,7 @@ world = bp.World(dim=2)
 world.add(bp.Circle(1), position=(0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 try:
-    with world.record(path):
+    with bp.recording.record(world, path):
         for _ in range(300):
             world.step(0.01)
 except OSError:

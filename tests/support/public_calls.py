@@ -352,7 +352,6 @@ WORLD = {
     "move": {
         "rows": [0], "positions": [[1, 1]], "rotations": [1.0], "velocities": [[1, 0]], "angular_velocities": [1.0],
     },
-    "query_point": {"point": (5, 5), "layer": "ball", "mask": "ball"},
     "query_shape": {
         "shape": bp.Circle(1), "positions": [[5, 5]], "rotations": [0.5], "workers": 1, "layer": "ball",
         "batch": 0,

@@ -33,7 +33,7 @@ def add(world, rng, count):
 
 
 def handles_of(world, pairs):
-    return set(map(tuple, ((world.generations[pairs].astype(np.int64) << 32) | pairs).tolist()))
+    return set(map(tuple, world.handles(pairs.ravel()).reshape(-1, 2).tolist()))
 
 
 def play(seed, steps=6):

@@ -702,7 +702,7 @@ FEW_NUMBERS = {
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
     ("Mesh", "rotation"), ("Octree.options", "world"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
-    ("World.add", "velocity"), ("World.query_point", "point"), ("World.visible", "lod"), ("look_at", "eye"),
+    ("World.add", "velocity"), ("World.visible", "lod"), ("look_at", "eye"),
     ("look_at", "target"), ("look_at", "up"), ("morton.number_of", "cell"), ("selection_matrix", "matrix"),
     ("selection_matrix", "rectangle"), ("selection_matrix", "viewport"),
 }  # fmt: skip

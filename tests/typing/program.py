@@ -101,8 +101,8 @@ def play(steps: int) -> list[str]:
         assert_type(frame.enter, NDArray[np.int32])
         assert_type(frame.contacts.normals, NDArray[np.float64])
     world.step(1 / 60, budget=bp.Budget(seconds=0.002, tests=1000))
-    for actor in world.query_point((10, 10), layer="wall"):
-        assert_type(actor, bp.Actor)
+    for row in world.query_points([(10, 10)], layer="wall").rows.tolist():
+        assert_type(world.actor(row), bp.Actor)
     hit = world.raycast((0, 5), (1, 0))
     if hit is not None:
         told.append(f"{hit.actor} at {hit.distance}")

@@ -256,7 +256,7 @@ def test_fast_things_events_of_large_steps_hold_those_of_small_ones(border, dime
         for _ in range(steps):
             seen |= set(map(tuple, small.step(1.0 / steps).enter.tolist()))
         # Others that left the world in this step are gone at once.
-        seen = {pair for pair in seen if fast[list(pair)].any() and large.alive[list(pair)].all()}
+        seen = {pair for pair in seen if fast[list(pair)].any() and np.isin(pair, large.rows).all()}
         assert seen <= told, sorted(seen - told)
         met += len(seen)
         large.validate()
@@ -288,7 +288,7 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, m
             rows = each.add_many((bp.Circle if dimension == 2 else bp.Sphere)(sizes), places, **given)
         again = np.random.default_rng(seed)
         for _ in range(6):
-            frame, alive = world.step(0.25), np.count_nonzero(world.alive)
+            frame, alive = world.step(0.25), len(world)
             with monkeypatch.context() as patch:
                 patch.setattr(_native.step_limits, "followed", -1.0)
                 expected = every.step(0.25)
@@ -297,7 +297,7 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, m
             assert expected.stats["followed"] >= alive
             shares.append(frame.stats["followed"] / alive)
             met += len(frame.impacts.pairs)
-            some = np.unique(again.choice(rows[world.alive[rows]], 3))
+            some = np.unique(again.choice(np.intersect1d(rows, world.rows), 3))
             places = again.random((len(some), dimension)) * edge
             for each in (world, every):
                 each.move(some, places)

@@ -44,7 +44,7 @@ def test_event_contact_is_right_after_an_earlier_handler_moved_and_removed():
     @world.on_enter
     def meddle(event):
         world.move([0, 1], positions=[[100, 100], [200, 200]])
-        world.remove(2) if world.alive[2] else None
+        world.remove(2) if 2 in world.rows else None
 
     @world.on_enter
     def look(event):

@@ -102,7 +102,7 @@ def test_remove_takes_out_what_has_left_wholly_and_ends_its_pairs():
     assert frame.removed_handles.tolist() == [handles[0]]
     assert frame.exit.tolist() == [[0, 1]]
     assert len(world) == 4
-    assert not world.alive[rows[0]]
+    assert rows[0] not in world.rows
     assert len(world.step(0.1).removed) == 0
 
 

@@ -117,7 +117,7 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
                     world.set_filters(rows, layer=1, mask=mask)
                 elif deed == 3:
                     world.move(rows[:1], place[np.newaxis])
-                    world.query_point(place)
+                    world.query_points([place])
                 elif deed == 4:
                     world.ignore(found[:2])
                 elif deed == 5:

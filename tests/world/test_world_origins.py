@@ -200,7 +200,7 @@ def test_o1_culled_rendering_draws_only_what_is_seen_in_less_detail_far_away():
     seen = world.visible(camera, lod=(50, 200))
     assert world.render(dict(zip(seen.rows.tolist(), seen.levels.tolist(), strict=True)), seen) == 4
     assert drawn == [(0, 0), (1, 1), (2, 1), (3, 2)]
-    assert (seen.drawn, seen.culled) == (4, 1)
+    assert (len(seen.rows), seen.culled) == (4, 1)
 
 
 def test_o1_priorities_come_first_and_the_rest_is_deferred():

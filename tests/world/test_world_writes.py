@@ -24,7 +24,7 @@ def test_write_to_a_row_that_steps_do_not_move_takes_effect(how):
     assert world.boxes[0].tolist() == [[49, -1], [51, 1]]
     wall.position[0] = 9
     world.refresh()
-    assert world.query_point((9, 0)) == [wall]
+    assert world.query_points([(9, 0)]).rows.tolist() == [wall.row]
     assert world.step().exit.tolist() == [[0, 1]]
 
 

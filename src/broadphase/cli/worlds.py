@@ -112,7 +112,7 @@ def run(
     totals = Totals(plan.start())
     log = scenes.EventLog(totals.run, stay=stay) if events is not None else None
     page = Replay(totals.run.world, plan.title) if replay is not None else None
-    recording = totals.run.world.record(record) if record is not None else nullcontext()
+    recording = bp.recording.record(totals.run.world, record) if record is not None else nullcontext()
     begin = time.perf_counter()
     with progress_bar(False if quiet else progress) as step, stop_requested() as is_requested, recording:
         frames = _frames(totals, step, is_requested, page)

@@ -285,7 +285,7 @@ class Overlays:
     def draw_tracers(self) -> None:
         """Draw how far the bodies with continuous collision detection, such as bullets, came in the last step."""
         stage, world = self._stage, self._stage.world
-        rows = np.flatnonzero(world.ccd & world.alive).astype(np.int32)
+        rows = world.rows[world.ccd[world.rows]]
         if not len(rows):
             return self.hide("tracers")
         ends = stage.positions(rows)

@@ -117,9 +117,9 @@ class Pointing:
 
     def _living(self, handles: NDArray[np.int64]) -> Rows:
         world = self._simulation.stage.world
-        rows = (handles & 0xFFFF_FFFF).astype(np.int32)
-        living = world.alive[rows]
-        rows, handles = rows[living], handles[living]
+        rows, used = (handles & 0xFFFF_FFFF).astype(np.int32), world.rows
+        is_used = np.searchsorted(used, rows, "left") < np.searchsorted(used, rows, "right")
+        rows, handles = rows[is_used], handles[is_used]
         kept: Rows = rows[world.handles(rows) == handles]
         return kept
 

@@ -267,7 +267,7 @@ class Simulation:
             enters=0 if frame is None else len(frame.enter),
             exits=0 if frame is None else len(frame.exit),
             fps=(len(recent) - 1) / span if span > 0 else 0.0,
-            drawn=0 if self.seen is None else self.seen.drawn,
+            drawn=0 if self.seen is None else len(self.seen.rows),
             culled=0 if self.seen is None else self.seen.culled,
             details=() if self.seen is None else tuple(len(self.seen.of_level(level)) for level in range(3)),
             rival=self._rival[0],

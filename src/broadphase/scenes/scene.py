@@ -82,9 +82,9 @@ class Run:
 
     def _remove(self, handles: NDArray[np.int64]) -> None:
         """Remove the bodies of these handles that still exist."""
-        rows = handles & 0xFFFF_FFFF
-        alive = self.world.alive[rows]
-        rows = rows[alive][self.world.handles(rows[alive]) == handles[alive]]
+        rows, used = (handles & 0xFFFF_FFFF).astype(np.int32), self.world.rows
+        is_used = np.searchsorted(used, rows, "left") < np.searchsorted(used, rows, "right")
+        rows = rows[is_used][self.world.handles(rows[is_used]) == handles[is_used]]
         if len(rows):
             self.world.remove(rows)
             self.removed += len(rows)

@@ -203,11 +203,6 @@ class Visible(NamedTuple):
     def _repr_html_(self) -> str:
         return html_of_result(self)
 
-    @property
-    def drawn(self) -> int:
-        """How many bodies are in view."""
-        return len(self.rows)
-
     def of_level(self, level: int) -> NDArray[np.int32]:
         """Rows of one level of detail."""
         rows: NDArray[np.int32] = self.rows[self.levels == level]

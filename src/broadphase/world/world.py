@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
     from broadphase.pairs import MethodName
-    from broadphase.recording import Recording
     from broadphase.shapes import Shape
     from broadphase.world.layers import LayerNames
     from broadphase.world.values import BodyType, Boundary
@@ -342,7 +341,7 @@ class World:
         >>> rows = world.add_many(bp.Circle(1), [[6.5, 4], [5, 4]], velocities=[[2, 0], [0, 0]])
         >>> world.step().enter.tolist(), world.outside_rows.tolist()
         ([[0, 1]], [])
-        >>> world.step(0.5).exit.tolist(), world.outside_rows.tolist(), world.query_point((8, 4))
+        >>> world.step(0.5).exit.tolist(), world.outside_rows.tolist(), world.query_points([(8, 4)]).rows.tolist()
         ([[0, 1]], [0], [])
         """
         with self._guard.reading:
@@ -383,16 +382,6 @@ class World:
     def shapes(self) -> Shapes:
         """The shapes where the world saw them last, by row. A view, which follows every change."""
         return self._columns.view
-
-    @property
-    def alive(self) -> NDArray[np.bool_]:
-        """Which rows are in use, shape (slots,). Read-only."""
-        return _read_only(self._columns.rows.alive[: self.slots])
-
-    @property
-    def generations(self) -> NDArray[np.int64]:
-        """How often each row was removed, plus one, shape (slots,). Read-only."""
-        return _read_only(self._columns.rows.generation[: self.slots])
 
     @property
     def body_types(self) -> NDArray[np.uint8]:
@@ -893,38 +882,6 @@ class World:
         """
         return self._bus.subscribe(function)
 
-    def record(self, path: str | Path) -> Recording:
-        """Write every step from now on to a file for the viewer of Rerun: shapes, contacts, events and figures.
-
-        It subscribes by `on_step`. A copy of a recorded world is not recorded.
-
-        Parameters
-        ----------
-        path : str or Path
-            Of an .rrd file; ``rerun run.rrd`` shows it.
-
-        Returns
-        -------
-        Recording
-            A context manager; or call its ``close()``.
-
-        Raises
-        ------
-        MissingExtraError
-            Rerun is not installed: ``pip install 'broadphase[record]'``.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> with world.record("run.rrd"):  # doctest: +SKIP
-        ...     for _ in range(100):
-        ...         frame = world.step(dt=1 / 60)
-        """
-        from broadphase.recording import record
-
-        return record(self, path)
-
     # Events and actors ----------------------------------------------------------------------------------------------
 
     def actor(self, row: int) -> Actor:
@@ -1085,29 +1042,6 @@ class World:
     frustum = shared.frustum
     nearest = shared.nearest
     raycast_any = shared.raycast_any
-
-    def query_point(
-        self, point: ArrayLike, *, layer: Filter = None, mask: Filter = None, ignore: Ignored = None
-    ) -> list[Actor]:
-        """Get the actors whose shapes contain a point, on their border too, in the order of rows.
-
-        Parameters
-        ----------
-        point : array_like, shape (d,)
-            Finite.
-        layer, mask, ignore
-            As in `query`.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> coin = world.add(bp.Circle(1), position=(3, 3))
-        >>> world.query_point((3.5, 3.5)) == [coin], world.query_point((3.9, 3.9))
-        (True, [])
-        """
-        rows = self.query_points(as_reals(point, "point")[np.newaxis], layer=layer, mask=mask, ignore=ignore).rows
-        return [self._actors.get(row) for row in rows.tolist()]
 
     def query_shape(
         self,
