@@ -313,7 +313,7 @@ def test_pairs_of_one_priority_have_their_turn_oldest_first(monkeypatch):
 def test_ages_that_no_table_has_room_for_are_sorted_all_the_same(monkeypatch):
     world, _ = crowd()
     waiting = world.step(budget=bp.Budget(tests=1)).deferred
-    core, rng = world._core, generator("ages")
+    core, rng = world._stepper, generator("ages")
     pairs, _, dropped = core.waiting
     core.waiting = pairs, rng.integers(1, 10**6, len(waiting)), dropped
     core.number = 10**6 + 10

@@ -318,7 +318,7 @@ KEPT = {
     },
     "BoxStore": {"alive", "generation", "layer", "mask", "slots"},
     "BroadPhase": {"given", "margin", "workers"},
-    "World": {"_columns", "_core", "_scene", "_actors"},
+    "World": {"_columns", "_stepper", "_scene", "_actors"},
 }
 DERIVED = {
     "Columns": {
@@ -331,17 +331,19 @@ DERIVED = {
         *("_pending_count", "_share", "outside", "world"),
     },
     # What a step with a budget takes is measured again.
-    "World": {"_guard", "_bus", "_answers"},
+    "World": {"_guard", "_bus", "_answers", "_queries"},
 }
 
 
 def test_every_attribute_of_a_world_is_kept_or_follows_from_others():
     world = bp.World(2)
     parts = [world, world._columns, world._columns.rows, world._scene.broad]
-    assert {type(part).__name__: set(vars(part)) for part in parts} == {
-        name: KEPT[name] | DERIVED[name] for name in KEPT
-    }
-    core = {name for name in dir(world._core) if not name.startswith("_")}
+    # A world has its parts in slots, and in its dictionary what users add.
+    attributes = {type(part).__name__: set(getattr(part, "__slots__", vars(part))) for part in parts}
+    attributes["World"] -= {"__dict__", "__weakref__"}
+    assert vars(world) == {}
+    assert attributes == {name: KEPT[name] | DERIVED[name] for name in KEPT}
+    core = {name for name in dir(world._stepper) if not name.startswith("_")}
     assert core == {"number", "time", "touching", "set_touching", "waiting", "quiet_steps"} | {
         *("found", "forget_near", "look", "memory_bytes", "step"),
     }

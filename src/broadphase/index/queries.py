@@ -1,8 +1,9 @@
 """The queries that indexes and worlds share: each is one function, with its checks and its docstring.
 
-A class takes them as methods, ``query = queries.query``, and answers by the methods of `Searchable`: an index for its
-boxes, a world for the shapes of its bodies. The functions check everything but the `QueryFilter`: a world also accepts
-names of layers, and actors. These methods take their own guard, and refuse queries that their class does not support.
+An index takes them as methods, ``query = queries.query``, and answers by the methods of `Searchable` for its boxes. A
+world passes its `SceneQueries`, which answers for the shapes of its bodies. The functions check everything but the
+`QueryFilter`: a world also accepts names of layers, and actors. The methods take their own guard, and refuse queries
+that their class does not support.
 """
 
 from __future__ import annotations

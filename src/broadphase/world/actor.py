@@ -379,6 +379,11 @@ class Actors:
             return self._removed_before.get(handle) if actor is None else actor
         return actor
 
+    def give_data(self, data: dict[int, Any]) -> None:
+        """Give the actors of rows in use their data."""
+        for row, value in data.items():
+            self.get(row).data = value
+
     def data(self) -> dict[int, Any]:
         """Give the data of each row that has any."""
         return {handle & _ROW: actor._data for handle, actor in self._held.items() if actor._data is not None}

@@ -30,6 +30,9 @@ from broadphase.world.actor import Actor
 from broadphase.world.boundary import images_of, parts_of_images
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Concatenate, ParamSpec, TypeVar
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import ByRow
@@ -43,11 +46,11 @@ if TYPE_CHECKING:
     Bits: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
+    Given = ParamSpec("Given")
+    Answer = TypeVar("Answer")
 
 __all__ = [
-    "Hit", "Scene", "Visible", "cell_of", "find_all_hits", "find_balls", "find_boxes", "find_first_hits",
-    "find_nearest", "find_obbs", "find_points", "find_regions", "find_shapes", "hits_of_one_ray", "shapecast",
-    "visible",
+    "Hit", "Scene", "SceneQueries", "Visible", "cell_of", "find_shapes", "hits_of_one_ray", "shapecast", "visible",
 ]  # fmt: skip
 
 # Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
@@ -114,6 +117,15 @@ class Scene:
         with self._arranging:
             self.place()
             return self.broad.up_to_date()
+
+    def outside_rows(self) -> Rows:
+        """Give the rows whose boxes are not wholly in the world of the method; none where it has none."""
+        self.place()
+        columns, limits = self.columns, self.broad.world
+        if limits is None:
+            return np.empty(0, np.int32)
+        alive = columns.rows.alive[: columns.slots].view(np.uint8)
+        return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
     def parts(self) -> list[_Part]:
         """Give the bodies of a periodic world: those near it, and the others moved to it by whole periods.
@@ -455,6 +467,53 @@ def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
         return None
     deepest = int(np.argmax(levels))
     return int(levels[deepest]), int(cells[deepest])
+
+
+def _reading(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concatenate[SceneQueries, Given], Answer]:
+    """Make the method that asks a query of the scene, as one of the readers of its world."""
+
+    def ask(self: SceneQueries, /, *given: Given.args, **options: Given.kwargs) -> Answer:
+        with self._guard.reading:
+            return find(self._scene, *given, **options)
+
+    return ask
+
+
+class SceneQueries:
+    """A scene as `broadphase.index.queries` searches it: a `Searchable`, whose queries take the guard of the world."""
+
+    __slots__ = ("_guard", "_scene")
+    _few = None
+
+    def __init__(self, scene: Scene, guard: _native.Guard) -> None:
+        self._scene, self._guard = scene, guard
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        return self._scene.columns.dim
+
+    def _places(self, rows: ArrayLike) -> tuple[Rows, Floats]:
+        with self._guard.reading:
+            columns = self._scene.columns
+            numbers = columns.rows.known(rows)
+            self._scene.place()
+            return numbers, columns.seen.positions[numbers]
+
+    def _in_batches(self, batch: Any) -> SceneQueries:
+        return SceneQueries(self._scene.in_batches(batch), self._guard)
+
+    _find_boxes = _reading(find_boxes)
+    _find_points = _reading(find_points)
+    _find_balls = _reading(find_balls)
+    _find_obbs = _reading(find_obbs)
+    _find_regions = _reading(find_regions)
+    _find_nearest = _reading(find_nearest)
+    _find_first_hits = _reading(find_first_hits)
+    _find_all_hits = _reading(find_all_hits)
+
+    def _find_any_hits(self, *rays: Any) -> NDArray[np.bool_]:
+        return self._find_first_hits(*rays).rows >= 0
 
 
 def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, asked: _Asked, workers: int) -> Nearest:

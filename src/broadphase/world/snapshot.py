@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,22 +15,26 @@ from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
 from broadphase.world.columns import RARE, no_rotations
 from broadphase.world.layers import ALL_BITS, Layers
+from broadphase.world.snapshot_format import as_json, pack, unpack
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
     from numpy.typing import DTypeLike, NDArray
 
     from broadphase import _native
     from broadphase.shapes.solids import Geometry
+    from broadphase.world.actor import Actor, Actors
     from broadphase.world.broad_phase import BroadPhase
     from broadphase.world.columns import Columns
 
+    ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
     Arrays = dict[str, NDArray[Any]]
     Floats = NDArray[np.float64]
 
-__all__ = ["checked_data", "describe", "options_of", "restore"]
+__all__ = ["Contents", "give_classes", "read", "restore", "to_bytes"]
 
 _LAST_GENERATION = 2**31 - 1  # as in index/rows.py: above it, a row is never used again
 # What the header must have, in this order, and the types and limits of it.
@@ -66,7 +70,33 @@ _LENGTHS = {
 }
 
 
-def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[dict[str, Any], Arrays]:
+class Contents(NamedTuple):
+    """What a snapshot holds: the options of the world, its header and arrays, and the data of actors."""
+
+    options: dict[str, Any]
+    about: dict[str, Any]
+    arrays: Arrays
+    data: Any  # unchecked
+
+
+def to_bytes(columns: Columns, core: _native.World, broad: BroadPhase, data: dict[int, Any]) -> bytes:
+    """Give a world as bytes, with the data of the actors of some rows."""
+    about, arrays = _describe(columns, core, broad)
+    kept = sorted(data.items())
+    for row, value in kept:
+        as_json(value, f"the data of row {row}")
+    return pack({"world": about, "data": [[row, value] for row, value in kept]}, arrays)
+
+
+def read(data: bytes | bytearray | memoryview) -> Contents:
+    """Take bytes apart; other or damaged ones raise ValueError, which says what is wrong."""
+    about, arrays = unpack(data)
+    if not isinstance(about, dict) or set(about) != {"world", "data"}:
+        raise ValueError("not a snapshot of a world: the header must have the keys world and data")
+    return Contents(_options_of(about["world"], arrays), about["world"], arrays, about["data"])
+
+
+def _describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[dict[str, Any], Arrays]:
     """Describe a world: options and counts, as JSON, and arrays, which may be views of what the world has.
 
     Equal states give equal descriptions: what cannot be observed is left out or made equal, such as values of rows that
@@ -125,7 +155,7 @@ def describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple[
     return about, arrays | _packed(cast("Geometry", columns.geometries[int(one)]) for one in used[order])
 
 
-def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
+def _options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     """Give the arguments that the world was made with, checked as far as `World` does not do that."""
     is_header = isinstance(about, dict) and tuple(about) == tuple(_TYPES)
     _require(is_header, f"the header must have the keys {', '.join(_TYPES)}")
@@ -143,13 +173,14 @@ def options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     return {"bounds": bounds} | options
 
 
-def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays: Arrays) -> None:
+def restore(columns: Columns, core: _native.World, actors: Actors, found: Contents) -> None:
     """Fill a world that was just made by the options with what a snapshot holds.
 
     Arrays that are missing, too many, of a wrong shape, or contradict each other raise ValueError. The world is of no
     use then.
     """
-    stored, slots = _Stored(arrays), about["slots"]
+    about = found.about
+    stored, slots = _Stored(found.arrays), about["slots"]
     stored.maybe("bounds", np.float64, (2, columns.dim))
     time = float(stored.take("time", np.float64, ()))
     _require(bool(np.isfinite(time)), f"time cannot be {time}")
@@ -186,9 +217,29 @@ def restore(columns: Columns, core: _native.World, about: dict[str, Any], arrays
     _restore_memory(columns, core, stored, about["removals"], about["number"])
     stored.finish()
     core.number, core.time = about["number"], time
+    _check_data(found.data, alive)
+    actors.give_data(dict(found.data))
 
 
-def checked_data(data: Any, alive: NDArray[np.bool_]) -> None:
+def give_classes(columns: Columns, actors: Actors, given: ActorClasses) -> None:
+    """Give rows actors of these classes, by row or by name of a layer; they keep the data."""
+    classes: dict[int, type[Actor]] = {}
+    for which, kind in sorted(given.items(), key=lambda item: not isinstance(item[0], str)):
+        if isinstance(which, str):
+            bit, rows = np.uint64(columns.layers.bits(which, "actors")), columns.rows.numbers
+            of_layer = columns.rows.bits[0]
+            layers = np.ones(len(rows), np.uint64) if of_layer is None else of_layer[rows]
+            rows = rows[(layers & bit) != 0]
+        else:
+            rows = columns.rows.known(which)
+        classes.update(dict.fromkeys(rows.tolist(), kind))
+    for row, kind in classes.items():
+        data, change = actors.get(row).data, Change()
+        actors.attach(change, actors.prepare(kind), row, data)
+        change.commit()
+
+
+def _check_data(data: Any, alive: NDArray[np.bool_]) -> None:
     """Check the data of actors, a list of rows in use and values; ValueError for anything else."""
     before = -1
     if not isinstance(data, list):

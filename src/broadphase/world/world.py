@@ -6,7 +6,7 @@ import copy
 import math
 import os
 import weakref
-from collections.abc import Iterable, Mapping
+from functools import wraps
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -15,38 +15,22 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array, as_flag, as_real, as_reals, as_whole
-from broadphase.change import Change
-from broadphase.errors import quoted
 from broadphase.files import replacing
 from broadphase.filters import QueryFilter
 from broadphase.index import queries as shared
 from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
-from broadphase.shapes.records import records_of
-from broadphase.world import queries
+from broadphase.world import bodies, queries, snapshot
 from broadphase.world.actor import RENDER, Actor, Actors
 from broadphase.world.broad_phase import BroadPhase
 from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
-from broadphase.world.queries import Hit, Scene, Visible
-from broadphase.world.snapshot import checked_data, describe, options_of, restore
-from broadphase.world.snapshot_format import as_json, pack, unpack
+from broadphase.world.queries import Hit, Scene, SceneQueries, Visible
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
-from broadphase.world.values import (
-    BODY_TYPES,
-    BOUNDARIES,
-    STATIC,
-    as_bounds,
-    as_pairs,
-    as_places,
-    as_rotations,
-    as_table,
-    as_whole_numbers,
-    numbers_of_names,
-)
+from broadphase.world.values import BOUNDARIES, STATIC, as_bounds, as_pairs, as_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,13 +46,13 @@ if TYPE_CHECKING:
     from broadphase.pairs import MethodName
     from broadphase.shapes import Shape
     from broadphase.world.layers import LayerNames
+    from broadphase.world.snapshot import ActorClasses
     from broadphase.world.values import BodyType, Boundary
 
     Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
     Filter: TypeAlias = LayerNames | ArrayLike | None
     Which: TypeAlias = LayerNames | Actor | type[Actor] | None
     Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
-    ActorClasses: TypeAlias = Mapping[str | int, type[Actor]]
     ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
     Handler = TypeVar("Handler", bound=Callable[..., object])
     Given = ParamSpec("Given")
@@ -87,12 +71,12 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 
-def _asked(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concatenate[World, Given], Answer]:
-    """Make the method that asks a query of the scene of a world, as one of its readers."""
+def _of_scene(find: Callable[Concatenate[SceneQueries, Given], Answer]) -> Callable[Concatenate[World, Given], Answer]:
+    """Make the method that asks a query of the scene of a world."""
 
+    @wraps(find)
     def ask(self: World, /, *given: Given.args, **options: Given.kwargs) -> Answer:
-        with self._guard.reading:
-            return find(self._scene, *given, **options)
+        return find(self._queries, *given, **options)
 
     return ask
 
@@ -167,6 +151,12 @@ class World:
     (array([0., 0.]), array([-3., -0.]))
     """
 
+    # Its parts. What a subclass or a user adds is in the dictionary, and copied with the world.
+    __slots__ = (
+        "__dict__", "__weakref__",
+        "_actors", "_answers", "_bus", "_columns", "_guard", "_queries", "_scene", "_stepper",
+    )  # fmt: skip
+
     def __init__(
         self,
         dim: int = 2,
@@ -186,11 +176,12 @@ class World:
         limits = as_bounds(bounds, boundary, dim)
         self._columns = columns = Columns(dim, limits, boundary, closed)
         flat = None if limits is None else limits.ravel()
-        self._core = _native.World(columns, columns.rows, dim, flat, BOUNDARIES.index(boundary), closed)
+        self._stepper = _native.World(columns, columns.rows, dim, flat, BOUNDARIES.index(boundary), closed)
         self._guard = _native.Guard("world")
-        self._scene = Scene(columns, BroadPhase(columns, self._core, method, margin, workers))
+        self._scene = Scene(columns, BroadPhase(columns, self._stepper, method, margin, workers))
+        self._queries = SceneQueries(self._scene, self._guard)
         self._actors = Actors(self)
-        self._answers = Answers(columns, self._scene, self._core, self._actors)
+        self._answers = Answers(columns, self._scene, self._stepper, self._actors)
         self._bus = EventBus(self, columns, self._scene, self._actors)
 
     def __repr__(self) -> str:
@@ -238,7 +229,7 @@ class World:
     def method(self, method: MethodName | IndexOptions) -> None:
         with self._guard.changing:
             columns, broad = self._columns, self._scene.broad
-            other = BroadPhase(columns, self._core, method, broad.margin, broad.workers)
+            other = BroadPhase(columns, self._stepper, method, broad.margin, broad.workers)
             if "drop" in (broad.outside, other.outside):  # other bodies may take part
                 columns.changed[columns.rows.numbers] = 1
             self._scene.broad = other
@@ -246,19 +237,19 @@ class World:
     @property
     def time(self) -> float:
         """Seconds of all steps together."""
-        return self._core.time
+        return self._stepper.time
 
     @property
     def number(self) -> int:
         """Number of the last step; 0 before the first."""
-        return self._core.number
+        return self._stepper.number
 
     @property
     def frame(self) -> Frame | None:
         """What the last step found; None before the first step of this object."""
         columns = self._columns
         frame = None if columns.frame is None else cast("Frame | None", columns.frame())
-        found = self._core.found
+        found = self._stepper.found
         if found is not None and (frame is None or frame.number != found.number):
             frame = Frame(found, columns)
             columns.frame = weakref.ref(frame)
@@ -267,7 +258,7 @@ class World:
     @property
     def pairs(self) -> NDArray[np.int32]:
         """Pairs that touched at the last step, less those of rows removed since: shape (m, 2), in order of rows."""
-        pairs = self._core.touching
+        pairs = self._stepper.touching
         if self._columns.generation_then is None:
             return pairs
         renewed = self._columns.renewed
@@ -283,7 +274,7 @@ class World:
             ``bodies``, ``static``, ``asleep``, ``pairs`` that touch, ``number`` of the last step, ``time``, ``method``
             and ``bytes``; after a step also the items of `Frame.stats`.
         """
-        columns, core, rows = self._columns, self._core, self.rows
+        columns, core, rows = self._columns, self._stepper, self.rows
         return {
             **({} if core.found is None else core.found.stats),
             "method": self._scene.broad.method,
@@ -315,7 +306,7 @@ class World:
         Raises AssertionError, which says what is wrong: a fault of this library.
         """
         with self._guard.reading:
-            for fault in faults(self._columns, self._core, self._scene.broad):
+            for fault in faults(self._columns, self._stepper, self._scene.broad):
                 raise AssertionError(f"{self!r}: {fault}")
             index = self._scene.broad.index
         if index is not None:
@@ -345,13 +336,7 @@ class World:
         ([[0, 1]], [0], [])
         """
         with self._guard.reading:
-            scene, limits = self._scene, self._scene.broad.world
-            scene.place()
-            if limits is None:
-                return np.empty(0, np.int32)
-            columns = self._columns
-            alive = columns.rows.alive[: columns.slots].view(np.uint8)
-            return cast("NDArray[np.int32]", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
+            return self._scene.outside_rows()
 
     @property
     def positions(self) -> NDArray[np.float64]:
@@ -500,7 +485,10 @@ class World:
             places = as_places(position, "position", self.dim, 1)
             rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
             motion = velocity, rotation, angular_velocity
-            self._insert(shape, places, motion, body_type, boundary, layer, mask, rare, instance, data)
+            columns, broad, actors = self._columns, self._scene.broad, self._actors
+            bodies.insert(
+                columns, broad, actors, shape, places, motion, body_type, boundary, layer, mask, rare, instance, data
+            )
         return instance
 
     def add_many(
@@ -588,10 +576,13 @@ class World:
         """
         with self._guard.changing:
             places = as_places(positions, "positions", self.dim)
-            objects = _data_of_rows(data, len(places))
+            objects = bodies.data_of_rows(data, len(places))
             rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
             motion = velocities, rotations, angular_velocities
-            return self._insert(shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects)
+            columns, broad, actors = self._columns, self._scene.broad, self._actors
+            return bodies.insert(
+                columns, broad, actors, shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects
+            )
 
     def remove(self, rows: Rows) -> None:
         """Remove bodies. The pairs that they touched exit in the next step.
@@ -601,19 +592,8 @@ class World:
         rows : array_like of int, shape (k,), Actor, or list of Actor
             One that is not in use raises `UnknownRowError`, one that is named twice ValueError; the error names it.
         """
-        columns = self._columns
         with self._guard.changing:
-            numbers = columns.rows.distinct(self._actors.as_rows(rows))
-            if columns.geometries:
-                columns.settle()  # the contacts of the last frame may need them
-            change = Change()
-            columns.remove(change, numbers)
-            change.flag(columns.renewed, True, numbers)
-            columns.note_removal(change)
-            self._scene.broad.note(change, numbers, is_new=False)
-            self._actors.forget(change, columns.rows.handles(numbers))
-            change.commit()
-            columns.geometries.drop_unused()
+            bodies.remove(self._columns, self._scene.broad, self._actors, self._actors.as_rows(rows))
 
     def move(
         self,
@@ -633,29 +613,9 @@ class World:
         positions, rotations, velocities, angular_velocities : array_like, optional
             As in `add_many`. Default: None, as they are.
         """
-        columns, d = self._columns, self.dim
         with self._guard.changing:
-            numbers = columns.rows.distinct(self._actors.as_rows(rows))
-            count = len(numbers)
-            places = None if positions is None else as_places(positions, "positions", d, count)
-            turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
-            speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
-            spins = _angular(angular_velocities, d, count)
-            columns.take_up_writes()
-            change = Change()
-            if places is not None or turns is not None:
-                columns.displace(change, numbers)
-            if places is not None:
-                change.write(columns.positions, places, numbers)
-            if turns is not None:
-                change.write(columns.with_rotations(), turns, numbers)
-            if speeds is not None:
-                change.write(columns.velocities, speeds, numbers)
-            if spins is not None:
-                change.write(columns.with_angular_velocities(), spins, numbers)
-            if speeds is not None or spins is not None:
-                change.assign(columns, writes=columns.writes + 1)
-            change.commit()
+            given = self._actors.as_rows(rows)
+            bodies.move(self._columns, given, positions, rotations, velocities, angular_velocities)
 
     def set_shapes(self, rows: Rows, shapes: Shape | Sequence[Shape]) -> None:
         """Give bodies other shapes.
@@ -667,20 +627,8 @@ class World:
         shapes : Shape, or list of Shape
             One for all, or one each.
         """
-        columns = self._columns
         with self._guard.changing:
-            numbers = columns.rows.distinct(self._actors.as_rows(rows))
-            columns.settle()
-            try:
-                records = records_of(shapes, len(numbers), self.dim, columns.geometries)
-                change = Change()
-                # Where the world saw them last: a row that has moved since is still to be noticed.
-                columns.set_shapes(change, numbers, records)
-                columns.count_geometries(change, used=records, released=columns.seen.store.records(numbers))
-                self._scene.broad.mark(numbers)
-                change.commit()
-            finally:
-                columns.geometries.drop_unused()
+            bodies.set_shapes(self._columns, self._scene.broad, self._actors.as_rows(rows), shapes)
 
     def set_filters(
         self,
@@ -699,21 +647,8 @@ class World:
         layer, mask, group
             As in `add_many`. Default: None, as they are.
         """
-        columns = self._columns
         with self._guard.changing:
-            numbers = columns.rows.distinct(self._actors.as_rows(rows))
-            count = len(numbers)
-            groups = None if group is None else as_whole_numbers(group, "group", count, np.int64)
-            named = columns.layers if layer is None else columns.layers.with_names(layer)
-            layers = None if layer is None else named.bits_of_rows(layer, count, "layer")
-            masks = None if mask is None else named.bits_of_rows(mask, count, "mask")
-            change = Change()
-            columns.set_bits(change, numbers, layers, masks)
-            if groups is not None:
-                columns.set_rare(change, "groups", numbers, groups)
-            change.flag(columns.changed, True, numbers)
-            change.assign(columns, layers=named)
-            change.commit()
+            bodies.set_filters(self._columns, self._actors.as_rows(rows), layer, mask, group)
 
     def sleep(self, rows: Rows) -> None:
         """Let bodies sleep: steps do not move them until `wake`. Other bodies still touch them.
@@ -723,7 +658,8 @@ class World:
         rows
             As in `remove`, in any order and number.
         """
-        self._set_asleep(rows, True)
+        with self._guard.changing:
+            bodies.set_asleep(self._columns, self._actors.as_rows(rows), True)
 
     def wake(self, rows: Rows) -> None:
         """Wake bodies.
@@ -733,7 +669,8 @@ class World:
         rows
             As in `sleep`.
         """
-        self._set_asleep(rows, False)
+        with self._guard.changing:
+            bodies.set_asleep(self._columns, self._actors.as_rows(rows), False)
 
     def ignore(self, pairs: ArrayLike) -> None:
         """Never report these pairs of bodies, such as neighbouring links of a robot.
@@ -744,7 +681,9 @@ class World:
             Rows. One that is not in use raises `UnknownRowError`, a row with itself ValueError. A pair is reported
             again when one of its rows has been removed and is reused.
         """
-        self._change_ignored(as_pairs(pairs), True)
+        checked = as_pairs(pairs)
+        with self._guard.changing:
+            bodies.set_ignored(self._columns, checked, True)
 
     def unignore(self, pairs: ArrayLike) -> None:
         """Report these pairs again.
@@ -754,7 +693,9 @@ class World:
         pairs
             As in `ignore`; others may be among them.
         """
-        self._change_ignored(as_pairs(pairs), False)
+        checked = as_pairs(pairs)
+        with self._guard.changing:
+            bodies.set_ignored(self._columns, checked, False)
 
     def layer(self, name: str, priority: int | None = None) -> int:
         """Declare a layer, unless there is one of this name, and get its bit, a power of two.
@@ -828,7 +769,7 @@ class World:
             columns.take_up_writes()
             if limit is not None:
                 self._answers.begin(limit)
-            found = self._core.step(
+            found = self._stepper.step(
                 dt,
                 None if limit is None else limit.on_limit == "drop",
                 not columns.geometries,
@@ -857,7 +798,7 @@ class World:
             columns.settle()
             columns.take_up_writes()
             broad = self._scene.broad
-            self._core.look(None if broad.index is None else broad.behind, self._answers)
+            self._stepper.look(None if broad.index is None else broad.behind, self._answers)
 
     def on_step(self, function: Handler) -> Handler:
         """Have a function called with the `Frame` of every step, after handlers and hooks; returns it, as a decorator.
@@ -1035,13 +976,13 @@ class World:
 
     # Queries --------------------------------------------------------------------------------------------------------
 
-    query = shared.query
-    query_points = shared.query_points
-    query_ball = shared.query_ball
-    query_obb = shared.query_obb
-    frustum = shared.frustum
-    nearest = shared.nearest
-    raycast_any = shared.raycast_any
+    query = _of_scene(shared.query)
+    query_points = _of_scene(shared.query_points)
+    query_ball = _of_scene(shared.query_ball)
+    query_obb = _of_scene(shared.query_obb)
+    frustum = _of_scene(shared.frustum)
+    nearest = _of_scene(shared.nearest)
+    raycast_any = _of_scene(shared.raycast_any)
 
     def query_shape(
         self,
@@ -1126,9 +1067,8 @@ class World:
             ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
             hits = self._hits_of_one_ray(ray, batch, allowed, is_first=True)
             return hits[0] if hits else None
-        return shared.raycast(
-            self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-        )
+        options: Any = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
+        return shared.raycast(self._queries, origins, directions, max_distance, **options)
 
     raycast.__doc__ = shared.raycast.__doc__
 
@@ -1174,9 +1114,8 @@ class World:
         if directions is None or as_reals(origins, "origins").ndim == 1:
             ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
             return self._hits_of_one_ray(ray, batch, allowed, is_first=False)
-        return shared.raycast_all(
-            self, origins, directions, max_distance, workers=workers, layer=layer, mask=mask, batch=batch, ignore=ignore
-        )
+        options: Any = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
+        return shared.raycast_all(self._queries, origins, directions, max_distance, **options)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
@@ -1275,6 +1214,11 @@ class World:
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)
 
+    def _hits_of_one_ray(self, ray: Any, batch: ByRow, allowed: QueryFilter, *, is_first: bool) -> list[Hit]:
+        with self._guard.reading:
+            scene = self._scene.in_batches(batch)
+            return queries.hits_of_one_ray(scene, self._actors, ray, allowed, is_first=is_first)
+
     # Snapshots ------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, data: bool = True) -> None:
@@ -1334,11 +1278,8 @@ class World:
         """
         self._columns.take_up_writes()
         with self._guard.reading:
-            about, arrays = describe(self._columns, self._core, self._scene.broad)
-            kept = sorted(self._actors.data().items()) if data else []
-            for row, value in kept:
-                as_json(value, f"the data of row {row}")
-            return pack({"world": about, "data": [[row, value] for row, value in kept]}, arrays)
+            kept = self._actors.data() if data else {}
+            return snapshot.to_bytes(self._columns, self._stepper, self._scene.broad, kept)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, actors: ActorClasses | None = None) -> Self:
@@ -1353,7 +1294,7 @@ class World:
         """
         content = Path(path).read_bytes()
         try:
-            return cls._made_of(*unpack(content), actors)
+            return cls.from_bytes(content, actors=actors)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
@@ -1389,202 +1330,33 @@ class World:
         >>> type(bp.World.from_bytes(world.to_bytes(), actors={"ball": Ball}).actor(0)).__name__
         'Ball'
         """
-        return cls._made_of(*unpack(data), actors)
+        world = cls.__new__(cls)
+        world._become(snapshot.read(data))
+        snapshot.give_classes(world._columns, world._actors, actors or {})
+        return world
 
     def __getstate__(self) -> dict[str, Any]:
-        own = vars(World(2))
-        more = {name: value for name, value in vars(self).items() if name not in own}
-        return {"snapshot": self.to_bytes(data=False), "data": self._actors.data(), "more": more}
+        return {"snapshot": self.to_bytes(data=False), "data": self._actors.data(), "more": vars(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        about, arrays = unpack(state["snapshot"])
-        self._fill(about, arrays)
-        for row, value in state["data"].items():
-            self._actors.get(row).data = value
+        self._become(snapshot.read(state["snapshot"]))
+        self._actors.give_data(state["data"])
         vars(self).update(state["more"])
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # sharing the rows would let one change them under the other
 
-    @classmethod
-    def _made_of(cls, about: Any, arrays: dict[str, Any], actors: ActorClasses | None) -> Self:
-        world = cls.__new__(cls)
-        world._fill(about, arrays)
-        for row, value in about["data"]:
-            world._actors.get(row).data = value
-        classes: dict[int, type[Actor]] = {}
-        for which, kind in sorted((actors or {}).items(), key=lambda item: not isinstance(item[0], str)):
-            if isinstance(which, str):
-                bit = np.uint64(world._columns.layers.bits(which, "actors"))
-                rows = world.rows[(world.layers[world.rows] & bit) != 0]
-            else:
-                rows = world._columns.rows.known(which)
-            classes.update(dict.fromkeys(rows.tolist(), kind))
-        for row, kind in classes.items():
-            data, change = world._actors.get(row).data, Change()
-            world._actors.attach(change, world._actors.prepare(kind), row, data)
-            change.commit()
-        return world
-
-    def _fill(self, about: Any, arrays: dict[str, Any]) -> None:
+    def _become(self, found: snapshot.Contents) -> None:
         """Become what a snapshot describes."""
-        if not isinstance(about, dict) or set(about) != {"world", "data"}:
-            raise ValueError("not a snapshot of a world: the header must have the keys world and data")
-        options = options_of(about["world"], arrays)
         try:
-            World.__init__(self, **options)
+            World.__init__(self, **found.options)
         except TypeError as error:
             raise ValueError(f"not a snapshot of a world: {error}") from None
-        restore(self._columns, self._core, about["world"], arrays)
+        snapshot.restore(self._columns, self._stepper, self._actors, found)
         self._bus.delivered = self.number
-        checked_data(about["data"], self._columns.rows.alive[: self.slots])
-
-    # Inside ---------------------------------------------------------------------------------------------------------
-
-    def _insert(
-        self,
-        shapes: Any,
-        places: NDArray[np.float64],
-        motion: tuple[Any, Any, Any],
-        body_type: Any,
-        boundary: Any,
-        layer: Any,
-        mask: Any,
-        rare: dict[str, Any],
-        actor: Actor | None = None,
-        data: Any = None,
-    ) -> NDArray[np.int32]:
-        """Add rows at checked places, (n, d); everything else is checked before anything is changed.
-
-        `motion` are velocities, rotations and angular velocities, `rare` what few bodies need. `actor` is that of a
-        single row, which has `data`; without it, `data` are those of all rows.
-        """
-        columns, d = self._columns, self.dim
-        count = len(places)
-        speeds = None if motion[0] is None else as_table(motion[0], "velocities", (d,), count)
-        turns = None if motion[1] is None else as_rotations(motion[1], "rotations", d, count)
-        spins = _angular(motion[2], d, count)
-        types = numbers_of_names(body_type, "body_type", count, BODY_TYPES)
-        rare = columns.checked_rare(rare, count)
-        if (limits := self._boundaries(boundary, types, count)) is not None:
-            rare["boundaries"] = limits
-        if not columns.closed and "ccd" in rare and rare["ccd"].any():
-            raise ValueError("ccd=True needs a world with touching=True")
-        named = columns.layers if layer is None else columns.layers.with_names(layer)
-        layers = masks = None
-        if mask is not None or columns.rows.mask is not None:
-            masks = named.bits_of_rows(mask, count, "mask")
-        if layer is not None or masks is not None or columns.rows.layer is not None:
-            layers = named.bits_of_rows(layer, count, "layer")
-        try:
-            records = records_of(shapes, count, d, columns.geometries)
-            columns.take_up_writes()
-            rows = columns.free_rows(count)
-            columns.fill(rows, records, types, places, speeds, turns, spins)
-            broad = self._scene.broad
-            if (
-                actor is not None and named is columns.layers and layers is None and not rare
-                and broad.index is None and columns.can_append(rows) and self._actors.append(actor, columns, data)
-            ):  # fmt: skip
-                return rows
-            change = Change()
-            columns.insert(change, rows, records)
-            columns.set_bits(change, rows, layers, masks)
-            for name, values in rare.items():
-                columns.set_rare(change, name, rows, values)
-            if named is not columns.layers:
-                change.assign(columns, layers=named)
-            broad.note(change, rows, is_new=True)
-            if actor is not None:
-                self._actors.attach(change, actor, int(rows[0]), data)
-            elif data is not None:
-                for row, one in zip(rows.tolist(), data, strict=True):
-                    if one is not None:
-                        self._actors.attach(change, Actor(), row, one)
-            change.commit()
-        finally:
-            columns.geometries.drop_unused()
-        return rows
-
-    def _boundaries(self, given: Any, types: NDArray[np.uint8], count: int) -> NDArray[np.uint8] | None:
-        """Give the boundaries of new rows; None where those of the world hold for all rows."""
-        columns = self._columns
-        if given is None:
-            return None if columns.boundaries is None else columns.defaults("boundaries", types)
-        limits = numbers_of_names(given, "boundary", count, BOUNDARIES)
-        if columns.bounds is None and limits.any():
-            raise ValueError(f'boundary="{BOUNDARIES[int(limits.max())]}" needs the bounds of the world')
-        return limits
-
-    def _set_asleep(self, rows: Any, asleep: bool) -> None:
-        columns = self._columns
-        with self._guard.changing:
-            numbers = columns.rows.known(self._actors.as_rows(rows))
-            change = Change()
-            columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
-            change.assign(columns, version=columns.version + 1)
-            change.commit()
-
-    def _change_ignored(self, pairs: NDArray[Any], ignored: bool) -> None:
-        columns = self._columns
-        with self._guard.changing:
-            rows = columns.rows.known(pairs.ravel())
-            change = Change()
-            columns.set_ignored(change, rows.reshape(-1, 2), ignored)
-            change.flag(columns.changed, True, rows)
-            change.commit()
-
-    def _hits_of_one_ray(self, ray: Any, batch: ByRow, allowed: QueryFilter, *, is_first: bool) -> list[Hit]:
-        with self._guard.reading:
-            scene = self._scene.in_batches(batch)
-            return queries.hits_of_one_ray(scene, self._actors, ray, allowed, is_first=is_first)
-
-    # What the shared queries need, see `broadphase.index.queries.Searchable`.
-    _few = None
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        with self._guard.reading:
-            numbers = self._columns.rows.known(rows)
-            self._scene.place()
-            return numbers, self._columns.seen.positions[numbers]
-
-    def _in_batches(self, batch: Any) -> World:
-        """Give this world as queries with keys see it: everything is shared, and nothing is changed through it."""
-        world = object.__new__(type(self))
-        vars(world).update(vars(self))
-        world._scene = self._scene.in_batches(batch)
-        return world
-
-    _find_boxes = _asked(queries.find_boxes)
-    _find_points = _asked(queries.find_points)
-    _find_balls = _asked(queries.find_balls)
-    _find_obbs = _asked(queries.find_obbs)
-    _find_regions = _asked(queries.find_regions)
-    _find_nearest = _asked(queries.find_nearest)
-    _find_first_hits = _asked(queries.find_first_hits)
-    _find_all_hits = _asked(queries.find_all_hits)
-
-    def _find_any_hits(self, *rays: Any) -> NDArray[np.bool_]:
-        return self._find_first_hits(*rays).rows >= 0
-
-
-def _angular(values: Any, dim: int, count: int) -> NDArray[np.float64] | None:
-    return None if values is None else as_table(values, "angular_velocities", () if dim == 2 else (3,), count)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _data_of_rows(data: Any, count: int) -> list[Any] | None:
-    """Return the objects of so many bodies as a list."""
-    if data is None:
-        return None
-    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise TypeError(f"data must be a sequence of {count} objects, one for each body, not {quoted(data)}")
-    objects = list(data)
-    if len(objects) != count:
-        raise ValueError(f"data has {len(objects)} objects, but there are {count} bodies")
-    return objects
