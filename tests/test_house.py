@@ -137,19 +137,12 @@ def circle_in(graph: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
-# `World.record` opens a recording, which is of what is above worlds, and says so in its type.
-ALLOWED_CIRCLES = ({"broadphase.world.world", "broadphase.recording"},)
-
-
-def circle_of_imports(folder: Path, allowed: Iterable[set[str]] = ()) -> list[str]:
-    graph = imports_between_files(modules_under(folder))
-    for circle in allowed:
-        graph.update({name: graph[name] - circle for name in circle})
-    return circle_in(graph)
+def circle_of_imports(folder: Path) -> list[str]:
+    return circle_in(imports_between_files(modules_under(folder)))
 
 
 def test_files_of_the_package_import_each_other_in_no_circle():
-    assert circle_of_imports(ROOT / "src", ALLOWED_CIRCLES) == []
+    assert circle_of_imports(ROOT / "src") == []
 
 
 def test_benchmarks_import_each_other_in_no_circle():
