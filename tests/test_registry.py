@@ -9,7 +9,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.index.registry import METHODS, Method
-from broadphase.pairs import MethodName
+from broadphase.searches import MethodName
 from broadphase.testing import oracle
 from cases import scene
 

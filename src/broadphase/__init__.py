@@ -48,16 +48,8 @@ from typing import TYPE_CHECKING
 # Before NumPy: it refuses subinterpreters, and NumPy that one of them has loaded does not load in another.
 import broadphase._native  # noqa: F401
 
-# At once: these submodules are named as functions, which they would hide if they were imported later.
+# At once: this submodule is named as a function, which it would hide if it were imported later.
 from broadphase.neighbors import NeighborList as NeighborList, Neighbors as Neighbors, neighbors as neighbors
-from broadphase.pairs import (
-    Explanation as Explanation,
-    PaddedPairs as PaddedPairs,
-    count_pairs as count_pairs,
-    explain as explain,
-    iter_pairs as iter_pairs,
-    pairs as pairs,
-)
 
 if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
     from broadphase import (
@@ -79,6 +71,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         perspective as perspective,
         selection_matrix as selection_matrix,
     )
+    from broadphase.capacity import PaddedPairs as PaddedPairs
     from broadphase.errors import (
         FileFormatError as FileFormatError,
         InvalidBoxError as InvalidBoxError,
@@ -89,6 +82,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         UnknownRowError as UnknownRowError,
         UnsupportedQueryError as UnsupportedQueryError,
     )
+    from broadphase.explanation import Explanation as Explanation, explain as explain
     from broadphase.index import (
         BVH as BVH,
         METHODS as METHODS,
@@ -135,6 +129,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
     from broadphase.plotting import plot as plot
     from broadphase.recording import save_replay as save_replay
     from broadphase.robots import Articulated as Articulated, Link as Link, Obstacles as Obstacles, Poses as Poses
+    from broadphase.searches import count_pairs as count_pairs, iter_pairs as iter_pairs, pairs as pairs
     from broadphase.shapes import (
         AABB as AABB,
         Box as Box,
@@ -167,10 +162,12 @@ __version__ = "0.2.0"
 # Where each public name stands. Most are imported on first use, which keeps ``import broadphase`` short.
 _HOMES = {
     "cameras": "look_at orthographic perspective selection_matrix",
+    "capacity": "PaddedPairs",
     "errors": (
         "FileFormatError InvalidBoxError InvalidBoxWarning MissingExtraError PartialFileWarning TooManyPairsError "
         "UnknownRowError UnsupportedQueryError"
     ),
+    "explanation": "Explanation explain",
     "index": (
         "BVH BoxIndex BruteForce Cells Changes Delimiters Grid Index IndexOptions IndexStats LinearTree "
         "METHODS Nearest Octree Outline PaddedHits PaddedResult QueryResult RayHits RayHitsAll SweepAndPrune "
@@ -183,10 +180,10 @@ _HOMES = {
     ),
     "narrow.triangles": "triangle_pairs",
     "neighbors": "NeighborList Neighbors neighbors",
-    "pairs": "Explanation PaddedPairs count_pairs explain iter_pairs pairs",
     "plotting": "plot",
     "recording": "save_replay",
     "robots": "Articulated Link Obstacles Poses",
+    "searches": "count_pairs iter_pairs pairs",
     "shapes": (
         "AABB Box Capsule Circle Compound ConvexHull ConvexPolygon CustomRows CustomShape Mesh Point "
         "Rectangle Segment Shape Shapes Sphere Triangle"

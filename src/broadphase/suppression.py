@@ -12,7 +12,7 @@ from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes,
 from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
-from broadphase.pairs import pairs
+from broadphase.searches import pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from broadphase import gpu  # noqa: E402
 from broadphase.gpu.pairs_kernels import pairs_kernels  # noqa: E402
 from broadphase.gpu.tree_kernels import tree_kernels  # noqa: E402
 
+EXPLANATION = sys.modules["broadphase.gpu.explanation"]
 PAIRS = sys.modules["broadphase.gpu.pairs"]
 LOADING = sys.modules["broadphase.gpu.loading"]
 WAYS = ("tree", "scenes")
@@ -458,12 +459,12 @@ def test_boxes_on_a_device_are_searched_there(monkeypatch):
         return "result"
 
     boxes = OnDevice()
-    for name, call, options in (
-        ("pairs", bp.pairs, {"sort": True, "margin": 2.0, "capacity": 7, "batch": 3, "touching": False}),
-        ("count_pairs", bp.count_pairs, {"layer": 1, "mask": 2, "group": 3, "static": 4, "ignore_shared": 5}),
-        ("explain", bp.explain, {"batch": 3}),
+    for module, name, call, options in (
+        (PAIRS, "pairs", bp.pairs, {"sort": True, "margin": 2.0, "capacity": 7, "batch": 3, "touching": False}),
+        (PAIRS, "count_pairs", bp.count_pairs, {"layer": 1, "mask": 2, "group": 3, "static": 4, "ignore_shared": 5}),
+        (EXPLANATION, "explain", bp.explain, {"batch": 3}),
     ):
-        monkeypatch.setattr(PAIRS, name, recorded)
+        monkeypatch.setattr(module, name, recorded)
         told.clear()
         assert call(boxes, **options) == "result"
         assert told["arguments"] == (boxes, None)

@@ -7,9 +7,10 @@ GPU, in one thread: for tests, not for speed.
 """
 
 from broadphase.gpu.arrays import release
+from broadphase.gpu.explanation import DeviceExplanation, explain
 from broadphase.gpu.index import Index, PaddedRows, QueryRows
 from broadphase.gpu.neighbors import PaddedNeighbors, neighbors
-from broadphase.gpu.pairs import DeviceExplanation, count_pairs, explain, pairs
+from broadphase.gpu.pairs import count_pairs, pairs
 
 __all__ = [
     "DeviceExplanation", "Index", "PaddedNeighbors", "PaddedRows", "QueryRows", "count_pairs", "explain", "neighbors",

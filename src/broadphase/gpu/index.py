@@ -12,6 +12,7 @@ import numpy as np
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.boxes.forms import as_rows
 from broadphase.boxes.numbers import as_plain_array
+from broadphase.capacity import capacity_of
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, opened, warp
 from broadphase.gpu.boxes import (
@@ -31,7 +32,6 @@ from broadphase.gpu.tree import build, refit
 from broadphase.index import queries
 from broadphase.index.results import Nearest, RayHits
 from broadphase.index.store import checked_corners
-from broadphase.pairs import capacity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag, as_real, as_whole
+from broadphase.capacity import PaddedPairs, capacity_of
 from broadphase.errors import TooManyPairsError, unknown_name
 from broadphase.gpu.arrays import warp
 from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, of_one_kind, passing_of
 from broadphase.gpu.loading import load
 from broadphase.gpu.tree import build, frame_of
-from broadphase.pairs import DeviceExplanation, PaddedPairs, capacity_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from broadphase.gpu.tree import Tree
 
 __all__ = [
-    "DeviceExplanation", "Found", "Search", "answer", "count_pairs", "explain", "find", "number_of", "pairs",
-    "refuse_capture", "row_bits", "sort_keys", "way_of",
+    "Found", "Search", "answer", "count_pairs", "find", "number_of", "pairs", "refuse_capture", "row_bits", "sets_of",
+    "sort_keys", "way_of",
 ]  # fmt: skip
 
 # Scenes of at most so many boxes, or with so few comparisons in all, are compared box by box: that takes one kernel, a
@@ -170,50 +170,11 @@ def _searching(
         raise ValueError('invalid="skip" is for boxes in host memory; on a device, leave out such boxes first')
     if invalid != "raise":
         raise ValueError(unknown_name("invalid", invalid, ["raise"]))
-    sets, half_margin = _sets(boxes, other, device, margin)
+    sets, half_margin = sets_of(boxes, other, device, margin)
     touching = as_flag(touching, "touching")
     with sets[0].place.running() as scratch:
         passing = passing_of(sets, scratch, **filters)
         yield Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
-
-
-def explain(boxes: Boxes, other: Boxes | None = None, *, device: Any = None, batch: Any = None) -> DeviceExplanation:
-    """Explain how `pairs` searches these boxes on a device, and why; parameters and errors are those of `pairs`.
-
-    Examples
-    --------
-    >>> import broadphase as bp
-    >>> bp.gpu.explain([[0, 0, 1, 1]] * 1000, device="cpu").method
-    'scenes'
-    """
-    sets, _ = _sets(boxes, other, device, 0.0)
-    own, second = sets[0], sets[-1]
-    place = own.place
-    with place.running() as scratch:
-        keys = keys_of(batch, sets, scratch)
-        bytes_kept = scratch.nbytes
-    way = way_of(sets, keys)
-    size = keys[-1].scene_size or second.count
-    if way == "none":
-        reason = "none: there are too few boxes for a pair."
-    elif way == "scenes":
-        many = f" of its scene, {size:,} boxes" if keys[-1].scene_size else f", {size:,} in all"
-        reason = f"scenes: each box is compared with every other{many}; for so few, a tree would not pay."
-    else:
-        sets_of = "one tree" if len(sets) == 1 else "a tree for each set"
-        apart = ", keys before places in its order" if keys[0].rows is not None or keys[0].scene_size else ""
-        reason = f"tree: {sets_of} over boxes in Z order{apart}; each leaf walks those behind it."
-    return DeviceExplanation(
-        method=way,
-        reason=reason,
-        box_count=sum(one.count for one in sets),
-        dim=own.dim,
-        dtype=own.dtype.__name__,
-        device=place.device.alias,
-        library=place.library.name,
-        batch_count=max(keys[0].scene_count, 1),
-        working_bytes=bytes_kept,
-    )
 
 
 def refuse_capture(place: Any) -> None:
@@ -242,7 +203,8 @@ def row_bits(count: int) -> int:
     return max(1, (count - 1).bit_length())
 
 
-def _sets(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[DeviceBoxes, ...], float]:
+def sets_of(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[DeviceBoxes, ...], float]:
+    """Return one set of boxes or two on a device, of one dtype, and half of the margin."""
     wp = warp()
     own = boxes_on(boxes, "boxes", device)
     sets: tuple[DeviceBoxes, ...] = (own,)

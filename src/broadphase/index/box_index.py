@@ -24,8 +24,8 @@ from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
-from broadphase.pairs import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.representations import html_facts
+from broadphase.searches import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

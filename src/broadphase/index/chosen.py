@@ -16,8 +16,8 @@ from broadphase.index.joining import KeptCells
 from broadphase.index.options import checked_options
 from broadphase.index.periodic import CellSearch
 from broadphase.index.results import QueryResult
-from broadphase.pairs import count_pairs, pairs
 from broadphase.periods import periods_of
+from broadphase.searches import count_pairs, pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import KeptCells, find_in_balls, find_in_boxes, find_in_regions, join
 from broadphase.index.options import checked_options
-from broadphase.pairs import count_pairs, pairs
+from broadphase.searches import count_pairs, pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

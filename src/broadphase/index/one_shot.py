@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from broadphase.pairs import iter_pairs, pairs
+from broadphase.searches import iter_pairs, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,8 +13,8 @@ from broadphase.errors import InvalidBoxError
 from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.results import Nearest, QueryResult
-from broadphase.pairs import pairs
 from broadphase.periods import out_of_cell
+from broadphase.searches import pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

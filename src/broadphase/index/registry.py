@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from broadphase.pairs import MethodName
+from broadphase.searches import MethodName
 
 __all__ = ["METHODS", "Method"]
 

@@ -16,7 +16,7 @@ from broadphase.errors import TooManyPairsError, quoted, unknown_name
 from broadphase.joins.corners import Axis, as_floats, axis_of, require_intervals
 from broadphase.joins.keys import NO_KEY, keys_of
 from broadphase.joins.tables import Table, known, opened
-from broadphase.pairs import pair_limit, pairs
+from broadphase.searches import pair_limit, pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_length
 from broadphase.narrow.clearance import MEETS, Solids, measure, pairs_within, solids_of
-from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
+from broadphase.searches import pairs as box_pairs
 from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 

@@ -13,9 +13,9 @@ from broadphase.arguments import as_flag, as_length
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
-from broadphase.pairs import pairs as box_pairs
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
+from broadphase.searches import pairs as box_pairs
 from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
 from broadphase.shapes.records import geometry_numbers
 from broadphase.workers import worker_count

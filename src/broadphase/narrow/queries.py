@@ -12,7 +12,7 @@ from broadphase.errors import quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import row_pairs
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
-from broadphase.pairs import pairs as box_pairs
+from broadphase.searches import pairs as box_pairs
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
 from broadphase.workers import worker_count

@@ -11,7 +11,7 @@ from broadphase.arguments import as_flag
 from broadphase.boxes import as_numbers, from_triangles
 from broadphase.boxes.checking import as_integers
 from broadphase.errors import InvalidBoxError
-from broadphase.pairs import pairs
+from broadphase.searches import pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
-from broadphase.pairs import pairs
+from broadphase.searches import pairs
 from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC, keys_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.batches import batched_rows
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
+from broadphase.capacity import PaddedPairs, capacity_of, padded_pairs
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
 from broadphase.periods import out_of_cell, periods_of
 from broadphase.progress import Progress, reporting, searching
-from broadphase.representations import html_facts
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from broadphase.filters import ByRow
     from broadphase.periods import Period
 
-__all__ = [
-    "DeviceExplanation", "Explanation", "MethodName", "PaddedPairs", "count_pairs", "explain", "iter_pairs", "pairs",
-]  # fmt: skip
+__all__ = ["MethodName", "count_pairs", "iter_pairs", "pair_limit", "pairs", "prepare", "refuse_on_device"]
 
 #: What ``method=`` takes.
 MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
@@ -36,22 +34,6 @@ MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid"
 NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
 _METHODS = dict(_native.Method.__members__)
-
-
-class PaddedPairs(NamedTuple):
-    """Pairs in memory of a fixed size; the result of `pairs` with ``capacity=``.
-
-    Attributes
-    ----------
-    pairs : array, shape (capacity, 2), int32
-        Row numbers; -1 behind the last pair.
-    count : int32
-        How many pairs there are; more than `capacity` if some are missing. For boxes on a device it is there too, an
-        array of shape (), or of shape (1,) of Warp; ``-1 - row`` if the box of that row is invalid.
-    """
-
-    pairs: Any
-    count: Any
 
 
 @overload
@@ -231,7 +213,7 @@ def pairs(
     array([[0, 1]], dtype=int32)
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
-        _refuse_on_device(method, workers, ignore_pairs, period, progress)
+        refuse_on_device(method, workers, ignore_pairs, period, progress)
         from broadphase.gpu.pairs import pairs as on_device  # imported where there is a device
 
         made: NDArray[np.int32] | PaddedPairs = on_device(
@@ -261,7 +243,7 @@ def pairs(
     try:
         if isinstance(search, _WholeSearch):
             whole: Any = _native.interval_pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs))
-            return whole if room is None else _padded(whole, room)
+            return whole if room is None else padded_pairs(whole, room)
         arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
         if progress is None:
             found: Any = _native.pairs(*arguments)
@@ -273,23 +255,10 @@ def pairs(
     except _native.TooManyPairs:
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
     rows = search.rows_of_input(found)
-    return rows if room is None else _padded(rows, room)
+    return rows if room is None else padded_pairs(rows, room)
 
 
-def capacity_of(capacity: int, max_pairs: int | None) -> int:
-    """Check ``capacity=``, which does not go with ``max_pairs=``."""
-    if max_pairs is not None:
-        raise ValueError("max_pairs and capacity are two ways to limit pairs; give one")
-    return as_whole(capacity, "capacity", 0, 2**31 - 1)
-
-
-def _padded(found: NDArray[np.int32], capacity: int) -> PaddedPairs:
-    padded = np.full((capacity, 2), -1, np.int32)
-    padded[: len(found)] = found[:capacity]
-    return PaddedPairs(padded, np.int32(min(len(found), np.iinfo(np.int32).max)))
-
-
-def _refuse_on_device(method: Any, workers: Any, ignore_pairs: Any, period: Any, progress: Any) -> None:
+def refuse_on_device(method: Any, workers: Any, ignore_pairs: Any, period: Any, progress: Any) -> None:
     """Raise ValueError for options that boxes in host memory have, and those on a device have not."""
     advice = {
         "method": (method != "auto", "a device has one method; leave it out"),
@@ -353,7 +322,7 @@ def count_pairs(
     499500
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
-        _refuse_on_device(method, workers, ignore_pairs, period, progress)
+        refuse_on_device(method, workers, ignore_pairs, period, progress)
         from broadphase.gpu.pairs import count_pairs as on_device
 
         return on_device(
@@ -675,223 +644,3 @@ def pair_limit(max_pairs: int | None) -> int:
     if max_pairs is None:
         return NO_LIMIT
     return min(as_whole(max_pairs, "max_pairs", 0), NO_LIMIT)
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The result of `explain`; ``print`` it for a table.
-
-    Attributes
-    ----------
-    method : str
-        The method that ``method="auto"`` chooses.
-    reason : str
-        Why, in one sentence.
-    box_count : int
-        Number of boxes, of both sets together where there are two.
-    dim : int
-        Number of axes.
-    dtype : str
-        The dtype in which boxes are compared.
-    low, high : tuple of float
-        Corners of the region that holds nearly all boxes.
-    extents : tuple of float
-        Mean size of a box along each axis.
-    meeting : tuple of float
-        Fraction of all pairs of boxes that overlap along each axis.
-    clustering : float
-        Density around a box relative to an even spread: about 1 where boxes are spread evenly.
-    cells : tuple of int
-        Number of cells of the grid along each axis.
-    costs : dict of str to float
-        Expected time of each method that "auto" considers, in milliseconds on one core of the machine on which the
-        model was fitted. Compare them with each other only.
-    batch_count : int
-        Number of batches; 1 where all boxes are compared. With more, `method` and the figures, but for `box_count`,
-        are those of the batch with the most pairs of boxes.
-    largest_batch : int
-        Number of its boxes.
-    image_count : int
-        Boxes that cross faces of a periodic cell are searched more than once: how often, in all.
-    """
-
-    method: str
-    reason: str
-    box_count: int
-    dim: int
-    dtype: str
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    extents: tuple[float, ...]
-    meeting: tuple[float, ...]
-    clustering: float
-    cells: tuple[int, ...]
-    costs: dict[str, float]
-    batch_count: int
-    largest_batch: int
-    image_count: int
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}",
-            *([f"  batches            {self.batch_count:,}; of the largest:"] if self.batch_count > 1 else []),
-            *([f"  images             {self.image_count:,} across faces of the cell"] if self.image_count else []),
-            f"  nearly all within  {_row(self.low)}  to  {_row(self.high)}",
-            f"  mean size          {_row(self.extents)}",
-            f"  pairs that meet    {'  '.join(f'{100 * share:.3g} %' for share in self.meeting)}  along each axis",
-            f"  clustering         {self.clustering:.3g} (1: spread evenly)",
-            f"  cells of the grid  {' x '.join(str(count) for count in self.cells)}",
-            "expected cost",
-        ]
-        for name, cost in sorted(self.costs.items(), key=lambda item: item[1]):
-            mark = "  <- chosen by auto" if name == self.method else ""
-            lines.append(f"  {name:<16} {cost:>12,.3f} ms{mark}")
-        return "\n".join([*lines, self.reason])
-
-    def _repr_html_(self) -> str:
-        costs = sorted(self.costs.items(), key=lambda item: item[1])
-        return html_facts(
-            f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}. {self.reason}",
-            [(name, f"{cost:,.3f} ms{' (chosen by auto)' * (name == self.method)}") for name, cost in costs],
-        )
-
-
-def _row(values: tuple[float, ...]) -> str:
-    return "  ".join(f"{value:.6g}" for value in values)
-
-
-@dataclass(frozen=True)
-class DeviceExplanation:
-    """The result of `broadphase.gpu.explain`; ``print`` it for a table.
-
-    Attributes
-    ----------
-    method : str
-        "tree", "scenes" where all boxes of a scene are compared, or "none" where there can be no pairs.
-    reason : str
-        Why, in one sentence.
-    box_count : int
-        Number of boxes, of both sets together where there are two.
-    dim : int
-        Number of axes.
-    dtype : str
-        The dtype in which boxes are compared.
-    device : str
-        Where.
-    library : str
-        Of which library results are.
-    batch_count : int
-        Number of scenes of one size; 1 where there are none.
-    working_bytes : int
-        Memory on the device that is kept for the next call on the stream.
-    """
-
-    method: str
-    reason: str
-    box_count: int
-    dim: int
-    dtype: str
-    device: str
-    library: str
-    batch_count: int
-    working_bytes: int
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}, on {self.device}",
-                *([f"  batches            {self.batch_count:,}"] if self.batch_count > 1 else []),
-                f"  results            arrays of {self.library}",
-                f"  working memory     {self.working_bytes / 1e6:,.1f} MB, kept for the next call",
-                self.reason,
-            ]
-        )
-
-
-def explain(
-    boxes: Boxes, other: Boxes | None = None, *, workers: int = 1, batch: ByRow = None, period: Period = None
-) -> Explanation | DeviceExplanation:
-    """Explain which method "auto" chooses for these boxes, why, and what each method would cost.
-
-    Parameters
-    ----------
-    boxes, other, workers, batch, period
-        As in `pairs`. Of batches, the one with the most pairs of boxes is explained; of a periodic cell, the boxes at
-        their places in it, and their images.
-
-    Returns
-    -------
-    Explanation
-        Plain numbers by name; prints as a table. For boxes on a device, `broadphase.gpu.DeviceExplanation`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `pairs`.
-
-    Notes
-    -----
-    Checks all boxes and samples at most 512 of each set: O(n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import broadphase as bp
-    >>> corners = np.random.default_rng(0).random((10_000, 3))
-    >>> bp.explain((corners, corners + 0.01)).method
-    'grid'
-    """
-    if type(boxes) is not np.ndarray and is_on_device(boxes):
-        _refuse_on_device("auto", workers, None, period, None)
-        from broadphase.gpu.pairs import explain as on_device
-
-        return on_device(boxes, other, batch=batch)
-    search = prepare(boxes, other, "auto", workers, True, 0.0, "raise", batch=batch, period=period)
-    lower, upper, other_lower, other_upper = search.corners
-    batches = search.arguments[-2]
-    try:
-        found: dict[str, Any] = _native.report(lower, upper, other_lower, other_upper, batches, search.periods)
-    except _native.InvalidBoxes:
-        raise search.invalid_box() from None
-    width = found["width"]
-    batch_count = 1 if batches is None else max(batches.key_count, 1)
-    return Explanation(
-        method=found["method"].name,
-        reason=_reason(found, batch_count),
-        box_count=len(lower) + (0 if other_lower is None else len(other_lower)),
-        dim=lower.shape[1],
-        dtype=str(lower.dtype),
-        low=tuple(found["low"]),
-        high=tuple(low + size for low, size in zip(found["low"], width, strict=True)),
-        extents=tuple(share * size for share, size in zip(found["share"], width, strict=True)),
-        meeting=tuple(min(2 * share, 1.0) for share in found["meeting"]),
-        clustering=found["clustering"],
-        cells=tuple(int(count) for count in found["cells"]),
-        costs={name: found[name] for name in ("brute_force", "sweep_and_prune", "grid", "bvh")},
-        batch_count=batch_count,
-        largest_batch=found["largest_batch"],
-        image_count=found["image_count"],
-    )
-
-
-def _reason(found: dict[str, Any], batch_count: int) -> str:
-    method = found["method"].name
-    if batch_count > 1:
-        searched = found["searched_batches"]
-        return (
-            f"{batch_count:,} batches: {searched:,} by a method that is chosen for each, the others pair by pair. "
-            f"The largest, of {found['largest_batch']:,} boxes: {_reason(found, 1)}"
-        )
-    if method == "brute_force":
-        count = max(0, round(found["pair_count"]))  # of no boxes, the product is -0.0
-        return f"brute_force: testing all {count:,} pairs costs less than preparing another method."
-    if method == "sweep_and_prune":
-        axis = min(range(len(found["meeting"])), key=found["meeting"].__getitem__)
-        return (
-            f"sweep_and_prune: few boxes overlap along axis {axis}, and either cutting the other axes gains nothing,"
-            " or the sizes in the scene differ too much for a grid."
-        )
-    if method == "bvh":
-        return "bvh: boxes overlap on each axis, but seldom on all of them: neither cells nor a sweep keep them apart."
-    cells = " x ".join(str(int(count)) for count in found["cells"])
-    return f"grid: {cells} cells, swept along axis {found['sweep_axis']}, leave few candidates for each box."
