@@ -32,10 +32,10 @@ def modules() -> list[Any]:
 
     wp = warp()
     made = [index_kernels.result_kernels(), neighbors_kernels.result_kernels(), pairs_kernels.row_kernels()]
-    made += [neighbors_kernels.lattice_kernels(), *(neighbors_kernels.neighbor_kernels(dim) for dim in (2, 3))]
+    made += [neighbors_kernels.neighbor_kernels(dim) for dim in (2, 3)]
     for kind in (wp.float32, wp.float64):
-        made += [neighbors_kernels.filing_kernels(dim, kind) for dim in (2, 3)]
-        for dim in (1, 2, 3, 4):
+        for dim in (2, 3):
+            made += [neighbors_kernels.filing_kernels(dim, kind)]
             made += [tree_kernels.tree_kernels(dim, kind), pairs_kernels.pairs_kernels(dim, kind)]
             made += [index_kernels.index_kernels(dim, kind)]
     return [*(one.module for one in made), wp.get_module(kernels.__name__)]

@@ -11,13 +11,18 @@ import broadphase as bp
 from benchmarks.gpu.devices import Clock, put, require, warp
 from benchmarks.gpu.parts import Record, Setting, Task
 from broadphase import gpu
-from broadphase.testing import SCENES, make_scene
+from broadphase.testing import SCENES, Scene, make_scene
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "Every scene, beside uniform"
 MUST = 6.0  # times as long as uniform, for each box and pair
+
+
+def on_device() -> dict[str, Scene]:
+    """Return the public scenes of boxes with two or three axes, as a device takes them."""
+    return {name: scene for name, scene in SCENES.items() if scene.dim in (2, 3)}
 
 
 def tasks(setting: Setting) -> list[Task]:
@@ -28,7 +33,7 @@ def tasks(setting: Setting) -> list[Task]:
     base = {n: Base(n, setting) for n in (many, few)}
     return [
         Task(f"scene {name}", partial(measure, name, base[few if scene.quadratic else many], setting=setting))
-        for name, scene in SCENES.items()
+        for name, scene in on_device().items()
     ]
 
 

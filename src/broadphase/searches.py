@@ -111,8 +111,8 @@ def pairs(
     """Find every pair of overlapping boxes.
 
     Boxes are closed: boxes that only touch overlap (see `touching`). With `other`, find every pair of a box of the
-    first set and a box of the second. Boxes on a CUDA device are searched there, and the pairs are an array of the same
-    library on the same device: see `broadphase.gpu.pairs`.
+    first set and a box of the second. Boxes of two or three axes on a CUDA device are searched there, and the pairs are
+    an array of the same library on the same device: see `broadphase.gpu.pairs`.
 
     Parameters
     ----------

@@ -16,11 +16,9 @@ from benchmarks.gpu import carry
 from benchmarks.gpu.__main__ import as_markdown, as_text, main
 from benchmarks.gpu.parts import PARTS, Record, Setting, Skip, Task, run_apart, run_here
 
-from broadphase.testing import SCENES
-
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
-from benchmarks.gpu import compiling, devices, exactness, kernels, stages, times  # noqa: E402
+from benchmarks.gpu import compiling, devices, exactness, kernels, scenes, stages, times  # noqa: E402
 
 from broadphase import gpu  # noqa: E402
 
@@ -66,7 +64,7 @@ def test_gpu_benchmark_compares_everything(whole):
     _, found, _ = whole
     records = {record["task"]: record for part in found["parts"] for record in part["records"]}
     compared = {name: record["compared"] for name, record in records.items() if record["compared"]}
-    for beginning, least in (("pairs: ", 3000), ("index: ", 2500), ("neighbors: ", 1000), ("arrays of ", 150)):
+    for beginning, least in (("pairs: ", 2200), ("index: ", 2500), ("neighbors: ", 1000), ("arrays of ", 150)):
         assert sum(count for name, count in compared.items() if name.startswith(beginning)) > least, beginning
     skipped = {name: record["skipped"] for name, record in records.items() if record["skipped"]}
     for name in ("kernels", "stream of torch", "graph of warp: pairs", "graph of torch: index", "no memory"):
@@ -85,7 +83,7 @@ def test_gpu_benchmark_has_a_line_for_each_work_and_contestant(whole):
     assert by["broadphase, padded, in a graph"]["ms"] is None
     assert len({row["work"] for row in rows}) == 11
     assert all(row["boxes"] and row["ms, with copies"] > 0 for row in found["tables"][times.CROSSOVER])
-    assert [row["scene"] for row in found["tables"]["Every scene, beside uniform"]] == list(SCENES)
+    assert [row["scene"] for row in found["tables"]["Every scene, beside uniform"]] == list(scenes.on_device())
     uniform = next(row for row in found["tables"]["Every scene, beside uniform"] if row["scene"] == "uniform")
     assert uniform["× uniform nodes a box and pair"] == 1
     assert 1 < uniform["nodes a walk"] < uniform["most"]

@@ -1,13 +1,14 @@
 """The index on a device: its kernels on Warp's CPU device, against the index of the CPU and the oracles."""
 
+import re
 import sys
 
 import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
-from cases import DIMENSIONS, DTYPES, FOR_CUDA, lattice, run_script
+from broadphase.testing import assert_same_pairs, make_scene, oracle
+from cases import DTYPES, FOR_CUDA, ON_DEVICE, SCENES_ON_DEVICE, lattice, run_script
 from far_cases import KINDS, check_nearest, queries_of_scene, whole
 from index_cases import FLOAT64_ONLY, QUESTIONS, SCENES as INDEX_SCENES, Asker, generator, scene as index_scene
 from oracles import queries as plain
@@ -20,6 +21,7 @@ from broadphase.gpu.index_kernels import index_kernels, result_kernels  # noqa: 
 
 INDEX, PAIRS = sys.modules["broadphase.gpu.index"], sys.modules["broadphase.gpu.pairs"]
 ASKED = ("query", "query_points", "query_ball", "nearest", "raycast", "raycast_any")
+LEAST, MOST = 1e-130, 1e150  # the sizes of numbers that an index on a device takes
 KINDS_OF_NUMBERS = {"float32": wp.float32, "float64": wp.float64}
 
 
@@ -52,64 +54,93 @@ def of_oracle(boxes):
     return lambda name, *arguments: getattr(plain, name)(boxes, *arguments)
 
 
+def in_range(values):
+    """Replace what an index on a device does not take by the next number that it takes; infinities stay."""
+    if values.dtype == np.float32:  # all of them are taken
+        return values
+    sizes = np.where((values != 0) & (np.abs(values) < LEAST / 2), 0.0, np.clip(np.abs(values), LEAST, MOST))
+    return np.where(np.isinf(values) | (values == 0), values, np.copysign(sizes, values)).astype(values.dtype)
+
+
 def make_asked(rng, boxes, count=12):
-    """Make queries of every kind that touch a scene."""
+    """Make queries of every kind that touch a scene, of points and vectors in the range."""
     asker = Asker(rng, boxes)
     with np.errstate(all="ignore"):
-        return {name: QUESTIONS[name][2](asker, count) for name in ASKED}
+        asked = {name: QUESTIONS[name][2](asker, count) for name in ASKED}
+    return {
+        name: tuple(in_range(part) if np.ndim(part) == 2 else part for part in given) for name, given in asked.items()
+    }
 
 
 # Against the oracles and the CPU --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("dimension", ON_DEVICE)
 def test_gpu_queries_of_awkward_scenes_equal_the_oracle(dimension, dtype):
     for kind in INDEX_SCENES:
         if dtype == "float32" and kind in FLOAT64_ONLY:
             continue
         for n in (1, 2, 7, 60):
             rng = generator("gpu index", kind, n, dimension, dtype)
-            boxes = index_scene(kind, rng, n, dimension, dtype)
+            boxes = in_range(index_scene(kind, rng, n, dimension, dtype))
             check(on_cpu(boxes), make_asked(rng, boxes, 24), of_oracle(boxes), f"{kind} n={n} d={dimension} {dtype}")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SCENES_ON_DEVICE)
 def test_gpu_queries_of_every_scene_equal_those_of_the_core(name, dtype):
-    boxes = make_scene(name, 500, dtype=dtype)
+    boxes = in_range(make_scene(name, 500, dtype=dtype))
     rng = generator("gpu index", name, dtype)
     check(on_cpu(boxes), make_asked(rng, boxes, 60), of_index(bp.BVH(boxes)), f"{name} {dtype}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_gpu_queries_of_far_and_minute_boxes_are_those_of_whole_numbers(kind):
-    for dtype in DTYPES:
-        for dimension in DIMENSIONS:
-            for n in (7, 30):
-                boxes, in_whole, asked = queries_of_scene(kind, 3, n, dimension, dtype, 12)
-                label = f"{kind} n={n} d={dimension} {dtype}"
-                points, limits, motions = asked["points"], asked["limits"], asked["motions"]
-                index, core = on_cpu(boxes), of_index(bp.BVH(boxes))
-                check(index, {"query": (asked["boxes"],), "query_points": (points,)}, core, label)
-                check(index, {"query_ball": (points, asked["radii"])}, core, label)
-                for k, most in ((1, limits), (3, np.full(12, np.inf))):
-                    check(index, {"nearest": (points, k, most)}, core, label)
-                    check_nearest(index.nearest(points, k, most), whole(points), k, most, in_whole, label)
-                    rays = points, motions, most
-                    check(index, {"raycast": rays, "raycast_any": rays}, core, label)
+def test_gpu_queries_of_far_and_minute_floats_are_those_of_whole_numbers(kind):
+    for dimension in ON_DEVICE:
+        for n in (7, 30):
+            boxes, in_whole, asked = queries_of_scene(kind, 3, n, dimension, "float32", 12)
+            label = f"{kind} n={n} d={dimension}"
+            limits, (points, motions) = asked["limits"], map(in_range, (asked["points"], asked["motions"]))
+            index, core = on_cpu(boxes), of_index(bp.BVH(boxes))
+            check(index, {"query": (asked["boxes"],), "query_points": (points,)}, core, label)
+            check(index, {"query_ball": (points, asked["radii"])}, core, label)
+            for k, most in ((1, limits), (3, np.full(12, np.inf))):
+                check(index, {"nearest": (points, k, most)}, core, label)
+                check_nearest(index.nearest(points, k, most), whole(points), k, most, in_whole, label)
+                rays = points, motions, most
+                check(index, {"raycast": rays, "raycast_any": rays}, core, label)
+
+
+@pytest.mark.parametrize("powers", [(-431, -431), (495, 495), (-431, 495), (-431, -379, 0, 50, 440, 495)])
+def test_gpu_queries_at_the_ends_of_the_range_equal_those_of_the_core_and_the_oracle(powers):
+    rng = generator("gpu range", powers)
+    for dimension in ON_DEVICE:
+        boxes = lattice(rng, 90, dimension, "float64", 5) * 2.0 ** rng.choice(powers, (90, 1, 1))
+        points, motions = (rng.integers(-6, 7, (60, dimension)) * 2.0 ** rng.choice(powers, (60, 1)) for _ in range(2))
+        places = boxes[rng.integers(0, 90, 60), rng.integers(0, 2, 60)]
+        points[::2], motions[::3] = places[::2], (places - points)[::3]
+        motions = in_range(motions)
+        reached = np.hypot(*(rng.choice([3.0, 5.0], (60, 1)) * [1.0, 4 / 3]).T) * 2.0 ** rng.choice(powers, 60)
+        index, core, judge = on_cpu(boxes), of_index(bp.BVH(boxes)), of_oracle(boxes)
+        for expected in (core, judge):
+            check(index, {"query": (boxes[:30],), "query_points": (points,)}, expected, f"d={dimension}")
+            check(index, {"query_ball": (points, reached)}, expected, f"d={dimension}")
+            for most in (np.inf, reached, 0.0, 1e-200, 1e300):
+                asked = {"nearest": (points, 4, most), "raycast": (points, motions, most)}
+                check(index, asked | {"raycast_any": (points, motions, most)}, expected, f"d={dimension}")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gpu_rays_of_any_length_of_direction_equal_those_of_the_core(dtype):
     rng = np.random.default_rng(1)
-    for dimension in DIMENSIONS:
+    for dimension in ON_DEVICE:
         boxes = lattice(rng, 60, dimension, dtype, 6)
         index, core = on_cpu(boxes), of_index(bp.BVH(boxes))
         origins = rng.integers(-9, 10, (60, dimension)).astype(float)
         motions = rng.integers(-2, 3, (60, dimension)).astype(float)
-        motions[rng.random(motions.shape) < 0.2] *= 1e-200  # so slow that an axis says nothing
-        for power in (-1020, -900, -450, -100, 0, 100, 450, 900, 1020):
+        motions[rng.random(motions.shape) < 0.2] *= 1e-20  # so slow that an axis says nothing
+        for power in (-350, -100, 0, 100, 450):
             for most in (np.inf, 4.0, 0.0):
                 rays = origins, np.ldexp(motions, power), most
                 check(index, {"raycast": rays, "raycast_any": rays}, core, f"d={dimension} 2^{power} {most}")
@@ -128,11 +159,11 @@ def test_gpu_rays_reach_boxes_beyond_all_floats_of_nodes(turned):
     assert index.raycast(origins, ways, most).rows.tolist() == [64, -1, 64]
 
 
-@pytest.mark.parametrize("power", [60, 90, 97, 100, 110, 300, 1000])
+@pytest.mark.parametrize("power", [60, 90, 97, 100, 110, 300])
 def test_gpu_rays_that_hardly_move_along_an_axis_meet_minute_boxes(power):
     # In units of the large boxes, floats have the way to the minute ones along one axis, but not along the other.
     rng = np.random.default_rng(17)
-    for dimension in (2, 3, 4):
+    for dimension in ON_DEVICE:
         minute = lattice(rng, 60, dimension, "float64", 3)
         minute[:, :, 1] = minute[:, :1, 1] * 2.0**-53
         boxes = np.concatenate([minute, lattice(rng, 90, dimension, "float64", 9) * 2.0**power])
@@ -147,7 +178,7 @@ def test_gpu_rays_that_hardly_move_along_an_axis_meet_minute_boxes(power):
 
 def test_gpu_boxes_and_queries_of_two_dtypes_are_compared_exactly():
     rng = np.random.default_rng(2)
-    for dimension in DIMENSIONS:
+    for dimension in ON_DEVICE:
         boxes = rng.random((200, 1, dimension)) + np.array([[[0.0], [0.2]]])
         for dtype in DTYPES:
             index, core = on_cpu(boxes.astype(dtype)), bp.BVH(boxes.astype(dtype))
@@ -226,7 +257,7 @@ def check_each(index, asked, own_rows, boxes, label, **options):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("dimension", ON_DEVICE)
 def test_gpu_queries_with_keys_find_rows_of_the_key(dimension, dtype):
     rng = generator("gpu keys", dimension, dtype)
     huge = np.array([-(2**63), -7, 0, 1, 2**40, 2**63 - 1])
@@ -251,7 +282,7 @@ def test_gpu_queries_with_keys_find_rows_of_the_key(dimension, dtype):
 @pytest.mark.parametrize("size", [1, 2, 13])
 def test_gpu_scenes_of_one_size_answer_queries_of_their_own(size, dtype):
     rng = np.random.default_rng(size)
-    for dimension in (1, 2, 3, 4):
+    for dimension in ON_DEVICE:
         boxes = lattice(rng, 7 * size, dimension, dtype, 4).reshape(7, size, 2, dimension)
         index = on_cpu(boxes)
         assert_same_pairs(index.pairs(), bp.pairs(boxes), "")
@@ -412,7 +443,7 @@ assert np.array_equal(index.raycast_any(points, ways, 0.1), core.raycast_any(poi
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("dimension", ON_DEVICE)
 def test_an_index_equals_a_new_one_after_each_update(dimension, dtype):
     rng = generator("gpu updates", dimension, dtype)
     for n in (1, 2, 50):
@@ -573,6 +604,49 @@ def test_invalid_boxes_in_host_memory_change_nothing():
             index.query_ball(boxes[:, 0], bad_length)
         with pytest.raises(bp.InvalidBoxError, match=match):
             index.raycast_any(boxes[:, 0], [1, 0], bad_length)
+
+
+@pytest.mark.parametrize("number", [LEAST / 2, -5e-324, 2 * MOST, -1e308])
+def test_numbers_out_of_the_range_are_refused_with_their_row(number):
+    boxes = lattice(np.random.default_rng(18), 30, 2, "float64")
+    points = boxes[:, 0].copy()
+    bad_boxes, bad_points = boxes.copy(), points.copy()
+    bad_points[7, 1] = number
+    bad_boxes[7, :, 1] = number
+    index = on_cpu(boxes)
+    for name, call in (
+        ("boxes", lambda: on_cpu(bad_boxes)),
+        ("boxes", lambda: index.update(bad_boxes)),
+        ("centers", lambda: index.query_ball(bad_points, 1.0)),
+        ("points", lambda: index.nearest(bad_points)),
+        ("origins", lambda: index.raycast(bad_points, points)),
+        ("directions", lambda: index.raycast_any(points, bad_points)),
+    ):
+        with pytest.raises(bp.InvalidBoxError, match=re.escape(f"{name}: row 7 has {number}, axis 1; an")) as error:
+            call()
+        assert error.value.row == 7
+    # Comparisons alone need no range; and what is refused in host memory changes nothing.
+    core = bp.BVH(boxes)
+    check(index, {"query": (bad_boxes,), "query_points": (bad_points,)}, of_index(core))
+    assert_same_pairs(index.pairs(), core.pairs(), "")
+    assert_same_pairs(bp.gpu.pairs(bad_boxes, device="cpu"), bp.pairs(bad_boxes), "")
+    # On a device.
+    index = Index(wp_array(boxes))
+    with pytest.raises(bp.InvalidBoxError, match="centers: row 7 has"):
+        index.query_ball(wp_array(bad_points), 1.0)
+    assert index.query_ball(wp_array(bad_points), 1.0, capacity=9).count.numpy().tolist() == [-8]
+    for found in (index.nearest(wp_array(bad_points)), index.raycast(wp_array(points), wp_array(bad_points))):
+        assert np.flatnonzero(found.rows.numpy() == -2).tolist() == [7]
+        assert np.flatnonzero(np.isnan(found.distances.numpy())).tolist() == [7]
+    index.raycast_any(wp_array(bad_points), wp_array(points))
+    with pytest.raises(bp.InvalidBoxError, match="an earlier call had an invalid ray: row 7"):
+        index.pairs()
+    index.update(wp_array(bad_boxes))
+    with pytest.raises(bp.InvalidBoxError, match="boxes of the index: row 7 has") as error:
+        index.pairs()
+    assert error.value.row == 7
+    with pytest.raises(bp.InvalidBoxError, match="boxes of the index: row 7 has"):
+        Index(wp_array(bad_boxes))
 
 
 def test_invalid_boxes_on_a_device_are_told_by_the_next_call():

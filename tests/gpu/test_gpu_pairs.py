@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
-from cases import DIMENSIONS, DTYPES, FOR_CUDA, lattice, run_script
+from broadphase.testing import assert_same_pairs, make_scene, oracle
+from cases import DTYPES, FOR_CUDA, ON_DEVICE, SCENES_ON_DEVICE, lattice, run_script
 
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
@@ -58,7 +58,7 @@ def options_of(rng, n, m=None):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SCENES_ON_DEVICE)
 def test_gpu_pairs_of_every_scene_equal_those_of_the_core(name, dtype, monkeypatch):
     force(monkeypatch, "tree")
     boxes = make_scene(name, 400, dtype=dtype)
@@ -69,11 +69,11 @@ def test_gpu_pairs_of_every_scene_equal_those_of_the_core(name, dtype, monkeypat
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("dimension", DIMENSIONS)
+@pytest.mark.parametrize("dimension", ON_DEVICE)
 def test_gpu_options_equal_those_of_the_oracle(dimension, dtype, way, monkeypatch):
     force(monkeypatch, way)
     rng = np.random.default_rng(dimension)
-    reach = {1: 60, 2: 9, 3: 4, 4: 2}[dimension]
+    reach = {2: 9, 3: 4}[dimension]
     boxes, other = (lattice(rng, n, dimension, dtype, reach) for n in (120, 75))
     one, two = options_of(rng, 120), options_of(rng, 120, 75)
     for names in ([], *([name] for name in one), ["touching", "margin"], ["layer", "mask", "group"], list(one)):
@@ -129,16 +129,16 @@ def test_gpu_uneven_batches_equal_those_of_the_core(dtype):
     names = np.array([-(2**63), -5, 0, 1, 2, 3, 2**40, 2**63 - 1])
     keys = rng.permutation(np.repeat(names, [40, 1, 2, 300, 0, 7, 33, 90]))
     others = rng.permutation(np.repeat(names, [3, 60, 2, 200, 5, 0, 1, 90]))
-    for dimension in DIMENSIONS:
-        boxes = lattice(rng, len(keys), dimension, dtype, 30 if dimension == 1 else 5)
-        other = lattice(rng, len(others), dimension, dtype, 30 if dimension == 1 else 5)
+    for dimension in ON_DEVICE:
+        boxes = lattice(rng, len(keys), dimension, dtype, 5)
+        other = lattice(rng, len(others), dimension, dtype, 5)
         check(boxes, batch=keys)
         check(boxes, batch=keys % 7, group=rng.integers(-1, 2, len(keys)))
         check(boxes, other, batch=(keys, others))
         check(boxes, other, batch=(1, others))
     check(boxes, batch=4)
     check(boxes, batch=np.arange(len(boxes)))
-    sized = boxes[:60].reshape(20, 3, 2, 4)
+    sized = boxes[:60].reshape(20, 3, 2, 3)
     check(sized, other, batch=(None, others % 20))
 
 
@@ -391,6 +391,7 @@ def test_gpu_bad_input_is_named():
     cases = [
         (TypeError, "float32 or float64", lambda: gpu.pairs(wp.zeros((4, 2, 3), dtype=wp.int32, device="cpu"))),
         (ValueError, r"shape \(4, 3, 3\)", lambda: gpu.pairs(wp.zeros((4, 3, 3), dtype=wp.float32, device="cpu"))),
+        (ValueError, r"shape \(4, 5\)", lambda: gpu.pairs(wp.zeros((4, 5), dtype=wp.float32, device="cpu"))),
         (ValueError, "3 dimensions and other has 2", lambda: gpu.pairs(boxes, boxes[:, :, :2], device="cpu")),
         (TypeError, "both of one library", lambda: gpu.pairs(given, boxes)),
         (TypeError, "mask is a ndarray in host memory", lambda: gpu.pairs(given, mask=np.ones(10, np.int64))),
@@ -413,6 +414,24 @@ def test_gpu_bad_input_is_named():
     for kind, text, call in cases:
         with pytest.raises(kind, match=text):
             call()
+
+
+@pytest.mark.parametrize("axes", [1, 4])
+def test_gpu_boxes_of_one_axis_or_four_are_refused_by_name(axes):
+    boxes = np.zeros((5, 2, axes))
+    for given in (
+        boxes,
+        boxes.reshape(5, 2 * axes),
+        boxes[None],
+        wp.array(boxes, dtype=wp.float64, device="cpu"),
+        wp.array(boxes.reshape(5, 2 * axes), dtype=wp.float64, device="cpu"),
+        (wp.array(boxes[:, 0], dtype=wp.float64, device="cpu"), wp.array(boxes[:, 1], dtype=wp.float64, device="cpu")),
+    ):
+        for call in (gpu.pairs, gpu.count_pairs, gpu.explain, gpu.Index):
+            with pytest.raises(ValueError, match=f"boxes on a device have 2 or 3 axes, not {axes}"):
+                call(given, device="cpu")
+    with pytest.raises(ValueError, match=f"other: boxes on a device have 2 or 3 axes, not {axes}"):
+        gpu.pairs(np.zeros((5, 2, 3)), boxes, device="cpu")
 
 
 def test_gpu_lack_of_memory_is_a_memory_error_and_changes_nothing(monkeypatch):

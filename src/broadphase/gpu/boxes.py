@@ -14,15 +14,20 @@ from broadphase.errors import InvalidBoxError
 from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, view_of, warp
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from broadphase.gpu.arrays import Given, Place, Scratch
 
 __all__ = [
-    "DeviceBoxes", "Keys", "boxes_on", "integers_of", "invalid_box", "is_in_host_memory", "keys_of", "of_one_kind",
-    "passing_of", "require_floats",
+    "LEAST", "MOST", "DeviceBoxes", "Keys", "boxes_on", "integers_of", "invalid_box", "is_in_host_memory", "keys_of",
+    "of_one_kind", "passing_of", "range_error", "require_floats",
 ]  # fmt: skip
 
-_FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 1 to 4"
+_FORMS = "boxes are an array of shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or a tuple of two (n, d), d = 2 or 3"
 _MOST_BOXES = 2**30 - 1  # a tree has twice as many nodes, numbered by int32
+#: How small and how large numbers of `Index` are, but for 0 and infinite boxes. So no sum, product or quotient
+#: overflows, and the rounding error of each product is a double; see `index_kernels`.
+LEAST, MOST = 1e-130, 1e150
 _ALL_BITS = -1
 _ON_DEVICES = ("torch", "jax", "jaxlib", "warp")
 
@@ -108,6 +113,7 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
         wanted = device_named(device) if wanted is None else wanted
         rows, size = as_rows(boxes, name)
         lower, upper = as_corners(rows, name=name, empty_dim=empty_dim)
+        _require_axes(lower.shape[1], name)
         both = opened(np.stack([lower, upper], axis=1), name, wanted)
         return DeviceBoxes(*_halves(both.array, 1), size, place_of(both))
     if isinstance(boxes, tuple) and len(boxes) == 2:
@@ -117,8 +123,9 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
         low, high = (one.array for one in given)
         if low.device != high.device:
             raise ValueError(f"{name} has corners on {low.device.alias} and {high.device.alias}")
-        if low.shape != high.shape or low.ndim not in (2, 3) or not 0 < low.shape[-1] <= 4:
+        if low.shape != high.shape or low.ndim not in (2, 3):
             raise ValueError(f"{name} has corners of shape {low.shape} and {high.shape}; {_FORMS}")
+        _require_axes(low.shape[-1], name)
         require_floats(low, f"{name}, lower")
         require_floats(high, f"{name}, upper")
         if low.dtype != high.dtype:
@@ -132,8 +139,9 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
     if shape == (0,):
         array, shape = wp.empty((0, 2, empty_dim), dtype=array.dtype, device=array.device), (0, 2, empty_dim)
     is_flat = len(shape) == 2 and shape[1] in (2, 4, 6, 8)
-    if not is_flat and not (len(shape) in (3, 4) and shape[-2] == 2 and 0 < shape[-1] <= 4):
+    if not is_flat and not (len(shape) in (3, 4) and shape[-2] == 2):
         raise ValueError(f"{name} has shape {shape}; {_FORMS}")
+    _require_axes(shape[1] // 2 if is_flat else shape[-1], name)
     require_floats(array, name)
     size = int(shape[1]) if len(shape) == 4 else None
     lower, upper = _halves(array, 1 if is_flat else array.ndim - 2)
@@ -150,6 +158,11 @@ def _checked(boxes: DeviceBoxes, name: str) -> DeviceBoxes:
     if boxes.count > _MOST_BOXES:
         raise ValueError(f"{name}: at most {_MOST_BOXES} boxes a set on a device; divide them, or use broadphase.scale")
     return boxes
+
+
+def _require_axes(dim: int, name: str) -> None:
+    if dim not in (2, 3):
+        raise ValueError(f"{name}: boxes on a device have 2 or 3 axes, not {dim}; search these in host memory")
 
 
 def require_floats(array: Any, name: str) -> None:
@@ -203,8 +216,25 @@ def invalid_box(boxes: DeviceBoxes, name: str, row: int) -> InvalidBoxError:
     from broadphase.boxes.forms import describe_invalid
 
     lower, upper = (side[row : row + 1].numpy() for side in (boxes.lower, boxes.upper))
+    error = range_error(np.stack([lower, upper], axis=1), name, row) if (lower <= upper).all() else None
     text = describe_invalid(lower, upper, 0).removeprefix("row 0")
-    return InvalidBoxError(f"{name}: row {row}{text}", row=row)
+    return error or InvalidBoxError(f"{name}: row {row}{text}", row=row)
+
+
+def range_error(values: NDArray[Any], name: str, first_row: int = 0) -> InvalidBoxError | None:
+    """Return the error for the first finite number that an index does not take, of points (n, d) or boxes (n, 2, d)."""
+    if values.dtype != np.float64:  # a float32 is always in the range
+        return None
+    sizes = np.abs(values)
+    bad = np.argwhere(np.isfinite(sizes) & (sizes != 0) & ((sizes < LEAST) | (sizes > MOST)))
+    if not len(bad):
+        return None
+    row, axis = first_row + int(bad[0, 0]), int(bad[0, -1])
+    return InvalidBoxError(
+        f"{name}: row {row} has {values[tuple(bad[0])]}, axis {axis}; an index on a device takes 0 and numbers from"
+        f" {LEAST} to {MOST} in size: use other units, or an index in host memory",
+        row,
+    )
 
 
 # Options --------------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from broadphase.gpu.boxes import (
     is_in_host_memory,
     keys_of,
     passing_of,
+    range_error,
     require_floats,
 )
 from broadphase.gpu.loading import load
@@ -120,7 +121,7 @@ class Index:
 
     Parameters
     ----------
-    boxes : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
+    boxes : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d), d = 2 or 3
         As in `broadphase.gpu.pairs`: float32 or float64 on a device, or in host memory. They are copied.
     batch : array of int, shape (n,), or int, optional
         A key for each box: boxes of different keys are never pairs, and a query with a key finds rows of that key only.
@@ -143,9 +144,12 @@ class Index:
 
     Notes
     -----
-    Results are those of `broadphase.BVH`, to the last bit. Work is put on the caller's stream, of the library of the
-    boxes for `update` and `pairs`, of that of the queries for queries, whose results are of that library too. If the
-    stream changes, the new one waits for the old one.
+    Results are those of `broadphase.BVH`, to the last bit. Coordinates of boxes, and those of points, centers of balls,
+    origins and directions, are 0 or from 1e-130 to 1e150 in size, which holds for every finite float32; boxes may be
+    infinite too. Sums and products of such numbers stay finite. Others are invalid, as NaN is.
+
+    Work is put on the caller's stream, of the library of the boxes for `update` and `pairs`, of that of the queries for
+    queries, whose results are of that library too. If the stream changes, the new one waits for the old one.
 
     Only these wait for the device: `pairs`, `count_pairs` and queries for lists of rows without ``capacity``, once for
     the number of rows, and calls with arrays in host memory. So not every fault can raise an error at once:
@@ -179,7 +183,7 @@ class Index:
 
     def __init__(self, boxes: Boxes, *, device: Any = None, batch: Any = None) -> None:
         wp = warp()
-        given = _boxes_on(boxes, device)
+        given = _boxes_on(boxes, device, is_kept=True)
         place = given.place
         if place.is_capturing:
             raise ValueError("an index cannot be made while a CUDA graph is recorded; make it before")
@@ -267,7 +271,7 @@ class Index:
         >>> index.build_count
         2
         """
-        own, given = self._boxes, _boxes_on(boxes, self.device, self.dim)
+        own, given = self._boxes, _boxes_on(boxes, self.device, self.dim, is_kept=True)
         if given.count != own.count:
             raise ValueError(f"boxes: {given.count}, and the index has {own.count}; make another index")
         self._require_dim(given.dim, given.count, "boxes")
@@ -783,6 +787,9 @@ class Index:
             if values.ndim == 3:
                 shape, values = values.shape[:2], values.reshape(-1, values.shape[2])
             values = (queries.finite_points if is_finite else queries.points_without_nan)(values, name, self.dim)
+            error = range_error(values, name) if is_finite else None
+            if error is not None:
+                raise error
             shape = shape or (len(values),)
         array, library = self._opened(values, name, None if near is None else near.place.library)
         place = self._place(library)
@@ -872,8 +879,8 @@ class Index:
         """Return what kernels read of the tree."""
         tree = self._tree
         if tree is None:
-            return [None, None, None, 0]
-        return [tree.nodes, tree.boxes, tree.levels, tree.count]
+            return [None, None, 0]
+        return [tree.nodes, tree.levels, tree.count]
 
     def _results(self, asked: _Asked, inner: tuple[int, ...], kinds: tuple[Any, ...]) -> list[Any]:
         return [asked.place.library.allocate((*asked.shape, *inner), kind, self.device) for kind in kinds]
@@ -931,7 +938,7 @@ class _RowSearch:
         self._counters = scratch.array("index.counters", _COUNTERS, wp.int64)
         self._counters.zero_()
         wp.copy(self._counters, index._state, dest_offset=1, count=1)
-        self._boxes = scratch.array("index.asked", count, index._boxes.tree_kernels.exact_type)
+        self._boxes = scratch.array("index.asked", count, index._kernels.box_type)
         self._begins, self._ends = (scratch.array(f"index.{name}", count, wp.int32) for name in ("begins", "ends"))
         batches, self._ignored = options
         self._balls = [_vectors(asked.array), radii if self._is_ball else Scalars(), int(self._is_ball)]
@@ -1026,15 +1033,20 @@ class _RowSearch:
             raise invalid_box(DeviceBoxes(asked.array, self._upper, None, asked.place), name, row)
         point = asked.array[row : row + 1].numpy()
         if np.isfinite(point).all():
-            raise InvalidBoxError(f"radii: row {row} is not finite and at least 0", row)
+            raise range_error(point, name, row) or InvalidBoxError(
+                f"radii: row {row} is not finite and at least 0", row
+            )
         fault = "has NaN" if np.isnan(point).any() else "is infinite"
         raise InvalidBoxError(f"{name}: row {row} {fault}, axis {int(np.argmin(np.isfinite(point)))}", row)
 
 
-def _boxes_on(boxes: Any, device: Any, dim: int | None = None) -> DeviceBoxes:
-    """Return boxes in any form; those in host memory are checked."""
+def _boxes_on(boxes: Any, device: Any, dim: int | None = None, *, is_kept: bool = False) -> DeviceBoxes:
+    """Return boxes in any form; those in host memory are checked, also for range if the index keeps them."""
     if is_in_host_memory(boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes):
-        checked_corners(as_rows(boxes, "boxes")[0], "boxes", dim)
+        corners = checked_corners(as_rows(boxes, "boxes")[0], "boxes", dim)
+        error = range_error(np.stack(corners, axis=1), "boxes") if is_kept else None
+        if error is not None:
+            raise error
     return boxes_on(boxes, "boxes", device, empty_dim=dim or 2)
 
 

@@ -3,9 +3,8 @@
 Rows, order and distances are those of the CPU (core/query/queries.hpp), to the last bit. Walks compute in floats, and
 skip only nodes that surely have no result; the boxes decide, in doubles, and if these leave a doubt, without rounding.
 
-Squares of distances and times may be too large or too small for a double. So each has a class: 0 for plain numbers,
-between 2^-900 and 2^900; -1 for smaller ones and 0, computed from numbers multiplied by a power of two; 1 for larger
-ones, from numbers divided by it. This is exact: class, number and row, in this order, sort all candidates.
+Numbers are 0 or from `LEAST` to `MOST` in size (`broadphase.gpu.boxes`): no square, product or quotient overflows, and
+no rounding error of a product is too small for a double.
 """
 
 from functools import lru_cache
@@ -14,8 +13,9 @@ from typing import Any
 
 import warp as wp
 
+from broadphase.gpu.boxes import LEAST, MOST
 from broadphase.gpu.native import NODE_OF_DOUBLES, NODE_OF_FLOATS, append
-from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, sampled_row, tree_kernels
+from broadphase.gpu.tree_kernels import kernel_module, lower_place, sampled_row, tree_kernels
 
 __all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
 
@@ -30,13 +30,13 @@ _INVALID = wp.constant(INVALID)
 _OCTAVE = wp.constant(wp.float64(OCTAVE))
 _MOST_GROWTH = wp.constant(wp.float64(4.0))
 _NEVER = wp.constant(wp.float64(wp.inf))
+_LEAST, _MOST = wp.constant(wp.float64(LEAST)), wp.constant(wp.float64(MOST))
 
 # The decisions --------------------------------------------------------------------------------------------------------
 
-# Doubles as mantissa and exponent, and sums of products of three of them without rounding. The CPU adds all digits
-# (Kulisch); here they are added from the highest on, until the rest cannot change the sign: for each product, all lower
-# digits are less than one of the last.
-_NUMBERS = """
+# The sign of a sum of products without rounding: numbers of which none overlaps another, from the smallest to the
+# largest (J. R. Shewchuk, 1997, 10.1007/PL00009321); products and their errors as by T. J. Dekker, 1971.
+_SUMS = """
 #if !defined(OUTLINED)
 #if defined(__CUDA_ARCH__)
 #define OUTLINED __noinline__
@@ -44,149 +44,65 @@ _NUMBERS = """
 #define OUTLINED
 #endif
 #endif
-    struct Parts {
-        unsigned long long mantissa;
-        int exponent;  // of the last bit of the mantissa
-        bool negative;
-    };
-    struct Numbers {
-        CUDA_CALLABLE static double power_of_two(int exponent) {
-            union { unsigned long long bits; double value; } both;
-            both.bits = static_cast<unsigned long long>(exponent + 1023) << 52;
-            return both.value;
-        }
-        CUDA_CALLABLE static Parts split(double value) {
-            union { double value; unsigned long long bits; } both;
-            both.value = value;
-            const unsigned long long fraction = both.bits & ((1ULL << 52) - 1);
-            const int exponent = static_cast<int>(both.bits >> 52 & 0x7ff);
-            if (exponent == 0) return {fraction, -1074, value < 0};
-            return {fraction | 1ULL << 52, exponent - 1075, value < 0};
-        }
-        // A positive number as one from 1 up to 2, times a power of two.
-        CUDA_CALLABLE static double fraction_of(double value, int& exponent) {
-            exponent = 0;
-            if (value < 0x1p-1000) {
-                value *= 0x1p100;
-                exponent = -100;
-            }
-            union { double value; unsigned long long bits; } both;
-            both.value = value;
-            exponent += static_cast<int>(both.bits >> 52 & 0x7ff) - 1023;
-            both.bits = (both.bits & ((1ULL << 52) - 1)) | 1023ULL << 52;
-            return both.value;
-        }
-        // A number from 1 up to 2, times a power of two, rounded once.
-        CUDA_CALLABLE static double scaled(double fraction, int exponent) {
-            if (exponent > 1023) return INFINITY;
-            if (exponent >= -1022) return fraction * power_of_two(exponent);
-            if (exponent < -1100) return 0.0;
-            return fraction * power_of_two(-1000) * power_of_two(exponent + 1000);
-        }
-        // Above a number from 1/8 to 8, times a power of two, by more than floats are rounded; never 0.
-        CUDA_CALLABLE static float loosely_above(double fraction, int exponent) {
-            if (exponent > 120) return INFINITY;
-            const float least = 1e-36f;
-            return exponent < -120 ? least : static_cast<float>(fraction * power_of_two(exponent)) * 1.00001f + least;
-        }
-    };
     struct ExactSum {
-        unsigned digits[13][6];
-        int place[13];
-        bool negative[13];
+        double parts[24];
         int count = 0;
 
-        CUDA_CALLABLE static void multiply(unsigned* digits, int length, unsigned long long factor) {
-            unsigned product[6] = {0, 0, 0, 0, 0, 0};
-            for (int half = 0; half < 2; ++half) {
-                const unsigned long long by = half == 0 ? factor & 0xffffffffULL : factor >> 32;
-                unsigned long long carry = 0;
-                for (int k = 0; k < length; ++k) {
-                    const unsigned long long sum = digits[k] * by + product[k + half] + carry;
-                    product[k + half] = static_cast<unsigned>(sum);
-                    carry = sum >> 32;
-                }
-                product[length + half] = static_cast<unsigned>(carry);
-            }
-            for (int k = 0; k < 6; ++k) digits[k] = product[k];
-        }
-        CUDA_CALLABLE OUTLINED void add(double a, double b, double c, bool turned) {
-            if (a == 0 || b == 0 || c == 0) return;
-            const Parts x = Numbers::split(a), y = Numbers::split(b), z = Numbers::split(c);
-            unsigned* own = digits[count];
-            own[0] = static_cast<unsigned>(x.mantissa);
-            own[1] = static_cast<unsigned>(x.mantissa >> 32);
-            multiply(own, 2, y.mantissa);
-            multiply(own, 4, z.mantissa);  // 159 bits: five digits, six when shifted
-            const int bit = x.exponent + y.exponent + z.exponent + 3 * 1074, shift = bit % 32;
-            unsigned long long below = 0;
-            for (int k = 0; k < 6; ++k) {
-                const unsigned long long shifted = static_cast<unsigned long long>(own[k]) << shift | below;
-                own[k] = static_cast<unsigned>(shifted);
-                below = shifted >> 32;
-            }
-            place[count] = bit / 32;
-            negative[count] = (x.negative != y.negative) != (z.negative != turned);
-            ++count;
-        }
-        CUDA_CALLABLE OUTLINED int sign() const {
-            int top = -1, bottom = 0;
+        CUDA_CALLABLE void add(double value) {
+            int kept = 0;
             for (int k = 0; k < count; ++k) {
-                top = place[k] + 5 > top ? place[k] + 5 : top;
-                bottom = k == 0 || place[k] < bottom ? place[k] : bottom;
+                const double sum = value + parts[k], added = sum - value;
+                const double error = (value - (sum - added)) + (parts[k] - added);
+                if (error != 0) parts[kept++] = error;
+                value = sum;
             }
-            long long sum = 0;
-            for (int at = top; at >= bottom; --at) {
-                sum *= 1LL << 32;
-                for (int k = 0; k < count; ++k) {
-                    const int digit = at - place[k];
-                    if (digit < 0 || digit >= 6) continue;
-                    sum += negative[k] ? -static_cast<long long>(digits[k][digit]) : digits[k][digit];
-                }
-                if (sum >= count || sum <= -count) break;
-            }
-            return sum > 0 ? 1 : sum < 0 ? -1 : 0;
+            if (value != 0) parts[kept++] = value;
+            count = kept;
         }
+        CUDA_CALLABLE static double upper_half(double value) {
+            const double larger = 0x1p27 * value + value;
+            return larger - (larger - value);
+        }
+        CUDA_CALLABLE OUTLINED void add_product(double a, double b) {
+            const double product = a * b, high_a = upper_half(a), high_b = upper_half(b);
+            const double low_a = a - high_a, low_b = b - high_b;
+            add(((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b);
+            add(product);
+        }
+        CUDA_CALLABLE int sign() const { return count == 0 ? 0 : parts[count - 1] > 0 ? 1 : -1; }
     };
 """
 
 # Whether a box is at most a distance from a point: Ball of the CPU.
 _BALL = """
     struct Ball {
-        CUDA_CALLABLE static bool is_at_infinity(const double* low, const double* high) {
-            bool away = false;
-            for (int k = 0; k < D; ++k) away |= low[k] == INFINITY || high[k] == -INFINITY;
-            return away;
-        }
         CUDA_CALLABLE OUTLINED static bool meets_exactly(const double* center, double radius, const double* low,
                                                 const double* high) {
-            if (is_at_infinity(low, high)) return false;
             ExactSum sum;
-            sum.add(radius, radius, 1.0, true);
+            sum.add_product(radius, -radius);
             for (int k = 0; k < D; ++k) {
                 const double side = center[k] < low[k] ? low[k] : center[k] > high[k] ? high[k] : center[k];
                 if (side == center[k]) continue;
-                sum.add(side, side, 1.0, false);
-                sum.add(side, center[k], 2.0, true);
-                sum.add(center[k], center[k], 1.0, false);
+                sum.add_product(side, side);
+                sum.add_product(-2 * side, center[k]);
+                sum.add_product(center[k], center[k]);
             }
             return sum.sign() <= 0;
         }
+        CUDA_CALLABLE static double gap(double low, double high, double spot) {
+            const double before = low - spot, behind = spot - high, most = before > behind ? before : behind;
+            return most > 0 ? most : 0.0;
+        }
+        // The square of the distance, as squared_distance of the CPU; infinite for a box at infinity.
+        CUDA_CALLABLE static double squared_distance(const double* center, const double* low, const double* high) {
+            double sum = 0;
+            for (int k = 0; k < D; ++k) sum += gap(low[k], high[k], center[k]) * gap(low[k], high[k], center[k]);
+            return sum;
+        }
         CUDA_CALLABLE OUTLINED static bool meets(const double* center, double radius, const double* low,
                                                  const double* high) {
-            // The power of two that takes the radius to [1, 2): squares in its range neither overflow nor vanish.
-            int exponent = -1000;
-            if (radius > 0) Numbers::fraction_of(radius, exponent);
-            exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
-            const double scale = Numbers::power_of_two(-exponent);
-            const double squared = radius * scale * (radius * scale);
-            double sum = 0;
-            for (int k = 0; k < D; ++k) {
-                const double before = low[k] - center[k], behind = center[k] - high[k];
-                const double most = before > behind ? before : behind, gap = (most > 0 ? most : 0.0) * scale;
-                sum += gap * gap;
-            }
-            if (sum > squared * (1 + 0x1p-48)) return false;
+            const double sum = squared_distance(center, low, high), squared = radius * radius;
+            if (sum == INFINITY || sum > squared * (1 + 0x1p-48)) return false;
             return sum < squared * (1 - 0x1p-48) || sum == 0 || meets_exactly(center, radius, low, high);
         }
     };
@@ -195,7 +111,6 @@ _BALL = """
 # When a ray touches a box: touch_time of the CPU, for a point that moves without end.
 _TOUCH = """
     struct Touch {
-        enum { kNever = 2 };
         CUDA_CALLABLE OUTLINED static bool exactly(const double* origin, const double* motion, const double* low,
                                           const double* high) {
             double from[D], to[D], beyond[D], behind[D], speed[D];
@@ -206,8 +121,6 @@ _TOUCH = """
                 to[k] = forward ? origin[k] : high[k];
                 beyond[k] = forward ? high[k] : origin[k];
                 behind[k] = forward ? origin[k] : low[k];
-                if (speed[k] == 0 && (low[k] > origin[k] || origin[k] > high[k])) return false;
-                if (beyond[k] < behind[k]) return false;
             }
             for (int i = 0; i < D; ++i) {
                 if (speed[i] == 0 || from[i] <= to[i]) continue;
@@ -215,74 +128,40 @@ _TOUCH = """
                 for (int j = 0; j < D; ++j) {
                     if (j == i || speed[j] == 0 || beyond[j] == INFINITY || behind[j] == -INFINITY) continue;
                     const double enter = (from[i] - to[i]) / speed[i], leave = (beyond[j] - behind[j]) / speed[j];
-                    if (enter >= 0x1p-900 && enter <= 0x1p900) {
-                        if (enter * (1 + 0x1p-48) < leave && leave < INFINITY) continue;
-                        if (leave * (1 + 0x1p-48) < enter) return false;
-                    }
+                    if (enter * (1 + 0x1p-48) < leave) continue;
+                    if (leave * (1 + 0x1p-48) < enter) return false;
                     ExactSum late;
-                    late.add(from[i], speed[j], 1.0, false);
-                    late.add(to[i], speed[j], 1.0, true);
-                    late.add(beyond[j], speed[i], 1.0, true);
-                    late.add(behind[j], speed[i], 1.0, false);
+                    late.add_product(from[i], speed[j]);
+                    late.add_product(-to[i], speed[j]);
+                    late.add_product(-beyond[j], speed[i]);
+                    late.add_product(behind[j], speed[i]);
                     if (late.sign() > 0) return false;
                 }
             }
             return true;
         }
-        // The longest time to a box along an axis, where ways and paces are multiplied by powers of two.
-        CUDA_CALLABLE OUTLINED static double longest(const double* origin, const double* motion, const double* low,
-                                            const double* high, double way, double pace) {
-            double time = 0;
-            for (int k = 0; k < D; ++k) {
-                const bool forward = motion[k] > 0;
-                const double from = forward ? low[k] : origin[k], to = forward ? origin[k] : high[k];
-                if (motion[k] == 0 || !(from > to)) continue;
-                const double own = (from * way - to * way) / ((forward ? motion[k] : -motion[k]) * pace);
-                time = own > time ? own : time;
-            }
-            return time;
-        }
-        // The class of the time, and the time.
-        CUDA_CALLABLE static int first(const double* origin, const double* motion, const double* low,
-                                       const double* high, double& time) {
+        // The time, or -1 if it never does.
+        CUDA_CALLABLE static double first(const double* origin, const double* motion, const double* low,
+                                          const double* high) {
             double enter = 0, leave = INFINITY;
-            bool inside = true;
             for (int k = 0; k < D; ++k) {
                 const double ahead = low[k] - origin[k], behind = high[k] - origin[k], m = motion[k];
-                inside = inside && low[k] <= origin[k] && origin[k] <= high[k];
                 if (m == 0) {
-                    if (ahead > 0 || behind < 0) return kNever;
+                    if (ahead > 0 || behind < 0) return -1;
                 } else {
                     const double in = (m > 0 ? ahead : behind) / m, out = (m > 0 ? behind : ahead) / m;
                     enter = in > enter ? in : enter;
                     leave = out < leave ? out : leave;
                 }
             }
-            if (leave < 0) return kNever;
-            time = enter;
-            if (enter >= 0x1p-900 && enter <= 0x1p900) {
-                if (enter * (1 + 0x1p-48) < leave && leave < INFINITY) return 0;  // otherwise it may have overflowed
-                if (leave * (1 + 0x1p-48) < enter) return kNever;
-                return exactly(origin, motion, low, high) ? 0 : kNever;
-            }
-            if (enter == 0 && inside) return -1;
-            if (!exactly(origin, motion, low, high)) return kNever;
-            const bool is_late = enter > 1;
-            if (is_late) {  // or the way is longer than the largest double
-                time = 2 * longest(origin, motion, low, high, 0.5, 1.0);
-                if (time <= 0x1p900) return 0;
-            }
-            // Times up to 2^2099 and down to 2^-2098, scaled by 2^-1500 or 2^1500. Below 2^-900, no way is longer than
-            // 2^124, and no coordinate than 2^54 times that; above 2^900, no way is shorter than 2^-174, so that what
-            // coordinates lose by scaling is negligible.
-            const double way = is_late ? 0x1p-750 : 0x1p750;
-            time = longest(origin, motion, low, high, way, 1 / way);
-            return is_late ? 1 : -1;
+            if (leave < 0 || leave * (1 + 0x1p-48) < enter) return -1;
+            return enter * (1 + 0x1p-48) < leave || exactly(origin, motion, low, high) ? enter : -1;
         }
     };
 """
 
-# The nearest float that is not less than a double, and the nearest that is not greater.
+# The nearest float that is not less than a double, the nearest that is not greater, and one above a number from 0 on by
+# more than floats are rounded, which is never 0.
 _FLOATS = """
     struct Floats {
         CUDA_CALLABLE static float next_to(float value, bool up) {
@@ -302,10 +181,13 @@ _FLOATS = """
             const float rounded = static_cast<float>(value);
             return static_cast<double>(rounded) > value ? next_to(rounded, false) : rounded;
         }
+        CUDA_CALLABLE static float loosely_above(double value) {
+            return value > 1e36 ? INFINITY : static_cast<float>(value) * 1.00001f + 1e-36f;
+        }
     };
 """
 
-# What walks read. @EXACT@ is 1 where nodes hold the boxes themselves.
+# What walks read.
 _NODES = """
     typedef @REAL@ Real;
     struct Node {
@@ -326,43 +208,28 @@ _NODES = """
 #endif
         return node;
     };
-    const auto read_box = [&](int number, const Node& node, double* low, double* high) {
-        for (int k = 0; k < D; ++k) {
-            low[k] = @EXACT@ ? node.low[k % 3] : boxes.data[number - inner][k];
-            high[k] = @EXACT@ ? node.high[k % 3] : boxes.data[number - inner][D + k];
-        }
+    const auto read_box = [&](const Node& node, double* low, double* high) {
+        for (int k = 0; k < D; ++k) low[k] = node.low[k], high[k] = node.high[k];
     };
     // A place among nodes. Ways to nodes are floats, which are fast. Between doubles, they are computed in doubles, in
     // units of the nodes, and rounded at the end, by 2^-24 of themselves or by the smallest floats. So a place in
     // doubles is widened by more than that; where rounding loses the widening, no way is as short.
-    struct Place {
-        Real after_low[A], before_high[A];  // what is before `after_low` is surely before the place
-        double half, shrink;
-
-        CUDA_CALLABLE OUTLINED void begin(const double* spot, double unit) {
-            half = unit < 1e-200 ? 1.0 : 0.5;  // so that no difference overflows
-            shrink = 1 / (unit * half);
-            for (int k = 0; k < A; ++k) {
-#if @FLOATS@
-                const double place = wp::clamp(spot[k], -1e300, 1e300);
-                after_low[k] = Floats::above(place), before_high[k] = Floats::below(place);
-#else
-                after_low[k] = spot[k] * half + unit * half * 1e-36;
-                before_high[k] = spot[k] * half - unit * half * 1e-36;
-#endif
-            }
-        }
-    };
     double spot_at[D];
-    for (int k = 0; k < D; ++k) spot_at[k] = spot[k];
-    Place place;
-    place.begin(spot_at, unit);
-    const double half = place.half, shrink = place.shrink;
+    Real after_low[D], before_high[D];  // what is before `after_low` is surely before the place
+    for (int k = 0; k < D; ++k) {
+        spot_at[k] = spot[k];
+#if @FLOATS@
+        after_low[k] = Floats::above(spot_at[k]), before_high[k] = Floats::below(spot_at[k]);
+#else
+        after_low[k] = spot_at[k] + unit * 1e-36, before_high[k] = spot_at[k] - unit * 1e-36;
+#endif
+    }
+    const double shrink = 1 / unit;
     const auto way = [&](Real from, Real to) {
 #if @FLOATS@
         return from - to;
 #else
-        return static_cast<float>((from * half - to) * shrink);
+        return static_cast<float>((from - to) * shrink);
 #endif
     };
 """
@@ -375,7 +242,7 @@ _WALK = """
     bool is_walking = reached(node) >= 0;
     while (is_walking) {
         if (number >= inner) {
-            look_at(number, node);
+            look_at(node);
         } else if (depth < @STACK@) {
             const int left = node.child;
             const Node a = load(left);
@@ -393,7 +260,7 @@ _WALK = """
             for (int at = node.child; at != node.follows && !is_done;) {
                 const Node one = load(at);
                 const bool is_reached = reached(one) >= 0;
-                if (is_reached && at >= inner) look_at(at, one);
+                if (is_reached && at >= inner) look_at(one);
                 at = is_reached && at < inner ? one.child : one.follows;
             }
         }
@@ -413,16 +280,15 @@ _CAST = """
     struct Ray {
         double origin[D], motion[D];
         double limit, length, fastest, unit;
-        int length_power;  // the length is that times this power of two
-        int best_kind, best_row;
+        int best_row;
         double best_time, best_away;
-        float inverse[A], latest;
-        bool forward[A];
+        float inverse[D], latest;
+        bool forward[D];
 
         CUDA_CALLABLE OUTLINED void begin(const double* spot, const double* direction, double most, double node_unit,
-                                          Place& place) {
-            best_kind = Touch::kNever, best_row = -1;
-            best_time = 0, best_away = INFINITY;
+                                          Real* after_low, Real* before_high) {
+            best_row = -1;
+            best_time = best_away = INFINITY;
             limit = most;
             unit = node_unit;
             fastest = 0;
@@ -431,27 +297,10 @@ _CAST = """
                 motion[k] = direction[k];
                 fastest = wp::max(fastest, wp::abs(motion[k]));
             }
-            // The length, scaled where its square is not safe: is_safe_length of the CPU.
-            length_power = 0;
             length = 0;
-            for (int k = 0; k < D; ++k) length = k == 0 ? motion[k] * motion[k] : length + motion[k] * motion[k];
+            for (int k = 0; k < D; ++k) length += motion[k] * motion[k];
             length = sqrt(length);
-            if (fastest > 0 && !(length >= 0x1p-440 && length <= 0x1p440)) {
-                length_power = length < 1 ? -600 : 600;
-                const double scale = Numbers::power_of_two(-length_power);
-                length = 0;
-                for (int k = 0; k < D; ++k) {
-                    const double part = motion[k] * scale;
-                    length = k == 0 ? part * part : length + part * part;
-                }
-                length = sqrt(length);
-            }
-            double squared = 0;  // of the length, by the fastest axis
             for (int k = 0; k < D; ++k) {
-                const double pace = fastest > 0 ? motion[k] / fastest : 0.0;
-                squared += pace * pace;
-            }
-            for (int k = 0; k < A; ++k) {
                 forward[k] = motion[k] >= 0;
                 inverse[k] = INFINITY;
                 if (motion[k] == 0) continue;
@@ -461,64 +310,33 @@ _CAST = """
                 // So slow that it arrives later than floats can hold, if at all: this axis excludes nothing.
                 forward[k] = true;
                 inverse[k] = 1;
-                place.after_low[k] = INFINITY;
-                place.before_high[k] = -INFINITY;
+                after_low[k] = INFINITY;
+                before_high[k] = -INFINITY;
             }
             latest = INFINITY;
-            if (limit < INFINITY && fastest > 0) {
-                int power = -4000, unit_power;
-                const double fraction = limit > 0 ? Numbers::fraction_of(limit, power) : 1.0;
-                const double unit_fraction = Numbers::fraction_of(unit, unit_power) * sqrt(squared);
-                latest = Numbers::loosely_above(fraction / unit_fraction, power - unit_power);
-            }
-        }
-        // Whether the ray is long enough to touch at a time, and how far away that is.
-        CUDA_CALLABLE bool is_within(int kind, double time, double& away) const {
-            away = time * length;
-            if (time == 0 || (kind == 0 && length_power == 0)) return away <= limit;
-            int one, other;
-            double product = Numbers::fraction_of(time, one) * Numbers::fraction_of(length, other);
-            int power = one + other + length_power + 1500 * kind;
-            if (product >= 2) product /= 2, ++power;
-            away = Numbers::scaled(product, power);
-            if (limit == INFINITY || limit == 0) return limit > 0;
-            const double most = Numbers::fraction_of(limit, other);
-            return power < other || (power == other && product <= most);
+            if (fastest > 0) latest = Floats::loosely_above(limit / unit / (length / fastest));
         }
         // Takes a box that is touched before all others so far, and returns whether it is.
         CUDA_CALLABLE OUTLINED bool takes(const double* low, const double* high, int row) {
-            double time, away;
-            const int kind = Touch::first(origin, motion, low, high, time);
-            if (kind == Touch::kNever || kind > best_kind) return false;
-            if (kind == best_kind && (time > best_time || (time == best_time && row > best_row))) return false;
-            if (!is_within(kind, time, away)) return false;
-            best_kind = kind, best_time = time, best_away = away, best_row = row;
-            float when = 1e-36f;
-            if (time > 0) {
-                int one, other, unit_power;
-                const double product = Numbers::fraction_of(time, one) * Numbers::fraction_of(fastest, other);
-                const double fraction = product / Numbers::fraction_of(unit, unit_power);
-                when = Numbers::loosely_above(fraction, one + other + 1500 * kind - unit_power);
-            }
-            latest = wp::min(latest, when);
+            const double time = Touch::first(origin, motion, low, high), away = time * length;
+            if (time < 0 || !(away <= limit)) return false;
+            if (best_row >= 0 && (time > best_time || (time == best_time && row > best_row))) return false;
+            best_time = time, best_away = away, best_row = row;
+            latest = wp::min(latest, Floats::loosely_above(time * fastest / unit));
             return true;
         }
     };
     double direction_at[D];
     for (int k = 0; k < D; ++k) direction_at[k] = direction[k];
     Ray ray;
-    ray.begin(spot_at, direction_at, limit, unit, place);
-    Real after_low[A], before_high[A];
-    float inverse[A], latest = ray.latest;
-    bool forward[A];
-    for (int k = 0; k < A; ++k) {
-        after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
-        inverse[k] = ray.inverse[k], forward[k] = ray.forward[k];
-    }
+    ray.begin(spot_at, direction_at, limit, unit, after_low, before_high);
+    float inverse[D], latest = ray.latest;
+    bool forward[D];
+    for (int k = 0; k < D; ++k) inverse[k] = ray.inverse[k], forward[k] = ray.forward[k];
     // The time at which a node is reached, or -1. NaN, from infinities on both sides, excludes nothing.
     const auto reached = [&](const Node& node) {
         float enter = 0, leave = INFINITY;
-        for (int k = 0; k < A; ++k) {
+        for (int k = 0; k < D; ++k) {
             const float to_low = way(node.low[k], after_low[k]) * inverse[k];
             const float to_high = way(node.high[k], before_high[k]) * inverse[k];
             enter = wp::max(enter, forward[k] ? to_low : to_high);
@@ -527,10 +345,10 @@ _CAST = """
         return enter <= leave * 1.000004f + 1e-36f && enter <= latest ? enter : -1.0f;
     };
     bool is_done = false;
-    const auto look_at = [&](int number, const Node& node) {
+    const auto look_at = [&](const Node& node) {
         if (node.child == ignored) return;
         double low[D], high[D];
-        read_box(number, node, low, high);
+        read_box(node, low, high);
         if (!ray.takes(low, high, node.child)) return;
         latest = ray.latest;
         is_done = hits.data != nullptr;
@@ -549,102 +367,43 @@ _CAST_END = """
 # Squares of distances of nodes, in the squared unit of nodes, are too large by at most 2^-19 of themselves; comparisons
 # allow more.
 _NEAREST = """
-    constexpr double kSmaller = 0x1p-600, kLarger = 0x1p600;
-    struct Found {
-        int kind, row;
-        double squared;
-        CUDA_CALLABLE bool before(const Found& other) const {
-            if (kind != other.kind) return kind < other.kind;
-            return squared < other.squared || (squared == other.squared && row < other.row);
-        }
-    };
-    // The nearest rows so far, in the memory of the results: squares, and the class in the highest bits of the row.
+    // The nearest rows so far, in the memory of the results, with the squares of their distances.
     struct Nearest {
         double point[D];
         double limit, unit;
         int wanted, count;
-        Found last;  // of those kept, once there are as many as wanted
         float farthest;
         int* rows;
         double* squares;
 
-        CUDA_CALLABLE Found at(int place) const {
-            const unsigned bits = static_cast<unsigned>(rows[place]);
-            return {static_cast<int>(bits >> 30) - 1, static_cast<int>(bits & 0x3fffffffu), squares[place]};
-        }
-        CUDA_CALLABLE static double gap(double before, double behind) {
-            const double most = before > behind ? before : behind;
-            return most > 0 ? most : 0.0;
-        }
-        // The square of the distance of a box, as squared_distance of the CPU.
-        CUDA_CALLABLE Found to(const double* low, const double* high, int row) const {
-            Found own{0, row, 0.0};
-            bool holds = true;
-            for (int k = 0; k < D; ++k) {
-                const double way = gap(low[k] - point[k], point[k] - high[k]);
-                holds = holds && way == 0;
-                own.squared = k == 0 ? way * way : own.squared + way * way;
-            }
-            if (own.squared < 0x1p-900) {
-                own.kind = -1;
-                own.squared = 0;
-                for (int k = 0; k < D && !holds; ++k) {
-                    const double way = gap(low[k] - point[k], point[k] - high[k]) * kLarger;
-                    own.squared = k == 0 ? way * way : own.squared + way * way;
-                }
-            } else if (!(own.squared <= 0x1p900)) {
-                own.kind = 1;
-                for (int k = 0; k < D; ++k) {
-                    const double spot = point[k] * kSmaller;
-                    const double way = gap(low[k] * kSmaller - spot, spot - high[k] * kSmaller);
-                    own.squared = k == 0 ? way * way : own.squared + way * way;
-                }
-            }
-            return own;
+        CUDA_CALLABLE float in_units(double squared) const { return Floats::loosely_above(squared / unit / unit); }
+        CUDA_CALLABLE bool is_before(double squared, int row, int place) const {
+            return squared < squares[place] || (squared == squares[place] && row < rows[place]);
         }
         CUDA_CALLABLE OUTLINED void begin(const double* spot, double most, double node_unit) {
             for (int k = 0; k < D; ++k) point[k] = spot[k];
             limit = most;
             unit = node_unit;
             count = 0;
-            farthest = INFINITY;
-            if (limit < INFINITY) {
-                int power = -4000, unit_power;
-                const double fraction = limit > 0 ? Numbers::fraction_of(limit, power) : 1.0;
-                const double ratio = fraction / Numbers::fraction_of(unit, unit_power);
-                farthest = Numbers::loosely_above(ratio * ratio, 2 * (power - unit_power));
-            }
+            farthest = in_units(limit * limit);
         }
         CUDA_CALLABLE OUTLINED void consider(const double* low, const double* high, int row) {
-            const Found own = to(low, high, row);
-            if (count == wanted && !own.before(last)) return;
-            if (Ball::is_at_infinity(low, high)) return;
+            const double squared = Ball::squared_distance(point, low, high);
+            if (squared == INFINITY || (count == wanted && !is_before(squared, row, wanted - 1))) return;
             if (limit < INFINITY && !Ball::meets(point, limit, low, high)) return;
             int place = count < wanted ? count++ : wanted - 1;
-            for (; place > 0 && own.before(at(place - 1)); --place) {
+            for (; place > 0 && is_before(squared, row, place - 1); --place) {
                 rows[place] = rows[place - 1];
                 squares[place] = squares[place - 1];
             }
-            rows[place] = static_cast<int>(static_cast<unsigned>(row) | static_cast<unsigned>(own.kind + 1) << 30);
-            squares[place] = own.squared;
-            if (count < wanted) return;
-            last = at(wanted - 1);
-            float most = 1e-36f;
-            if (last.squared > 0) {
-                int power, unit_power;
-                const double fraction = Numbers::fraction_of(last.squared, power);
-                const double unit_fraction = Numbers::fraction_of(unit, unit_power);
-                most = Numbers::loosely_above(fraction / (unit_fraction * unit_fraction),
-                                            power + 1200 * last.kind - 2 * unit_power);
-            }
-            farthest = wp::min(farthest, most);
+            rows[place] = row;
+            squares[place] = squared;
+            if (count == wanted) farthest = wp::min(farthest, in_units(squares[wanted - 1]));
         }
         CUDA_CALLABLE OUTLINED void finish() {
             for (int place = 0; place < wanted; ++place) {
-                const Found one = place < count ? at(place) : Found{0, -1, INFINITY};
-                const double root = sqrt(one.squared);
-                rows[place] = one.row;
-                squares[place] = one.kind == 0 ? root : root * (one.kind < 0 ? kSmaller : kLarger);
+                squares[place] = place < count ? sqrt(squares[place]) : INFINITY;
+                if (place >= count) rows[place] = -1;
             }
         }
     };
@@ -653,22 +412,20 @@ _NEAREST = """
     nearest.rows = rows.data + static_cast<long long>(query) * wanted;
     nearest.squares = distances.data + static_cast<long long>(query) * wanted;
     nearest.begin(spot_at, limit, unit);
-    Real after_low[A], before_high[A];
     float farthest = nearest.farthest;
-    for (int k = 0; k < A; ++k) after_low[k] = place.after_low[k], before_high[k] = place.before_high[k];
     // The square of the distance of a node, or -1.
     const auto reached = [&](const Node& node) {
         float sum = 0;
-        for (int k = 0; k < A; ++k) {
+        for (int k = 0; k < D; ++k) {
             const float gap = wp::max(way(node.low[k], after_low[k]), -way(node.high[k], before_high[k]));
             sum += wp::max(gap, 0.0f) * wp::max(gap, 0.0f);
         }
         return sum <= farthest ? sum : -1.0f;
     };
-    const auto look_at = [&](int number, const Node& node) {
+    const auto look_at = [&](const Node& node) {
         if (node.child == ignored) return;
         double low[D], high[D];
-        read_box(number, node, low, high);
+        read_box(node, low, high);
         nearest.consider(low, high, node.child);
         farthest = nearest.farthest;
     };
@@ -685,9 +442,8 @@ STACK = 64
 
 
 def _text(dim: int, kind: Any, *parts: str) -> str:
-    text = f"    constexpr int D = {dim}, A = {axes_of(dim)};\n" + "".join(parts)
+    text = f"    constexpr int D = {dim};\n" + "".join(parts)
     values = {
-        "@EXACT@": int(tree_kernels(dim, kind).nodes_are_exact),
         "@FLOATS@": int(kind is wp.float32),
         "@REAL@": "float" if kind is wp.float32 else "double",
         "@LOADS@": NODE_OF_FLOATS if kind is wp.float32 else NODE_OF_DOUBLES,
@@ -699,8 +455,8 @@ def _text(dim: int, kind: Any, *parts: str) -> str:
 
 
 _IS_IN_BALL = (
-    "    constexpr wp::int32 D = 4;\n"
-    + _NUMBERS
+    "    constexpr wp::int32 D = 3;\n"
+    + _SUMS
     + _BALL
     + """
     double at[D], from[D], to[D];
@@ -722,8 +478,8 @@ def float_below(value: wp.float64) -> wp.float32:
 
 
 @wp.func_native(_IS_IN_BALL)
-def is_in_ball(center: wp.vec4d, radius: wp.float64, low: wp.vec4d, high: wp.vec4d) -> bool:
-    """Return whether a box is at most a radius from a center; axes that are not there are 0."""
+def is_in_ball(center: wp.vec3d, radius: wp.float64, low: wp.vec3d, high: wp.vec3d) -> bool:
+    """Return whether a box is at most a radius from a center; an axis that is not there is 0."""
 
 
 # Threads of a block, and blocks that must have enough registers. Without this, walks take 116 registers for rare cases;
@@ -795,6 +551,12 @@ def part_of(vectors: Vectors, query: int, axis: int) -> wp.float64:
 
 
 @wp.func
+def is_in_range(number: wp.float64) -> bool:
+    size = wp.abs(number)
+    return size == wp.float64(0.0) or (size >= _LEAST and size <= _MOST)
+
+
+@wp.func
 def ignored_by(ignored: Ignored, query: int) -> int:
     row = ignored.one
     if ignored.rows:
@@ -840,15 +602,13 @@ def root_of(levels: wp.array(dtype=wp.uint8), begin: int, end: int, count: int) 
 def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for an index of boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("index", dim, kind)
-    axes = axes_of(dim)
-    trees = tree_kernels(dim, kind)
-    exact_type, nodes_are_exact = trees.exact_type, trees.nodes_are_exact
-    node_type, node_at, take = trees.access.type, trees.access.at, trees.access.take
+    access = tree_kernels(dim, kind).access
+    node_type, node_at, take = access.type, access.at, access.take
+    box_type = wp.types.vector(length=2 * dim, dtype=kind)
     point_type = wp.types.vector(length=dim, dtype=wp.float64)
 
     def nearest_of(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         inner: int,
         root: int,
         unit: wp.float64,
@@ -864,7 +624,6 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     def cast_of(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         inner: int,
         root: int,
         unit: wp.float64,
@@ -882,21 +641,22 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     # Native functions are known by their names.
     for function in (nearest_of, cast_of):
         function.__qualname__ = f"{function.__name__}_{dim}d_{kind.__name__}"
-    nearest_of = wp.func_native(_text(dim, kind, _NUMBERS, _BALL, _FLOATS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
+    nearest_of = wp.func_native(_text(dim, kind, _SUMS, _BALL, _FLOATS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
         nearest_of
     )
-    cast_of = wp.func_native(_text(dim, kind, _NUMBERS, _TOUCH, _FLOATS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
+    cast_of = wp.func_native(_text(dim, kind, _SUMS, _TOUCH, _FLOATS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
 
     @wp.func
     def unit_of(samples: wp.array(dtype=wp.float64), sample_count: int) -> wp.float64:
         """Return the unit of distances of doubles: half the extent of most boxes, along the longest axis."""
         unit = wp.float64(1.0)
         if wp.static(kind is wp.float64):
-            unit = wp.float64(1e-300)
-            for axis in range(wp.static(axes)):
+            unit = _LEAST
+            for axis in range(wp.static(dim)):
                 low = samples[axis * sample_count + sample_count // 16]
                 high = samples[axis * sample_count + sample_count - 1 - sample_count // 16]
                 unit = wp.max(unit, wp.float64(0.5) * high - wp.float64(0.5) * low)
+            unit = wp.min(unit, _MOST)  # where most boxes are infinite
         return unit
 
     @wp.kernel(module=module, enable_backward=False)
@@ -914,6 +674,8 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             low = lower[row, axis]
             high = upper[row, axis]
             is_box = is_box and low <= high
+            if wp.static(kind is wp.float64):
+                is_box = is_box and (is_in_range(low) or wp.isinf(low)) and (is_in_range(high) or wp.isinf(high))
             own_lower[row, axis] = low
             own_upper[row, axis] = high
         if not is_box:
@@ -932,7 +694,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         sample = wp.tid()
         node = node_at(nodes, sampled_row(sample, inner, sample_count))
         size = wp.float64(0.0)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             size += wp.float64(0.5) * wp.float64(node[axis + 3]) - wp.float64(0.5) * wp.float64(node[axis])
         size = wp.clamp(size, wp.float64(1e-300), wp.float64(1e300))
         if is_first != 0:
@@ -951,7 +713,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         is_ball: int,
         batches: Batches,
         leaf_count: int,
-        asked: wp.array(dtype=exact_type),
+        asked: wp.array(dtype=box_type),
         begins: wp.array(dtype=wp.int32),
         ends: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
@@ -967,13 +729,13 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         if is_ball != 0:
             radius = number_of(radii, query)
             is_valid = radius >= wp.float64(0.0) and radius < _NEVER
-        box = exact_type()
+        box = box_type()
         for axis in range(wp.static(dim)):
             low = part_of(lower, query, axis)
             high = part_of(upper, query, axis)
             is_valid = is_valid and low <= high
             if is_ball != 0:
-                is_valid = is_valid and wp.isfinite(low)
+                is_valid = is_valid and is_in_range(low)
                 low -= radius
                 high += radius
                 low -= wp.abs(low) * wp.float64(wp.static(2.0**-52))
@@ -995,10 +757,9 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def find_rows(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         levels: wp.array(dtype=wp.uint8),
         leaf_count: int,
-        asked: wp.array(dtype=exact_type),
+        asked: wp.array(dtype=box_type),
         centers: Vectors,
         radii: Scalars,
         is_ball: int,
@@ -1049,7 +810,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
                     number = take(before[7])
             box = asked[query]
             own = node_type()
-            for axis in range(wp.static(axes)):
+            for axis in range(wp.static(dim)):
                 own[axis] = box[axis]
                 own[axis + 3] = box[axis + wp.static(dim)]
             missed = ignored_by(ignored, query)
@@ -1065,7 +826,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 steps -= 1
                 node = node_at(nodes, number)
                 is_hit = bool(True)
-                for axis in range(wp.static(axes)):
+                for axis in range(wp.static(dim)):
                     is_hit = is_hit and own[axis] <= node[axis + 3] and node[axis] <= own[axis + 3]
                 if is_hit:
                     if number < inner:
@@ -1073,24 +834,14 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
                         continue
                     row = take(node[6])
                     is_hit = row != missed
-                    that = exact_type()
-                    if wp.static(nodes_are_exact):
-                        for axis in range(wp.static(axes)):
-                            that[axis] = kind(node[axis])
-                            that[axis + wp.static(dim)] = kind(node[axis + 3])
-                    else:
-                        that = boxes[at]
-                        for axis in range(wp.static(dim)):
-                            is_hit = is_hit and box[axis] <= that[axis + wp.static(dim)]
-                            is_hit = is_hit and that[axis] <= box[axis + wp.static(dim)]
                     if is_hit and is_ball != 0:
-                        center = wp.vec4d()
-                        low = wp.vec4d()
-                        high = wp.vec4d()
+                        center = wp.vec3d()
+                        low = wp.vec3d()
+                        high = wp.vec3d()
                         for axis in range(wp.static(dim)):
                             center[axis] = part_of(centers, query, axis)
-                            low[axis] = wp.float64(that[axis])
-                            high[axis] = wp.float64(that[axis + wp.static(dim)])
+                            low[axis] = wp.float64(node[axis])
+                            high[axis] = wp.float64(node[axis + 3])
                         is_hit = is_in_ball(center, number_of(radii, query), low, high)
                     if is_hit:
                         place = append(counters)
@@ -1105,7 +856,6 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def nearest_rows(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         levels: wp.array(dtype=wp.uint8),
         leaf_count: int,
         samples: wp.array(dtype=wp.float64),
@@ -1125,13 +875,13 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         point = point_type()
         for axis in range(wp.static(dim)):
             point[axis] = part_of(points, query, axis)
-            is_valid = is_valid and wp.isfinite(point[axis])
+            is_valid = is_valid and is_in_range(point[axis])
         places = places_of(batches, leaf_count, query)
         if is_valid and places[0] < places[1]:
             root = root_of(levels, places[0], places[1], leaf_count)
             unit = unit_of(samples, sample_count)
             missed = ignored_by(ignored, query)
-            nearest_of(nodes, boxes, leaf_count - 1, root, unit, point, limit, missed, wanted, query, rows, distances)
+            nearest_of(nodes, leaf_count - 1, root, unit, point, limit, missed, wanted, query, rows, distances)
             return
         row = int(-1)
         distance = _NEVER
@@ -1145,7 +895,6 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def cast_rays(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         levels: wp.array(dtype=wp.uint8),
         leaf_count: int,
         samples: wp.array(dtype=wp.float64),
@@ -1169,7 +918,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         for axis in range(wp.static(dim)):
             origin[axis] = part_of(origins, query, axis)
             direction[axis] = part_of(directions, query, axis)
-            is_valid = is_valid and wp.isfinite(origin[axis]) and wp.isfinite(direction[axis])
+            is_valid = is_valid and is_in_range(origin[axis]) and is_in_range(direction[axis])
         if hits and not is_valid:
             wp.atomic_max(state, 2, wp.int64(0x80000000) - wp.int64(query))
         is_valid = is_valid and state[0] == wp.int64(0)
@@ -1180,7 +929,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             missed = ignored_by(ignored, query)
             inner = leaf_count - 1
             cast_of(
-                nodes, boxes, inner, root, unit, origin, direction, limit, missed, query, rows, distances, hits
+                nodes, inner, root, unit, origin, direction, limit, missed, query, rows, distances, hits
             )  # fmt: skip
             return
         if hits:
@@ -1193,6 +942,7 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             distances[query] = wp.float64(wp.nan)
 
     return SimpleNamespace(
+        box_type=box_type,
         take=take_boxes,
         growth=growth_of_nodes,
         ask=ask_boxes,

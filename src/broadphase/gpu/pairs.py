@@ -60,7 +60,7 @@ def pairs(
     Parameters
     ----------
     boxes, other : array, shape (n, 2, d), (n, 2*d) or (E, n, 2, d), or tuple of two (n, d) or (E, n, d)
-        Lower and upper corner of each box, d = 1 to 4: float32 or float64 on a device, of torch, CuPy, JAX, Warp or
+        Lower and upper corner of each box, d = 2 or 3: float32 or float64 on a device, of torch, CuPy, JAX, Warp or
         anything with the CUDA array interface or DLPack, of any strides; also ``wp.vec3`` and the like. Or boxes in
         host memory, as in `broadphase.pairs`, which are copied to the device. Both sets are on one device.
     device : str or device of Warp, optional
@@ -99,7 +99,7 @@ def pairs(
     for later calls on the stream; `release` frees it.
 
     Boxes are sorted by classes of size and in Z order; a linear BVH is built over them, and each leaf walks those after
-    it. Scenes of at most 256 boxes are compared box by box. Exact: nodes are rounded, but the boxes decide.
+    it. Scenes of at most 256 boxes are compared box by box. Exact: nodes are not rounded.
     O(n log n + m) time for similar sizes.
 
     References
@@ -311,14 +311,14 @@ class Search:
         end = [self._touching, self._passing, shift, capacity, found, self.counters]
         if len(self._trees) == 1:
             [tree] = self._trees
-            inputs = [tree.nodes, tree.boxes, tree.sorted_keys, tree.codes, tree.is_keyed, tree.keys.scene_size]
+            inputs = [tree.nodes, tree.sorted_keys, tree.codes, tree.is_keyed, tree.keys.scene_size]
             self.scratch.launch("pairs", kernels.in_tree, tree.count, [*inputs, tree.count, *end])
             return
         # Each leaf of the first set looks for leaves of its class or larger, each of the second for larger ones.
         for own, other in (self._trees, self._trees[::-1]):
             is_second = int(own is self._trees[1])
-            inputs = [own.nodes, own.boxes, own.sorted_keys, own.codes, own.count]
-            inputs += [other.nodes, other.boxes, other.sorted_keys, other.codes, other.count]
+            inputs = [own.nodes, own.sorted_keys, own.codes, own.count]
+            inputs += [other.nodes, other.sorted_keys, other.codes, other.count]
             inputs += [own.is_keyed, int(own.keys.scene_size > 0)]
             inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, is_second]
             self.scratch.launch(f"pairs{is_second}", kernels.of_trees, own.count, [*inputs, *end])

@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from broadphase.gpu.native import append
-from broadphase.gpu.tree_kernels import axes_of, kernel_module, lower_place, tree_kernels
+from broadphase.gpu.tree_kernels import kernel_module, lower_place, tree_kernels
 
 __all__ = ["BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "Filter", "pairs_kernels", "row_kernels"]
 
@@ -98,13 +98,12 @@ def write_pair(
 def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("pairs", dim, kind)
-    axes = axes_of(dim)
-    trees = tree_kernels(dim, kind)
-    exact_type, nodes_are_exact = trees.exact_type, trees.nodes_are_exact
-    node_type, node_at, take = trees.access.type, trees.access.at, trees.access.take
+    access = tree_kernels(dim, kind).access
+    node_type, node_at, take = access.type, access.at, access.take
+    box_type = wp.types.vector(length=2 * dim, dtype=kind)
 
     @wp.func
-    def overlap(a: exact_type, b: exact_type, touching: int) -> bool:
+    def overlap(a: box_type, b: box_type, touching: int) -> bool:
         for axis in range(wp.static(dim)):
             low = wp.max(a[axis], b[axis])
             high = wp.min(a[axis + wp.static(dim)], b[axis + wp.static(dim)])
@@ -115,24 +114,22 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.func
     def meets(own: node_type, node: node_type) -> bool:
         is_hit = bool(True)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             is_hit = is_hit and own[axis] <= node[axis + 3] and node[axis] <= own[axis + 3]
         return is_hit
 
     @wp.func
     def open_meets(own: node_type, node: node_type) -> bool:
         is_hit = bool(True)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             is_hit = is_hit and wp.max(own[axis], node[axis]) < wp.min(own[axis + 3], node[axis + 3])
         return is_hit
 
     @wp.func
     def walk_leaves(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         inner: int,
         own: node_type,
-        box: exact_type,
         first_node: int,
         first: int,
         end: int,
@@ -157,13 +154,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 if number < inner:
                     number = take(node[6])
                     continue
-                is_pair = bool(True)
-                if wp.static(nodes_are_exact):
-                    if touching == 0:
-                        is_pair = open_meets(own, node)
-                else:
-                    is_pair = overlap(box, boxes[at], touching)
-                if is_pair:
+                if touching != 0 or open_meets(own, node):
                     other = take(node[6])
                     i = row
                     j = other
@@ -181,7 +172,6 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False)
     def pairs_in_tree(
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         keys: wp.array(dtype=wp.int64),
         codes: wp.array(dtype=wp.int64),
         is_keyed: int,
@@ -202,9 +192,6 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         inner = leaf_count - 1
         own = node_at(nodes, inner + place)
         row = take(own[6])
-        box = exact_type()
-        if not wp.static(nodes_are_exact):
-            box = boxes[place]
         end = leaf_count
         if scene_size > 0:
             end = (row // scene_size + 1) * scene_size
@@ -212,19 +199,17 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             end = lower_place(keys, codes, 1, keys[place], wp.int64(0x7FFFFFFFFFFFFFFF), leaf_count)
         # The node after a leaf begins with the next leaf.
         walk_leaves(
-            nodes, boxes, inner, own, box, take(own[7]), place + 1, end, _BY_ROW, touching, passing, shift, capacity,
-            found, counters
+            nodes, inner, own, take(own[7]), place + 1, end, _BY_ROW, touching, passing, shift, capacity, found,
+            counters
         )  # fmt: skip
 
     @wp.kernel(module=module, enable_backward=False)
     def pairs_of_trees(
         own_nodes: wp.array(dtype=node_type),
-        own_boxes: wp.array(dtype=exact_type),
         own_keys: wp.array(dtype=wp.int64),
         own_codes: wp.array(dtype=wp.int64),
         own_count: int,
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
         keys: wp.array(dtype=wp.int64),
         codes: wp.array(dtype=wp.int64),
         leaf_count: int,
@@ -248,9 +233,6 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         own_inner = own_count - 1
         inner = leaf_count - 1
         own = node_at(own_nodes, own_inner + place)
-        box = exact_type()
-        if not wp.static(nodes_are_exact):
-            box = own_boxes[place]
         # From the lowest code of this class to the end of the scene or the key.
         key = wp.int64(0)
         if is_keyed != 0:
@@ -268,8 +250,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             before = node_at(nodes, inner + at - 1)
             number = take(before[7])
         walk_leaves(
-            nodes, boxes, inner, own, box, number, at, end, is_second, touching, passing, shift, capacity, found,
-            counters
+            nodes, inner, own, number, at, end, is_second, touching, passing, shift, capacity, found, counters
         )  # fmt: skip
 
     @wp.kernel(module=module, enable_backward=False)
@@ -292,7 +273,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         """Compare each box with all of its scene. Neighboring threads read the same box, from the cache."""
         row = wp.tid()
         scene = row // scene_size
-        own = exact_type()
+        own = box_type()
         is_box = bool(True)
         for axis in range(wp.static(dim)):
             is_box = is_box and lower[row, axis] <= upper[row, axis]
@@ -304,7 +285,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
             other = scene * other_size + place
             if is_one_set != 0 and other <= row:
                 continue
-            that = exact_type()
+            that = box_type()
             for axis in range(wp.static(dim)):
                 that[axis] = other_lower[other, axis] - half_margin
                 that[axis + wp.static(dim)] = other_upper[other, axis] + half_margin

@@ -23,6 +23,7 @@ class Tree:
     scratch: Scratch
     name: str
     kernels: Any
+    dim: int
     count: int
     keys: Keys
     frame: Frame
@@ -32,7 +33,6 @@ class Tree:
     levels: Any
     ends: Any
     nodes: Any
-    boxes: Any
 
     @property
     def is_keyed(self) -> int:
@@ -42,16 +42,15 @@ class Tree:
     @property
     def code_bits(self) -> int:
         """Bits of a code below the class of size."""
-        return self.frame.bits * int(self.kernels.axes)
+        return self.frame.bits * self.dim
 
 
 def axis_bits(dim: int, scene_count: int) -> int:
     """Return the bits of a cell along each axis, behind the bits of so many scenes."""
-    from broadphase.gpu.tree_kernels import AXIS_BITS, SIZE_BITS, axes_of
+    from broadphase.gpu.tree_kernels import AXIS_BITS, SIZE_BITS
 
-    axes = axes_of(dim)
-    left = _MOST_BITS - (SIZE_BITS + axes) - max(scene_count - 1, 0).bit_length()
-    return min(AXIS_BITS[dim], left // axes)
+    left = _MOST_BITS - (SIZE_BITS + dim) - max(scene_count - 1, 0).bit_length()
+    return min(AXIS_BITS[dim], left // dim)
 
 
 @dataclass(slots=True)
@@ -78,8 +77,8 @@ def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) 
     samples = scratch.array(f"{name}.frame", 3 * SAMPLES, wp.float64)
     widths = scratch.array(f"{name}.widths", 3, wp.int64)
     inputs = [boxes.lower, boxes.upper, boxes.count, count, samples, widths]
-    scratch.launch(name, kernels.frame, count * kernels.axes, inputs)
-    scratch.launch(name, kernels.widths, count * kernels.axes, inputs)
+    scratch.launch(name, kernels.frame, count * boxes.dim, inputs)
+    scratch.launch(name, kernels.widths, count * boxes.dim, inputs)
     return Frame(samples, widths, count, axis_bits(boxes.dim, scene_count))
 
 
@@ -111,13 +110,13 @@ def build(
     is_keyed = int(keys.rows is not None)
     first_codes = scratch.array(f"{name}.codes_of_rows", count, wp.int64) if is_keyed else codes
     sorted_keys = scratch.array(f"{name}.keys", 2 * count, wp.int64) if is_keyed else None
-    spacing = count ** (-1 / kernels.axes)
+    spacing = count ** (-1 / boxes.dim)
     inputs = [boxes.lower, boxes.upper, spacing, frame.samples, frame.widths, frame.count]
     inputs += [frame.bits, keys.scene_size, checked]
     scratch.launch(name, kernels.codes, count, [*inputs, first_codes, order, ends, counters])
     if is_keyed:
         wp.copy(codes, first_codes, count=count)
-    code_bits = frame.bits * kernels.axes + kernels.class_bits + max(keys.scene_count - 1, 0).bit_length()
+    code_bits = frame.bits * boxes.dim + kernels.class_bits + max(keys.scene_count - 1, 0).bit_length()
     wp.utils.radix_sort_pairs(codes, order, count, 0, min(code_bits, 64))
     if is_keyed:
         scratch.launch(name, kernels.keys, count, [order, keys.rows, keys.step, sorted_keys])
@@ -127,8 +126,7 @@ def build(
     if count > 1:
         scratch.launch(name, kernels.levels, count - 1, [sorted_keys, is_keyed, codes, levels])
     nodes = scratch.array(f"{name}.nodes", 2 * count - 1, kernels.node_type)
-    exact = None if kernels.nodes_are_exact else scratch.array(f"{name}.boxes", count, kernels.exact_type)
-    tree = Tree(scratch, name, kernels, count, keys, frame, order, codes, sorted_keys, levels, ends, nodes, exact)
+    tree = Tree(scratch, name, kernels, boxes.dim, count, keys, frame, order, codes, sorted_keys, levels, ends, nodes)
     refit(tree, boxes, half_margin)
     return tree
 
@@ -136,4 +134,4 @@ def build(
 def refit(tree: Tree, boxes: DeviceBoxes, half_margin: float) -> None:
     """Write the nodes of a tree again for boxes that have moved, in the old order."""
     inputs = [boxes.lower, boxes.upper, half_margin, tree.order, tree.levels, tree.count, tree.ends]
-    tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes, tree.boxes])
+    tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes])

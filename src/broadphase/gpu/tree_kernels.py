@@ -30,7 +30,6 @@ __all__ = [
     "AXIS_BITS",
     "SAMPLES",
     "SIZE_BITS",
-    "axes_of",
     "kernel_module",
     "lower_place",
     "sampled_row",
@@ -39,8 +38,8 @@ __all__ = [
 
 #: Number of boxes in a sample.
 SAMPLES = 512
-#: Bits of the cells along each axis. Axes past the third are not in codes.
-AXIS_BITS = {1: 48, 2: 24, 3: 17, 4: 17}
+#: Bits of the cells along each axis.
+AXIS_BITS = {2: 24, 3: 17}
 #: Bits of the class of size in front of them, before one bit for each axis along which a box is thin.
 SIZE_BITS = 3
 
@@ -48,11 +47,6 @@ _INDEX_LEVELS = wp.constant(0)
 _CODE_LEVELS = wp.constant(64)
 _KEY_LEVELS = wp.constant(128)
 _UNITS = wp.constant(wp.float64(2.0**40))
-
-
-def axes_of(dim: int) -> int:
-    """Return the number of axes of nodes and codes."""
-    return min(dim, 3)
 
 
 def kernel_module(name: str, dim: int, kind: Any) -> Any:
@@ -170,12 +164,10 @@ def node_behind(levels: wp.array(dtype=wp.uint8), last: int, inner: int) -> int:
 def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("tree", dim, kind)
-    axes = axes_of(dim)
-    exact_type = wp.types.vector(length=2 * dim, dtype=kind)
     access = node_access(kind)
     node_type, put = access.type, access.put
-    shares_type = wp.types.vector(length=axes, dtype=wp.float64)
-    cells_type = wp.types.vector(length=axes, dtype=wp.int64)
+    shares_type = wp.types.vector(length=dim, dtype=wp.float64)
+    cells_type = wp.types.vector(length=dim, dtype=wp.int64)
     most = kind(3.4028234663852886e38 if kind is wp.float32 else 1.7976931348623157e308)
 
     @wp.func
@@ -263,47 +255,48 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         places = shares_type()
         sides = shares_type()
         widest = wp.float64(0.0)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
             high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
             places[axis] = wp.float64(0.5) * (low + high)
             sides[axis] = wp.max(high - low, wp.float64(0.5) * spacing)
             widest = wp.max(widest, sides[axis])
         thin = int(0)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             if sides[axis] * wp.float64(8.0) < widest:
                 thin |= wp.static(1 << axis)
         # Cells have the mean form of the boxes: axes on which boxes are wide are divided later.
         usual = shares_type()
         least = wp.float64(1.0)
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             usual[axis] = wp.float64(widths[axis]) / (_UNITS * wp.float64(sample_count))
             usual[axis] = wp.max(usual[axis], wp.float64(0.5) * spacing)
             least = wp.min(least, usual[axis])
         largest = (wp.int64(1) << wp.int64(bits)) - wp.int64(1)
         cells = cells_type()
-        for axis in range(wp.static(axes)):
+        for axis in range(wp.static(dim)):
             cell = wp.int64(places[axis] * wp.float64(largest + wp.int64(1)))
             cell = wp.clamp(cell, wp.int64(0), largest)
             later = wp.int64(wp.log2(usual[axis] / least) + wp.float64(0.5))
             if thin != 0 and (thin & wp.static(1 << axis)) == 0:
                 later = wp.max(later, wp.int64(4))
             cells[axis] = cell >> wp.min(later, wp.int64(bits))
-        code = cells[0]
-        if wp.static(axes == 2):
+        code = wp.int64(0)
+        if wp.static(dim == 2):
             code = spread_by_two(cells[0]) | (spread_by_two(cells[1]) << wp.int64(1))
-        if wp.static(axes == 3):
+        else:
             code = spread_by_three(cells[0]) | (spread_by_three(cells[1]) << wp.int64(1))
             code |= spread_by_three(cells[2]) << wp.int64(2)
-        # Sizes of a class are up to 4 times (on one axis, 16 times) those of the one before. Because samples are few,
-        # shares of small boxes along one or two axes are rough, and the first class takes more.
-        octaves = wp.log2(widest / spacing) / wp.float64(wp.static(4.0 if axes == 1 else 2.0))
-        octaves -= wp.float64(wp.static(0.0 if axes == 3 else 1.0))
+        # Sizes of a class are up to 4 times those of the one before. Because samples are few, shares of small boxes
+        # along two axes are rough, and the first class takes more.
+        octaves = wp.float64(0.5) * wp.log2(widest / spacing)
+        if wp.static(dim == 2):
+            octaves -= wp.float64(1.0)
         size = wp.int64(wp.clamp(octaves, wp.float64(0.0), wp.float64(wp.static(2.0**SIZE_BITS - 1.0))))
-        place = (size << wp.int64(wp.static(axes))) | wp.int64(thin)
+        place = (size << wp.int64(wp.static(dim))) | wp.int64(thin)
         if scene_size > 0:
-            place |= wp.int64(row // scene_size) << wp.int64(wp.static(SIZE_BITS + axes))
-        codes[row] = code | (place << wp.int64(wp.static(axes) * bits))
+            place |= wp.int64(row // scene_size) << wp.int64(wp.static(SIZE_BITS + dim))
+        codes[row] = code | (place << wp.int64(wp.static(dim) * bits))
         order[row] = row
         if ends:
             ends[row] = -1
@@ -342,7 +335,6 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         leaf_count: int,
         ends: wp.array(dtype=wp.int32),
         nodes: wp.array(dtype=node_type),
-        boxes: wp.array(dtype=exact_type),
     ):
         """Write the leaf of each place, and climb: of two children, the one that is ready last writes the parent.
 
@@ -351,15 +343,9 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         place = wp.tid()
         row = order[place]
         node = node_type()
-        box = exact_type()
         for axis in range(wp.static(dim)):
-            box[axis] = lower[row, axis] - half_margin
-            box[axis + wp.static(dim)] = upper[row, axis] + half_margin
-        if boxes:
-            boxes[place] = box
-        for axis in range(wp.static(axes)):
-            node[axis] = box[axis]
-            node[axis + 3] = box[axis + wp.static(dim)]
+            node[axis] = lower[row, axis] - half_margin
+            node[axis + 3] = upper[row, axis] + half_margin
         first = place
         last = place
         inner = leaf_count - 1
@@ -395,7 +381,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 if first == gap:
                     child += inner
             that = nodes[sibling]
-            for axis in range(wp.static(axes)):
+            for axis in range(wp.static(dim)):
                 node[axis] = wp.min(node[axis], that[axis])
                 node[axis + 3] = wp.max(node[axis + 3], that[axis + 3])
             number = 0
@@ -415,11 +401,8 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         keys=keys_in_order,
         levels=levels_of_gaps,
         nodes=nodes_from_leaves,
-        axes=axes,
-        class_bits=SIZE_BITS + axes,
-        exact_type=exact_type,
+        class_bits=SIZE_BITS + dim,
         access=access,
         node_type=node_type,
-        nodes_are_exact=dim <= 3,
         module=module,
     )
