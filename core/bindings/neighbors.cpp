@@ -55,6 +55,26 @@ std::vector<Cell> cells_of(const Matrices& vectors, const AxisFlags& periodic) {
   return cells;
 }
 
+// The lattice of each cell: the axes of its frame, the components of its short vectors along them, of which given
+// vectors these are made, and how many they are, or -1 where they do not span a volume.
+nb::tuple lattices(Matrices vectors, AxisFlags periodic) {
+  std::vector<double> frames, components, combinations;
+  std::vector<std::int32_t> counts;
+  for (const Cell& cell : cells_of(vectors, periodic)) {
+    const Lattice lattice(cell);
+    counts.push_back(lattice.is_valid() ? static_cast<std::int32_t>(lattice.count()) : -1);
+    for (std::size_t k = 0; k < 3; ++k)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        frames.push_back(lattice.axis_of_frame(k)[axis]);
+        components.push_back(lattice.components(k)[axis]);
+        combinations.push_back(static_cast<double>(lattice.combination(k)[axis]));
+      }
+  }
+  const std::size_t count = counts.size();
+  return as_tuple(as_array(std::move(frames), {count, 3, 3}), as_array(std::move(components), {count, 3, 3}),
+                  as_array(std::move(combinations), {count, 3, 3}), std::move(counts));
+}
+
 PointCells point_cells(const std::vector<Cell>& cells, const std::optional<RowKeys>& keys) {
   return {cells.data(), keys ? *keys : RowKeys{}, cells.size() == 1};
 }
@@ -169,6 +189,7 @@ void bind_neighbors(nb::module_& module) {
   module.def("neighbors", &neighbors, "points"_a, "others"_a.none(), "keys"_a.none(), "other_keys"_a.none(), "cells"_a,
              "periodic"_a, "cutoff"_a, "reaches"_a.none(), "other_reaches"_a.none(), "larger"_a, "distances"_a,
              "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
+  module.def("lattices", &lattices, "cells"_a, "periodic"_a);
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)
       .def("near", &near, "points"_a, "jumps"_a.none(), "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,

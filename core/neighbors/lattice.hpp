@@ -51,6 +51,7 @@ class Lattice {
   bool is_valid() const { return valid_; }
   double edge(std::size_t k) const { return components_[k][k]; }
   const Vector3& components(std::size_t k) const { return components_[k]; }
+  const Vector3& axis_of_frame(std::size_t k) const { return frame_[k]; }
   // Which original vectors make up short vector k.
   const std::array<std::int64_t, 3>& combination(std::size_t k) const { return combination_[k]; }
   // True if axis l of the space has no part in the lattice.

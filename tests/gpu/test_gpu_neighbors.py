@@ -18,7 +18,6 @@ from broadphase.gpu.arrays import Place  # noqa: E402
 from broadphase.gpu.neighbors import PaddedNeighbors, neighbors  # noqa: E402
 from broadphase.gpu.neighbors_kernels import (  # noqa: E402
     filing_kernels,
-    lattice_kernels,
     neighbor_kernels,
     result_kernels,
 )
@@ -619,7 +618,7 @@ def test_gpu_neighbors_without_memory_are_a_memory_error_and_change_nothing(monk
 
 
 def test_gpu_neighbors_kernels_compile_for_cuda(tmp_path):
-    modules = [lattice_kernels().module, result_kernels().module]
+    modules = [result_kernels().module]
     for dimension in DIMENSIONS:
         modules.append(neighbor_kernels(dimension).module)
         modules += [filing_kernels(dimension, kind).module for kind in (wp.float32, wp.float64)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.boxes.checking import as_points, require_finite
 from broadphase.boxes.numbers import as_numbers
@@ -35,6 +36,7 @@ FINE, HASHED_FINE = (4, 2, 1), 2
 THREADS = 1 << 17
 # Points of each thread of the kernel that finds the largest coordinates.
 POINTS_A_THREAD = 8
+_MOST_CELLS = 2.0**26  # along an axis, so that numbers of cells beyond the box also fit into 32 bits
 _MOST_POINTS = 2**30 - 1  # sorting takes twice as many places, numbered by int32
 _SLACK = 1 + 2.0**-10  # how much wider cells are than the cutoff, so that rounding seldom adds a cell to the reach
 
@@ -250,21 +252,60 @@ def _lattices(
     vectors: NDArray[np.float64], repeats: NDArray[np.bool_], cutoff: float, dim: int, fine: int
 ) -> NDArray[np.float64]:
     """Return a record of each lattice, divided into cells for a cutoff; see `neighbors_kernels`."""
-    from broadphase.gpu.neighbors_kernels import LATTICE, LEAST_REACH, lattice_kernels
+    from broadphase.gpu import neighbors_kernels as kernels
 
-    wp = warp()
-    host, kernels = wp.get_device("cpu"), lattice_kernels()
-    load(host, kernels.module)
-    need = max(cutoff, LEAST_REACH) * _SLACK
+    need = max(cutoff, kernels.LEAST_REACH) * _SLACK
     # Along axes without end, the width of cells has few bits, so that places within them are exact.
     mantissa, exponent = math.frexp(need)
     even = math.ldexp(math.ceil(mantissa * 2**11), exponent - 11)
-    count = len(vectors)
-    records = np.empty((count, LATTICE))
-    given = np.ascontiguousarray(vectors).reshape(count, 9), np.ascontiguousarray(repeats).view(np.uint8)
-    inputs = [wp.array(one, device=host, copy=False) for one in given]
-    made = wp.array(records.reshape(-1), device=host, copy=False)
-    wp.launch(kernels.reduce, count, [*inputs, cutoff, need, even, fine, dim, made], device=host)
+    frames, parts, made_of, counts = _native.lattices(np.ascontiguousarray(vectors), np.ascontiguousarray(repeats))
+    if dim == 2:  # the third axis of the frame of a plane is that of the space
+        turned = frames[:, 1, 2] == 1
+        frames[turned, 1:] = frames[turned, :0:-1]
+    count, axes = len(vectors), np.arange(3)
+    cells, widths, images = np.zeros((count, 3)), np.ones((count, 3)), np.zeros((count, 3))
+    with np.errstate(all="ignore"):  # vectors without a volume
+        for k in (2, 1, 0):
+            each = fine if k == 0 else 1
+            edge, is_periodic = parts[:, k, k], k < counts
+            across = cutoff + ((images[:, k + 1 :] + 1) * np.abs(parts[:, k + 1 :, k])).sum(axis=1)
+            number = np.clip(np.floor(each * edge / need), 1.0, _MOST_CELLS)
+            cells[:, k] = np.where(is_periodic, number, float(k >= dim))
+            widths[:, k] = np.where(is_periodic, edge / number, even / each if k < dim else 1.0)
+            images[:, k] = np.where(is_periodic, np.floor(across / edge + 2), 0.0)  # as the core counts them
+        shifts = (images[:, :, np.newaxis] * np.abs(made_of)).sum(axis=1)
+        # Images and shifts are numbered by int32.
+        is_few = (images < 1e6).all(axis=1) & ((2 * images + 3).prod(axis=1) < 2**31) & (shifts < 2**31).all(axis=1)
+        # If axes that do not repeat have no part in the lattice, points are at most 2**30 cells away, which bounds
+        # rounding.
+        is_apart = ((axes[:, np.newaxis] >= counts[:, np.newaxis, np.newaxis]) & (frames == 1)).any(axis=1)
+        shortest = np.where(axes < counts[:, np.newaxis], np.linalg.norm(parts, axis=2), np.inf).min(axis=1)
+        bound = 2.01 * (cutoff + 2.0**-12 * (np.abs(vectors).sum(axis=2) * repeats).sum(axis=1))
+        may_repeat = (counts > 0) & ((is_apart[:, :dim].sum(axis=1) != dim - counts) | ~(shortest > bound))
+        # If there would be too many cells, they are wider than the cutoff by orders; floats hold both.
+        units = 2.0 ** -np.ceil(np.log2(widths[:, :dim].max(axis=1)))
+    wrong = np.where(counts < 0, kernels.FLAT, np.where(is_few, 0, kernels.MANY))
+    # Points of a wrong cell are faults, but kernels need numbers.
+    is_wrong = wrong != 0
+    cells[is_wrong], widths[is_wrong], units[is_wrong], counts[is_wrong] = axes >= dim, even, 1.0, 0
+    records = np.zeros((count, kernels.LATTICE))
+    for at, values in (
+        (kernels.VECTORS, vectors),
+        (kernels.FRAME, frames),
+        (kernels.PARTS, parts),
+        (kernels.COMBINATION, made_of),
+        (kernels.CELLS, cells),
+        (kernels.WIDTHS, widths),
+        (kernels.AXES, counts),
+        (kernels.UNIT, units),
+        (kernels.CUTOFF, np.full(count, cutoff)),
+        (kernels.APART, is_apart),
+        (kernels.ROOM, 2.0**31 - shifts),
+        (kernels.WRONG, wrong),
+        (kernels.REPEATS, may_repeat),
+    ):
+        columns = values.reshape(count, math.prod(values.shape[1:]))
+        records[:, at : at + columns.shape[1]] = columns
     return records
 
 
@@ -354,7 +395,7 @@ class _Search:
 
     def _choose(self) -> None:
         """Choose lattices, cells and the table, and take the lattices to the device."""
-        from broadphase.gpu.neighbors_kernels import AXES, CELLS, REPEATS, WRONG
+        from broadphase.gpu.neighbors_kernels import AXES, CELLS, FLAT, REPEATS, WRONG
 
         wp, scratch, cells = warp(), self._scratch, self._cells
         dim, table = self._sets[0].dim, self._sets[-1]
@@ -384,7 +425,7 @@ class _Search:
         self._lattice_count = len(cells.vectors) if cells.each_its_own else 0
         # Without keys, it is known here which cells have points.
         self._wrong = records[:, WRONG]
-        if not has_keys and self._wrong.any() and (self._wrong[0] == 1 or not self._is_empty):
+        if not has_keys and self._wrong.any() and (self._wrong[0] == FLAT or not self._is_empty):
             self._refuse_cell(int(np.flatnonzero(self._wrong)[0]))
         self._records = scratch.array("neighbors.lattices", records.size, wp.float64)
         if record is not None:
@@ -395,7 +436,9 @@ class _Search:
             wp.copy(self._records, wp.array(records.reshape(-1), device="cpu", copy=False), count=records.size)
 
     def _refuse_cell(self, cell: int) -> None:
-        if self._wrong[cell] == 2:
+        from broadphase.gpu.neighbors_kernels import MANY
+
+        if self._wrong[cell] == MANY:
             raise ValueError(_many_images(self._cutoff))
         which = f" of cell {cell}" if len(self._cells.vectors) > 1 else ""
         raise ValueError(f"cell: the periodic vectors{which} do not span a volume")

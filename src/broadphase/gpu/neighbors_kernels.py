@@ -20,17 +20,19 @@ import warp as wp
 from broadphase.gpu.native import loads
 from broadphase.gpu.tree_kernels import kernel_module
 
-__all__ = ["filing_kernels", "lattice_kernels", "neighbor_kernels", "result_kernels"]
+__all__ = ["filing_kernels", "neighbor_kernels", "result_kernels"]
 
 # A record of a lattice: the given vectors as rows; the axes of the frame as rows; the short vectors by their parts
 # along these axes, and which given vectors they are made of; the number of cells along each axis, 0 without end; their
 # width.
 VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0, 9, 18, 27, 36, 39))
 # The number of periodic axes; one by the unit of floats; the cutoff; which axes of the space have no part in the
-# lattice; how often a point may be wrapped along each given vector; whether the lattice is invalid (1), or has too many
-# images (2); whether two images of a point can be near another one.
+# lattice; how often a point may be wrapped along each given vector; what is wrong; whether two images of a point can be
+# near another one.
 AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
 LATTICE = wp.constant(64)
+#: What `WRONG` says of a lattice, if not 0: it spans no volume, or has more images than there are numbers.
+FLAT, MANY = 1, 2
 # From it, `bound_lattices` makes a record of `PLAN` numbers of 32 bits. Along each axis: the number of cells; how many
 # to look at on each side; the most images on each side; the width in units. Then squares of distances, in units: up to
 # the first, pairs surely are near; beyond the second, they surely are not.
@@ -47,14 +49,10 @@ _LAST_COUNTER = wp.constant(COUNTERS - 1)
 #: Squares of smaller numbers round to 0, which is at most any cutoff.
 LEAST_REACH = 1e-161
 _LEAST_REACH = wp.constant(wp.float64(LEAST_REACH))
-# As in core/neighbors/lattice.hpp: how many cells a point may be away, and what is flat.
+# As in core/neighbors/lattice.hpp: how many cells a point may be away.
 _MOST_CELLS = wp.constant(wp.float64(2.0**30))
-_MOST_ROUNDS = wp.constant(1000)
-_FLATTEST = wp.constant(wp.float64(1e-9))
 # Places in the frame differ from those of the formula by at most this share of all numbers that are added up.
 _ROUNDING = wp.constant(wp.float64(2.0**-48))
-# Most cells along an axis, so that numbers of cells beyond the box also fit into 32 bits.
-_MOST_NUMBERS = wp.constant(wp.float64(2.0**26))
 # Along axes without end, cells have one width up to this number. Beyond, they are numbered by its upper bits, and have
 # 2**-24 of it as width, farther away 2**-18, so that all numbers fit into 32 bits. Places in such wide cells are NaN:
 # their pairs are compared in float64.
@@ -253,210 +251,6 @@ def is_negative(shift: vec3l) -> bool:
     if shift[1] != wp.int64(0):
         return shift[1] < wp.int64(0)
     return shift[2] < wp.int64(0)
-
-
-@wp.func
-def row_of(matrix: wp.mat33d, k: int) -> wp.vec3d:
-    return wp.vec3d(matrix[k, 0], matrix[k, 1], matrix[k, 2])
-
-
-@wp.func
-def with_row(matrix: wp.mat33d, k: int, row: wp.vec3d) -> wp.mat33d:
-    changed = matrix
-    for axis in range(3):
-        changed[k, axis] = row[axis]
-    return changed
-
-
-@wp.func
-def less_others(matrix: wp.mat33d, k: int, first: int, a: wp.float64, second: int, b: wp.float64) -> wp.vec3d:
-    """Return a row minus multiples of two others."""
-    return row_of(matrix, k) - a * row_of(matrix, first) - b * row_of(matrix, second)
-
-
-@wp.func
-def is_shorter(a: wp.vec3d, b: wp.vec3d) -> bool:
-    # By more than rounding, which could go on for ever.
-    return wp.dot(a, a) < wp.float64(0.999999999) * wp.dot(b, b)
-
-
-@wp.func
-def at_right_angles(vector: wp.vec3d, frame: wp.mat33d, axes: int) -> wp.vec3d:
-    """Return the part of a vector that is perpendicular to the first axes of a frame."""
-    rest = vector
-    # Twice, because once is not enough for nearly parallel vectors.
-    for _turn in range(2):
-        for k in range(axes):
-            rest = rest - wp.dot(rest, row_of(frame, k)) * row_of(frame, k)
-    return rest
-
-
-@lru_cache(maxsize=None)
-def lattice_kernels() -> SimpleNamespace:
-    """Return the kernel that makes records of lattices. It runs on the host, which needs the result."""
-    module = wp.get_module("broadphase.gpu.lattices")
-    module.options.update({"enable_backward": False, "fuse_fp": False})
-
-    @wp.kernel(module=module, enable_backward=False)
-    def reduce_lattices(
-        vectors: wp.array2d(dtype=wp.float64),
-        repeats: wp.array2d(dtype=wp.uint8),
-        cutoff: wp.float64,
-        need: wp.float64,
-        even: wp.float64,
-        fine: wp.float64,
-        dim: int,
-        lattices: wp.array(dtype=wp.float64),
-    ):
-        """Replace lattice vectors by short ones in a frame of their own, as in core/neighbors/lattice.hpp; divide it.
-
-        Cells are at least `need` wide, `even` along axes without end; along the first axis `fine` times narrower.
-        """
-        one = wp.float64(1.0)
-        zero = wp.float64(0.0)
-        lattice = wp.tid()
-        at = lattice * LATTICE
-        short = wp.mat33d()
-        made_of = wp.mat33d()
-        count = int(0)
-        for axis in range(3):
-            if repeats[lattice, axis] != wp.uint8(0):
-                for part in range(3):
-                    short[count, part] = vectors[lattice, 3 * axis + part]
-                made_of[count, axis] = one
-                count += 1
-        # Subtract multiples of the others from each vector as long as that makes it shorter.
-        is_moving = count > 1
-        rounds = int(0)
-        while is_moving and rounds < _MOST_ROUNDS:
-            is_moving = bool(False)
-            rounds += 1
-            for task in range(count * count):
-                k = task // count
-                other = task - k * count
-                length = wp.dot(row_of(short, other), row_of(short, other))
-                if k != other and length > zero:
-                    steps = wp.rint(wp.dot(row_of(short, k), row_of(short, other)) / length)
-                    shorter = less_others(short, k, other, steps, other, zero)
-                    if steps != zero and wp.abs(steps) < _MOST_CELLS and is_shorter(shorter, row_of(short, k)):
-                        short = with_row(short, k, shorter)
-                        made_of = with_row(made_of, k, less_others(made_of, k, other, steps, other, zero))
-                        is_moving = bool(True)
-            if count == 3 and not is_moving:
-                for task in range(12):
-                    k = task // 4
-                    second = (k + 1) % 3
-                    third = (k + 2) % 3
-                    a = one - wp.float64(2 * ((task // 2) % 2))
-                    b = one - wp.float64(2 * (task % 2))
-                    shorter = less_others(short, k, second, a, third, b)
-                    if not is_moving and is_shorter(shorter, row_of(short, k)):
-                        short = with_row(short, k, shorter)
-                        made_of = with_row(made_of, k, less_others(made_of, k, second, a, third, b))
-                        is_moving = bool(True)
-        is_valid = bool(True)
-        for k in range(3):
-            for axis in range(3):
-                is_valid = is_valid and wp.abs(made_of[k, axis]) < _MOST_CELLS
-        # The frame: short vectors made perpendicular, and axes of the space that nearly are.
-        frame = wp.mat33d()
-        parts = wp.mat33d()
-        used = wp.vec3i()
-        for k in range(3):
-            if k < count:
-                rest = at_right_angles(row_of(short, k), frame, k)
-                height = wp.length(rest)
-                is_valid = is_valid and height > _FLATTEST * wp.length(row_of(short, k))
-                frame = with_row(frame, k, rest / height)
-                for axis in range(k):
-                    parts[k, axis] = wp.dot(row_of(short, k), row_of(frame, axis))
-                parts[k, k] = height
-            else:
-                best = int(-1)
-                most = wp.float64(-1.0)
-                for axis in range(3):
-                    unit_vector = wp.vec3d()
-                    unit_vector[axis] = one
-                    rest_of_unit = at_right_angles(unit_vector, frame, k)
-                    # The third axis of a plane is that of the space.
-                    is_out = used[axis] != 0 or (dim == 2 and (axis == 2) != (k == 2))
-                    if not is_out and wp.dot(rest_of_unit, rest_of_unit) > most:
-                        best = axis
-                        most = wp.dot(rest_of_unit, rest_of_unit)
-                        frame = with_row(frame, k, rest_of_unit / wp.sqrt(most))
-                used[best] = 1
-        # Cells, and images as the core counts them.
-        images = wp.vec3d()
-        number = one
-        widest = zero
-        is_many = bool(False)
-        for turn in range(3):
-            last = 2 - turn
-            each = one
-            if last == 0:
-                each = fine
-            cells = zero
-            width = even / each
-            if last < count:
-                edge = parts[last, last]
-                cells = wp.clamp(wp.floor(each * edge / need), one, _MOST_NUMBERS)
-                width = edge / cells
-                across = cutoff
-                for above in range(3):
-                    if above > last:
-                        across += (images[above] + one) * wp.abs(parts[above, last])
-                images[last] = wp.floor(across / edge + wp.float64(2.0))
-                is_many = is_many or not (images[last] < wp.float64(1e6))
-            number = number * (wp.float64(2.0) * images[last] + wp.float64(3.0))
-            widest = wp.max(widest, width)
-            if last >= dim:
-                cells = one
-                width = one
-            lattices[at + CELLS + last] = cells
-            lattices[at + WIDTHS + last] = width
-        is_many = is_many or not (number < wp.float64(2147483648.0))  # they are numbered by int32
-        shortest = wp.float64(wp.inf)
-        across_all = zero
-        apart_count = int(0)
-        for axis in range(3):
-            shifts = zero
-            is_apart = bool(False)
-            for k in range(3):
-                shifts += images[k] * wp.abs(made_of[k, axis])
-                is_apart = is_apart or (k >= count and frame[k, axis] == one)
-                if repeats[lattice, axis] != wp.uint8(0):
-                    across_all += wp.abs(vectors[lattice, 3 * axis + k])
-                lattices[at + VECTORS + 3 * axis + k] = vectors[lattice, 3 * axis + k]
-                lattices[at + FRAME + 3 * axis + k] = frame[axis, k]
-                lattices[at + PARTS + 3 * axis + k] = parts[axis, k]
-                lattices[at + COMBINATION + 3 * axis + k] = made_of[axis, k]
-            is_many = is_many or not (shifts < wp.float64(2147483648.0))
-            lattices[at + ROOM + axis] = wp.float64(2147483648.0) - shifts
-            lattices[at + APART + axis] = wp.where(is_apart, one, zero)
-            if is_apart and axis < dim:
-                apart_count += 1
-            if axis < count:
-                shortest = wp.min(shortest, wp.length(row_of(short, axis)))
-        # If axes that do not repeat have no part in the lattice, points are at most 2**30 cells away, which bounds
-        # rounding.
-        bound = wp.float64(2.01) * (cutoff + wp.float64(0.000244140625) * across_all)
-        may_repeat = count > 0 and (apart_count != dim - count or not (shortest > bound))
-        lattices[at + REPEATS] = wp.where(may_repeat, one, zero)
-        # If there would be too many cells, they are wider than the cutoff by orders; floats hold both.
-        lattices[at + UNIT] = wp.pow(wp.float64(2.0), -wp.ceil(wp.log2(widest)))
-        lattices[at + CUTOFF] = cutoff
-        lattices[at + AXES] = wp.float64(count)
-        lattices[at + WRONG] = zero
-        if is_many or not is_valid:
-            # Points of such a cell are faults, but kernels need numbers.
-            lattices[at + WRONG] = wp.where(is_valid, wp.float64(2.0), one)
-            lattices[at + AXES] = zero
-            lattices[at + UNIT] = one
-            for axis in range(3):
-                lattices[at + CELLS + axis] = wp.where(axis < dim, zero, one)
-                lattices[at + WIDTHS + axis] = even
-
-    return SimpleNamespace(reduce=reduce_lattices, module=module)
 
 
 @lru_cache(maxsize=None)
