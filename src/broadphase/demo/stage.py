@@ -8,6 +8,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.plotting.pieces import rotation_matrices
+from broadphase.shapes.registry import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["BALL", "BOX", "CAPSULE", "FLAT_DEPTH", "HIDDEN", "Stage"]
 
 BOX, BALL, CAPSULE, HIDDEN = range(4)
-_FORMS = {"Circle": BALL, "Sphere": BALL, "Capsule": CAPSULE}
+_SOLIDS = {"box": BOX, "ball": BALL, "capsule": CAPSULE}
+_FORMS = {row.shape_class: _SOLIDS[row.solid] for row in TYPES}
 VIEW_SIZE = 10.0
 """Length of the longest side of a world, in units of the picture."""
 FLAT_DEPTH = 0.02
@@ -192,7 +194,7 @@ class Stage:
         """Learn the forms of rows of one layer, which are assumed to have the same type of shape."""
         shapes, d = self.world.shapes, self.dim
         first = shapes[int(rows[0])]
-        self._forms[rows] = _FORMS.get(type(first).__name__, BOX)
+        self._forms[rows] = _FORMS.get(type(first), BOX)
         self._aligned[rows] = isinstance(first, bp.AABB)
         rotations = self.world.rotations[rows]
         is_rotated = (rotations != ([1, 0, 0, 0] if d == 3 else 0)).reshape(len(rows), -1).any(axis=1)

@@ -16,7 +16,8 @@ from broadphase.narrow import custom
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.searches import pairs as box_pairs
-from broadphase.shapes import ConvexHull, Mesh, Shape, Shapes
+from broadphase.shapes import Mesh, Shape, Shapes
+from broadphase.shapes.kinds import are_kept_elsewhere
 from broadphase.shapes.records import geometry_numbers
 from broadphase.workers import worker_count
 
@@ -293,7 +294,7 @@ def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
     """Give the number of the hull or mesh of each row; -1 for other shapes."""
     kinds, sizes, numbers = shapes.records(rows)
     found = np.full(len(rows), -1, np.int64)
-    found[kinds >= ConvexHull.kind] = geometry_numbers(kinds, sizes, numbers)
+    found[are_kept_elsewhere(kinds)] = geometry_numbers(kinds, sizes, numbers)
     return found
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.extras import import_extra
+from broadphase.shapes.kinds import RECORDS, ShapeKind
+from broadphase.shapes.registry import Drawn, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +158,7 @@ class PieceCollection:
         starts = np.cumsum(sizes, dtype=np.int64) - sizes
         for kind, size in sorted(set(zip(kinds.tolist(), sizes.tolist(), strict=True))):
             which = np.flatnonzero((kinds == kind) & (sizes == size))
-            self._take(kind, names[which], numbers[starts[which, np.newaxis] + np.arange(size)])
+            self._take(ShapeKind(kind), names[which], numbers[starts[which, np.newaxis] + np.arange(size)])
 
     def pieces(self) -> Pieces:
         """Return all pieces added so far."""
@@ -165,52 +167,26 @@ class PieceCollection:
         form, row, anchors, matrices, aligned = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         return Pieces(self._forms, form, row, anchors, matrices, aligned)
 
-    def _take(self, kind: int, rows: NDArray[np.int32], numbers: Floats) -> None:
+    def _take(self, kind: ShapeKind, rows: NDArray[np.int32], numbers: Floats) -> None:
         d = self._dim
-        unit = np.eye(d)
-        if kind == bp.Point.kind:
-            self._add("dot", rows, numbers, np.zeros((len(rows), d, d)))
-        elif kind == bp.Circle.kind:
-            self._add("disc" if d == 2 else "ball", rows, numbers[:, :d], numbers[:, d, None, None] * unit)
-        elif kind == bp.Segment.kind:
-            along = numbers[:, d:] - numbers[:, :d]
-            self._add("line", rows, numbers[:, :d], along[:, :, np.newaxis] * unit[:1])
-        elif kind == bp.Capsule.kind:
-            self._take_capsules(rows, numbers[:, :d], numbers[:, d : 2 * d], numbers[:, 2 * d])
-        elif kind == bp.AABB.kind:
-            self._add("box", rows, numbers[:, :d], numbers[:, d:, np.newaxis] * unit, aligned=True)
-        elif kind == bp.Box.kind:
-            axes = np.swapaxes(numbers[:, 2 * d :].reshape(-1, d, d), 1, 2)
-            self._add("box", rows, numbers[:, :d], axes * numbers[:, np.newaxis, d : 2 * d])
-        elif kind == bp.Compound.kind:
+        if RECORDS[kind].has_parts:
             self._take_compounds(rows, numbers)
-        elif kind in (bp.Triangle.kind, bp.ConvexPolygon.kind):
-            faces = np.array([[0, 1, 2]] if d == 3 else np.empty((0, 3)), np.int32)
-            for row, corners in zip(rows, numbers.reshape(len(rows), -1, d), strict=True):
-                self._add_own((row,), Form("", corners, faces))
-        elif kind == bp.CustomShape.kind:  # its bounding box
+        elif kind == ShapeKind.CUSTOM:  # its bounding box
             axes = numbers[:, 1 + d : 1 + d + d * d].reshape(-1, d, d)
             lower, upper = numbers[:, 1 + d + d * d :][:, :d], numbers[:, 1 + d + d * d :][:, d : 2 * d]
             centers = numbers[:, 1 : 1 + d] + np.einsum("mij,mi->mj", axes, (lower + upper) / 2)
             self._add("box", rows, centers, np.swapaxes(axes, 1, 2) * ((upper - lower) / 2)[:, np.newaxis])
-        else:
+        elif RECORDS[kind].is_kept_elsewhere:
             self._take_geometries(rows, numbers)
-
-    def _take_capsules(self, rows: NDArray[np.int32], start: Floats, end: Floats, radii: Floats) -> None:
-        if self._dim == 2:
-            for row, begin, along, radius in zip(rows, start, end - start, radii, strict=True):
-                self._add_own((row,), _capsule_outline(along, float(radius)), begin[np.newaxis])
-            return
-        round_ends = radii[:, None, None] * np.eye(3)
-        self._add("ball", rows, start, round_ends)
-        self._add("ball", rows, end, round_ends)
-        along = end - start
-        length = np.linalg.norm(along, axis=1, keepdims=True)
-        ahead = along / np.where(length > 0, length, 1.0)
-        across = np.cross(ahead, np.eye(3)[np.abs(ahead).argmin(axis=1)])
-        width = np.linalg.norm(across, axis=1, keepdims=True)
-        across *= radii[:, np.newaxis] / np.where(width > 0, width, 1.0)
-        self._add("cylinder", rows, start, np.stack([across, np.cross(ahead, across), along], axis=2))
+        else:
+            picture: Any = type_of(kind, d).picture
+            for drawn in picture(numbers, d):
+                if isinstance(drawn, Drawn):
+                    self._add(drawn.form, rows, drawn.anchors, drawn.matrices, drawn.aligned)
+                    continue
+                for row, corners, anchor in zip(rows, drawn.corners, drawn.anchors, strict=True):
+                    form = Form("", corners, fan(len(corners)) if d == 3 else _NO_FACES)
+                    self._add_own((row,), form, anchor[np.newaxis])
 
     def _take_compounds(self, rows: NDArray[np.int32], numbers: Floats) -> None:
         for row, record in zip(rows, numbers, strict=True):
@@ -218,7 +194,7 @@ class PieceCollection:
             while at < len(record):
                 length = int(record[at + 1])
                 part = record[np.newaxis, at + 2 : at + 2 + length]
-                self._take(int(record[at]), np.array([row], np.int32), part)
+                self._take(ShapeKind(int(record[at])), np.array([row], np.int32), part)
                 at += 2 + length
 
     def _take_geometries(self, rows: NDArray[np.int32], numbers: Floats) -> None:
@@ -236,13 +212,12 @@ class PieceCollection:
             self._forms.append(unit_form(name, self._dim))
         self._keep(self._numbers[name], rows, anchors, matrices, aligned)
 
-    def _add_own(self, rows: Any, form: Form, anchors: Floats | None = None, matrices: Floats | None = None) -> None:
+    def _add_own(self, rows: Any, form: Form, anchors: Floats, matrices: Floats | None = None) -> None:
         key = form.vertices.tobytes(), form.faces.tobytes()
         if key not in self._numbers:
             self._numbers[key] = len(self._forms)
             self._forms.append(form)
         d = self._dim
-        anchors = np.zeros((len(rows), d)) if anchors is None else anchors
         matrices = np.broadcast_to(np.eye(d), (len(rows), d, d)) if matrices is None else matrices
         self._keep(self._numbers[key], rows, anchors, matrices, False)
 
@@ -273,12 +248,14 @@ def unit_form(name: str, dim: int) -> Form:
     return {"box": _cube, "ball": ball, "cylinder": _cylinder}[name]()
 
 
-def _capsule_outline(along: Floats, radius: float) -> Form:
-    """Make the outline of a 2D capsule that goes from the origin along a vector."""
-    start = np.arctan2(along[1], along[0]) + np.pi / 2
-    angles = np.linspace(0.0, np.pi, CORNERS_OF_DISC // 2 + 1)
-    back, front = (np.stack([np.cos(turn), np.sin(turn)], axis=1) for turn in (start + angles, start + np.pi + angles))
-    return Form("", np.concatenate([radius * back, along + radius * front]), _NO_FACES)
+def fan(corners: int) -> Faces:
+    """Triangulate a convex polygon in space, of so many corners in order.
+
+    >>> fan(4).tolist()
+    [[0, 1, 2], [0, 2, 3]]
+    """
+    last = np.arange(2, corners, dtype=np.int32)
+    return np.stack([np.zeros_like(last), last - 1, last], axis=1)
 
 
 def hull_faces(points: Floats) -> Faces:

@@ -11,6 +11,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.scenes.values import Spread, number_spread, point, vector_spread
+from broadphase.shapes.registry import TYPES as SHAPE_TYPES
 from broadphase.testing.draws import Draws
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Corners = tuple[tuple[float, ...], tuple[float, ...]]
 
 __all__ = [
-    "MOST_BODIES", "TYPES", "Group", "Placement", "ShapePlan", "read_corners", "read_group", "read_placement",
+    "MOST_BODIES", "SCENE_TYPES", "Group", "Placement", "ShapePlan", "read_corners", "read_group", "read_placement",
     "read_shape",
 ]  # fmt: skip
 
@@ -118,27 +119,13 @@ def _spacing(table: Table, dim: int) -> tuple[float, ...]:
     return spacing
 
 
-# The keys of a shape are the arguments of its class; this is the form of their values.
-_LENGTH, _VECTOR, _CORNERS = "length", "vector", "corners"
-TYPES: dict[str, tuple[str, tuple[int, ...], dict[str, str]]] = {
-    "point": ("Point", (2, 3), {}),
-    "circle": ("Circle", (2,), {"radius": _LENGTH}),
-    "sphere": ("Sphere", (3,), {"radius": _LENGTH}),
-    "segment": ("Segment", (2, 3), {"start": _VECTOR, "end": _VECTOR}),
-    "capsule": ("Capsule", (2, 3), {"start": _VECTOR, "end": _VECTOR, "radius": _LENGTH}),
-    "rectangle": ("Rectangle", (2,), {"width": _LENGTH, "height": _LENGTH}),
-    "box": ("Box", (3,), {"x": _LENGTH, "y": _LENGTH, "z": _LENGTH}),
-    "aabb": ("AABB", (2, 3), {"size": _VECTOR}),
-    "triangle": ("Triangle", (2, 3), {"corners": _CORNERS}),
-    "convex_polygon": ("ConvexPolygon", (2,), {"corners": _CORNERS}),
-}
-"""Class, dimensions and keys of each type, except ``compound``."""
-_STIFF = ("point", "circle", "sphere", "aabb", "compound")  # turning them by themselves has no meaning
+SCENE_TYPES = {row.scene_name: row for row in SHAPE_TYPES if row.keys is not None}
+"""The types of shapes by name, except ``compound``. Their keys are arguments of their classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShapePlan:
-    """A type of shape, a key of `TYPES` or ``compound``, and the arguments of its class or its parts.
+    """A type of shape, a key of `SCENE_TYPES` or ``compound``, and the arguments of its class or its parts.
 
     Corners are a tuple of points, the same for all; other arguments are a `Spread`.
     """
@@ -152,23 +139,24 @@ class ShapePlan:
         if self.type == "compound":
             return bp.Compound([part.make(draws, count) for part in self.parts])
         arguments = {name: _drawn(value, draws, count) for name, value in self.parameters}
-        return getattr(bp, TYPES[self.type][0])(**arguments)
+        made: Any = SCENE_TYPES[self.type].shape_class
+        return made(**arguments)
 
 
 def read_shape(table: Table, dim: int) -> ShapePlan:
     """Read the table ``shape``."""
-    shape_type = table.string("type", choices=(*TYPES, "compound"))
+    shape_type = table.string("type", choices=(*SCENE_TYPES, "compound"))
     if shape_type == "compound":
         plan = ShapePlan(shape_type, parts=tuple(read_shape(part, dim) for part in table.tables("parts")))
         if not plan.parts:
             raise table.wrong("parts", "is missing: a list of tables, each a shape")
     else:
-        _, dimensions, forms = TYPES[shape_type]
-        if dim not in dimensions:
+        row = SCENE_TYPES[shape_type]
+        if dim not in row.dimensions:
             raise table.wrong("type", f"a {shape_type} cannot be in a world of dim = {dim}")
-        parameters = [(name, _read(table, name, form, dim)) for name, form in forms.items()]
+        parameters = [(name, _read(table, name, form, dim)) for name, form in (row.keys or {}).items()]
         parameters += [("offset", vector_spread(table, "offset", dim))]
-        if shape_type not in _STIFF:
+        if row.rotates:
             turn = number_spread(table, "rotation") if dim == 2 else vector_spread(table, "rotation", 4)
             parameters += [("rotation", turn)]
         plan = ShapePlan(shape_type, tuple((name, value) for name, value in parameters if value is not None))
@@ -189,9 +177,9 @@ def _drawn(value: Any, draws: Draws, count: int) -> Any:
 def _read(table: Table, name: str, form: str, dim: int) -> Any:
     if name not in table:
         table.take(name)
-    if form == _LENGTH:
+    if form == "length":
         return number_spread(table, name, least=0)
-    if form == _VECTOR:
+    if form == "vector":
         return vector_spread(table, name, dim)
     corners = table.take(name)
     if not isinstance(corners, list):

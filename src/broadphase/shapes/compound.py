@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import quoted
-from broadphase.shapes.kinds import ShapeKind, moved
+from broadphase.shapes.kinds import RECORDS, ShapeKind, moved
 from broadphase.shapes.parameters import common_count
 from broadphase.shapes.shape import Shape
 from broadphase.shapes.turning import as_placement
@@ -104,7 +104,7 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
     for number, part in enumerate(parts):
         if not isinstance(part, Shape):
             raise TypeError(f"parts[{number}] is not a shape but {quoted(part)}")
-        if part.kind >= ShapeKind.HULL:
+        if RECORDS[part.kind].is_kept_elsewhere:
             raise ValueError(f"parts[{number}] is a {type(part).__name__}, which cannot be part of a compound")
     known = {part.dim for part in parts} - {None}
     if len(known) != 1:

@@ -1,8 +1,9 @@
-"""The kinds of records, as the core numbers them, and the layout of each."""
+"""The kinds of records, as the core numbers them, and one row for each: what its numbers mean."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Layout", "ShapeKind", "layout_of", "moved"]
+__all__ = ["RECORDS", "Layout", "RecordRow", "ShapeKind", "are_kept_elsewhere", "layout_of", "moved"]
 
 
 class ShapeKind(IntEnum):
-    """What a record describes; `core/shapes/shape.hpp` says with which numbers."""
+    """What a record describes; `RECORDS` says with which numbers, as does `core/shapes/shape.hpp`."""
 
     POINT = 0
     BALL = 1
@@ -34,10 +35,72 @@ class ShapeKind(IntEnum):
     CUSTOM = 11
 
 
+class RecordRow(NamedTuple):
+    """The local records of one kind: points, then lengths, then axes. The same row as in `core/shapes/shape.hpp`.
+
+    Attributes
+    ----------
+    dimensions : tuple of int
+        Where there are such shapes.
+    points : int or None
+        How many points there are; None: three or more, as many as the record has room for.
+    lengths : int
+        How many numbers follow that must not be negative, whatever the dimension.
+    has_halves : bool
+        Whether one more length follows for each axis of space.
+    has_axes : bool
+        Whether one unit vector for each axis of space follows.
+    is_kept_elsewhere : bool
+        Whether the record begins with the number of a geometry that Python keeps (`Geometries`), and ends with its box.
+    has_parts : bool
+        Whether the record is a sequence of others, each after its kind and its length.
+    """
+
+    dimensions: tuple[int, ...] = (2, 3)
+    points: int | None = 1
+    lengths: int = 0
+    has_halves: bool = False
+    has_axes: bool = False
+    is_kept_elsewhere: bool = False
+    has_parts: bool = False
+
+
+RECORDS = MappingProxyType(
+    {
+        ShapeKind.POINT: RecordRow(),
+        ShapeKind.BALL: RecordRow(lengths=1),
+        ShapeKind.SEGMENT: RecordRow(points=2),
+        ShapeKind.CAPSULE: RecordRow(points=2, lengths=1),
+        ShapeKind.BOX: RecordRow(has_halves=True),
+        ShapeKind.ORIENTED_BOX: RecordRow(has_halves=True, has_axes=True),
+        ShapeKind.TRIANGLE: RecordRow(points=3),
+        ShapeKind.POLYGON: RecordRow((2,), points=None),
+        ShapeKind.COMPOUND: RecordRow(points=0, has_parts=True),
+        ShapeKind.HULL: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
+        ShapeKind.MESH: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
+        ShapeKind.CUSTOM: RecordRow(has_axes=True, is_kept_elsewhere=True),
+    }
+)
+"""One row for each kind."""
+
+_KEPT_ELSEWHERE = np.array([RECORDS[kind].is_kept_elsewhere for kind in ShapeKind])
+
+
+def are_kept_elsewhere(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Say which records begin with the number of a geometry.
+
+    >>> are_kept_elsewhere(np.array([ShapeKind.BALL, ShapeKind.MESH], np.uint8))
+    array([False,  True])
+    """
+    kept: NDArray[np.bool_] = _KEPT_ELSEWHERE[kinds]
+    return kept
+
+
 class Layout(NamedTuple):
-    """Which numbers of a record are points, which rotate and move, or directions, which rotate; others are lengths."""
+    """Which numbers of a record are points, which rotate and move, lengths, or directions, which rotate."""
 
     points: slice
+    lengths: slice
     directions: slice
 
 
@@ -45,18 +108,14 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     """Return the layout of a local record of a kind other than a compound, of `length` numbers.
 
     >>> layout_of(ShapeKind.ORIENTED_BOX, 2, 8)
-    Layout(points=slice(0, 2, None), directions=slice(4, 8, None))
+    Layout(points=slice(0, 2, None), lengths=slice(2, 4, None), directions=slice(4, 8, None))
     """
-    none = slice(0, 0)
-    if kind in (ShapeKind.POINT, ShapeKind.BALL, ShapeKind.BOX):
-        return Layout(slice(0, dim), none)
-    if kind in (ShapeKind.SEGMENT, ShapeKind.CAPSULE):
-        return Layout(slice(0, 2 * dim), none)
-    if kind == ShapeKind.ORIENTED_BOX:
-        return Layout(slice(0, dim), slice(2 * dim, 2 * dim + dim**2))
-    if kind in (ShapeKind.TRIANGLE, ShapeKind.POLYGON):
-        return Layout(slice(0, length), none)
-    return Layout(slice(1, 1 + dim), slice(1 + dim, 1 + dim + dim**2))
+    row = RECORDS[kind]
+    begin = int(row.is_kept_elsewhere)
+    lengths = length if row.points is None else begin + row.points * dim
+    directions = lengths + row.lengths + row.has_halves * dim
+    end = directions + row.has_axes * dim**2
+    return Layout(slice(begin, lengths), slice(lengths, directions), slice(directions, end))
 
 
 def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:

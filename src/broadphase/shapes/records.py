@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -11,22 +11,10 @@ import numpy as np
 from broadphase import _native
 from broadphase.errors import quoted
 from broadphase.shapes.compound import Compound
-from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.kinds import RECORDS, ShapeKind, are_kept_elsewhere
+from broadphase.shapes.registry import rotation_of, type_of, unless_zero
 from broadphase.shapes.shape import Shape
-from broadphase.shapes.simple import (
-    AABB,
-    Box,
-    Capsule,
-    Circle,
-    ConvexPolygon,
-    Point,
-    Rectangle,
-    Segment,
-    Sphere,
-    Triangle,
-)
 from broadphase.shapes.solids import Geometry
-from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,7 +165,7 @@ def _content_of(kept: Kept) -> tuple[object, ...]:
 def geometry_places(kinds: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.int64]:
     """Say where records of hulls, meshes and types of users have the numbers of these, in `Records.numbers`."""
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    return begins[kinds >= ShapeKind.HULL]
+    return begins[are_kept_elsewhere(kinds)]
 
 
 def geometry_numbers(kinds: NDArray[np.uint8], sizes: NDArray[np.int32], numbers: Floats) -> NDArray[np.int64]:
@@ -220,7 +208,8 @@ def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries)
 
     Examples
     --------
-    >>> records_of([Circle(2), Segment((0, 0), (1, 0))], 2, 2, Geometries())
+    >>> import broadphase as bp
+    >>> records_of([bp.Circle(2), bp.Segment((0, 0), (1, 0))], 2, 2, Geometries())
     Records(kinds=array([1, 2], dtype=uint8), sizes=array([3, 4], dtype=int32),
             numbers=array([0., 0., 2., 0., 0., 1., 0.]))
     """
@@ -271,7 +260,7 @@ def _require_count(rows: int, count: int) -> None:
 
 def _rows_of(shape: Shape, dim: int, geometries: Geometries) -> Floats:
     rows = shape.records(dim)
-    if shape.kind < ShapeKind.HULL:
+    if not RECORDS[shape.kind].is_kept_elsewhere:
         return rows
     rows = rows.copy()
     rows[:, 0] = geometries.number_of(shape if isinstance(shape, Geometry) else type(shape))
@@ -287,14 +276,13 @@ def shape_from_record(kind: int, record: Floats, dim: int, geometries: Geometrie
     Circle(radius=2.0, offset=[0.0, 5.0])
     """
     numbers = np.asarray(record, dtype=np.float64)
-    return _MAKERS[ShapeKind(kind)](numbers, dim, geometries)
-
-
-def _oriented_box(numbers: Floats, dim: int, _: Geometries) -> Shape:
-    rotates: Any = Rectangle if dim == 2 else Box
-    sizes = 2 * numbers[dim : 2 * dim]
-    rotation = _rotation(numbers[2 * dim :], dim)
-    shape: Shape = rotates(*sizes, offset=_unless_zero(numbers[:dim]), rotation=rotation)
+    row = RECORDS[ShapeKind(kind)]
+    if row.has_parts:
+        return _compound(numbers, dim, geometries)
+    if row.is_kept_elsewhere:
+        return _kept(numbers, dim, geometries[int(numbers[0])])
+    make: Any = type_of(ShapeKind(kind), dim).make
+    shape: Shape = make(numbers, dim)
     return shape
 
 
@@ -308,43 +296,10 @@ def _compound(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
     return Compound(parts)
 
 
-def _geometry(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
-    geometry: Any = geometries[int(numbers[0])]
-    placed: Shape = geometry.placed(_unless_zero(numbers[1:4]), _rotation(numbers[4:13], dim))
-    return placed
-
-
-def _custom(numbers: Floats, dim: int, geometries: Geometries) -> Shape:
-    custom: Any = geometries[int(numbers[0])]
-    made: Shape = custom._from_records(numbers[np.newaxis])
-    return made
-
-
-def _unless_zero(offset: Floats) -> Floats | None:
-    return offset if offset.any() else None
-
-
-def _rotation(axes: Floats, dim: int) -> Any:
-    """Return the rotation that takes the coordinate axes to these; None if they are the same."""
-    turn = axes.reshape(dim, dim).T
-    if np.array_equal(turn, np.eye(dim)):
-        return None
-    return np.arctan2(turn[1, 0], turn[0, 0]) if dim == 2 else quaternions_of(turn[np.newaxis])[0]
-
-
-_MAKERS: dict[ShapeKind, Callable[[Floats, int, Geometries], Shape]] = {
-    ShapeKind.POINT: lambda numbers, dim, _: Point(offset=_unless_zero(numbers)),
-    ShapeKind.BALL: lambda numbers, dim, _: (Circle if dim == 2 else Sphere)(
-        numbers[dim], offset=_unless_zero(numbers[:dim])
-    ),
-    ShapeKind.SEGMENT: lambda numbers, dim, _: Segment(numbers[:dim], numbers[dim:]),
-    ShapeKind.CAPSULE: lambda numbers, dim, _: Capsule(numbers[:dim], numbers[dim:-1], numbers[-1]),
-    ShapeKind.BOX: lambda numbers, dim, _: AABB(2 * numbers[dim:], offset=_unless_zero(numbers[:dim])),
-    ShapeKind.ORIENTED_BOX: _oriented_box,
-    ShapeKind.TRIANGLE: lambda numbers, dim, _: Triangle(numbers.reshape(3, dim)),
-    ShapeKind.POLYGON: lambda numbers, dim, _: ConvexPolygon(numbers.reshape(-1, dim)),
-    ShapeKind.COMPOUND: _compound,
-    ShapeKind.HULL: _geometry,
-    ShapeKind.MESH: _geometry,
-    ShapeKind.CUSTOM: _custom,
-}
+def _kept(numbers: Floats, dim: int, kept: Any) -> Shape:
+    shape: Shape
+    if isinstance(kept, type):
+        shape = kept._from_records(numbers[np.newaxis])  # type: ignore[attr-defined]
+    else:
+        shape = kept.placed(unless_zero(numbers[1:4]), rotation_of(numbers[4:13], dim))
+    return shape

@@ -10,7 +10,7 @@ from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.index.options import IndexOptions
 from broadphase.shapes import ConvexHull, Mesh
-from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.kinds import RECORDS, ShapeKind, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
 from broadphase.world.columns import RARE, no_rotations
@@ -59,15 +59,6 @@ _LIMITS = {
     "quiet_steps": range(2**31),
 }
 _ALWAYS = ("positions", "velocities", "seen_positions", "body_types")
-
-# Where the lengths are in a record that must not be negative, from the end of the points on: begin and end in multiples
-# of the dimension.
-_LENGTHS = {
-    ShapeKind.BALL: (1, None),
-    ShapeKind.CAPSULE: (2, None),
-    ShapeKind.BOX: (1, 2),
-    ShapeKind.ORIENTED_BOX: (1, 2),
-}
 
 
 class Contents(NamedTuple):
@@ -443,22 +434,22 @@ def _checked_records(
     _require((np.abs(numbers) <= 10 * LARGEST).all(), "shape_numbers has one that is not finite, or too large")
     _require((sizes >= 0).all() and int(sizes.sum(dtype=np.int64)) == len(numbers), "shape_sizes do not add up")
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
-    _require((kinds < ShapeKind.CUSTOM).all(), "shape_kinds has an unknown type")
-    for kind in (*_LENGTHS, ShapeKind.COMPOUND, ShapeKind.HULL, ShapeKind.MESH):
+    storable = [kind for kind in ShapeKind if kind != ShapeKind.CUSTOM]  # a file cannot hold the test of a type
+    _require(np.isin(kinds, storable).all(), "shape_kinds has an unknown type")
+    for kind in storable:
         some = kinds == kind
         for size in np.unique(sizes[some]).tolist():
             records = numbers[begins[some & (sizes == size)][:, np.newaxis] + np.arange(size)]
-            if kind in _LENGTHS:
-                _check_lengths(kind, records, dimension)
-            elif kind == ShapeKind.COMPOUND:
+            if RECORDS[kind].has_parts:
                 _check_compounds(records, dimension)
-            else:
+            elif RECORDS[kind].is_kept_elsewhere:
                 _check_geometries(kind, records, geometries)
+            else:
+                _check_lengths(kind, records, dimension)
 
 
 def _check_lengths(kind: ShapeKind, records: Floats, dimension: int) -> None:
-    begin, end = _LENGTHS[kind]
-    lengths = records[:, begin * dimension : None if end is None else end * dimension]
+    lengths = records[:, layout_of(kind, dimension, records.shape[1]).lengths]
     _require(not (lengths < 0).any(), f"shape_numbers: a {kind.name.lower()} has a negative length")
 
 
@@ -479,7 +470,7 @@ def _check_compounds(records: Floats, dimension: int) -> None:
             at += 2 + int(size)
         alike = (records[:, heads] == first[heads]).all(axis=1)
         for part, where in parts:
-            if part in _LENGTHS:
+            if not (RECORDS[part].has_parts or RECORDS[part].is_kept_elsewhere):
                 _check_lengths(part, records[alike, where], dimension)
         records = records[~alike]
 
