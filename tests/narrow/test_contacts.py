@@ -68,7 +68,7 @@ def test_two_sets_are_asked_as_one_set_of_both(dimension):
 
 @pytest.mark.parametrize("dimension", KINDS)
 def test_one_call_for_all_kinds_equals_a_call_for_each_pair(dimension):
-    shapes, _, rng = scene(dimension, 40, spread=0.5)
+    shapes, _, rng = scene(dimension, 60, spread=0.5)
     pairs = bp.overlaps(shapes)
     assert len(pairs) > 70
     together = bp.contacts(shapes, pairs=pairs)

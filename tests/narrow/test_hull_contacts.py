@@ -23,7 +23,7 @@ def boxes_twice(rng, count, spread=1.5, origin=0.0):
 
 def others_around(rng, count, spread=1.5, origin=0.0):
     shapes = any_solids(rng, count)
-    total = count * (len(shapes) - 1) + 1
+    total = len(shapes)
     return bp.Shapes(shapes, rng.normal(size=(total, 3)) * spread + origin, quaternions(rng, total))
 
 

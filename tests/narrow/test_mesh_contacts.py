@@ -17,7 +17,7 @@ def scene(seed, count=12, spread=1.2, origin=0.0):
     parts = [bp.Triangle(corners, offset=(0.1, 0, 0)) for corners in vertices[faces]]
     compound = bp.Shapes(bp.Compound(parts), places, turns)
     shapes = any_solids(rng, count)
-    total = count * (len(shapes) - 1) + 1
+    total = len(shapes)
     others = bp.Shapes(shapes, rng.normal(size=(total, 3)) * spread + origin, quaternions(rng, total))
     return mesh, compound, others
 

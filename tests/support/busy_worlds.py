@@ -3,31 +3,14 @@
 import numpy as np
 
 import broadphase as bp
+from shape_cases import RECORDED, Numbers, shape_of
 
 
 def shapes_of(dimension, rng, count):
-    size = rng.uniform(0.5, 1.5, count)
-    if dimension == 2:
-        kinds = [
-            bp.Circle(size),
-            bp.AABB(np.stack([size, 2 * size], axis=1)),
-            bp.Rectangle(size, 2 * size),
-            bp.Capsule((0, 0), (1, 0), size / 2),
-            bp.Triangle([[0, 0], [1, 0], [0, 1]]),
-            bp.ConvexPolygon([[0, 0], [2, 0], [2, 1], [1, 2], [0, 1]], rotation=0.3),
-            bp.Compound([bp.Circle(0.5), bp.Rectangle(1, 0.2, offset=(1, 0))]),
-            bp.Point(),
-            bp.Segment((0, 0), (1, 2)),
-        ]
-    else:
-        kinds = [
-            bp.Sphere(size),
-            bp.AABB(np.stack([size, size, 2 * size], axis=1)),
-            bp.Box(1, 2, 0.5),
-            bp.Capsule((0, 0, 0), (0, 1, 0), size / 2),
-            bp.Compound([bp.Sphere(0.5), bp.Box(1, 0.2, 1, offset=(1, 0, 0))]),
-        ]
-    return kinds[int(rng.integers(len(kinds)))]
+    """Give one shape for all, or a list of them, of a type that has no geometry of its own."""
+    name = rng.choice(RECORDED[dimension])
+    numbers = Numbers(rng, dimension)
+    return shape_of(name, numbers) if rng.random() < 0.5 else [shape_of(name, numbers) for _ in range(count)]
 
 
 def make_world(dimension, seed, **options):

@@ -3,51 +3,53 @@
 import numpy as np
 
 import broadphase as bp
-from shape_cases import convex_corners, rotations
+from shape_cases import CLASSES, PARTS, Numbers, convex_corners, rotations, shape_of as shape_of_numbers
 
-TYPES = {
-    2: ["point", "circle", "aabb", "rectangle", "triangle", "polygon", "segment", "capsule", "compound"],
-    3: ["point", "sphere", "aabb", "box", "triangle", "segment", "capsule", "compound", "hull", "mesh"],
-}
 WITHIN = [1e-30, 1e-6, 1.0, 1e6, 1e27]
 BEYOND = [1e-300, 1e-200, 1e-160, 1e-100]  # smaller than what can be decided right
 STEPS = range(-3, 4)  # last places
 
 
+class Scaled(Numbers):
+    """Of about some size: may be a thousand times as long or thin, or far from its body."""
+
+    def __init__(self, rng, d, size):
+        super().__init__(rng, d)
+        self.size = size
+        self.offset = rng.normal(size=d) * size * rng.choice([0.0, 0.0, 1.0, 1e3])
+        self.rotation = {} if rng.random() < 0.3 else {"rotation": rotations(rng, d)}
+
+    def sizes(self, count):
+        return self.size * self.rng.choice([1.0, 0.5, self.rng.random(), 1e-3, 1e3], count)
+
+    def places(self, count):
+        return self.offset + self.rng.normal(size=(count, self.d)) * self.size * self.rng.choice([1.0, 1.0, 1e3])
+
+    def moved(self):
+        return {"offset": self.offset}
+
+    def turned(self):
+        return self.rotation
+
+    def placed(self):
+        return self.turned()
+
+    def convex(self):
+        return convex_corners(self.rng) * self.size + self.offset
+
+    def parts(self):
+        return [shape_of(self.rng, self.d, name, self.size) for name in self.rng.choice(PARTS[self.d], 3)]
+
+
 def shape_of(rng, d, name, size):
-    """Make a shape of about some size; it may be a thousand times as long or thin, or far from its body."""
-    offset = rng.normal(size=d) * size * rng.choice([0.0, 0.0, 1.0, 1e3])
-    turned = {} if rng.random() < 0.3 else {"rotation": rotations(rng, d)}
-
-    def sizes(count):
-        return size * rng.choice([1.0, 0.5, rng.random(), 1e-3, 1e3], count)
-
-    def places(count):
-        return offset + rng.normal(size=(count, d)) * size * rng.choice([1.0, 1.0, 1e3])
-
-    if name == "point":
-        return bp.Point(offset=offset)
-    if name in ("circle", "sphere"):
-        return (bp.Circle if d == 2 else bp.Sphere)(sizes(1)[0], offset=offset)
-    if name == "aabb":
-        sides = sizes(d)
-        return bp.AABB(sides, offset=offset if rng.random() < 0.5 else sides / 2)  # faces at its body
-    if name in ("rectangle", "box"):
-        return (bp.Rectangle if d == 2 else bp.Box)(*sizes(d), offset=offset, **turned)
-    if name == "triangle":
-        return bp.Triangle(places(3), **turned)
-    if name == "polygon":
-        return bp.ConvexPolygon(convex_corners(rng) * size, offset=offset, **turned)
-    if name == "segment":
-        return bp.Segment(*places(2), **turned)
-    if name == "capsule":
-        return bp.Capsule(*places(2), sizes(1)[0], **turned)
-    if name == "mesh":
-        return bp.Mesh(places(5), [[0, 1, 2], [2, 3, 4]])
-    if name == "hull":
+    """Make a shape of about some size."""
+    if name == "AABB":
+        sides = Scaled(rng, d, size).sizes(d)
+        if rng.random() < 0.5:
+            return bp.AABB(sides, offset=sides / 2)  # faces at its body
+    if name == "ConvexHull":
         return bp.ConvexHull(rng.normal(size=(8, 3)) * size)
-    parts = ["circle" if d == 2 else "sphere", "capsule", "rectangle" if d == 2 else "box", "aabb"]
-    return bp.Compound([shape_of(rng, d, part, size) for part in parts[: rng.integers(1, 5)]])
+    return shape_of_numbers(name, Scaled(rng, d, size))
 
 
 class JustTouching:
@@ -65,7 +67,7 @@ class JustTouching:
 
     def __init__(self, d, seed, scales=WITHIN, without=()):
         rng = np.random.default_rng([d, seed])
-        names = [name for name in TYPES[d] if name not in without]
+        names = [name for name in CLASSES[d] if name not in without]
         pairs, places, away = [], [], []
         for names_of_pair in ((first, second) for first in names for second in names):
             scale = rng.choice(scales)

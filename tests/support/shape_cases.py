@@ -3,6 +3,8 @@
 import numpy as np
 
 import broadphase as bp
+from broadphase.shapes.kinds import RECORDS
+from broadphase.shapes.registry import TYPES
 
 
 def quaternions(rng, *shape):
@@ -20,60 +22,83 @@ def convex_corners(rng, count=None):
     return corners[:: rng.choice([-1, 1])] + rng.normal(size=2)
 
 
-def turned_and_moved(rng, dimension):
-    return {"offset": rng.normal(size=dimension), "rotation": rotations(rng, dimension)}
+class Numbers:
+    """What shapes are made of, drawn at random: derive from it to draw others."""
+
+    def __init__(self, rng, d):
+        self.rng, self.d = rng, d
+
+    def sizes(self, count):
+        return self.rng.random(count)
+
+    def places(self, count):
+        return self.rng.normal(size=(count, self.d))
+
+    def moved(self):
+        """Where a shape with a centre is."""
+        return {"offset": self.places(1)[0]}
+
+    def turned(self):
+        """How a shape is rotated."""
+        return {"rotation": rotations(self.rng, self.d)}
+
+    def placed(self):
+        """How a shape without a centre is rotated and moved."""
+        return {**self.moved(), **self.turned()}
+
+    def convex(self):
+        """Corners of a convex polygon."""
+        return convex_corners(self.rng)
+
+    def parts(self):
+        """Parts of a compound: of three random types, one of them in a compound of its own."""
+        names = self.rng.choice(PARTS[self.d], 3)
+        first, second, third = (shape_of(name, self) for name in names)
+        return [first, bp.Compound([second], **self.turned()), third]
 
 
-def flat_kinds():
-    """Makers of single shapes in the plane, by name."""
-    return {
-        "point": lambda rng: bp.Point(offset=rng.normal(size=2)),
-        "circle": lambda rng: bp.Circle(rng.random(), offset=rng.normal(size=2)),
-        "aabb": lambda rng: bp.AABB(rng.random(2), offset=rng.normal(size=2)),
-        "rectangle": lambda rng: bp.Rectangle(*rng.random(2), **turned_and_moved(rng, 2)),
-        "triangle": lambda rng: bp.Triangle(rng.normal(size=(3, 2)), **turned_and_moved(rng, 2)),
-        "polygon": lambda rng: bp.ConvexPolygon(convex_corners(rng), **turned_and_moved(rng, 2)),
-        **straight_kinds(2),
-        "compound": lambda rng: bp.Compound(
-            [
-                bp.Circle(rng.random(), offset=rng.normal(size=2)),
-                bp.Compound([bp.AABB(rng.random(2), offset=rng.normal(size=2))], **turned_and_moved(rng, 2)),
-                bp.Rectangle(*rng.random(2), **turned_and_moved(rng, 2)),
-            ],
-            **turned_and_moved(rng, 2),
-        ),
-    }
+# The arguments of each class of shapes, made of numbers.
+ARGUMENTS = {
+    "Point": lambda n: n.moved(),
+    "Circle": lambda n: {"radius": n.sizes(1)[0], **n.moved()},
+    "Sphere": lambda n: {"radius": n.sizes(1)[0], **n.moved()},
+    "AABB": lambda n: {"size": n.sizes(n.d), **n.moved()},
+    "Rectangle": lambda n: {**dict(zip(("width", "height"), n.sizes(2), strict=True)), **n.moved(), **n.turned()},
+    "Box": lambda n: {**dict(zip("xyz", n.sizes(3), strict=True)), **n.moved(), **n.turned()},
+    "Triangle": lambda n: {"corners": n.places(3), **n.placed()},
+    "ConvexPolygon": lambda n: {"corners": n.convex(), **n.placed()},
+    "Segment": lambda n: {**dict(zip(("start", "end"), n.places(2), strict=True)), **n.placed()},
+    "Capsule": lambda n: {
+        **dict(zip(("start", "end"), n.places(2), strict=True)), "radius": n.sizes(1)[0], **n.placed(),
+    },
+    "Compound": lambda n: {"parts": n.parts(), **n.placed()},
+    "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
+    "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},
+}  # fmt: skip
+
+# Names of the classes by dimension: of all; of those whose records say everything; of those that are no compounds.
+CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
+RECORDED = {
+    d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_kept_elsewhere]
+    for d in (2, 3)
+}
+PARTS = {d: [row.name for row in TYPES if d in row.dimensions and row.make is not None] for d in (2, 3)}
 
 
-def solid_kinds():
-    """Makers of single shapes in space, by name."""
-    return {
-        "point": lambda rng: bp.Point(offset=rng.normal(size=3)),
-        "sphere": lambda rng: bp.Sphere(rng.random(), offset=rng.normal(size=3)),
-        "aabb": lambda rng: bp.AABB(rng.random(3), offset=rng.normal(size=3)),
-        "box": lambda rng: bp.Box(*rng.random(3), **turned_and_moved(rng, 3)),
-        "triangle": lambda rng: bp.Triangle(rng.normal(size=(3, 3)), **turned_and_moved(rng, 3)),
-        **straight_kinds(3),
-        "compound": lambda rng: bp.Compound(
-            [
-                bp.Compound([bp.AABB(rng.random(3), offset=rng.normal(size=3))], **turned_and_moved(rng, 3)),
-                bp.Capsule(rng.normal(size=3), rng.normal(size=3), rng.random()),
-            ],
-            **turned_and_moved(rng, 3),
-        ),
-    }
+def shape_of(name, numbers):
+    """One shape of a class, of certain numbers."""
+    return getattr(bp, name)(**ARGUMENTS[name](numbers))
 
 
-def straight_kinds(dimension):
-    return {
-        "segment": lambda rng: bp.Segment(*rng.normal(size=(2, dimension)), **turned_and_moved(rng, dimension)),
-        "capsule": lambda rng: bp.Capsule(
-            *rng.normal(size=(2, dimension)), rng.random(), **turned_and_moved(rng, dimension)
-        ),
-    }
+def one_of_each(d, numbers, names=None):
+    """One shape of each class in a dimension."""
+    return [shape_of(name, numbers) for name in names or CLASSES[d]]
 
 
-KINDS = {2: flat_kinds(), 3: solid_kinds()}
+KINDS = {
+    d: {name: lambda rng, name=name, d=d: shape_of(name, Numbers(rng, d)) for name in names}
+    for d, names in RECORDED.items()
+}
 EVERY_KIND = [(dimension, name) for dimension, kinds in KINDS.items() for name in kinds]
 
 

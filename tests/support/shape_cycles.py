@@ -7,39 +7,15 @@ import pytest
 
 import broadphase as bp
 from broadphase.world.snapshot_format import unpack
+from shape_cases import CLASSES, Numbers, one_of_each, shape_of
 from traced_memory import traced_memory
 
 BODIES = 12
 
 
-def shapes_of(rng, dimension):
-    """Give functions that make shapes: one for each type, hulls and compounds among them."""
-    size, d = float(rng.uniform(0.2, 2)), dimension
-    points = rng.normal(size=(4 + int(rng.integers(8)), 3)) * size
-    flat = [
-        lambda: bp.Circle(size),
-        lambda: bp.Rectangle(size, 1),
-        lambda: bp.Capsule((0, 0), (1, 0), size),
-        lambda: bp.Triangle([[0, 0], [size, 0], [0, 1]]),
-        lambda: bp.ConvexPolygon([[0, 0], [2, 0], [2, size], [0, 1]]),
-        lambda: bp.Compound([bp.Circle(size), bp.Rectangle(1, 2)]),
-    ]
-    solid = [
-        lambda: bp.Sphere(size),
-        lambda: bp.Box(size, 1, 1),
-        lambda: bp.Capsule((0, 0, 0), (1, 0, 0), size),
-        lambda: bp.ConvexHull(points),
-        lambda: bp.ConvexHull(-points),
-        lambda: bp.Mesh(points, [[0, 1, 2], [1, 2, 3]]),
-        lambda: bp.Compound([bp.Sphere(size), bp.Box(1, 1, 1)]),
-    ]
-    common = [bp.Point, lambda: bp.AABB([size] * d), lambda: bp.Segment([0] * d, [size] * d)]
-    return common + (flat if d == 2 else solid)
-
-
 def some_shape(rng, dimension):
-    choices = shapes_of(rng, dimension)
-    return choices[int(rng.integers(len(choices)))]()
+    """Give a shape of any type, hulls and compounds among them."""
+    return shape_of(rng.choice(CLASSES[dimension]), Numbers(rng, dimension))
 
 
 def cycle(world, rng):
@@ -64,7 +40,7 @@ def cycle(world, rng):
 
 def meet_all(world, rng):
     """Let bodies of all types of shapes touch each other, and remove them."""
-    shapes = [make() for make in shapes_of(rng, world.dim)]
+    shapes = one_of_each(world.dim, Numbers(rng, world.dim))
     rows = world.add_many(shapes, rng.uniform(-0.1, 0.1, (len(shapes), world.dim)))
     contacts = world.step(0.1).contacts
     assert len(contacts.pairs)

@@ -4,18 +4,15 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.narrow import row_pairs
-from oracles.shapes import Part, parts_of, shape_distance
-from shape_cases import convex_corners
+from oracles.shapes import parts_of, shape_distance
+from shape_cases import CLASSES, Numbers, convex_corners, shape_of
 
-TYPES = {
-    2: ["point", "circle", "aabb", "rectangle", "triangle", "polygon", "segment", "capsule", "compound"],
-    3: ["point", "sphere", "aabb", "box", "triangle", "segment", "capsule", "compound", "hull", "mesh"],
-}
+TYPES = CLASSES
 ORDERED = [(d, first, second) for d, types in TYPES.items() for first in types for second in types]
 FORMS = ["plain", "lattice", "thin", "corners"]
 
 
-class Draws:
+class Draws(Numbers):
     """Random shapes of one form.
 
     `plain`: any numbers. `lattice`: whole numbers, sizes of 0 among them, so that shapes touch, are nested or
@@ -24,7 +21,8 @@ class Draws:
     """
 
     def __init__(self, seed, d, form):
-        self.rng, self.d, self.form = np.random.default_rng([d, FORMS.index(form), seed]), d, form
+        super().__init__(np.random.default_rng([d, FORMS.index(form), seed]), d)
+        self.form = form
         self.scale = np.ones(d)
         if form == "thin":
             self.scale = 10.0 ** -(self.rng.uniform(3, 9, d) * (self.rng.random(d) < 0.5))
@@ -44,42 +42,29 @@ class Draws:
             return self.rng.integers(0, 3, count).astype(float)
         return self.rng.random(count) * 10.0 ** -(self.rng.integers(0, 8, count) * (self.form != "plain"))
 
-    def turns(self):
+    def turned(self):
         if self.form != "plain":
             return {}
         return {"rotation": self.rng.uniform(-7, 7) if self.d == 2 else self.rng.normal(size=4)}
 
+    def placed(self):
+        return self.turned()
+
+    def convex(self):
+        if self.form != "lattice":
+            return convex_corners(self.rng) * self.scale
+        square = np.array([[0, 0], [2, 0], [2, 1], [2, 2], [0, 2]]) - 1.0
+        return square[: self.rng.integers(3, 6)] + self.places(1)
+
+    def parts(self):
+        return [shape_of("Circle" if self.d == 2 else "Sphere", self), bp.Segment(*self.places(2))]
+
     def shape(self, name):
         """One shape of a type."""
-        d, place = self.d, self.places(1)[0]
-        if name == "point":
-            return bp.Point(offset=place)
-        if name in ("circle", "sphere"):
-            return (bp.Circle if d == 2 else bp.Sphere)(self.sizes(1)[0], offset=place)
-        if name == "aabb":
-            return bp.AABB(self.sizes(d), offset=place)
-        if name in ("rectangle", "box"):
-            return (bp.Rectangle if d == 2 else bp.Box)(*self.sizes(d), offset=place, **self.turns())
-        if name == "triangle":
-            return bp.Triangle(self.places(3), **self.turns())
-        if name == "segment":
-            return bp.Segment(*self.places(2), **self.turns())
-        if name == "capsule":
-            return bp.Capsule(*self.places(2), self.sizes(1)[0], **self.turns())
-        if name == "polygon":
-            if self.form != "lattice":
-                return bp.ConvexPolygon(convex_corners(self.rng) * self.scale, **self.turns())
-            square = np.array([[0, 0], [2, 0], [2, 1], [2, 2], [0, 2]]) - 1.0
-            return bp.ConvexPolygon(square[: self.rng.integers(3, 6)], offset=place)
-        if name == "compound":
-            ball = bp.Circle if d == 2 else bp.Sphere
-            return bp.Compound([ball(self.sizes(1)[0], offset=place), bp.Segment(*self.places(2))])
-        if name == "mesh":
-            return bp.Mesh(self.places(5), [[0, 1, 2], [2, 3, 4]])
         while True:
             try:
-                return bp.ConvexHull(self.places(8))
-            except ValueError:  # in one plane
+                return shape_of(name, self)
+            except ValueError:  # a hull whose points are in one plane
                 if self.form == "corners":
                     return bp.ConvexHull(self.rng.normal(size=(8, 3)))
 
@@ -98,7 +83,9 @@ class Draws:
 def parts(shape):
     """The convex parts of a shape at the origin."""
     if isinstance(shape, bp.Mesh):
-        return [Part(shape.vertices[face], 0.0) for face in shape.faces]
+        placing = {"offset": shape.offset, "rotation": shape.rotation}
+        triangles = [bp.Triangle(shape.vertices[face], **placing) for face in shape.faces]
+        return [part for triangle in triangles for part in parts_of(triangle, np.zeros(3))]
     return parts_of(shape, np.zeros(shape.dim or len(shape.offset)))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import broadphase as bp
+from shape_cases import RECORDED, Numbers, shape_of
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 CUBE_FACES = np.array(
@@ -16,19 +17,8 @@ def quaternions(rng, count):
 
 
 def any_solids(rng, count):
-    """One shape of each kind of the core, `count` times over, in a list."""
-    size = lambda *shape: rng.uniform(0.1, 1.5, shape)  # noqa: E731
-    place = lambda *shape: rng.normal(size=shape)  # noqa: E731
-    return [
-        bp.Point(offset=place(count, 3)),
-        bp.Sphere(size(count)),
-        bp.Segment(place(count, 3), place(count, 3)),
-        bp.Capsule(place(count, 3), place(count, 3), size(count)),
-        bp.AABB(size(count, 3)),
-        bp.Box(size(count), size(count), size(count)),
-        bp.Triangle(place(count, 3, 3)),
-        bp.Compound([bp.Sphere(0.5, offset=(1, 0, 0)), bp.Box(1, 2, 0.5), bp.Segment((0, 0, 0), (0, 0, 2))]),
-    ]
+    """`count` shapes of each type whose records say everything, in a list."""
+    return [shape_of(name, Numbers(rng, 3)) for name in RECORDED[3] for _ in range(count)]
 
 
 def rough_sphere(rng, rounds=2):

@@ -42,14 +42,16 @@ class RecordRow(NamedTuple):
     ----------
     dimensions : tuple of int
         Where there are such shapes.
-    points : int or None
-        How many points there are; None: three or more, as many as the record has room for.
+    points : int
+        How many points there are; if `is_open`, at least.
     lengths : int
         How many numbers follow that must not be negative, whatever the dimension.
     has_halves : bool
         Whether one more length follows for each axis of space.
     has_axes : bool
         Whether one unit vector for each axis of space follows.
+    is_open : bool
+        Whether more points may follow, or other numbers where it is kept elsewhere.
     is_kept_elsewhere : bool
         Whether the record begins with the number of a geometry that Python keeps (`Geometries`), and ends with its box.
     has_parts : bool
@@ -57,10 +59,11 @@ class RecordRow(NamedTuple):
     """
 
     dimensions: tuple[int, ...] = (2, 3)
-    points: int | None = 1
+    points: int = 1
     lengths: int = 0
     has_halves: bool = False
     has_axes: bool = False
+    is_open: bool = False
     is_kept_elsewhere: bool = False
     has_parts: bool = False
 
@@ -74,11 +77,11 @@ RECORDS = MappingProxyType(
         ShapeKind.BOX: RecordRow(has_halves=True),
         ShapeKind.ORIENTED_BOX: RecordRow(has_halves=True, has_axes=True),
         ShapeKind.TRIANGLE: RecordRow(points=3),
-        ShapeKind.POLYGON: RecordRow((2,), points=None),
+        ShapeKind.POLYGON: RecordRow((2,), points=3, is_open=True),
         ShapeKind.COMPOUND: RecordRow(points=0, has_parts=True),
         ShapeKind.HULL: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
         ShapeKind.MESH: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
-        ShapeKind.CUSTOM: RecordRow(has_axes=True, is_kept_elsewhere=True),
+        ShapeKind.CUSTOM: RecordRow(has_axes=True, is_open=True, is_kept_elsewhere=True),
     }
 )
 """One row for each kind."""
@@ -112,7 +115,7 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     """
     row = RECORDS[kind]
     begin = int(row.is_kept_elsewhere)
-    lengths = length if row.points is None else begin + row.points * dim
+    lengths = length if row.is_open and not row.is_kept_elsewhere else begin + row.points * dim
     directions = lengths + row.lengths + row.has_halves * dim
     end = directions + row.has_axes * dim**2
     return Layout(slice(begin, lengths), slice(lengths, directions), slice(directions, end))
