@@ -8,6 +8,7 @@
 #include "fuzz/scene_bytes.hpp"
 #include "narrow/shape_queries.hpp"
 #include "shapes/store.hpp"
+#include "tests/shape_kinds.hpp"
 
 namespace broadphase::fuzz {
 namespace {
@@ -21,8 +22,7 @@ class Target {
   explicit Target(Random& random) : random_(random), coordinates_(random, random.below(2) == 0) {}
 
   void run() {
-    for (std::size_t row = 0; row < 2; ++row)
-      if (!add(row)) return;
+    for (std::size_t row = 0; row < 2; ++row) add(row);
     // Both ways to place a shape agree, and its box holds it.
     const ShapeView<D> a = store_.placed<D>(0), b = store_.placed<D>(1);
     CHECK(overlaps(a, b) == overlaps(b, a));
@@ -52,24 +52,20 @@ class Target {
     const auto lengths = [&](std::size_t count) {
       for (std::size_t k = 0; k < count; ++k) record.push_back(std::fabs(coordinate()));
     };
-    switch (kind) {
-      case ShapeKind::kPoint: points(1); break;
-      case ShapeKind::kBall: points(1), lengths(1); break;
-      case ShapeKind::kSegment: points(2); break;
-      case ShapeKind::kCapsule: points(2), lengths(1); break;
-      case ShapeKind::kBox: points(1), lengths(D); break;
-      case ShapeKind::kOrientedBox: points(1), lengths(D), axes(record); break;
-      case ShapeKind::kTriangle: points(3); break;
-      case ShapeKind::kPolygon: points(3 + random_.below(4)); break;
-      default:
-        for (std::size_t parts = 1 + random_.below(3); parts > 0; --parts) {
-          const auto part = static_cast<ShapeKind>(random_.below(D == 2 ? 8 : 7));
-          record.push_back(static_cast<double>(part));
-          const std::size_t length = record.size();
-          record.push_back(0);
-          append(record, part);
-          record[length] = static_cast<double>(record.size() - length - 1);
-        }
+    const ShapeTraits& traits = traits_of(kind);
+    if (!traits.has_parts) {
+      points(traits.points + (traits.is_open ? random_.below(4) : 0));
+      lengths(traits.lengths + (traits.has_halves ? D : 0));
+      if (traits.has_axes) axes(record);
+      return;
+    }
+    for (std::size_t parts = 1 + random_.below(3); parts > 0; --parts) {
+      const ShapeKind part = tests::random_simple_kind<D>(random_);
+      record.push_back(static_cast<double>(part));
+      const std::size_t length = record.size();
+      record.push_back(0);
+      append(record, part);
+      record[length] = static_cast<double>(record.size() - length - 1);
     }
   }
   void axes(std::vector<double>& record) {
@@ -94,9 +90,8 @@ class Target {
     if (is_zero) rotation[0] = 1;
   }
 
-  bool add(std::size_t row) {
-    const auto kind = static_cast<ShapeKind>(random_.below(9));
-    if (D == 3 && kind == ShapeKind::kPolygon) return false;
+  void add(std::size_t row) {
+    const ShapeKind kind = tests::random_kind<D>(random_);
     std::vector<double> record;
     append(record, kind);
     CHECK(is_well_formed(static_cast<std::uint8_t>(kind), record, D));
@@ -113,7 +108,6 @@ class Target {
     store_.set(row, kind, record);
     store_.place<D>(row, position.data(), turns ? rotation : nullptr, lower, upper);
     for (std::size_t k = 0; k < D; ++k) CHECK(lower[k] <= upper[k]);
-    return true;
   }
 
   Random& random_;

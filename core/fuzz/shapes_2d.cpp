@@ -8,11 +8,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace broadphase::tests;
   Random random(data, size);
   const Style& style = kStyles[random.below(std::size(kStyles))];
-  const std::size_t first = random.below(9), second = random.below(9);
-  current_case() = std::string(kNames[first]) + " and " + kNames[second];
+  const ShapeKind first = random_kind<2>(random), second = random_kind<2>(random);
+  current_case() =
+      std::string(kNames[static_cast<std::size_t>(first)]) + " and " + kNames[static_cast<std::size_t>(second)];
   if (random.below(2) == 0)
-    check_pair(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
+    check_pair(random, style, first, second);
   else
-    check_impact(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
+    check_impact(random, style, first, second);
   return 0;
 }

@@ -12,8 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const Form form = kForms[what % kForms.size()];
-  const ShapeKind first = kSimpleKinds[random.below(kSimpleKinds.size())],
-                  second = kSimpleKinds[random.below(kSimpleKinds.size())];
+  const ShapeKind first = random_simple_kind<3>(random), second = random_simple_kind<3>(random);
   const Solid a = random_solid(random, first, form), b = random_solid(random, second, form);
   current_case() = describe(a) + "\n  " + describe(b);
   check_pair(random, a, b);

@@ -65,18 +65,16 @@ class RoundedShape {
   // Any kind but a compound.
   explicit RoundedShape(const ShapeView<2>& shape) {
     const double* record = shape.record.data();
-    switch (shape.kind) {
-      case ShapeKind::kPoint: view_ = {record, 1, 0}; break;
-      case ShapeKind::kBall: view_ = {record, 1, record[2]}; break;
-      case ShapeKind::kSegment: view_ = {record, 2, 0}; break;
-      case ShapeKind::kCapsule: view_ = {record, 2, record[4]}; break;
-      case ShapeKind::kBox:
-        own_ = {record[0], record[1], record[2], record[1], record[2], record[3], record[0], record[3]};
-        view_ = {own_.data(), 4, 0};
-        break;
-      case ShapeKind::kOrientedBox: set_oriented_box(record); break;
-      case ShapeKind::kTriangle: set_triangle(record); break;
-      default: view_ = {record, shape.record.size() / 2, 0}; break;
+    if (shape.kind == ShapeKind::kBox) {
+      own_ = {record[0], record[1], record[2], record[1], record[2], record[3], record[0], record[3]};
+      view_ = {own_.data(), 4, 0};
+    } else if (shape.kind == ShapeKind::kOrientedBox) {
+      set_oriented_box(record);
+    } else if (shape.kind == ShapeKind::kTriangle) {
+      set_triangle(record);
+    } else {  // corners in order, and at most one length: the radius
+      const std::size_t count = shape.record.size() / 2;
+      view_ = {record, count, shape.record.size() % 2 == 0 ? 0 : record[2 * count]};
     }
   }
   RoundedShape(const RoundedShape&) = delete;
@@ -974,15 +972,10 @@ struct Simple {
     if (is_disc(a) || is_disc(b)) {
       const Disc disc(is_disc(a) ? a : b);
       const ShapeView<2>& other = is_disc(a) ? b : a;
-      switch (other.kind) {
-        case ShapeKind::kPoint:
-        case ShapeKind::kBall: return discs_overlap(disc, Disc(other));
-        case ShapeKind::kSegment:
-        case ShapeKind::kCapsule: return disc_overlaps_straight(disc, Straight(other));
-        case ShapeKind::kBox: return disc_overlaps_box(disc, Corners(other));
-        case ShapeKind::kOrientedBox: return disc_overlaps_oriented_box(disc, other);
-        default: break;
-      }
+      if (is_disc(other)) return discs_overlap(disc, Disc(other));
+      if (is_straight(other)) return disc_overlaps_straight(disc, Straight(other));
+      if (other.kind == ShapeKind::kBox) return disc_overlaps_box(disc, Corners(other));
+      if (other.kind == ShapeKind::kOrientedBox) return disc_overlaps_oriented_box(disc, other);
     }
     const bool is_swapped = is_turned(a, b);
     const RoundedShape first(is_swapped ? b : a), second(is_swapped ? a : b);

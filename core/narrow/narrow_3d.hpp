@@ -227,8 +227,14 @@ auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
           BoxCore{vector_at(r, 0) - origin, vector_at(r, 3), {vector_at(r, 6), vector_at(r, 9), vector_at(r, 12)}},
           0.0);
     case ShapeKind::kTriangle: return with_triangle({vector_at(r, 0), vector_at(r, 3), vector_at(r, 6)}, origin, visit);
-    default: return visit(PointCore{vector_at(r, 0) - origin}, 0.0);
+    case ShapeKind::kPoint:
+    case ShapeKind::kPolygon:  // in the plane only, as those below are no single core
+    case ShapeKind::kCompound:
+    case ShapeKind::kHull:
+    case ShapeKind::kMesh:
+    case ShapeKind::kCustom: break;
   }
+  return visit(PointCore{vector_at(r, 0) - origin}, 0.0);
 }
 
 // Calls `visit(first, second, first radius, second radius, swapped)` with the cores in the order of their ranks.

@@ -194,7 +194,11 @@ class Core {
         return;
       }
       case ShapeKind::kBall: radius = r[3] * frame.to; [[fallthrough]];
-      default: own_[count_++] = frame.place(r, 0); break;
+      case ShapeKind::kPoint:
+      case ShapeKind::kPolygon:  // in the plane only, as those below are no single core
+      case ShapeKind::kCompound:
+      case ShapeKind::kMesh:
+      case ShapeKind::kCustom: own_[count_++] = frame.place(r, 0); break;
       case ShapeKind::kCapsule: radius = r[6] * frame.to; [[fallthrough]];
       case ShapeKind::kSegment: {
         const Vec3 edge = solid::vector_at(r, 3) - solid::vector_at(r, 0);

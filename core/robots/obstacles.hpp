@@ -30,43 +30,37 @@ struct Surrounding {
 
   explicit Surrounding(const ShapeView<3>& shape) {
     const double* const r = shape.record.data();
-    switch (shape.kind) {
-      case ShapeKind::kBall: radius = r[3]; [[fallthrough]];
-      case ShapeKind::kPoint: std::copy_n(r, 3, centre.begin()); return;
-      case ShapeKind::kCapsule: radius = r[6]; [[fallthrough]];
-      case ShapeKind::kSegment: {
-        Vec<3> way{};
-        for (std::size_t k = 0; k < 3; ++k) {
-          centre[k] = r[k] / 2 + r[3 + k] / 2;
-          way[k] = r[3 + k] / 2 - r[k] / 2;
-        }
-        half[0] = std::sqrt(dot(way, way));
-        for (std::size_t k = 0; k < 3 && half[0] > 0; ++k) axes[0][k] = way[k] / half[0];
-        return;
+    if (shape.kind == ShapeKind::kPoint || shape.kind == ShapeKind::kBall) {
+      std::copy_n(r, 3, centre.begin());
+      if (shape.kind == ShapeKind::kBall) radius = r[3];
+    } else if (shape.kind == ShapeKind::kSegment || shape.kind == ShapeKind::kCapsule) {
+      Vec<3> way{};
+      for (std::size_t k = 0; k < 3; ++k) {
+        centre[k] = r[k] / 2 + r[3 + k] / 2;
+        way[k] = r[3 + k] / 2 - r[k] / 2;
       }
-      case ShapeKind::kOrientedBox:
-        set_frame(r + 6);
-        std::copy_n(r, 3, centre.begin());
-        std::copy_n(r + 3, 3, half.begin());
-        return;
-      case ShapeKind::kHull:
-      case ShapeKind::kMesh:
-        set_frame(r + 4);
-        for (std::size_t i = 0; i < 3; ++i) {
-          half[i] = r[16 + i] / 2 - r[13 + i] / 2;
-          for (std::size_t k = 0; k < 3; ++k) centre[k] += axes[i][k] * (r[16 + i] / 2 + r[13 + i] / 2);
-        }
-        for (std::size_t k = 0; k < 3; ++k) centre[k] += r[1 + k];
-        return;
-      default: {
-        constexpr std::array<double, 9> kAlongAxes{1, 0, 0, 0, 1, 0, 0, 0, 1};
-        set_frame(kAlongAxes.data());
-        ShapeBounds<3> bounds;
-        add_bounds<3>(shape, bounds);
-        for (std::size_t k = 0; k < 3; ++k) {
-          centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-          half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
-        }
+      half[0] = std::sqrt(dot(way, way));
+      for (std::size_t k = 0; k < 3 && half[0] > 0; ++k) axes[0][k] = way[k] / half[0];
+      if (shape.kind == ShapeKind::kCapsule) radius = r[6];
+    } else if (shape.kind == ShapeKind::kOrientedBox) {
+      set_frame(r + 6);
+      std::copy_n(r, 3, centre.begin());
+      std::copy_n(r + 3, 3, half.begin());
+    } else if (is_kept_elsewhere(shape.kind)) {
+      set_frame(r + 4);
+      for (std::size_t i = 0; i < 3; ++i) {
+        half[i] = r[16 + i] / 2 - r[13 + i] / 2;
+        for (std::size_t k = 0; k < 3; ++k) centre[k] += axes[i][k] * (r[16 + i] / 2 + r[13 + i] / 2);
+      }
+      for (std::size_t k = 0; k < 3; ++k) centre[k] += r[1 + k];
+    } else {  // of any other, the box around it
+      constexpr std::array<double, 9> kAlongAxes{1, 0, 0, 0, 1, 0, 0, 0, 1};
+      set_frame(kAlongAxes.data());
+      ShapeBounds<3> bounds;
+      add_bounds<3>(shape, bounds);
+      for (std::size_t k = 0; k < 3; ++k) {
+        centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
+        half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
       }
     }
   }

@@ -20,7 +20,7 @@ namespace broadphase {
 template <std::size_t D>
 using Vec = std::array<double, D>;
 
-// Numbers in records, D being the dimension:
+// `kShapeTraits` says with which numbers. D is the dimension.
 enum class ShapeKind : std::uint8_t {
   kPoint,        // centre[D]
   kBall,         // centre[D], radius: a disc in the plane
@@ -36,10 +36,60 @@ enum class ShapeKind : std::uint8_t {
   kCustom,       // the same, and then any numbers of its own: a type of the user's, which Python tests
 };
 
-inline constexpr std::size_t kShapeKinds = 12;
+// The local records of one kind: points, then lengths, then axes. The same row as in shapes/kinds.py.
+struct ShapeTraits {
+  ShapeKind kind;
+  bool in_plane = true, in_space = true;
+  std::size_t points = 1;          // if `is_open`, at least
+  std::size_t lengths = 0;         // numbers that must not be negative, whatever the dimension
+  bool has_halves = false;         // one more length for each axis of space
+  bool has_axes = false;           // one unit vector for each axis of space
+  bool is_open = false;            // any number of points, or of other numbers where it is kept elsewhere
+  bool is_kept_elsewhere = false;  // its number comes first, its box last; the core knows only its pose and box
+  bool has_parts = false;          // a sequence of other records
+
+  constexpr bool is_in(std::size_t dimension) const { return dimension == 2 ? in_plane : in_space; }
+  // How many numbers a local record has; if `is_open`, at least.
+  constexpr std::size_t size(std::size_t d) const {
+    return points * d + lengths + (has_halves ? d : 0) + (has_axes ? d * d : 0) + (is_kept_elsewhere ? 1 + 2 * d : 0);
+  }
+};
+
+inline constexpr std::array kShapeTraits{
+    ShapeTraits{.kind = ShapeKind::kPoint},
+    ShapeTraits{.kind = ShapeKind::kBall, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kSegment, .points = 2},
+    ShapeTraits{.kind = ShapeKind::kCapsule, .points = 2, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kBox, .has_halves = true},
+    ShapeTraits{.kind = ShapeKind::kOrientedBox, .has_halves = true, .has_axes = true},
+    ShapeTraits{.kind = ShapeKind::kTriangle, .points = 3},
+    ShapeTraits{.kind = ShapeKind::kPolygon, .in_space = false, .points = 3, .is_open = true},
+    ShapeTraits{.kind = ShapeKind::kCompound, .points = 0, .has_parts = true},
+    ShapeTraits{.kind = ShapeKind::kHull, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
+    ShapeTraits{.kind = ShapeKind::kMesh, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
+    ShapeTraits{.kind = ShapeKind::kCustom, .has_axes = true, .is_open = true, .is_kept_elsewhere = true},
+};
+inline constexpr std::size_t kShapeKinds = kShapeTraits.size();
+
+constexpr const ShapeTraits& traits_of(ShapeKind kind) { return kShapeTraits[static_cast<std::size_t>(kind)]; }
+
+// One bit for each kind whose traits have something: a test of a kind reads no table.
+template <class Has>
+consteval std::uint32_t kinds_that(Has has) {
+  std::uint32_t kinds = 0;
+  for (std::size_t k = 0; k < kShapeKinds; ++k)
+    if (has(kShapeTraits[k])) kinds |= std::uint32_t{1} << k;
+  return kinds;
+}
+static_assert(kinds_that([](const ShapeTraits& row) { return &row == &traits_of(row.kind); }) ==
+                  (std::uint32_t{1} << kShapeKinds) - 1,
+              "the rows have the order of the kinds");
 
 // The core knows only the pose and box of these, not their geometry.
-constexpr bool is_kept_elsewhere(ShapeKind kind) { return kind >= ShapeKind::kHull; }
+constexpr bool is_kept_elsewhere(ShapeKind kind) {
+  constexpr std::uint32_t kKept = kinds_that([](const ShapeTraits& row) { return row.is_kept_elsewhere; });
+  return (kKept >> static_cast<std::uint8_t>(kind) & 1) != 0;
+}
 
 template <std::size_t D>
 struct ShapeView {
@@ -72,23 +122,15 @@ struct Contact {
 // Whether a local record, which may come from a file, has the number of values that its kind requires.
 inline bool is_well_formed(std::uint8_t kind, std::span<const double> record, std::size_t dimension,
                            bool is_part = false) {
-  const std::size_t size = record.size(), corner = dimension;
+  const std::size_t size = record.size();
   if (kind >= kShapeKinds) return false;
-  switch (static_cast<ShapeKind>(kind)) {
-    case ShapeKind::kPoint: return size == corner;
-    case ShapeKind::kBall: return size == corner + 1;
-    case ShapeKind::kSegment:
-    case ShapeKind::kBox: return size == 2 * corner;
-    case ShapeKind::kCapsule: return size == 2 * corner + 1;
-    case ShapeKind::kOrientedBox: return size == (2 + dimension) * corner;
-    case ShapeKind::kTriangle: return size == 3 * corner;
-    case ShapeKind::kPolygon: return dimension == 2 && size >= 6 && size % 2 == 0;
-    case ShapeKind::kHull:
-    case ShapeKind::kMesh:
-      return !is_part && dimension == 3 && size == 1 + (3 + dimension) * corner && record[0] >= 0 && record[0] < 0x1p31;
-    case ShapeKind::kCustom:
-      return !is_part && size >= 1 + (3 + dimension) * corner && record[0] >= 0 && record[0] < 0x1p31;
-    case ShapeKind::kCompound: break;
+  const ShapeTraits& traits = kShapeTraits[kind];
+  if (!traits.is_in(dimension)) return false;
+  if (!traits.has_parts) {
+    const std::size_t least = traits.size(dimension);
+    if (traits.is_open ? size < least : size != least) return false;
+    if (traits.is_kept_elsewhere) return !is_part && record[0] >= 0 && record[0] < 0x1p31;
+    return (size - least) % dimension == 0;
   }
   if (is_part || size == 0) return false;
   for (std::size_t at = 0; at < size;) {

@@ -127,9 +127,9 @@ inline Solid compound_of(const std::vector<Solid>& parts) {
 inline void check_compound(Random& random, std::size_t parts, std::size_t other_parts) {
   const Form form = kForms[random.below(kForms.size())];
   std::vector<Solid> first, second;
-  for (std::size_t k = 0; k < parts; ++k) first.push_back(random_solid(random, kSimpleKinds[random.below(7)], form));
+  for (std::size_t k = 0; k < parts; ++k) first.push_back(random_solid(random, random_simple_kind<3>(random), form));
   for (std::size_t k = 0; k < other_parts; ++k)
-    second.push_back(random_solid(random, kSimpleKinds[random.below(7)], form));
+    second.push_back(random_solid(random, random_simple_kind<3>(random), form));
   const Solid a = compound_of(first);
   const Solid b = second.size() == 1 && random.chance(0.5) ? second[0] : compound_of(second);
   const Point motion = random_point(random, 4), origin = random_point(random, 4);

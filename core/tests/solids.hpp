@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "shape_kinds.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase::tests {
@@ -82,9 +83,6 @@ inline double gap_along(const Solid& a, const Solid& b, const Point& along) {
 
 enum class Form { kPlain, kLattice, kNeedle, kSizes };
 inline constexpr std::array<Form, 4> kForms = {Form::kPlain, Form::kLattice, Form::kNeedle, Form::kSizes};
-inline constexpr std::array<ShapeKind, 7> kSimpleKinds = {
-    ShapeKind::kPoint, ShapeKind::kBall,        ShapeKind::kSegment, ShapeKind::kCapsule,
-    ShapeKind::kBox,   ShapeKind::kOrientedBox, ShapeKind::kTriangle};
 
 inline Point random_point(Random& random, double reach) {
   return {reach * (2 * random.uniform() - 1), reach * (2 * random.uniform() - 1), reach * (2 * random.uniform() - 1)};

@@ -5,8 +5,8 @@ namespace broadphase::tests {
 namespace {
 
 void check_pairs(std::uint64_t rounds) {
-  for (const ShapeKind first : kSimpleKinds)
-    for (const ShapeKind second : kSimpleKinds)
+  for (const ShapeKind first : kSimpleKinds<3>)
+    for (const ShapeKind second : kSimpleKinds<3>)
       for (const Form form : kForms)
         for (std::uint64_t seed = 0; seed < rounds; ++seed) {
           Random random(seed * 1000 + static_cast<std::uint64_t>(first) * 16 + static_cast<std::uint64_t>(second));
