@@ -13,6 +13,7 @@ import pytest
 
 import broadphase as bp
 from broadphase import boxes, data, io, morton, recording, scale, scenes, testing
+from shape_cases import CLASSES, Numbers, shape_of
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]])
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
@@ -104,13 +105,9 @@ RESULTS = {
     "Visible": lambda: world().visible(planes=[[1.0, 0, 5.0]]),
 }
 ARGUMENTS = {
-    "AABB": lambda: bp.AABB((1, 2)), "Box": lambda: bp.Box(1, 2, 3), "Capsule": lambda: bp.Capsule((0, 0), (1, 1), 1),
-    "Circle": lambda: bp.Circle([1, 2]), "Compound": lambda: bp.Compound([bp.Circle(1), bp.Rectangle(1, 2)]),
-    "ConvexHull": lambda: bp.ConvexHull(CUBE), "ConvexPolygon": lambda: bp.ConvexPolygon(SQUARE),
-    "CustomShape": Disc, "Mesh": lambda: bp.Mesh(CUBE, [[0, 1, 2], [1, 2, 3]]),
-    "Point": lambda: bp.Point(offset=(1, 2)),
-    "Rectangle": lambda: bp.Rectangle(1, 2, rotation=0.5), "Segment": lambda: bp.Segment((0, 0), (1, 1)),
-    "Sphere": lambda: bp.Sphere(1), "Triangle": lambda: bp.Triangle(SQUARE), "Shapes": flat,
+    **{name: (lambda name=name, d=d: shape_of(name, Numbers(np.random.default_rng(1), d)))
+       for d, names in CLASSES.items() for name in names},
+    "CustomShape": Disc, "Shapes": flat,
     "CustomRows": lambda: bp.CustomRows(Disc, {"radius": np.ones(1)}, np.zeros((1, 2)), np.eye(2)[np.newaxis]),
     "Articulated": arm, "Link": lambda: bp.Link("a", bp.Sphere(1)), "Obstacles": lambda: bp.Obstacles(solids()),
     "Actor": lambda: world().actor(0), "Budget": lambda: bp.Budget(1.0, 5), "World": world,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.shapes import Shape
@@ -155,27 +157,34 @@ def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
         frames = [(shape.rotation, shape.offset), *frames]
     if hasattr(shape, "parts"):
         return [placed for part in shape.parts for placed in _placed_parts(part, frames)]
-    own = _own_points(shape, len(frames[0][1]))
-    stays = type(shape).__name__ == "AABB"  # parallel to the axes, whatever turns its center
+    name = type(shape).__name__
+    own = OWN_POINTS[name](shape, len(frames[0][1]))
+    stays = name == "AABB"  # parallel to the axes, whatever turns its center
     points = np.zeros((1, own.shape[1])) if stays else own
     for rotation, shift in frames:
         points = _turned(points, rotation) + shift
     return [Part(points + own if stays else points, getattr(shape, "radius", 0.0))]
 
 
-def _own_points(shape: Any, dimension: int) -> Floats:
-    """Give the points of a shape in its own frame."""
-    for name in ("corners", "points"):
-        if hasattr(shape, name):
-            return np.asarray(getattr(shape, name))
-    if hasattr(shape, "start"):
-        return np.stack([shape.start, shape.end])
-    sizes = {"Rectangle": ("width", "height"), "Box": ("x", "y", "z"), "AABB": ("size",)}
-    names = sizes.get(type(shape).__name__)
-    if names is None:
-        return np.zeros((1, dimension))
-    half = np.hstack([getattr(shape, name) for name in names]) / 2
+def _box(*sizes: Any) -> Floats:
+    half = np.hstack(sizes) / 2
     return np.stack(np.meshgrid(*np.stack([-half, half], axis=1)), axis=-1).reshape(-1, len(half))
+
+
+# The points of a shape of each class in its own frame; a radius around them is its attribute `radius`.
+OWN_POINTS: dict[str, Callable[[Any, int], Floats]] = {
+    "Point": lambda shape, d: np.zeros((1, d)),
+    "Circle": lambda shape, d: np.zeros((1, d)),
+    "Sphere": lambda shape, d: np.zeros((1, d)),
+    "Segment": lambda shape, d: np.stack([shape.start, shape.end]),
+    "Capsule": lambda shape, d: np.stack([shape.start, shape.end]),
+    "AABB": lambda shape, d: _box(shape.size),
+    "Rectangle": lambda shape, d: _box(shape.width, shape.height),
+    "Box": lambda shape, d: _box(shape.x, shape.y, shape.z),
+    "Triangle": lambda shape, d: np.asarray(shape.corners),
+    "ConvexPolygon": lambda shape, d: np.asarray(shape.corners),
+    "ConvexHull": lambda shape, d: np.asarray(shape.points),
+}
 
 
 def _turned(points: Floats, rotation: Any) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import boxes as box_functions, io, morton, scenes, testing
+from shape_cases import ARGUMENTS, CLASSES, Numbers
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
 TURNED = np.array([[1.0, 1, 2, 2, 0], [2, 2, 2, 2, 45], [9, 9, 1, 1, 90]])
@@ -187,22 +188,8 @@ def functions():
     yield "selection_matrix", bp.selection_matrix, {
         "matrix": MATRIX, "rectangle": (0, 0, 10, 10), "viewport": (0, 0, 100, 100),
     }  # fmt: skip
-    placed = {"offset": (1.0, 2.0)}
-    yield "AABB", bp.AABB, {"size": (1, 2), **placed}
-    yield "Circle", bp.Circle, {"radius": 1, **placed}
-    yield "Sphere", bp.Sphere, {"radius": 1, "offset": (1, 2, 3)}
-    yield "Point", bp.Point, placed
-    turned = {**placed, "rotation": 0.5}
-    turned_in_space = {"offset": (1, 2, 3), "rotation": (1, 0, 0, 1)}
-    yield "Rectangle", bp.Rectangle, {"width": 1, "height": 2, **turned}
-    yield "Box", bp.Box, {"x": 1, "y": 2, "z": 3, **turned_in_space}
-    yield "Triangle", bp.Triangle, {"corners": SQUARE, **turned}
-    yield "Segment", bp.Segment, {"start": (0, 0), "end": (1, 1), **turned}
-    yield "Capsule", bp.Capsule, {"start": (0, 0), "end": (1, 1), "radius": 1, **turned}
-    yield "ConvexPolygon", bp.ConvexPolygon, {"corners": SQUARE, **turned}
-    yield "Compound", bp.Compound, {"parts": [bp.Circle(1), bp.Rectangle(1, 2)], **turned}
-    yield "ConvexHull", bp.ConvexHull, {"points": CUBE, **turned_in_space}
-    yield "Mesh", bp.Mesh, {**mesh, **turned_in_space}
+    for name, d in {name: d for d, names in CLASSES.items() for name in names}.items():
+        yield name, getattr(bp, name), ARGUMENTS[name](Numbers(np.random.default_rng(1), d))
     yield "Shapes", bp.Shapes, {"shapes": bp.Rectangle(1, 2), "positions": POINTS, "rotations": [0, 1, 2]}
     yield "Budget", bp.Budget, {"seconds": 1.0, "tests": 5}
     yield "World", bp.World, {

@@ -34,9 +34,16 @@ class Numbers:
     def places(self, count):
         return self.rng.normal(size=(count, self.d))
 
+    def size(self):
+        """Full sizes along all axes."""
+        return self.sizes(self.d)
+
+    def place(self):
+        return self.places(1)[0]
+
     def moved(self):
         """Where a shape with a centre is."""
-        return {"offset": self.places(1)[0]}
+        return {"offset": self.place()}
 
     def turned(self):
         """How a shape is rotated."""
@@ -57,20 +64,44 @@ class Numbers:
         return [first, bp.Compound([second], **self.turned()), third]
 
 
+class Rows(Numbers):
+    """Numbers of n shapes at a time."""
+
+    def __init__(self, rng, d, n):
+        super().__init__(rng, d)
+        self.n = n
+
+    def sizes(self, count):
+        return self.rng.random((count, self.n))
+
+    def size(self):
+        return self.rng.random((self.n, self.d))
+
+    def place(self):
+        return self.rng.normal(size=(self.n, self.d))
+
+    def places(self, count):
+        return self.rng.normal(size=(self.n, count, self.d))
+
+    def turned(self):
+        return {"rotation": rotations(self.rng, self.d, self.n)}
+
+    def convex(self):
+        return np.stack([convex_corners(self.rng, 5) for _ in range(self.n)])
+
+
 # The arguments of each class of shapes, made of numbers.
 ARGUMENTS = {
     "Point": lambda n: n.moved(),
     "Circle": lambda n: {"radius": n.sizes(1)[0], **n.moved()},
     "Sphere": lambda n: {"radius": n.sizes(1)[0], **n.moved()},
-    "AABB": lambda n: {"size": n.sizes(n.d), **n.moved()},
+    "AABB": lambda n: {"size": n.size(), **n.moved()},
     "Rectangle": lambda n: {**dict(zip(("width", "height"), n.sizes(2), strict=True)), **n.moved(), **n.turned()},
     "Box": lambda n: {**dict(zip("xyz", n.sizes(3), strict=True)), **n.moved(), **n.turned()},
     "Triangle": lambda n: {"corners": n.places(3), **n.placed()},
     "ConvexPolygon": lambda n: {"corners": n.convex(), **n.placed()},
-    "Segment": lambda n: {**dict(zip(("start", "end"), n.places(2), strict=True)), **n.placed()},
-    "Capsule": lambda n: {
-        **dict(zip(("start", "end"), n.places(2), strict=True)), "radius": n.sizes(1)[0], **n.placed(),
-    },
+    "Segment": lambda n: {"start": n.place(), "end": n.place(), **n.placed()},
+    "Capsule": lambda n: {"start": n.place(), "end": n.place(), "radius": n.sizes(1)[0], **n.placed()},
     "Compound": lambda n: {"parts": n.parts(), **n.placed()},
     "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},

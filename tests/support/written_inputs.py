@@ -25,6 +25,7 @@ import numpy as np
 import broadphase as bp
 from broadphase import boxes as box_functions, io
 from public_calls import calls as public_calls
+from shape_cases import ARGUMENTS, PARTS, Rows
 
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 GARBAGE = {
@@ -357,27 +358,13 @@ def shape_calls():
     yield "ConvexHull", lambda **given: bp.Shapes(bp.ConvexHull(**given), [[0, 0, 0]]), {
         "points": rng.normal(size=(200, 3)),
     }  # fmt: skip
-    angles = np.linspace(0, 6, 30)
-    yield "ConvexPolygon", lambda **given: bp.Shapes(bp.ConvexPolygon(**given), [[0, 0]]), {
-        "corners": np.stack([np.cos(angles), np.sin(angles)], axis=1),
-    }  # fmt: skip
-    yield "Rectangle", lambda **given: bp.Shapes(bp.Rectangle(**given), [0, 0]), {
-        "width": rng.uniform(1, 2, n), "height": rng.uniform(1, 2, n), "offset": places, "rotation": turns,
-    }  # fmt: skip
-    yield "Circle", lambda **given: bp.Shapes(bp.Circle(**given), [0, 0]), {"radius": turns, "offset": places}
-    yield "Sphere", lambda **given: bp.Shapes(bp.Sphere(**given), [0, 0, 0]), {"radius": turns, "offset": solid_places}
-    yield "AABB", lambda **given: bp.Shapes(bp.AABB(**given), [0, 0]), {"size": places, "offset": places}
-    yield "Point", lambda **given: bp.Shapes(bp.Point(**given), [0, 0]), {"offset": places}
-    yield "Box", lambda **given: bp.Shapes(bp.Box(**given), [0, 0, 0]), {
-        "x": turns, "y": turns, "z": turns, "offset": solid_places, "rotation": quaternions,
-    }  # fmt: skip
-    corners = rng.uniform(0, 3, (n, 3, 2))
-    yield "Triangle", lambda **given: bp.Shapes(bp.Triangle(**given), [0, 0]), {
-        "corners": corners, "offset": places, "rotation": turns,
-    }  # fmt: skip
-    ends = {"start": places, "end": places[::-1].copy(), "offset": places, "rotation": turns}
-    yield "Segment", lambda **given: bp.Shapes(bp.Segment(**given), [0, 0]), ends
-    yield "Capsule", lambda **given: bp.Shapes(bp.Capsule(**given), [0, 0]), {**ends, "radius": turns}
+    for name, d in {name: d for d, names in PARTS.items() for name in names}.items():
+        shape_class = getattr(bp, name)
+        yield (
+            name,
+            lambda d=d, of=shape_class, **given: bp.Shapes(of(**given), [0] * d),
+            ARGUMENTS[name](Rows(rng, d, n)),
+        )
     arm = bp.Articulated(
         [bp.Link("a", bp.Sphere(1))]
         + [bp.Link(f"b{k}", bp.Box(1, 0.2, 0.2), f"b{k - 1}" if k else "a", joint="revolute", axis=(0, 0, 1),
