@@ -66,7 +66,7 @@ def _spheres(pace: float) -> Iterator[Row]:
         "a view": partial(tree.frustum, view),
     }
     for name, ask in questions.items():
-        found = median_times({"sphere": partial(ask, bounds="sphere"), "box": ask}, budget=pace)
+        found = median_times({"sphere": partial(ask, by="sphere"), "box": ask}, budget=pace)
         row = ratio(f"{name} by spheres, of by boxes", found["sphere"], found["box"], 4.0)
         # Boxes wholly in view are found without being tested; spheres are not.
         yield replace(row, target=None) if name == "a view" else row

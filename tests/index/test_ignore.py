@@ -323,15 +323,15 @@ def test_octree_with_spheres():
     points, ways = random.random((20, 2)) * 6, random.normal(size=(20, 2))
     ignored = lists_to_ignore(random, tree.rows, 20, 2)
     for ask in (
-        lambda **o: tree.query_ball(points, 0.4, bounds="sphere", **o),
-        lambda **o: tree.raycast_all(points, ways, bounds="sphere", **o),
+        lambda **o: tree.query_ball(points, 0.4, by="sphere", **o),
+        lambda **o: tree.raycast_all(points, ways, by="sphere", **o),
     ):
         for rows, all_rows, out in zip(ask(ignore=ignored), ask(), ignored, strict=True):
             rows, all_rows = (part[0] if isinstance(part, tuple) else part for part in (rows, all_rows))
             assert rows.tolist() == [row for row in all_rows.tolist() if row not in out]
-    firsts = tree.raycast(points, ways, bounds="sphere", ignore=ignored)
+    firsts = tree.raycast(points, ways, by="sphere", ignore=ignored)
     assert not any(row in out for row, out in zip(firsts.rows, ignored, strict=True) if row >= 0)
-    hits = tree.raycast_any(points, ways, bounds="sphere", ignore=ignored)
+    hits = tree.raycast_any(points, ways, by="sphere", ignore=ignored)
     assert np.array_equal(hits, firsts.rows >= 0)
 
 
@@ -349,7 +349,7 @@ def test_nearest_spheres_to_rows_without_themselves():
     rows = np.array([4, 9, 30])
     centers = tree.boxes_of(rows).mean(axis=1)
     for options in ({}, {"batch": rows % 2}):
-        found = tree.nearest(rows=rows, k=3, bounds="sphere", ignore=5, **options)
-        wanted = tree.nearest(centers, 3, bounds="sphere", ignore=np.column_stack([rows, [5] * 3]), **options)
+        found = tree.nearest(rows=rows, k=3, by="sphere", ignore=5, **options)
+        wanted = tree.nearest(centers, 3, by="sphere", ignore=np.column_stack([rows, [5] * 3]), **options)
         assert np.array_equal(found.rows, wanted.rows)
         assert (found.rows != rows[:, np.newaxis]).all()

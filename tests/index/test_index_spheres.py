@@ -99,10 +99,10 @@ def test_spheres_decide_pairs_and_balls_exactly(kind, dimension, make):
         round_one, other = (i, j) if np.isfinite(radii[i]) else (j, i)
         if np.isinf(radii[round_one]) or touches(tree, centers, radii, other, centers[round_one], radii[round_one]):
             expected.append([i, j])
-    assert tree.pairs(bounds="sphere", sort=True).tolist() == expected
+    assert tree.pairs(by="sphere", sort=True).tolist() == expected
     at, reach = scene(kind, 30, dimension, 2)
     reach = np.where(np.isfinite(reach), reach, 0.0)
-    found = tree.query_ball(at, reach, bounds="sphere")
+    found = tree.query_ball(at, reach, by="sphere")
     for number in range(30):
         wanted = [row for row in range(30) if touches(tree, centers, radii, row, at[number], reach[number])]
         assert found[number].tolist() == wanted
@@ -117,7 +117,7 @@ def test_spheres_decide_rays_exactly(kind, dimension):
     directions = rng.integers(-2, 3, (40, dimension)) * rng.choice([1.0, 0.1, 1e-200, 1e200], (40, 1))
     directions[:20] = centers[rng.integers(0, 30, 20)] / 4 - origins[:20] / 4
     limits[:10] *= 4
-    found = tree.raycast_all(origins, directions, limits, bounds="sphere")
+    found = tree.raycast_all(origins, directions, limits, by="sphere")
     boxed = tree.raycast_all(origins, directions, limits)
     for number in range(40):
         ray = origins[number], directions[number], limits[number]
@@ -127,31 +127,31 @@ def test_spheres_decide_rays_exactly(kind, dimension):
         assert set(rows.tolist()) == wanted, number
         assert (np.diff(distances) >= 0).all()
         assert (distances <= limits[number]).all()
-    first = tree.raycast(origins, directions, limits, bounds="sphere")
+    first = tree.raycast(origins, directions, limits, by="sphere")
     hit = np.diff(found.offsets) > 0
     np.testing.assert_array_equal(first.rows[hit], found.rows[found.offsets[:-1][hit]])
     np.testing.assert_array_equal(first.distances[hit], found.distances[found.offsets[:-1][hit]])
     assert (first.rows[~hit] == -1).all()
     assert np.isinf(first.distances[~hit]).all()
-    np.testing.assert_array_equal(tree.raycast_any(origins, directions, limits, bounds="sphere"), hit)
+    np.testing.assert_array_equal(tree.raycast_any(origins, directions, limits, by="sphere"), hit)
 
 
 def test_distance_of_a_hit_is_right_to_a_few_roundings():
     tree = bp.Octree.from_spheres([[3.0, 4.0], [1e8, 1.0], [2e9, 0.0]], [1.0, 1.5, 1e9])
-    distances = tree.raycast([[0, 4.0], [0, 0], [0, 0.0]], [[5, 0], [1e-9, 0], [1, 0]], bounds="sphere").distances
+    distances = tree.raycast([[0, 4.0], [0, 0], [0, 0.0]], [[5, 0], [1e-9, 0], [1, 0]], by="sphere").distances
     np.testing.assert_allclose(distances, [2, 1e8 - np.sqrt(1.5**2 - 1), 1e8 - np.sqrt(1.5**2 - 1)], rtol=1e-15)
 
 
 def test_ray_that_ends_on_a_sphere_hits_it_however_the_distance_is_rounded():
     # 0.3 + 0.1 is less than 0.4, in numbers as they are stored; divided and multiplied by 0.05 it is not.
     tree = bp.Octree.from_spheres([[-0.1]], 0.0)
-    assert tree.raycast([[0.3]], [[-0.05]], 0.4, bounds="sphere").rows.tolist() == [0]
-    assert tree.raycast([[0.3]], [[-0.05]], np.nextafter(0.4, 0) - 1e-16, bounds="sphere").rows.tolist() == [-1]
+    assert tree.raycast([[0.3]], [[-0.05]], 0.4, by="sphere").rows.tolist() == [0]
+    assert tree.raycast([[0.3]], [[-0.05]], np.nextafter(0.4, 0) - 1e-16, by="sphere").rows.tolist() == [-1]
 
 
 def test_ray_that_hits_farther_than_numbers_reach_is_a_hit():
     tree = bp.Octree.from_spheres([[1.5e308, 0.0]], 1.0)
-    hits = tree.raycast([[-1.5e308, 0.0]], [[1, 0]], bounds="sphere")
+    hits = tree.raycast([[-1.5e308, 0.0]], [[1, 0]], by="sphere")
     assert hits.rows.tolist() == [0]
     assert hits.distances[0] > 1e308
 
@@ -175,7 +175,7 @@ def test_spheres_decide_views_as_the_distance_to_the_region_does(dimension):
                 corrections[k] = wanted - near
         away = np.linalg.norm(near - centers, axis=1) - radii
         assert (np.abs(away) > 1e-7).all(), "no sphere is in doubt"
-        found = tree.frustum(planes=planes, bounds="sphere")
+        found = tree.frustum(planes=planes, by="sphere")
         assert found[0].tolist() == np.flatnonzero(away < 0).tolist()
         assert len(tree.frustum(planes=planes)[0]) > len(found[0]) or count < 3
 
@@ -186,11 +186,11 @@ def test_camera_sees_spheres_and_not_the_corners_of_their_boxes():
     centers = [[0, 0, -5], [5 + 2**0.5, 0, -5], [6.5, 0, -5], [0, 0, 1], [0, 0, -102]]
     tree = bp.Octree.from_spheres(centers, 1)
     assert tree.frustum(camera)[0].tolist() == [0, 1, 2]
-    assert tree.frustum(camera, bounds="sphere")[0].tolist() == [0, 1]
-    both = tree.frustum(np.stack([camera, camera]), bounds="sphere", workers=2)
+    assert tree.frustum(camera, by="sphere")[0].tolist() == [0, 1]
+    both = tree.frustum(np.stack([camera, camera]), by="sphere", workers=2)
     assert [rows.tolist() for rows in both] == [[0, 1], [0, 1]]
-    assert tree.frustum(planes=[[0, 0, 0, -1]], bounds="sphere")[0].tolist() == []
-    assert tree.frustum(planes=[[0, 0, 0, 1]], bounds="sphere")[0].tolist() == [0, 1, 2, 3, 4]
+    assert tree.frustum(planes=[[0, 0, 0, -1]], by="sphere")[0].tolist() == []
+    assert tree.frustum(planes=[[0, 0, 0, 1]], by="sphere")[0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_records_of_spheres_say_where_along_which_normal_and_how_deep():
@@ -198,7 +198,7 @@ def test_records_of_spheres_say_where_along_which_normal_and_how_deep():
         [[[-np.inf] * 2, [np.inf] * 2]] * 2 + [[[3, -1], [9, 5]], [[-9, -9], [9, -1.5]]],
         spheres=([[0, 0], [3, 4], [0, 0], [0, 0]], [2, 4, np.inf, np.inf]),
     )
-    records = tree.records(bounds="sphere")
+    records = tree.records(by="sphere")
     by_pair = {(int(one["first"]), int(one["second"])): one for one in records}
     assert sorted(by_pair) == [(0, 1), (0, 3), (1, 2), (2, 3)][:3] + ([(2, 3)] if (2, 3) in by_pair else [])
     both, wall, inside = by_pair[0, 1], by_pair[0, 3], by_pair[1, 2]
@@ -208,7 +208,7 @@ def test_records_of_spheres_say_where_along_which_normal_and_how_deep():
     assert (wall["normal"].tolist(), wall["depth"], wall["position"].tolist()) == ([0, -1], 0.5, [0, -1.75])
     # The center of the second sphere is on the left side of the box.
     assert (inside["normal"].tolist(), inside["depth"]) == ([1, 0], 4)
-    swapped = tree.records([[1, 0], [3, 0], [2, 1]], bounds="sphere")
+    swapped = tree.records([[1, 0], [3, 0], [2, 1]], by="sphere")
     for one, other in zip(swapped, (both, wall, inside), strict=True):
         np.testing.assert_array_equal(one["normal"], 0 - other["normal"])
         np.testing.assert_array_equal(one["position"], other["position"])
@@ -219,20 +219,20 @@ def test_records_of_spheres_moved_by_the_depth_only_touch():
     rng = np.random.default_rng(6)
     centers, radii = rng.uniform(0, 6, (150, 3)), rng.uniform(0.1, 1.0, 150)
     tree = bp.Octree.from_spheres(centers, radii)
-    records = tree.records(bounds="sphere")
+    records = tree.records(by="sphere")
     i, j = records["first"], records["second"]
-    assert np.stack([i, j], axis=1).tolist() == tree.pairs(bounds="sphere", sort=True).tolist()
+    assert np.stack([i, j], axis=1).tolist() == tree.pairs(by="sphere", sort=True).tolist()
     moved = centers[j] + records["normal"] * records["depth"][:, np.newaxis]
     np.testing.assert_allclose(np.linalg.norm(moved - centers[i], axis=1), radii[i] + radii[j], rtol=1e-12)
 
 
 def test_records_of_rays_have_the_normals_of_spheres():
     tree = bp.Octree.from_spheres([[5.0, 0], [9, 0], [20, 0]], [1.0, 0.0, 2.0])
-    records = tree.ray_records([[0, 0.6], [8, 0], [20.5, 0]], [[2, 0], [1, 0], [0, 1]], bounds="sphere")
+    records = tree.ray_records([[0, 0.6], [8, 0], [20.5, 0]], [[2, 0], [1, 0], [0, 1]], by="sphere")
     assert records["row"].tolist() == [0, 2, 1, 2, 2]
     np.testing.assert_allclose(records["distance"], [4.2, 20 - np.sqrt(4 - 0.36), 1, 10, 0])
     np.testing.assert_allclose(records["normal"][[0, 2, 3, 4]], [[-0.8, 0.6], [-1, 0], [-1, 0], [0, 0]])
-    nearest = tree.ray_records([[0, 0.6]], [[2, 0]], bounds="sphere", nearest=True)
+    nearest = tree.ray_records([[0, 0.6]], [[2, 0]], by="sphere", nearest=True)
     assert nearest["row"].tolist() == [0]
 
 
@@ -266,7 +266,7 @@ def test_spheres_decide_shapecasts_exactly(kind, dimension):
     motions = centers[::-1] / 2 - lower / 2
     motions[:3], motions[3:6, 0] = 0.0, 0.0
     trees = [bp.Octree.from_spheres(centers[[row]], radii[[row]]) for row in range(12)]
-    found = np.stack([tree.shapecast((lower, upper), motions, bounds="sphere").times for tree in trees])
+    found = np.stack([tree.shapecast((lower, upper), motions, by="sphere").times for tree in trees])
     wanted = [
         [reach_of(lower[k], upper[k], motions[k], centers[row]) <= Fraction(float(radii[row])) ** 2 for k in range(12)]
         for row in range(12)
@@ -274,7 +274,7 @@ def test_spheres_decide_shapecasts_exactly(kind, dimension):
     assert np.isfinite(found).tolist() == wanted
     assert (found[np.isfinite(found)] <= 1).all()
     # The first of all, and the lowest row where several are first.
-    first = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, bounds="sphere")
+    first = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, by="sphere")
     np.testing.assert_array_equal(first.times, found.min(axis=0))
     hit = np.isfinite(first.times)
     np.testing.assert_array_equal(first.rows[hit], found.argmin(axis=0)[hit])
@@ -287,7 +287,7 @@ def test_times_of_shapecasts_are_those_at_which_the_boxes_reach_the_spheres(dime
     centers, radii = rng.uniform(-4, 4, (300, dimension)), rng.uniform(0.1, 1, 300)
     lower = rng.uniform(-9, 9, (200, dimension))
     upper, motions = lower + rng.uniform(0, 1, (200, dimension)), -1.5 * lower
-    hits = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, bounds="sphere")
+    hits = bp.Octree.from_spheres(centers, radii).shapecast((lower, upper), motions, by="sphere")
 
     def gaps(times):
         begin, end = (corner + times[:, np.newaxis] * motions for corner in (lower, upper))
@@ -308,15 +308,15 @@ def test_shapecasts_of_rows_without_spheres_are_those_of_boxes_and_filters_count
     boxes = [[[-np.inf] * 2, [np.inf] * 2], [[6, 0], [7, 9]]]
     tree = bp.Octree(boxes, spheres=([[4, 0], [0, 0]], [1, np.inf]), layer=[1, 2])
     way = [[0, 0, 1, 0.5]], [[10, 0]]
-    np.testing.assert_allclose(tree.shapecast(*way, bounds="sphere").times, [0.2], rtol=1e-15)
-    assert tree.shapecast(*way, bounds="sphere", mask=2).rows.tolist() == [1]
-    assert tree.shapecast(*way, bounds="sphere", ignore=0).times.tolist() == [0.5]
-    assert tree.shapecast([[0, 0.5, 1, 1]], [[5, 5]], bounds="sphere").rows.tolist() == [1], "beside the sphere"
-    assert len(tree.shapecast(np.empty((0, 4)), np.empty((0, 2)), bounds="sphere").rows) == 0
+    np.testing.assert_allclose(tree.shapecast(*way, by="sphere").times, [0.2], rtol=1e-15)
+    assert tree.shapecast(*way, by="sphere", mask=2).rows.tolist() == [1]
+    assert tree.shapecast(*way, by="sphere", ignore=0).times.tolist() == [0.5]
+    assert tree.shapecast([[0, 0.5, 1, 1]], [[5, 5]], by="sphere").rows.tolist() == [1], "beside the sphere"
+    assert len(tree.shapecast(np.empty((0, 4)), np.empty((0, 2)), by="sphere").rows) == 0
     keyed = bp.Octree.from_spheres([[4, 0], [6, 0]], 1, batch=[0, 1])
-    assert keyed.shapecast(*way, bounds="sphere", batch=1).rows.tolist() == [1]
+    assert keyed.shapecast(*way, by="sphere", batch=1).rows.tolist() == [1]
     with pytest.raises(ValueError, match="boxes: row 0 is not finite"):
-        tree.shapecast([[0, 0, 1, np.inf]], [[10, 0]], bounds="sphere")
+        tree.shapecast([[0, 0, 1, np.inf]], [[10, 0]], by="sphere")
 
 
 @pytest.mark.parametrize("make", [bp.Octree, bp.SweepAndPrune])
@@ -327,7 +327,7 @@ def test_spheres_decide_oriented_boxes(make, dimension):
     index = make.from_spheres(centers, radii)
     middles, half = rng.uniform(-4, 4, (40, dimension)), rng.uniform(0, 2, (40, dimension))
     axes = np.linalg.qr(rng.normal(size=(40, dimension, dimension)))[0]
-    found = index.query_obb(middles, half, axes, bounds="sphere")
+    found = index.query_obb(middles, half, axes, by="sphere")
     ways = np.abs(np.einsum("qka,qnk->qna", axes, centers - middles[:, np.newaxis])) - half[:, np.newaxis]
     away = np.linalg.norm(np.maximum(ways, 0), axis=2) - radii
     assert (np.abs(away) > 1e-9).all(), "no sphere is in doubt"
@@ -346,7 +346,7 @@ def test_spheres_and_boxes_after_a_quarter_turn_are_decided_exactly(kind, dimens
     half = np.where(np.isfinite(half), half, 0.0)[:, np.newaxis] * np.arange(1, dimension + 1)
     turn = np.zeros((dimension, dimension))
     turn[np.arange(dimension), np.roll(np.arange(dimension), 1)] = -1.0
-    found = tree.query_obb(middles, half, turn, bounds="sphere")
+    found = tree.query_obb(middles, half, turn, by="sphere")
     reach = np.abs(half @ turn.T)
     for number in range(10):
         low, high = middles[number] - reach[number], middles[number] + reach[number]
@@ -374,22 +374,22 @@ def test_spheres_that_touch_an_oriented_box_are_never_missed(scale):
     for larger, is_found in ((1e-15, True), (-1e-9, False)):
         for k in range(50):
             tree = bp.Octree.from_spheres(centers[[k]] * scale / 4, (radii[[k]] + larger) * scale / 4)
-            found = tree.query_obb([[0, 0, 0]], half[k] * scale / 4, axes[[k]], bounds="sphere")
+            found = tree.query_obb([[0, 0, 0]], half[k] * scale / 4, axes[[k]], by="sphere")
             assert len(found.rows) == is_found
 
 
 def test_pairs_of_spheres_come_in_chunks_and_by_rows():
     centers, radii = scene("lattice", 60, 3, 1)
     sweep = tree_of(centers, radii, bp.SweepAndPrune)
-    wanted = sweep.pairs(bounds="sphere", sort=True).tolist()
-    stream = sweep.iter_pairs(bounds="sphere", chunk=7)
+    wanted = sweep.pairs(by="sphere", sort=True).tolist()
+    stream = sweep.iter_pairs(by="sphere", chunk=7)
     sweep.update(None, spheres=(centers + 90, np.where(np.isfinite(radii), radii, 1.0)))
     assert sorted(pair for chunk in stream for pair in chunk.tolist()) == wanted
     sweep = tree_of(centers, radii, bp.SweepAndPrune)
-    for row, found in zip(range(60), sweep.query_rows(range(60), bounds="sphere"), strict=True):
+    for row, found in zip(range(60), sweep.query_rows(range(60), by="sphere"), strict=True):
         assert found.tolist() == [a + b - row for a, b in sorted(wanted) if row in (a, b)]
-    with pytest.raises(ValueError, match='bounds="sphere" is for pairs within one index'):
-        sweep.iter_pairs(sweep, bounds="sphere")
+    with pytest.raises(ValueError, match='by="sphere" is for pairs within one index'):
+        sweep.iter_pairs(sweep, by="sphere")
 
 
 def test_wrong_bounds_are_refused_by_every_question():
@@ -411,10 +411,10 @@ def test_wrong_bounds_are_refused_by_every_question():
         lambda **given: bp.SweepAndPrune.from_spheres([[0.0, 0]], 1).query_rows([0], **given),
         tree.iter_pairs,
     ):
-        with pytest.raises(ValueError, match="unknown bounds 'ball'"):
-            ask(bounds="ball")
+        with pytest.raises(ValueError, match="unknown by 'ball'"):
+            ask(by="ball")
     plain = bp.Octree([[0, 0, 1, 1]])
-    assert plain.raycast([[-1, 0.5]], [[1, 0]], bounds="sphere").rows.tolist() == [0]
+    assert plain.raycast([[-1, 0.5]], [[1, 0]], by="sphere").rows.tolist() == [0]
 
 
 @pytest.mark.parametrize("make", [bp.Octree, bp.SweepAndPrune])
@@ -422,13 +422,13 @@ def test_wrong_bounds_are_refused_by_every_question():
 def test_spheres_decide_boxes_points_and_counts_exactly(kind, dimension, make):
     centers, radii = scene(kind, 30, dimension, 1)
     tree = tree_of(centers, radii, make)
-    assert tree.count_pairs(bounds="sphere") == len(tree.pairs(bounds="sphere"))
+    assert tree.count_pairs(by="sphere") == len(tree.pairs(by="sphere"))
     low, _ = scene(kind, 20, dimension, 3)
     wide, _ = scene(kind, 20, dimension, 4)
     lower, upper = np.minimum(low, wide), np.maximum(low, wide)
     for found, least, most in (
-        (tree.query((lower, upper), bounds="sphere"), lower, upper),
-        (tree.query_points(low, bounds="sphere"), low, low),
+        (tree.query((lower, upper), by="sphere"), lower, upper),
+        (tree.query_points(low, by="sphere"), low, low),
     ):
         boxes = tree.boxes_of()
         for number in range(20):
@@ -459,7 +459,7 @@ def test_nearest_of_spheres_is_by_the_farther_of_box_and_sphere(kind, dimension)
         to_spheres = np.sqrt((ways**2).sum(axis=2)) * scale - np.where(np.isfinite(radii), radii, np.inf)
     away = np.maximum(to_boxes, np.maximum(to_spheres, 0))
     for k in (1, 4, 70):
-        found = tree.nearest(points, k, limits, bounds="sphere", ignore=2)
+        found = tree.nearest(points, k, limits, by="sphere", ignore=2)
         for number in range(25):
             wanted = sorted((d, row) for row, d in enumerate(away[number]) if d <= limits[number] and row != 2)[:k]
             own = [row for row in found.rows[number].tolist() if row >= 0]
@@ -502,16 +502,16 @@ def test_a_sweep_of_spheres_keeps_them_through_changes():
         for i, j in combinations(range(220), 2)
         if not {i, j} & {0, 210} and np.linalg.norm(all_centers[i] - all_centers[j]) <= all_radii[i] + all_radii[j]
     ]
-    assert sweep.pairs(bounds="sphere", sort=True).tolist() == wanted
+    assert sweep.pairs(by="sphere", sort=True).tolist() == wanted
     with pytest.raises(ValueError, match="row 1 has a sphere"):
         sweep.update(sweep.boxes_of(sweep.rows))
     with pytest.raises(bp.UnsupportedQueryError, match="does not support nearest"):
-        sweep.nearest([[0, 0, 0]], bounds="sphere")
+        sweep.nearest([[0, 0, 0]], by="sphere")
 
 
 @pytest.mark.parametrize("nothing", [[], np.empty((0, 6)), np.empty((0, 2, 3), np.float32)])
 def test_no_boxes_meet_no_spheres(nothing):
-    assert len(bp.Octree.from_spheres([[0, 0, 0]], 1).query(nothing, bounds="sphere")) == 0
+    assert len(bp.Octree.from_spheres([[0, 0, 0]], 1).query(nothing, by="sphere")) == 0
 
 
 def test_shapecast_that_only_grazes_a_sphere_touches_it_there():
@@ -521,4 +521,4 @@ def test_shapecast_that_only_grazes_a_sphere_touches_it_there():
         ([[0, 0, 1, 1]], [[-10, 0]], np.inf),
         ([[4.5, -9, 5.5, -8]], [[0, 9]], 1.0),  # ends where it touches
     ):
-        assert tree.shapecast(box, motion, bounds="sphere").times.tolist() == [pytest.approx(time)]
+        assert tree.shapecast(box, motion, by="sphere").times.tolist() == [pytest.approx(time)]

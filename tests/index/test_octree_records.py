@@ -86,7 +86,7 @@ def test_spheres_alone_have_the_boxes_of_the_spheres():
     assert_same_pairs(tree.pairs(), oracle.pairs(bp.boxes.from_spheres(centers, radii)))
     distance = np.linalg.norm(centers[:, np.newaxis] - centers, axis=2)
     expected = np.argwhere(np.triu(distance <= radii[:, np.newaxis] + radii, 1)).astype(np.int32)
-    assert_same_pairs(tree.pairs(bounds="sphere"), expected)
+    assert_same_pairs(tree.pairs(by="sphere"), expected)
     tree.validate()
 
 
@@ -96,11 +96,11 @@ def test_objects_may_have_a_box_or_a_sphere_or_both():
     tree = bp.Octree(boxes, spheres=([[-0.5, -0.5], [0, 0], [2, 2]], [1, np.inf, 1]))
     assert tree.boxes_of([0]).tolist() == [[[-1.5, -1.5], [0.5, 0.5]]]
     assert tree.pairs(sort=True).tolist() == [[0, 1], [1, 2]]
-    assert tree.pairs(sort=True, bounds="sphere").tolist() == [[0, 1]], "the sphere of 2 does not reach the box of 1"
+    assert tree.pairs(sort=True, by="sphere").tolist() == [[0, 1]], "the sphere of 2 does not reach the box of 1"
     row = tree.insert(None, spheres=([[2.5, 2.5]], [0.1]))
-    assert tree.pairs(sort=True, bounds="sphere").tolist() == [[0, 1], [2, row[0]]]
+    assert tree.pairs(sort=True, by="sphere").tolist() == [[0, 1], [2, row[0]]]
     tree.update(None, rows=[0], spheres=([[9, 9]], 1))
-    assert tree.pairs(sort=True, bounds="sphere").tolist() == [[2, row[0]]]
+    assert tree.pairs(sort=True, by="sphere").tolist() == [[2, row[0]]]
 
 
 @pytest.mark.parametrize(

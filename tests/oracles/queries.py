@@ -133,10 +133,10 @@ def convex(
 ) -> tuple[Rows, Offsets]:
     """Find the boxes that no slab separates from each convex region.
 
-    `regions` is ``(offsets, axes, least, most, around_lower, around_upper)``: the slabs of region j are the rows
+    `regions` begins with ``offsets, axes, least, most, around_lower, around_upper``: the slabs of region j are the rows
     ``offsets[j]`` to ``offsets[j + 1]`` of the three that follow, and the last two are a box around it.
     """
-    offsets, axes, least, most, around_lower, around_upper = (np.asarray(part) for part in regions)
+    offsets, axes, least, most, around_lower, around_upper = (np.asarray(part) for part in regions[:6])
     lower, upper = as_float64(boxes)
     meets = overlaps(around_lower, around_upper, lower, upper, touching=True)
     for j in range(len(around_lower)):

@@ -197,11 +197,10 @@ class Account:
                 meet &= ((self.layer[rows] & mask[k]) != 0) & ((self.mask[rows] & layer[k]) != 0)
                 if found[k].tolist() != rows[meet].tolist():
                     return f"query {k}"
-        if isinstance(index, bp.Octree):
-            if index.dropped.tolist() != self.dropped:
-                return f"dropped {index.dropped.tolist()} for {self.dropped}"
-            if not np.array_equal(index.pairs(bounds="sphere", sort=True), self.sphere_pairs()):
-                return "pairs of spheres"
+        if isinstance(index, bp.Octree) and index.dropped.tolist() != self.dropped:
+            return f"dropped {index.dropped.tolist()} for {self.dropped}"
+        if not np.array_equal(index.pairs(by="sphere", sort=True), self.sphere_pairs()):
+            return "pairs of spheres"
         return ""
 
 
@@ -253,13 +252,12 @@ class Attack:
         """Give what makes a change of each sort."""
         able = [
             self.insert, self.insert_many, self.insert_with_bits, self.remove, self.remove_all, self.update,
-            self.update_all, self.set_filters, self.query, self.pickle, self.copy,
+            self.update_all, self.insert_spheres, self.update_spheres, self.set_filters, self.query, self.pickle,
+            self.copy,
         ]  # fmt: skip
         name = self.class_.__name__
         if "changes" in CAPABILITIES[name]:
             able += [self.report, self.report_and_filter]
-        if name == "Octree":
-            able += [self.insert_spheres, self.update_spheres]
         if name == "LinearTree":
             able.append(self.set_bounds)
         if name == "BVH":
@@ -314,8 +312,7 @@ class Attack:
 
     def without_spheres(self, boxes: np.ndarray) -> dict[str, Any]:
         """Give what an update says of objects that may have had spheres, and have none from now on."""
-        has_spheres = self.class_ is bp.Octree
-        return {"spheres": (boxes.mean(axis=1), np.full(len(boxes), np.inf))} if has_spheres else {}
+        return {"spheres": (boxes.mean(axis=1), np.full(len(boxes), np.inf))}
 
     def set_filters(self) -> Change:
         rows = self.some_rows()

@@ -16,6 +16,7 @@ from shape_cases import ARGUMENTS, CLASSES, Numbers
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
 TURNED = np.array([[1.0, 1, 2, 2, 0], [2, 2, 2, 2, 45], [9, 9, 1, 1, 90]])
 POINTS = BOXES[:, 0]
+SPHERES = (POINTS, [1.0, 1, 1])
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 MATRIX = np.eye(4)
@@ -196,7 +197,7 @@ def functions():
         "dim": 2, "method": "auto", "bounds": [[0, 0], [1, 1]], "boundary": "bounce", "margin": 0.1, "workers": 1,
     }  # fmt: skip
     for name in ("Index", "BVH", "Octree", "LinearTree", "Grid", "SweepAndPrune", "BruteForce"):
-        yield name, getattr(bp, name), {"boxes": BOXES, **filters()}
+        yield name, getattr(bp, name), {"boxes": BOXES, **filters(), "spheres": SPHERES}
     yield "Index", bp.Index, {"boxes": BOXES, "workers": 1}
     yield "BVH", bp.BVH, {"boxes": BOXES, "workers": 1, "quality": "sah"}
     yield "SweepAndPrune", bp.SweepAndPrune, {"boxes": BOXES, "axis": 0}
@@ -204,7 +205,7 @@ def functions():
         "boxes": BOXES, "storage": "sparse", "traversal": "ancestors", "depth": 4, "bounds": [[0, 0], [20, 20]],
     }  # fmt: skip
     yield "Octree", bp.Octree, {
-        "boxes": None, "spheres": (POINTS, [1.0, 1, 1]), "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5,
+        "boxes": None, "spheres": SPHERES, "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5,
     }  # fmt: skip
     yield "IndexOptions", bp.IndexOptions.of, {"method": {"name": "octree", "leaf_capacity": 1}}
     yield "IndexOptions.with_texts", bp.Octree.options().with_texts, {"settings": ["leaf_capacity=1"]}
@@ -266,17 +267,22 @@ def methods():
     for number, tree in enumerate((bp.Index, *trees)):
         make, name = functools.partial(tree, BOXES), tree.__name__
         for method, given in QUERIES.items():
-            yield name, make, method, {**given, **ONE}
+            yield name, make, method, {**given, **ONE, "by": "sphere"}
         if number < 2:  # shared by all
             for method, given in CHANGES.items():
                 yield name, make, method, given
-        yield name, make, "pairs", {**PAIR_OPTIONS, **filters(True), "sort": True, "max_pairs": 9}
+        yield name, make, "pairs", {**PAIR_OPTIONS, **filters(True), "sort": True, "max_pairs": 9, "by": "sphere"}
         yield name, make, "pairs", {"other": BOXES, "batch": 1}
-        yield name, make, "count_pairs", {**PAIR_OPTIONS, **filters(True)}
-        yield name, make, "changes", {"workers": 1, "touching": True, **filters(True)}
+        yield name, make, "count_pairs", {**PAIR_OPTIONS, **filters(True), "by": "sphere"}
+        yield name, make, "changes", {"workers": 1, "touching": True, "by": "sphere", **filters(True)}
     yield "BVH", functools.partial(bp.BVH, BOXES), "optimize", {"rounds": 1}
     yield "LinearTree", functools.partial(bp.LinearTree, BOXES), "cells_of", {"boxes": BOXES}
-    yield "SweepAndPrune", functools.partial(bp.SweepAndPrune, BOXES), "query_rows", {"rows": [0], "workers": 1}
+    yield (
+        "SweepAndPrune",
+        functools.partial(bp.SweepAndPrune, BOXES),
+        "query_rows",
+        {"rows": [0], "workers": 1, "by": "box"},
+    )
     for method, given in QUERIES.items():
         if method != "shapecast":
             yield "World", world, method, {**given, "layer": "ball", "mask": "ball", "batch": 0, "workers": 1}
@@ -312,8 +318,8 @@ QUERIES = {
     "frustum": {"planes": [[1.0, 0.0, 5.0]]},
 }
 CHANGES = {
-    "insert": {"boxes": BOXES, **filters(), "batch": [1, 1, 2]},
-    "update": {"boxes": BOXES, "rows": [0, 1, 2]},
+    "insert": {"boxes": BOXES, **filters(), "batch": [1, 1, 2], "spheres": SPHERES},
+    "update": {"boxes": BOXES, "rows": [0, 1, 2], "spheres": SPHERES},
     "remove": {"rows": [0]},
     "boxes_of": {"rows": [0]},
     "handles": {"rows": [0]},

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BatchedSearch"]
+__all__ = ["BatchedSearch", "Keyed"]
 
 
 class Keyed(Protocol):
-    """What queries with keys need of an index; see `BoxIndex`."""
+    """What queries with keys, and by spheres, need of an index; see `BoxIndex`."""
 
     _guard: _native.Guard
     _seconds: dict[str, float | None]
@@ -62,6 +62,7 @@ class BatchedSearch:
     _find_first_hits = derived.find_first_hits
     _find_all_hits = derived.find_all_hits
     _find_any_hits = derived.find_any_hits
+    _find_first_touches = derived.find_first_touches
 
     def __init__(self, index: Keyed, batch: Any) -> None:
         self._index, self._batch = index, batch
@@ -88,7 +89,7 @@ class BatchedSearch:
 
     def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
         count = len(regions.around_lower)
-        return QueryResult(*self._ask(_native.query_convex, "convex", count, allowed, *regions, workers))
+        return QueryResult(*self._ask(_native.query_convex, "convex", count, allowed, *regions.slabs, workers))
 
     def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
         if k > 1:

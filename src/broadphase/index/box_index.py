@@ -14,7 +14,7 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
-from broadphase.errors import TooManyPairsError, UnsupportedQueryError
+from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
 from broadphase.filters import QueryFilter, as_attribute, filter_of
 from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
@@ -22,6 +22,8 @@ from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.pair_watch import PairWatch
 from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
+from broadphase.index.sphere_search import SphereSearch
+from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
 from broadphase.representations import html_facts
@@ -35,8 +37,11 @@ if TYPE_CHECKING:
 
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow, Ignored, PairFilter
+    from broadphase.index.derived import General, IndexAnswers
     from broadphase.index.protocol import Arrangement
+    from broadphase.index.queries import Bound
     from broadphase.index.regions import Regions
+    from broadphase.index.spheres import SphereArrays
 
     Floats = NDArray[np.float64]
     _Behind: TypeAlias = tuple["_Behind | None", NDArray[np.int32]]
@@ -57,6 +62,8 @@ _FLEETING = (
 _MANY = 256
 # The trees of batches are dropped after so many changes a row that they have not followed.
 _MOST_BEHIND = 4
+# Pairs at once, where they are found in chunks.
+_CHUNK = 1_000_000
 # A call of at most so many queries prepares the fast path for the next ones like it.
 _FEW_QUERIES = 8
 
@@ -74,14 +81,17 @@ class BoxIndex:
 
     Parameters
     ----------
-    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d)
+    boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d), or None
         As in `broadphase.pairs`. They decide `dim` and `dtype`; to begin without boxes, give
-        ``np.empty((0, 2, d), dtype)``.
+        ``np.empty((0, 2, d), dtype)``. None: the boxes of `spheres`.
     layer, mask : array_like of uint64, shape (n,), or int, optional
         Bits that filter queries and pairs. Default: all bits.
     batch : array_like of int, shape (n,), or int, optional
         A key for each box, any int64: boxes of different keys are never a pair, and a query with ``batch=`` finds boxes
         of its key only. Default: 0. Boxes of shape (E, n, 2, d) are E batches of n, with the keys 0 to E - 1.
+    spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
+        A sphere around each object besides its box; an infinite radius means none. A box that is infinite along all
+        axes is replaced by that of the sphere. With ``by="sphere"``, spheres decide queries and pairs.
 
     Raises
     ------
@@ -154,11 +164,34 @@ class BoxIndex:
                 cls._capabilities = frozenset().union(*(row.capabilities for row in METHODS if row.name == cls.method))
             BoxIndex._classes.setdefault(cls.method, cls)
 
-    def __init__(self, boxes: Boxes, *, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
-        self._store = BoxStore(boxes, layer, mask, batch)
+    def __init__(
+        self,
+        boxes: Boxes | None,
+        *,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        spheres: SphereArrays = None,
+    ) -> None:
+        self._store = BoxStore(boxes, layer, mask, batch, spheres)
         self._watch = None
         self._begin()
         self._build_first()
+
+    @classmethod
+    def from_spheres(cls, centers: ArrayLike, radii: ArrayLike, **options: Any) -> Self:
+        """Make an index of spheres and the boxes around them, with options of the class.
+
+        Centers, (n, d), and radii, (n,) or one number, must be finite, radii 0 or more: ValueError names the first row.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> tree = bp.Octree.from_spheres([[0, 0, 0], [1.5, 1.5, 0]], 1)
+        >>> len(tree.pairs()), len(tree.pairs(by="sphere"))
+        (1, 0)
+        """
+        return cls(None, spheres=(centers, radii), **options)
 
     def _begin(self) -> None:
         # NumPy imports this when it is first used, and Ctrl-C in that moment leaves NumPy broken for good.
@@ -217,10 +250,6 @@ class BoxIndex:
 
     # Likewise: adds to a change that these rows were dropped.
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
-        pass
-
-    # For subclasses with spheres: adds those of rows to a change; None: they have none.
-    def _keep_spheres(self, change: Change, rows: NDArray[np.int32], spheres: Any) -> None:
         pass
 
     # For subclasses that build at the first query.
@@ -324,7 +353,13 @@ class BoxIndex:
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def insert(
-        self, boxes: Boxes, *, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None
+        self,
+        boxes: Boxes | None,
+        *,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        spheres: SphereArrays = None,
     ) -> NDArray[np.int32]:
         """Add boxes.
 
@@ -336,16 +371,20 @@ class BoxIndex:
             As in the class.
         batch : array_like of int, shape (k,), or int, optional
             As in the class; boxes keep their keys until they are removed.
+        spheres : optional
+            As in the class.
 
         Returns
         -------
         ndarray, shape (k,), int32
-            Their rows: first those that `remove` freed, the lowest first, then new ones.
+            Their rows: first those that `remove` freed, the lowest first, then new ones; also of the boxes that a tree
+            drops, see `Octree`.
 
         Raises
         ------
         ValueError, TypeError
-            As `broadphase.pairs`; names the row in `boxes`.
+            As `broadphase.pairs`; names the row in `boxes`. In a tree with `outside` "raise", a box that is not inside
+            its bounds.
 
         Examples
         --------
@@ -356,7 +395,7 @@ class BoxIndex:
         array([0, 2], dtype=int32)
         """
         with self._guard.changing:
-            return self._insert(boxes, layer, mask, batch)
+            return self._insert(boxes, layer, mask, batch, spheres)
 
     def remove(self, rows: ArrayLike) -> None:
         """Remove the boxes of rows, (k,) or one. Rows will be used again, handles never.
@@ -366,7 +405,7 @@ class BoxIndex:
         with self._guard.changing:
             self._remove(self._store.distinct(rows))
 
-    def update(self, boxes: Boxes, rows: ArrayLike | None = None) -> None:
+    def update(self, boxes: Boxes | None, rows: ArrayLike | None = None, *, spheres: SphereArrays = None) -> None:
         """Move boxes: replace their corners.
 
         Parameters
@@ -375,11 +414,14 @@ class BoxIndex:
             As in `insert`. Rows keep their keys: boxes of shape (E, n, 2, d) need rows with the keys 0 to E - 1.
         rows : array_like of int, shape (k,), or int, optional
             The row of each box, no row twice. Default: all rows in use, ascending.
+        spheres : optional
+            As in the class. Rows that have spheres need new ones.
 
         Raises
         ------
         ValueError, TypeError
-            As `insert`; another number of boxes than of rows; a repeated row.
+            As `insert`; another number of boxes than of rows; a repeated row; a row that has a sphere, and is given
+            none.
         UnknownRowError
             A row that is not in use, by number.
 
@@ -392,7 +434,7 @@ class BoxIndex:
         array([[0, 1]], dtype=int32)
         """
         with self._guard.changing:
-            self._update(boxes, None if rows is None else self._store.distinct(rows))
+            self._update(boxes, None if rows is None else self._store.distinct(rows), spheres)
 
     def set_filters(self, rows: ArrayLike, *, layer: ByRow = None, mask: ByRow = None) -> None:
         """Set the layers or the masks of rows, (k,) or one; None leaves them unchanged. Errors are those of `insert`.
@@ -409,11 +451,10 @@ class BoxIndex:
     # marks the arrangement stale. Then the arrangement follows, and the mark is removed. After an exception before the
     # commit, nothing has changed; after the commit, everything, and the next query builds the arrangement if need be.
 
-    def _insert(self, boxes: Boxes, layer: Any, mask: Any, batch: Any, spheres: Any = None) -> NDArray[np.int32]:
+    def _insert(self, boxes: Boxes | None, layer: Any, mask: Any, batch: Any, spheres: Any) -> NDArray[np.int32]:
         began, change = perf_counter(), Change()
-        new = self._store.checked(boxes, layer, mask, batch)
+        new = self._store.checked(boxes, layer, mask, batch, spheres)
         rows, dropped = self._store.insert(change, new, self._leaving(new.lower, new.upper))
-        self._keep_spheres(change, rows, spheres)
         self._note_removal(change, dropped)
         self._note_dropped(change, dropped)
         self._commit(change, began, "insert", rows, dropped)
@@ -425,13 +466,12 @@ class BoxIndex:
         self._free(change, rows)
         self._commit(change, began, "remove", rows)
 
-    def _update(self, boxes: Boxes, rows: NDArray[np.int32] | None, spheres: Any = None) -> None:
+    def _update(self, boxes: Boxes | None, rows: NDArray[np.int32] | None, spheres: Any) -> None:
         began, change = perf_counter(), Change()
-        new, numbers = self._store.checked(boxes), self._store.numbers if rows is None else rows
+        new, numbers = self._store.checked(boxes, spheres=spheres), self._store.numbers if rows is None else rows
         if len(new.lower) != len(numbers):
             raise ValueError(f"{len(new.lower)} boxes for {len(numbers)} rows")
         self._store.move(change, rows, new)
-        self._keep_spheres(change, numbers, spheres)
         dropped = numbers[self._leaving(new.lower, new.upper, numbers)]
         self._free(change, dropped)
         self._note_dropped(change, dropped)
@@ -570,6 +610,21 @@ class BoxIndex:
     def _in_batches(self, batch: Any) -> BatchedSearch:
         return BatchedSearch(self, batch)
 
+    def _by(self, by: Bound, searched: General) -> IndexAnswers:
+        return SphereSearch(self, searched) if self._are_spheres(by) else searched
+
+    def _are_spheres(self, by: Bound, other: Any = None) -> bool:
+        """Check `by`, and return whether spheres decide."""
+        if by is None:
+            return False
+        if not isinstance(by, str) or by not in ("box", "sphere"):
+            raise ValueError(unknown_name("by", by, ("box", "sphere")))
+        if by == "sphere" and other is not None:
+            raise ValueError('by="sphere" is for pairs within one index')
+        if by == "sphere" and self._periods is not None:
+            raise UnsupportedQueryError('by="sphere" is not supported in a periodic cell')
+        return by == "sphere"
+
     def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
         with self._guard.reading:
             return self._store.centers(rows)
@@ -591,12 +646,14 @@ class BoxIndex:
     _find_first_hits = derived.find_first_hits
     _find_all_hits = derived.find_all_hits
     _find_any_hits = derived.find_any_hits
+    _find_first_touches = derived.find_first_touches
 
     def shapecast(
         self,
         boxes: Boxes,
         motions: ArrayLike,
         *,
+        by: Bound = None,
         workers: int = 1,
         layer: ByRow = None,
         mask: ByRow = None,
@@ -613,8 +670,9 @@ class BoxIndex:
             Where they begin. Finite.
         motions : array_like, shape (q, d), or (d,) for all
             How far each moves, along a straight line. Finite.
-        workers, layer, mask, batch, ignore
-            As in `query`.
+        by, workers, layer, mask, batch, ignore
+            As in `query`. By spheres, boxes must touch the sphere of a row too, which decides the time; whether they
+            touch is decided exactly. Looks at every row on the way, not only at the first.
 
         Returns
         -------
@@ -628,11 +686,14 @@ class BoxIndex:
         >>> index = bp.BVH([[5, 0, 5.1, 9]])  # a thin wall
         >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
         SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
+        >>> balls = bp.BVH.from_spheres([[5, 2], [9, 0]], 1)
+        >>> balls.shapecast([[0, 0, 1, 1], [0, 0, 1, 0.5]], [10, 0], by="sphere").times.round(3)
+        array([0.4, 0.7])
         """
+        searched: General = self if batch is None else self._in_batches(batch)
         lower, upper, moved = queries.motions_of(boxes, motions, self.dim)
-        moving, threads = (lower, upper, moved, np.ones(len(lower))), worker_count(workers)
-        searched, allowed = self if batch is None else self._in_batches(batch), QueryFilter(layer, mask, ignore)
-        return SweepHits(*searched._sweep(_native.sweep_first, moving, False, threads, allowed))
+        threads, allowed = worker_count(workers), QueryFilter(layer, mask, ignore)
+        return self._by(by, searched)._find_first_touches(lower, upper, moved, threads, allowed)
 
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
         self._require("query")
@@ -705,9 +766,8 @@ class BoxIndex:
 
     # Likewise for convex regions.
     def _find_in_regions(self, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
-        offsets, axes, least, most, lower, upper = regions
-        core, corners = self._arranged_for_queries(), self._store.views
-        return _native.query_convex(core, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
+        core, (lower, upper) = self._arranged_for_queries(), self._store.views
+        return _native.query_convex(core, lower, upper, *regions.slabs, query_filter, workers)
 
     # For callers that test the rows: those whose boxes overlap the given ones, and perhaps some that nearly do.
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
@@ -756,6 +816,7 @@ class BoxIndex:
         self,
         other: BoxIndex | Boxes | None = None,
         *,
+        by: Bound = None,
         workers: int = 1,
         sort: bool = False,
         touching: bool = True,
@@ -775,6 +836,9 @@ class BoxIndex:
         ----------
         other : BoxIndex, or boxes as in `broadphase.pairs`, optional
             The other set: any index, or plain boxes.
+        by : {"box", "sphere"}, optional
+            As in `query`. "sphere": of overlapping boxes, the spheres must touch too; the box of a row without a sphere
+            stands for it. Not with `other`. `touching`, `margin` and `max_pairs` are those of the boxes.
         workers, sort, touching, margin, max_pairs
             As in `broadphase.pairs`.
         layer, mask, group, static, ignore_pairs, ignore_shared : optional
@@ -791,7 +855,9 @@ class BoxIndex:
         Raises
         ------
         ValueError, TypeError, TooManyPairsError
-            As `broadphase.pairs`; `batch` without plain boxes as `other`.
+            As `broadphase.pairs`; `batch` without plain boxes as `other`; `by` "sphere" with `other`.
+        UnsupportedQueryError
+            `by` "sphere" in a periodic cell.
 
         Notes
         -----
@@ -807,6 +873,7 @@ class BoxIndex:
         >>> index.pairs([[2, 2, 9, 9]], sort=True)
         array([[0, 0], [1, 0], [2, 0]], dtype=int32)
         """
+        by_spheres = self._are_spheres(by, other)
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         _refuse_keys_of_an_index(other, batch)
@@ -825,6 +892,8 @@ class BoxIndex:
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
                 found = self._at_once(pairs, other, pair_filter, batch, sort=sort, max_pairs=max_pairs, **options)
+            if by_spheres:
+                found = self._with_touching_spheres(found)
         self._seconds["query"] = perf_counter() - began
         return found
 
@@ -832,6 +901,7 @@ class BoxIndex:
         self,
         other: BoxIndex | Boxes | None = None,
         *,
+        by: Bound = None,
         workers: int = 1,
         touching: bool = True,
         margin: float = 0.0,
@@ -847,12 +917,17 @@ class BoxIndex:
 
         Parameters and errors are those of `pairs`.
         """
+        by_spheres = self._are_spheres(by, other)
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
         _refuse_keys_of_an_index(other, batch)
         began = perf_counter()
         with self._guard.reading:
-            if other is None and margin == 0.0 and self._store.batch is None:
+            if by_spheres:
+                options = {"workers": workers, "touching": touching, "margin": margin, "chunk": _CHUNK}
+                chunks = self._at_once(iter_pairs, None, pair_filter, **options)
+                count = sum(len(self._with_touching_spheres(some)) for some in chunks)
+            elif other is None and margin == 0.0 and self._store.batch is None:
                 count = self._count_pairs(pair_filter, touching, worker_count(workers))
             else:
                 options = {"workers": workers, "touching": touching, "margin": margin}
@@ -864,7 +939,8 @@ class BoxIndex:
         self,
         other: BoxIndex | Boxes | None = None,
         *,
-        chunk: int = 1_000_000,
+        chunk: int = _CHUNK,
+        by: Bound = None,
         workers: int = 1,
         touching: bool = True,
         margin: float = 0.0,
@@ -883,10 +959,10 @@ class BoxIndex:
 
         Parameters
         ----------
-        other, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
+        other, by, touching, margin, layer, mask, group, static, ignore_pairs, ignore_shared, batch
             As in `pairs`.
         chunk : int
-            Number of pairs in each chunk; the last may have fewer.
+            Number of pairs in each chunk; the last may have fewer. By spheres, all may have fewer, or none.
         workers : int
             Threads for the preparation; chunks are then found one after the other.
 
@@ -902,16 +978,21 @@ class BoxIndex:
         >>> next(index.iter_pairs(chunk=1)).tolist()
         [[0, 1]]
         """
+        by_spheres = self._are_spheres(by, other)
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         _refuse_keys_of_an_index(other, batch)
         options = {"workers": workers, "touching": touching, "margin": as_real(margin, "margin"), "chunk": chunk}
         with self._guard.reading:
             stream: Iterator[NDArray[np.int32]] = self._at_once(iter_pairs, other, pair_filter, batch, **options)
-        return stream
+            if not by_spheres or self._store.spheres is None:
+                return stream
+            balls, corners = Spheres.of(self._store.spheres.copy()), self._store.corners.copy()
+        return (some[balls.touch(some, corners)] for some in stream)
 
     def changes(
         self,
         *,
+        by: Bound = None,
         workers: int = 1,
         touching: bool = True,
         layer: ByRow = None,
@@ -928,7 +1009,7 @@ class BoxIndex:
 
         Parameters
         ----------
-        workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
+        by, workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
             As in `pairs`. Pairs that count only by the values of one of the two calls are changes too.
 
         Returns
@@ -947,7 +1028,8 @@ class BoxIndex:
 
         Notes
         -----
-        The work grows with what has changed; in an index with keys, it is that of `pairs`.
+        The work grows with what has changed; in an index with keys, and from the first call by spheres on, it is that
+        of `pairs`.
 
         Examples
         --------
@@ -961,22 +1043,29 @@ class BoxIndex:
         (array([[0, 2]], dtype=int32), array([[0, 1]], dtype=int32))
         """
         self._require("changes")
+        by_spheres = self._are_spheres(by)
         pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
         touching = as_flag(touching, "touching")
         began = perf_counter()
         with self._guard.changing:
             if self._watch is None:
                 self._watch = PairWatch(touching)
-            if self._store.batch is not None:
+            if by_spheres or self._store.batch is not None or self._watch.compares_pairs:
                 options = {"workers": workers, "touching": touching, "margin": 0.0, "sort": True}
                 current = self._at_once(pairs, None, pair_filter, **options)
-                changes = self._watch.changes_in_batches(current, self._arranged, self._builds, self._store)
+                current = self._with_touching_spheres(current) if by_spheres else current
+                changes = self._watch.changes_of_pairs(current, self._arranged, self._builds, self._store)
             else:
                 core, threads = self._arranged(), worker_count(workers)
                 own_filter = self._with_layers(pair_filter)
                 changes = self._watch.changes(core, self._builds, self._store, own_filter, touching, threads)
         self._seconds["query"] = perf_counter() - began
         return changes
+
+    def _with_touching_spheres(self, found: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Keep the pairs whose spheres touch. For the inside of a query."""
+        balls = self._store.balls
+        return found if balls is None else found[balls.touch(found, self._store.corners)]
 
     # For subclasses: the pairs without margin.
     def _pairs_of_before(

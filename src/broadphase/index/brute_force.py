@@ -18,7 +18,7 @@ class BruteForce(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask
+    boxes, layer, mask, batch, spheres
         As in `BoxIndex`, which documents all queries.
 
     Notes

@@ -14,6 +14,7 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow
+    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["BVH"]
 
@@ -25,7 +26,7 @@ class BVH(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch
+    boxes, layer, mask, batch, spheres
         As in `BoxIndex`, which documents all queries.
     workers : int
         Threads to build it and to move many boxes; -1 for one per core.
@@ -70,17 +71,18 @@ class BVH(BoxIndex):
 
     def __init__(
         self,
-        boxes: Boxes,
+        boxes: Boxes | None,
         *,
         workers: int = 1,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        spheres: SphereArrays = None,
         quality: Literal["balanced", "fast", "sah"] = "balanced",
     ) -> None:
         self._settings = self._checked(quality, workers)
         self._core_options = {"workers": worker_count(workers)}
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
 
     @staticmethod
     def _checked(quality: Any = "balanced", workers: Any = 1) -> dict[str, Any]:

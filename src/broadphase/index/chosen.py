@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from broadphase.change import Change
     from broadphase.filters import ByRow, QueryFilter
+    from broadphase.index.spheres import SphereArrays
     from broadphase.periods import Period
 
 __all__ = ["Index"]
@@ -54,7 +55,7 @@ class Index(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch
+    boxes, layer, mask, batch, spheres
         As in `BoxIndex`, which documents all queries.
     workers : int
         Threads to build the tree with, and to move many boxes; -1 for one per core.
@@ -93,13 +94,14 @@ class Index(BoxIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        spheres: SphereArrays = None,
         period: Period = None,
     ) -> None:
         self._settings = self._checked(workers)
         self._core_options = {"workers": worker_count(workers)}
         self._changed_since_query = 0
         self._periods = None
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
         self._periods = periods_of(period, self.dim)
 
     def _begin(self) -> None:
@@ -235,4 +237,4 @@ class CellQueries:
     _find_nearest = partialmethod(_ask, "nearest")
     _find_obbs = _find_regions = partialmethod(_refuse, "convex")
     _find_first_hits = _find_all_hits = _find_any_hits = partialmethod(_refuse, "raycast")
-    _sweep = partialmethod(_refuse, "shapecast")
+    _find_first_touches = _sweep = partialmethod(_refuse, "shapecast")

@@ -36,7 +36,7 @@ class Grid(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask
+    boxes, layer, mask, batch, spheres
         As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
         `frustum`.
 

@@ -66,12 +66,12 @@ def find_in_balls(
 
 def find_in_regions(self: Joinable, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
     """Find the rows that overlap each convex region and pass the filter."""
-    offsets, axes, least, most, lower, upper = regions
+    lower, upper = regions.around_lower, regions.around_upper
     # The box around an empty region may have lower > upper.
     empty = ~(lower <= upper).all(axis=1, keepdims=True)
-    found = self._candidates(np.where(empty, np.inf, lower), np.where(empty, np.inf, upper), workers)
-    corners = self._store.views
-    return _native.keep_convex(*found, *corners, offsets, axes, least, most, lower, upper, query_filter, workers)
+    rows, offsets = self._candidates(np.where(empty, np.inf, lower), np.where(empty, np.inf, upper), workers)
+    lower, upper = self._store.views
+    return _native.keep_convex(rows, offsets, lower, upper, *regions.slabs, query_filter, workers)
 
 
 class FiledBoxes(NamedTuple):

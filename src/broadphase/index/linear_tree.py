@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
     from broadphase.filters import ByRow, PairFilter
     from broadphase.index.protocol import Arrangement
+    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["Cells", "LinearTree"]
 
@@ -62,7 +63,7 @@ class LinearTree(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask
+    boxes, layer, mask, batch, spheres
         As in `BoxIndex`, which documents all queries.
     storage : {"sparse", "flat"}
         "sparse" stores occupied cells, "flat" also a table of all cells.
@@ -123,11 +124,12 @@ class LinearTree(BoxIndex):
 
     def __init__(
         self,
-        boxes: Boxes,
+        boxes: Boxes | None,
         *,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
+        spheres: SphereArrays = None,
         storage: Literal["sparse", "flat"] = "sparse",
         traversal: Literal["ancestors", "covered_leaves"] = "ancestors",
         depth: int | Literal["auto"] = "auto",
@@ -157,7 +159,7 @@ class LinearTree(BoxIndex):
         self._tuned_depth: int | None = None
         self._frames = self._deeper = self._shallower = 0
         self._edits_since_query = 0
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch)
+        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
         self._remove_outside()
 
     @staticmethod

@@ -12,10 +12,10 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.errors import quoted
+from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
 from broadphase.index.outside import as_policy, leaving
-from broadphase.index.sphere_index import SphereIndex
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from broadphase.change import Change
     from broadphase.filters import ByRow
     from broadphase.index.protocol import Arrangement
+    from broadphase.index.queries import Bound
+    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["Octree"]
 
@@ -50,20 +52,15 @@ class PairRecord(np.void):  # type: ignore[misc]  # which NumPy allows
         return (*rows, *position.tolist(), *((0 - normal) if is_swapped else normal).tolist(), depth, cell)
 
 
-class Octree(SphereIndex):
+class Octree(BoxIndex):
     """Boxes, each in the smallest cube that contains it; only boxes that move are filed again. In 2D a quadtree.
 
     A change only marks rows; the next query builds or updates the tree. So a thousand inserts cost one build.
 
     Parameters
     ----------
-    boxes : as in `BoxIndex`, or None
-        None: the boxes of `spheres`.
-    layer, mask, batch
-        As in `BoxIndex`.
-    spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
-        A sphere around each object besides its box; an infinite radius means none. A box that is infinite along all
-        axes is replaced by that of the sphere. With ``bounds="sphere"``, spheres decide queries.
+    boxes, layer, mask, batch, spheres
+        As in `BoxIndex`, which documents all queries.
     minimum : "auto" or float
         Edge of the smallest cells, in the unit of the boxes. The root's edge is this times a power of two.
     leaf_capacity : int
@@ -116,7 +113,7 @@ class Octree(SphereIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
-        spheres: tuple[ArrayLike, ArrayLike] | None = None,
+        spheres: SphereArrays = None,
         minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
         looseness: float = 2.0,
@@ -155,16 +152,14 @@ class Octree(SphereIndex):
         if world is not None and len(world[0]) != dim:
             raise ValueError(f"world has {len(world[0])} dimensions, the boxes have {dim}")
 
-    def records(
-        self, pairs: ArrayLike | None = None, *, bounds: Literal["box", "sphere"] = "box", **options: Any
-    ) -> NDArray[np.void]:
+    def records(self, pairs: ArrayLike | None = None, *, by: Bound = None, **options: Any) -> NDArray[np.void]:
         """Return the intersections of pairs: position, normal, depth and cell.
 
         Parameters
         ----------
         pairs : array_like of int, shape (m, 2), optional
             Rows in use, of boxes that overlap, in either order. Default: ``self.pairs(sort=True)``.
-        bounds : {"box", "sphere"}
+        by : {"box", "sphere"}, optional
             "sphere": pairs, positions, normals and depths are those of the spheres; the box of an object without a
             sphere stands for it.
         **options
@@ -187,8 +182,8 @@ class Octree(SphereIndex):
         >>> record["position"], record["normal"], record["depth"]
         (array([3.5, 2. ]), array([1., 0.]), np.float64(1.0))
         """
-        spheres = self._deciding(bounds)
-        found = self.pairs(sort=True, bounds=bounds, **options) if pairs is None else self._named(pairs)
+        spheres = self._store.balls if self._are_spheres(by) else None
+        found = self.pairs(sort=True, by=by, **options) if pairs is None else self._named(pairs)
         ordered = np.sort(found, axis=1)
         is_swapped = found[:, 0] > found[:, 1]
         first, second = (self.boxes_of(ordered[:, k]).astype(np.float64) for k in range(2))
@@ -216,7 +211,7 @@ class Octree(SphereIndex):
         directions: ArrayLike,
         *,
         nearest: bool = False,
-        bounds: Literal["box", "sphere"] = "box",
+        by: Bound = None,
         **options: Any,
     ) -> NDArray[np.void]:
         """Return the hits of rays: position, normal, distance and cell. Errors are those of `raycast`.
@@ -227,7 +222,7 @@ class Octree(SphereIndex):
             As in `raycast`.
         nearest : bool
             Whether to return only the first box on each ray.
-        bounds : {"box", "sphere"}
+        by : {"box", "sphere"}, optional
             As in `raycast`.
         **options
             As in `raycast`, or `raycast_all`.
@@ -250,11 +245,11 @@ class Octree(SphereIndex):
         origin = np.atleast_2d(as_reals(origins, "origins"))
         direction = np.atleast_2d(as_reals(directions, "directions"))
         if nearest:
-            first = self.raycast(origins, directions, bounds=bounds, **options)
+            first = self.raycast(origins, directions, by=by, **options)
             ray: NDArray[Any] = np.flatnonzero(first.rows >= 0)
             row, distance = first.rows[ray], first.distances[ray]
         else:
-            every = self.raycast_all(origins, directions, bounds=bounds, **options)
+            every = self.raycast_all(origins, directions, by=by, **options)
             row, distance, ray = every.rows, every.distances, every.query_rows
         origin, direction = np.broadcast_arrays(origin, direction)
         begin, along = origin[ray], direction[ray]
@@ -265,7 +260,7 @@ class Octree(SphereIndex):
         records["origin"], records["direction"] = begin, along
         records["position"] = begin + along / np.where(length > 0, length, 1) * distance[:, np.newaxis]
         records["normal"] = _normal_of_face(begin, along, self.boxes_of(row).astype(np.float64))
-        spheres = self._deciding(bounds)
+        spheres = self._store.balls if self._are_spheres(by) else None
         if spheres is not None:
             of = spheres.having(row)
             records["normal"][of] = spheres.normals(row[of], records["position"][of], along[of], distance[of])

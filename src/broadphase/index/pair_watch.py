@@ -42,15 +42,15 @@ class PairWatch:
     The core appends each report to a list. If an exception ends a call, its report stays there, nothing else changes,
     and the next call covers both.
 
-    The core compares boxes of all batches. If boxes have keys, all pairs are found again, batch by batch, and compared
-    with those of the last call.
+    The core compares boxes of all batches, and no spheres. If boxes have keys, or spheres have decided once, all pairs
+    are found again and compared with those of the last call.
 
     Pairs are compared as keys ``first << 32 | second``, ascending.
     """
 
     def __init__(self, touching: bool) -> None:
         self._touching = touching
-        # The pairs of the last call, if boxes had keys.
+        # The pairs of the last call, if they are compared.
         self._found: Keys | None = None
         self._filter = NO_FILTER
         self._removed: NDArray[np.bool_] = np.zeros(0, np.bool_)  # rows, since the last call
@@ -60,6 +60,11 @@ class PairWatch:
         self._before: Keys | None = None
         # Reports of the core since the last call: two if a call was interrupted.
         self._reports: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+
+    @property
+    def compares_pairs(self) -> bool:
+        """Whether the pairs of the last call are known, and not the overlaps of the core."""
+        return self._found is not None
 
     def note_removal(self, change: Change, rows: NDArray[np.int32]) -> None:
         """Add to a change that the boxes of rows are removed; the rows may be used again."""
@@ -105,14 +110,14 @@ class PairWatch:
         change.commit()
         return changes
 
-    def changes_in_batches(
+    def changes_of_pairs(
         self, current: NDArray[np.int32], core: Callable[[], Any], builds: int, store: BoxStore
     ) -> Changes:
         """Return the changes since the last call, which this call becomes, from all current pairs, sorted."""
         now, last = _keys(current), self._found
         if last is None:
             last = np.empty(0, np.int64)
-            if self._builds > 0 or self._before is not None:  # boxes had no keys at the last call
+            if self._builds > 0 or self._before is not None:  # the core compared at the last call
                 before = self.without_core(core(), builds, store)._before
                 last = last if before is None else _kept(before, self._filter, self._slots)
         stays, stayed = (_among(keys, others) & ~self._renewed(keys) for keys, others in ((now, last), (last, now)))

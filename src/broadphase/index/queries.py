@@ -8,7 +8,7 @@ that their class does not support.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from broadphase.index.regions import Regions
     from broadphase.index.results import RayHitsAll
 
+    Bound: TypeAlias = Literal["box", "sphere"] | None
     Floats = NDArray[np.float64]
 
 __all__ = [
@@ -107,11 +108,15 @@ class Searchable(Answers, Protocol):
     def _in_batches(self, batch: Any) -> Answers:
         """Return what answers queries with these keys: one for each query, or one for all; unchecked."""
 
+    def _by(self, by: Bound, searched: Any) -> Answers:
+        """Return what answers queries by this bound of the rows, unchecked, where `searched` answers them by boxes."""
+
 
 def query(
     self: Searchable,
     boxes: Boxes,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -128,6 +133,9 @@ def query(
     ----------
     boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
         float32 or float64; compared exactly with either dtype of the index.
+    by : {"box", "sphere"}, optional
+        What decides in an index. "box", the default: the boxes. "sphere": of rows that have a sphere, it must overlap
+        too. Decided exactly. A world always compares shapes.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
     layer, mask : array_like of uint64, shape (q,), or int; in a world also str or set of str; optional
@@ -151,7 +159,7 @@ def query(
     UnknownRowError
         A row of `ignore` that is not in use, or the handle of one that has been removed.
     UnsupportedQueryError
-        An index whose method does not support the query.
+        An index whose method does not support the query; `by` in a world, or "sphere" in a periodic cell.
     RuntimeError
         Another thread modifies the index or the world.
 
@@ -166,6 +174,10 @@ def query(
     >>> result = index.query([[2, 2, 4, 4], [5, 5, 8, 8]])
     >>> result[0], result[1]
     (array([0, 1], dtype=int32), array([2], dtype=int32))
+    >>> balls = bp.BVH.from_spheres([[0, 0]], 1)
+    >>> corner = [[0.8, 0.8, 4, 4]]
+    >>> len(balls.query(corner).rows), len(balls.query(corner, by="sphere").rows)
+    (1, 0)
 
     A corner of the box around a circle is not part of the circle:
 
@@ -175,7 +187,7 @@ def query(
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.boxes(boxes, workers, layer, mask)
         if found is not None:
@@ -188,6 +200,7 @@ def query_points(
     self: Searchable,
     points: ArrayLike,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -200,7 +213,7 @@ def query_points(
     ----------
     points : array_like, shape (q, d)
         No NaN; in a world, finite.
-    workers, layer, mask, batch, ignore
+    by, workers, layer, mask, batch, ignore
         As in `query`.
 
     Examples
@@ -209,7 +222,7 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.points(points, workers, layer, mask)
         if found is not None:
@@ -223,6 +236,7 @@ def query_ball(
     centers: ArrayLike,
     radii: ArrayLike,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -239,7 +253,7 @@ def query_ball(
         Finite.
     radii : array_like, shape (q,), or one number
         Finite, at least 0.
-    workers, layer, mask, batch, ignore
+    by, workers, layer, mask, batch, ignore
         As in `query`.
 
     Examples
@@ -248,7 +262,7 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.balls(centers, radii, workers, layer, mask)
         if found is not None:
@@ -264,6 +278,7 @@ def query_obb(
     half_sizes: ArrayLike,
     rotations: ArrayLike,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -282,14 +297,15 @@ def query_obb(
         Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,), of any
         length.
-    workers, layer, mask, batch, ignore
+    by, workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
     -------
     QueryResult
         As `query`. Rows that touch are never missed. A row may be found that is farther away by up to 5e-14 times the
-        coordinates of the oriented box, but not after quarter turns.
+        coordinates of the oriented box, by spheres also by the relative error of a rotation matrix, but not after
+        quarter turns.
 
     Raises
     ------
@@ -314,7 +330,7 @@ def query_obb(
     >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
     array([0], dtype=int32)
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
@@ -328,6 +344,7 @@ def frustum(
     *,
     planes: ArrayLike | None = None,
     depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -349,14 +366,14 @@ def frustum(
         differ by some 1e-12 count as equal.
     depth : {"minus_one_to_one", "zero_to_one"}
         The range of depth after projection: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
-    workers, layer, mask, batch, ignore
+    by, workers, layer, mask, batch, ignore
         As in `query`.
 
     Returns
     -------
     QueryResult
-        As `query`, one query for each matrix. A box beside an edge of the region, which no plane alone excludes, is not
-        found. Boxes that touch are never missed; one that misses by less than rounding may be found.
+        As `query`, one query for each matrix. A box or sphere beside an edge of the region, which no plane alone
+        excludes, is not found. Those that touch are never missed; one that misses by less than rounding may be found.
 
     Raises
     ------
@@ -371,7 +388,7 @@ def frustum(
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if matrix is not None and planes is None:
         regions = regions_of_views(matrix, depth=depth)
     elif matrix is None and planes is not None:
@@ -392,6 +409,7 @@ def nearest(
     *,
     rows: ArrayLike | None = None,
     exclude_self: bool = True,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -413,8 +431,8 @@ def nearest(
         positions of its bodies. An infinite box is an error that names its row.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
-    workers, layer, mask, batch, ignore
-        As in `query`.
+    by, workers, layer, mask, batch, ignore
+        As in `query`. By spheres, the distance is that to the box or to the sphere of a row, whichever is larger.
 
     Returns
     -------
@@ -427,7 +445,8 @@ def nearest(
     The result takes 12 q k bytes.
 
     The distance to the closed box or shape, in float64; 0 inside. In an index, the order is right for all finite
-    numbers, and a distance is infinite only if no float64 is as large.
+    numbers, and a distance is infinite only if no float64 is as large. Distances to spheres are rounded, so that rows
+    at nearly the same distance may change places.
 
     References
     ----------
@@ -441,6 +460,9 @@ def nearest(
     Nearest(rows=array([[ 0, -1],
            [ 1, -1]], dtype=int32), distances=array([[ 1., inf],
            [ 0., inf]]))
+    >>> balls = bp.BVH.from_spheres([[0, 0], [4, 4.5]], 1)
+    >>> balls.nearest([[2, 3]], by="sphere").distances.round(3)
+    array([[1.5]])
     >>> world = bp.World(dim=2)
     >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
     array([0, 1], dtype=int32)
@@ -452,7 +474,7 @@ def nearest(
     >>> world.nearest(rows=[0, 1]).rows.tolist()
     [[1], [0]]
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     points, own = places_of(self, points, rows, exclude_self)
     if ignore is None and own is None and (few := searched._few) is not None:
         found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
@@ -471,6 +493,7 @@ def raycast(
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -490,8 +513,9 @@ def raycast(
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
         Length of each ray in length units, whatever the length of its direction.
-    workers, layer, mask, batch, ignore
-        As in `query`.
+    by, workers, layer, mask, batch, ignore
+        As in `query`. By spheres, rays must hit the sphere of a row too, which decides the distance; whether they hit
+        is decided exactly. Takes as long as `raycast_all`.
 
     Returns
     -------
@@ -509,6 +533,9 @@ def raycast(
     >>> index = bp.BVH([[2, 0, 3, 1], [5, 0, 6, 1]])
     >>> index.raycast([[0, 0.5], [9, 0.5], [0, 2]], [[1, 0], [-1, 0], [1, 0]])
     RayHits(rows=array([ 0,  1, -1], dtype=int32), distances=array([ 2.,  3., inf]))
+    >>> balls = bp.BVH.from_spheres([[5, 0], [9, 1]], 1)
+    >>> balls.raycast([[0, 0.75], [0, 1.5]], [1, 0], by="sphere")
+    RayHits(rows=array([0, 1], dtype=int32), distances=array([4.33856217, 8.1339746 ]))
     >>> world = bp.World(dim=2)
     >>> world.add_many(bp.Circle(1), [[4, 0], [8, 0]])
     array([0, 1], dtype=int32)
@@ -518,7 +545,7 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if ignore is None and (few := searched._few) is not None:
         found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
         if found is not None:
@@ -533,6 +560,7 @@ def raycast_all(
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -545,7 +573,7 @@ def raycast_all(
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask, batch, ignore
+    origins, directions, max_distance, by, workers, layer, mask, batch, ignore
         As in `raycast`.
 
     Returns
@@ -565,7 +593,7 @@ def raycast_all(
     >>> hit.actor == wall, hit.distance, hit.position, hit.normal
     (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     checked = rays(self.dim, origins, directions, max_distance)
     return searched._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
 
@@ -576,6 +604,7 @@ def raycast_any(
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
     *,
+    by: Bound = None,
     workers: int = 1,
     layer: ByRow = None,
     mask: ByRow = None,
@@ -586,7 +615,7 @@ def raycast_any(
 
     Parameters
     ----------
-    origins, directions, max_distance, workers, layer, mask, batch, ignore
+    origins, directions, max_distance, by, workers, layer, mask, batch, ignore
         As in `raycast`.
 
     Returns
@@ -600,9 +629,15 @@ def raycast_any(
     >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
     array([False,  True])
     """
-    searched: Answers = self if batch is None else self._in_batches(batch)
+    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     checked = rays(self.dim, origins, directions, max_distance)
     return searched._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+
+
+def _searched(self: Searchable, batch: Any, by: Bound) -> Answers:
+    """Return what answers a query with keys, or by a bound."""
+    searched = self if batch is None else self._in_batches(batch)
+    return searched if by is None else self._by(by, searched)
 
 
 def places_of(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "MOST_PLANES", "Regions", "as_turns", "halves_of", "planes_of_views", "regions_of_boxes", "regions_of_planes",
+    "MOST_PLANES", "Regions", "as_turns", "halves_of", "regions_of_boxes", "regions_of_planes",
     "regions_of_views", "rotation_matrices", "shape_rotations",
 ]  # fmt: skip
 
@@ -43,7 +43,7 @@ _DEPTHS = ("minus_one_to_one", "zero_to_one")
 
 
 class Regions(NamedTuple):
-    """Convex regions, as the core takes them.
+    """Convex regions.
 
     The slabs of region j are rows ``offsets[j]`` to ``offsets[j + 1]`` of `axes`, `least` and `most`.
     """
@@ -54,6 +54,12 @@ class Regions(NamedTuple):
     most: Floats
     around_lower: Floats  # (q, d), of the box around each region; infinite where it has no bounds
     around_upper: Floats
+    planes: Floats | tuple[()] = ()  # (q, p, d + 1), of regions made from planes
+
+    @property
+    def slabs(self) -> tuple[NDArray[np.int64], Floats, Floats, Floats, Floats, Floats]:
+        """What the core takes."""
+        return self.offsets, self.axes, self.least, self.most, self.around_lower, self.around_upper
 
 
 def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: ArrayLike) -> Regions:
@@ -167,13 +173,14 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
     ``x, y, z, w = matrix @ point`` are from ``-w`` to ``w``, z from 0 if `depth` is "zero_to_one", reversed or not. The
     far plane may be at infinity. In 2D, `depth` is ignored. ValueError names the first singular matrix.
     """
-    found: Any = _native.regions_of_planes(planes_of_views(matrices, depth), must_span=True)
+    planes = _planes_of_views(matrices, depth)
+    found: Any = _native.regions_of_planes(planes, must_span=True)
     if isinstance(found, int):
         raise ValueError(f"matrix: number {found} is singular")
-    return Regions(*found)
+    return Regions(*found)._replace(planes=planes)
 
 
-def planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
+def _planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
     """Return the planes of `regions_of_views`, shape (q, 2 * d, d + 1); does not check that matrices are regular."""
     if depth not in _DEPTHS:
         raise ValueError(unknown_name("depth", depth, _DEPTHS))
@@ -199,8 +206,9 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
         raise ValueError(f"planes must have shape (p, 4) or (q, p, 4), in 2D (p, 3) or (q, p, 3), not {array.shape}")
     if array.shape[-2] > MOST_PLANES:
         raise ValueError(f"a region has at most {MOST_PLANES} planes, not {array.shape[-2]}")
-    found: Any = _native.regions_of_planes(np.ascontiguousarray(array if array.ndim == 3 else array[np.newaxis]))
-    return Regions(*found)
+    sides = np.ascontiguousarray(array if array.ndim == 3 else array[np.newaxis])
+    found: Any = _native.regions_of_planes(sides)
+    return Regions(*found)._replace(planes=sides)
 
 
 def _across_coordinate_axes(edges: Floats) -> Floats:

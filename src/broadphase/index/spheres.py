@@ -1,4 +1,4 @@
-"""Spheres around the objects of an index, by row: tests of them against boxes, rays and regions.
+"""Spheres around the objects of an index, by row: their check, and tests of them against boxes, rays and regions.
 
 Each test is computed in doubles first, with a bound of the rounding error; where that leaves a doubt, in whole numbers
 or fractions, which do not round. Only regions of planes and oriented boxes are decided within rounding, as for boxes.
@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from broadphase.arguments import as_reals
+from broadphase.boxes.checking import require_finite
+from broadphase.boxes.forms import as_corners
+from broadphase.boxes.making import from_spheres
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.change import Change
-
+    #: Centers, (n, d), and radii, (n,) or one number.
+    SphereArrays: TypeAlias = tuple[ArrayLike, ArrayLike] | None
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]
 
-__all__ = ["Spheres", "ball_meets_box", "entry_of_box", "entry_of_ray", "lengths_of"]
+__all__ = ["Spheres", "ball_meets_box", "boxes_with_spheres", "entry_of_box", "entry_of_ray", "lengths_of"]
 
 # Above the relative error of the few operations of each test: numbers that differ by more are in their true order.
 _DOUBT = 2.0**-44
@@ -38,21 +43,10 @@ class Spheres(NamedTuple):
     centers: Floats
     radii: Floats
 
-    def with_rows(
-        self, change: Change, capacity: int, rows: Rows, bounds: tuple[NDArray[Any], NDArray[Any]] | None
-    ) -> Spheres:
-        """Return arrays with room for all rows, and add the spheres of some rows to a change; None for no spheres."""
-        centers, radii = self
-        added = capacity - len(radii)
-        if added > 0:
-            centers = np.concatenate([centers, np.zeros((added, centers.shape[1]))])
-            radii = np.concatenate([radii, np.full(added, np.inf)])
-        if bounds is None:
-            change.write(radii, np.full(len(rows), np.inf), rows)
-        else:
-            for array, given in zip((centers, radii), bounds, strict=True):
-                change.write(array, given.astype(np.float64, copy=False), rows)
-        return Spheres(centers, radii)
+    @staticmethod
+    def of(column: Floats) -> Spheres:
+        """Return the spheres of a column of `BoxStore`, (capacity, d + 1)."""
+        return Spheres(column[:, :-1], column[:, -1])
 
     def having(self, rows: Rows) -> Flags:
         """Return which rows have a sphere."""
@@ -181,12 +175,50 @@ class Spheres(NamedTuple):
         return found
 
 
+def boxes_with_spheres(boxes: Any, spheres: Any) -> tuple[Any, Floats | None]:
+    """Return the box of every object, from its sphere where it has only that, and the checked spheres.
+
+    `spheres` is a tuple of centers, (n, d), and radii, (n,) or one number, or None; the result has both in one array,
+    (n, d + 1), with the radius last.
+    """
+    if spheres is None:
+        if boxes is None:
+            raise ValueError("either boxes or spheres are needed")
+        return boxes, None
+    if not isinstance(spheres, tuple) or len(spheres) != 2:
+        raise ValueError("spheres must be a tuple (centers, radii)")
+    centers, radii = as_reals(spheres[0], "spheres: centers"), as_reals(spheres[1], "spheres: radii")
+    centers, radii = centers.copy(), radii.copy()  # as they are checked
+    if centers.ndim != 2 or radii.ndim > 1 or (radii.ndim == 1 and len(radii) != len(centers)):
+        raise ValueError(f"spheres have shapes {centers.shape} and {radii.shape}; (n, d) and (n,) are needed")
+    require_finite(centers, "spheres: centers")
+    radii = np.broadcast_to(radii, (len(centers),))
+    if not (radii >= 0).all():
+        raise ValueError(f"spheres: the radius of row {int((~(radii >= 0)).argmax())} is not 0 or more")
+    has_sphere = np.isfinite(radii)
+    around = from_spheres(centers, np.where(has_sphere, radii, 0))
+    column = np.column_stack([centers, radii]).astype(np.float64, copy=False)
+    if boxes is None:
+        if not has_sphere.all():
+            raise ValueError(f"spheres: row {int((~has_sphere).argmax())} has neither a box nor a finite radius")
+        return around, column
+    lower, upper = as_corners(boxes)
+    if lower.shape != centers.shape:
+        raise ValueError(f"boxes are {lower.shape[0]} of {lower.shape[1]} dimensions, spheres {centers.shape}")
+    only = has_sphere & (lower == -np.inf).all(axis=1) & (upper == np.inf).all(axis=1)
+    boxes = np.stack([lower, upper], axis=1)
+    if only.any():
+        # In the wider dtype: a box rounded to a narrower one might not contain its sphere.
+        boxes = boxes.astype(np.result_type(boxes, around))
+        boxes[only] = around[only]
+    return boxes, column
+
+
 def lengths_of(ways: Floats) -> Floats:
     """Return the length of each vector, whose squares may overflow or vanish."""
-    largest = np.abs(ways).max(axis=1, initial=0.0)
-    scale = np.where(largest > 0, largest, 1.0)
+    exponent = np.frexp(np.abs(ways).max(axis=1, initial=0.0))[1]
     with np.errstate(over="ignore"):
-        lengths: Floats = np.sqrt(((ways / scale[:, np.newaxis]) ** 2).sum(axis=1)) * scale
+        lengths: Floats = np.ldexp(np.sqrt((np.ldexp(ways, -exponent[:, np.newaxis]) ** 2).sum(axis=1)), exponent)
     return lengths
 
 

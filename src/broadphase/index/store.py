@@ -11,6 +11,7 @@ from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
 from broadphase.filters import as_attribute
+from broadphase.index.spheres import Spheres, boxes_with_spheres
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,19 +28,22 @@ _LAST_GENERATION = 2**31 - 1
 _LARGEST_ROW, _LOW = 2**31 - 1, 0xFFFF_FFFF
 _ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _NO_ROWS = np.empty(0, np.int32)
-_GROWING = ("corners", "alive", "generation", "layer", "mask", "batch")
-# Layer, mask and key of boxes that were given none.
-_BLANKS: dict[str, np.generic] = {"layer": _ALL_BITS, "mask": _ALL_BITS, "batch": np.int64(0)}
+_GROWING = ("corners", "alive", "generation", "layer", "mask", "batch", "spheres")
+# Layer, mask, key and sphere of boxes that were given none: an infinite radius.
+_BLANKS: dict[str, np.generic] = {
+    "layer": _ALL_BITS, "mask": _ALL_BITS, "batch": np.int64(0), "spheres": np.float64(np.inf),
+}  # fmt: skip
 
 
 class NewBoxes(NamedTuple):
-    """Boxes checked by `BoxStore.checked`, in its dtype: corners, (k, d), and the bits and keys given, (k,)."""
+    """Boxes checked by `BoxStore.checked`, in its dtype: corners, (k, d), and what they were given, (k, ...)."""
 
     lower: NDArray[Any]
     upper: NDArray[Any]
     layer: NDArray[np.uint64] | None = None
     mask: NDArray[np.uint64] | None = None
     batch: NDArray[np.int64] | None = None
+    spheres: NDArray[np.float64] | None = None
 
 
 class BoxStore:
@@ -49,8 +53,10 @@ class BoxStore:
     slots than there are.
     """
 
-    def __init__(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> None:
-        boxes, batch = keys_by_shape(boxes, batch)
+    def __init__(
+        self, boxes: Boxes | None, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None, spheres: Any = None
+    ) -> None:
+        boxes, batch, column = _with_keys_and_spheres(boxes, batch, spheres)
         lower, upper = checked_corners(boxes, "boxes")
         count, dim = lower.shape
         _require_room(count)
@@ -58,6 +64,7 @@ class BoxStore:
         given = _attributes(count, layer, mask, batch)
         # None while no box was given one.
         self.layer, self.mask, self.batch = (None if values is None else values.copy() for values in given)
+        self.spheres: NDArray[np.float64] | None = column  # (slots, d + 1): center and radius, infinite for none
         _native.commit([(self.corners, (lower, upper))], [])
         self.slots: int = count  # that have ever been in use; upper bound of all rows
         self.living: int = count  # slots in use
@@ -102,6 +109,11 @@ class BoxStore:
         return None if self.batch is None else self.batch[: self.slots]
 
     @property
+    def balls(self) -> Spheres | None:
+        """The sphere of each row, or None where no box was given one."""
+        return None if self.spheres is None else Spheres.of(self.spheres)
+
+    @property
     def numbers(self) -> NDArray[np.int32]:
         """The rows in use, ascending. Read-only."""
         if self._numbers is None:
@@ -115,8 +127,7 @@ class BoxStore:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.corners, self.alive, self.generation, self.layer, self.mask, self.batch, self._numbers)
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(array.nbytes for array in (*self._arrays(), self._numbers) if array is not None)
 
     def living_corners(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32] | None]:
         """Lower and upper corners of the boxes in use, and their rows; if all slots are in use, views, and None."""
@@ -157,9 +168,11 @@ class BoxStore:
             raise UnknownRowError(f"row {row} has been removed")
         return np.ascontiguousarray(array, dtype=np.int32), found == -1
 
-    def checked(self, boxes: Boxes, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None) -> NewBoxes:
+    def checked(
+        self, boxes: Boxes | None, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None, spheres: Any = None
+    ) -> NewBoxes:
         """Check boxes, and convert them to the dtype of the store; to float32 only numbers that it holds exactly."""
-        boxes, batch = keys_by_shape(boxes, batch)
+        boxes, batch, column = _with_keys_and_spheres(boxes, batch, spheres)
         lower, upper = checked_corners(boxes, "boxes", self.dim)
         dtype, count = self.corners.dtype, len(lower)
         if lower.dtype != dtype:
@@ -175,8 +188,9 @@ class BoxStore:
                         )
             lower, upper = narrow
         if layer is None and mask is None and batch is None:
-            return NewBoxes(lower, upper)
-        return NewBoxes(lower, upper, *_attributes(count, layer, mask, batch))
+            return NewBoxes(lower, upper, spheres=column)
+        layers, masks, keys = _attributes(count, layer, mask, batch)
+        return NewBoxes(lower, upper, layers, masks, keys, column)
 
     # The following add to a change; nothing is written before it is committed.
 
@@ -191,16 +205,16 @@ class BoxStore:
             if rows[-1] >= len(self.corners):
                 _native.commit([], [(vars(self), self.grown(int(rows[-1]) + 1))])
             change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
-            self._write_bits(change, "layer", rows, boxes.layer, blank=True)
-            self._write_bits(change, "mask", rows, boxes.mask, blank=True)
-            self._write_bits(change, "batch", rows, boxes.batch, blank=True)
+            for name in _BLANKS:
+                self._write_attribute(change, name, rows, getattr(boxes, name), blank=True)
             self.insert_rows(change, rows, freed)
         return rows, freed
 
     def move(self, change: Change, rows: Rows | None, boxes: NewBoxes) -> None:
         """Give `distinct` rows, or all, the corners of as many `checked` boxes.
 
-        Raises ValueError if these have keys, by their shape, other than those of the rows.
+        Raises ValueError if these have keys, by their shape, other than those of the rows; and for a row that has a
+        sphere, and is given none.
         """
         if rows is None and self.living != self.slots:
             rows = self.numbers
@@ -212,13 +226,21 @@ class BoxStore:
                 raise ValueError(
                     f"boxes: row {row} has the key {own[row]}, and not {given} as by the shape (E, n, 2, d)"
                 )
+        if boxes.spheres is not None:
+            self._write_attribute(change, "spheres", self.numbers if rows is None else rows, boxes.spheres)
+        elif self.spheres is not None:
+            has_sphere = np.isfinite(self.spheres[: self.slots, -1] if rows is None else self.spheres[rows, -1])
+            if has_sphere.any():
+                first = int(has_sphere.argmax())
+                row = first if rows is None else rows[first]
+                raise ValueError(f"row {row} has a sphere: give the new ones by spheres=, an infinite radius for none")
         change.write_boxes(self.corners, boxes.lower, boxes.upper, rows)
 
     def set_filters(self, change: Change, rows: Rows, layer: Any, mask: Any) -> None:
         """Set the bits of the boxes of `known` rows; None leaves them as they are."""
         layers, masks, _ = _attributes(len(rows), layer, mask, None)
-        self._write_bits(change, "layer", rows, layers)
-        self._write_bits(change, "mask", rows, masks)
+        self._write_attribute(change, "layer", rows, layers)
+        self._write_attribute(change, "mask", rows, masks)
 
     def next_rows(self, count: int) -> Rows:
         """Return the slots for so many boxes: free ones, the lowest first, then new ones."""
@@ -240,7 +262,7 @@ class BoxStore:
             "alive": np.concatenate([self.alive, np.zeros(more, np.bool_)]),
             "generation": np.concatenate([self.generation, np.ones(more, np.int64)]),
             **{
-                name: None if kept is None else np.concatenate([kept, np.full(more, blank)])
+                name: None if kept is None else np.concatenate([kept, np.full((more, *kept.shape[1:]), blank)])
                 for name, blank in _BLANKS.items()
                 for kept in (getattr(self, name),)
             },
@@ -272,26 +294,26 @@ class BoxStore:
         change.write(self.generation, self.generation.take(rows) + 1, rows)
         return min(first_free, int(rows[0]) if len(rows) == 1 else int(rows.min()))
 
-    def _write_bits(
-        self, change: Change, name: str, rows: Rows, bits: NDArray[Any] | None, *, blank: bool = False
+    def _write_attribute(
+        self, change: Change, name: str, rows: Rows, values: NDArray[Any] | None, *, blank: bool = False
     ) -> None:
-        """Set bits or keys of rows; None leaves them as they are, or with `blank` resets them."""
+        """Set bits, keys or spheres of rows; None leaves them as they are, or with `blank` resets them."""
         kept: NDArray[Any] | None = getattr(self, name)
-        if bits is None:
+        if values is None:
             if blank and kept is not None:
-                change.write(kept, np.full(len(rows), _BLANKS[name]), rows)
+                change.write(kept, np.full((len(rows), *kept.shape[1:]), _BLANKS[name]), rows)
             return
         if kept is None:
-            kept = np.full(len(self.corners), _BLANKS[name])
+            kept = np.full((len(self.corners), *values.shape[1:]), _BLANKS[name])
             setattr(self, name, kept)  # means the same as None
-        change.write(kept, bits, rows)
+        change.write(kept, values, rows)
 
     def restore(self, alive: NDArray[np.bool_], generation: NDArray[np.int64]) -> None:
         """Take over which slots are in use, and their generations; all boxes are then at the origin."""
         self.slots, self.living = len(alive), int(np.count_nonzero(alive))
         self.alive, self.generation = alive, generation
         self.corners = np.zeros((self.slots, 2, self.dim), self.corners.dtype)
-        self.layer = self.mask = self.batch = None
+        self.layer = self.mask = self.batch = self.spheres = None
         self._first_free = 0
         self._numbers = self._views = None
 
@@ -375,6 +397,14 @@ class BoxStore:
 
     def _arrays(self) -> list[NDArray[Any]]:
         return [array for name in _GROWING if (array := getattr(self, name)) is not None]
+
+
+def _with_keys_and_spheres(boxes: Any, batch: Any, spheres: Any) -> tuple[Any, Any, NDArray[np.float64] | None]:
+    """Return boxes as rows, those of spheres where there is no other, their keys, and the checked spheres."""
+    if boxes is not None:
+        boxes, batch = keys_by_shape(boxes, batch)
+    boxes, column = boxes_with_spheres(boxes, spheres)
+    return boxes, batch, column
 
 
 def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:

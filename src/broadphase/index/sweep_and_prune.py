@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.errors import quoted
+from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
 from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
-from broadphase.index.sphere_index import SphereIndex, kept
+from broadphase.index.sphere_search import kept
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from broadphase.filters import ByRow
     from broadphase.index.joining import Found
     from broadphase.index.protocol import Arrangement
+    from broadphase.index.queries import Bound
+    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["Delimiters", "SweepAndPrune"]
 
@@ -48,19 +51,16 @@ class Delimiters(NamedTuple):
     is_begin: NDArray[np.bool_]
 
 
-class SweepAndPrune(SphereIndex):
+class SweepAndPrune(BoxIndex):
     """Boxes sorted along an axis or a direction, starting from their last order.
 
     A change only marks rows; the next query sorts them. Boxes that keep their order cost next to nothing.
 
     Parameters
     ----------
-    boxes : as in `BoxIndex`, or None
-        None: the boxes of `spheres`. Supports pairs, `query`, `query_points`, `query_ball`, `query_obb` and `frustum`.
-    layer, mask, batch
-        As in `BoxIndex`.
-    spheres : tuple of array_like (centers, shape (n, d), radii, shape (n,) or float), optional
-        As in `Octree`. With ``bounds="sphere"``, spheres decide pairs and queries.
+    boxes, layer, mask, batch, spheres
+        As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
+        `frustum`.
     axis : {"auto", "principal"}, int or array_like of float, shape (d,)
         What to sort along: "auto", the axis or principal direction that leaves the fewest boxes to compare;
         "principal", the direction along which the centers vary most; the number of an axis; or a direction of any
@@ -102,7 +102,7 @@ class SweepAndPrune(SphereIndex):
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
-        spheres: tuple[ArrayLike, ArrayLike] | None = None,
+        spheres: SphereArrays = None,
         axis: str | int | ArrayLike = "auto",
     ) -> None:
         self._settings = self._checked(axis)
@@ -192,21 +192,22 @@ class SweepAndPrune(SphereIndex):
         order = np.lexsort((owners, is_end, values))
         return Delimiters(values[order], owners[order], ~is_end[order])
 
-    def query_rows(self, rows: ArrayLike, *, bounds: Literal["box", "sphere"] = "box", workers: int = 1) -> QueryResult:
+    def query_rows(self, rows: ArrayLike, *, by: Bound = None, workers: int = 1) -> QueryResult:
         """Find the rows that overlap each of these rows, (k,) or one, without itself; ascending.
 
-        `bounds` and `workers` are as in `pairs`. Raises UnknownRowError for a row that is not in use. O(log n + tests)
+        `by` and `workers` are as in `pairs`. Raises UnknownRowError for a row that is not in use. O(log n + tests)
         each. Releases the GIL.
         """
-        spheres = self._deciding(bounds)
+        by_spheres = self._are_spheres(by)
         with self._guard.reading:
             numbers = self._store.known(rows)
             core = self._arranged()
             found = QueryResult(*core.query_rows(*self._store.views, numbers, worker_count(workers)))
-            if spheres is None:
+            balls = self._store.balls
+            if not by_spheres or balls is None:
                 return found
             pairs = np.stack([numbers[found.query_rows], found.rows], axis=1)
-            return kept(found, spheres.touch(pairs, self._store.corners))
+            return kept(found, balls.touch(pairs, self._store.corners))
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
         corners = boxes_as_seen_by(self.dtype, lower, upper)

@@ -14,6 +14,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array, as_reals
 from broadphase.boxes import as_numbers
+from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import QueryFilter, as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
@@ -320,7 +321,7 @@ def find_regions(scene: Scene, regions: Regions, workers: int, allowed: QueryFil
     near = searched._find_regions(regions, workers, QueryFilter(ignore=options["ignore"]))
     lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
     # Those of the index may be larger.
-    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions, None, workers)
+    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions.slabs, None, workers)
     found = QueryResult(*kept)
     return _answers_of(*_allowed(scene, found.rows, found.query_rows, asked), count)
 
@@ -502,6 +503,9 @@ class SceneQueries:
 
     def _in_batches(self, batch: Any) -> SceneQueries:
         return SceneQueries(self._scene.in_batches(batch), self._guard)
+
+    def _by(self, by: Any, searched: SceneQueries) -> SceneQueries:
+        raise UnsupportedQueryError(f"by={quoted(by)} is for an index: a world compares shapes")
 
     _find_boxes = _reading(find_boxes)
     _find_points = _reading(find_points)
