@@ -66,7 +66,7 @@ def test_settings_of_the_method_are_set_one_by_one(scene, run):
         ("leaf_capacity=0", "leaf_capacity must be from 1"),
         ("leafs=1", "unknown setting 'leafs'"),
         ("leaf_capacity", "settings are written name=value"),
-        ("world=[0, 0, 0, 1, 1, 1]", "world has 3 dimensions"),
+        ("bounds=[0, 0, 0, 1, 1, 1]", "bounds must be two corners of 2 numbers, not of 3"),
     ],
 )
 def test_settings_that_are_wrong_are_an_error_of_usage(scene, run, setting, message):

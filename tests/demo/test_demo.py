@@ -131,7 +131,7 @@ def test_settings_of_a_method_reach_the_world_and_the_figures():
         simulation.tick()
         assert simulation.figures().method == "auto"
     with pytest.raises(ValueError, match="3 dimensions"):
-        simulation.method = bp.Octree.options(world=[[0] * 3, [1] * 3])
+        simulation.method = bp.Octree.options(bounds=[[0] * 3, [1] * 3])
     assert simulation.tick() is not None
 
 

@@ -76,7 +76,7 @@ def test_query_while_another_thread_changes_the_index_raises():
 
 
 def test_octree_update_that_drops_boxes_is_one_change():
-    tree = bp.Octree([[0, 0, 1, 1], [2, 2, 3, 3]], world=[0, 0, 8, 8], outside="drop")
+    tree = bp.Octree([[0, 0, 1, 1], [2, 2, 3, 3]], bounds=[0, 0, 8, 8], outside="drop")
     tree.pairs()
     seen = []
 

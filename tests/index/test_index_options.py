@@ -32,7 +32,7 @@ OPTIONS = {
         {"leaf_capacity": 3, "looseness": 1.25, "minimum": 0.5},
         {"looseness": 5.0},
         {"minimum": 1e6},
-        {"leaf_capacity": 2, "world": lambda dimension: [[-100.0] * dimension, [1.0] * dimension]},
+        {"leaf_capacity": 2, "bounds": lambda dimension: [[-100.0] * dimension, [1.0] * dimension]},
     ],
     "SweepAndPrune": [{"axis": 0}, {"axis": "principal"}, {"axis": lambda dimension: [1.0] * dimension}],
 }

@@ -22,7 +22,7 @@ GIVEN = {
         "tune_shares": (0.25, 0.5),
         "bounds": [[0, -np.inf], [90, 90]],
     },
-    "Octree": {"minimum": 0.5, "leaf_capacity": 1, "looseness": 1, "world": [0, 0, 64, 64]},
+    "Octree": {"minimum": 0.5, "leaf_capacity": 1, "looseness": 1, "bounds": [0, 0, 64, 64]},
     "BVH": {"quality": "sah", "workers": 2},
     "Index": {"workers": 2},
 }
@@ -118,7 +118,7 @@ def test_world_refuses_settings_that_do_not_fit_it():
     for options, message in (
         (bp.LinearTree.options(depth=40), "depth must be from 0 to 29"),
         (bp.LinearTree.options(bounds=[[0] * 3, [1] * 3]), "two corners of 2 numbers"),
-        (bp.Octree.options(world=[[0] * 3, [1] * 3]), "3 dimensions"),
+        (bp.Octree.options(bounds=[[0] * 3, [1] * 3]), "two corners of 2 numbers"),
         (bp.SweepAndPrune.options(axis=2), "axis must be 0 to 1"),
         (bp.SweepAndPrune.options(axis=[1, 1, 1]), "2 finite numbers"),
     ):

@@ -482,7 +482,7 @@ def test_objects_that_have_spheres_are_not_moved_without_them():
 
 
 def test_a_row_that_leaves_the_world_is_named():
-    tree = bp.Octree([[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]], world=[0, 0, 8, 8], outside="raise")
+    tree = bp.Octree([[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]], bounds=[0, 0, 8, 8], outside="raise")
     with pytest.raises(ValueError, match="row 2 is not inside the world"):
         tree.update([[1, 1, 2, 2], [7, 7, 9, 9]], rows=[0, 2])
 

@@ -28,7 +28,7 @@ def settle(tree: bp.Octree) -> bp.IndexStats:
 
 def test_root_is_a_cube_of_a_power_of_two_that_encloses_the_world():
     tree = bp.Octree([[0, 0, 0, 200, 300, 400]], minimum=1)
-    lower, upper = tree.world
+    lower, upper = tree.bounds
     assert (upper - lower).tolist() == [512, 512, 512]
     assert (lower <= 0).all()
     assert (upper >= [200, 300, 400]).all()
@@ -44,8 +44,8 @@ def test_root_edge_is_the_smallest_times_a_power_of_two(dimension, minimum):
     stats = tree.stats()
     assert minimum in ("auto", stats["smallest_edge"])
     assert np.log2(stats["root_edge"] / stats["smallest_edge"]) % 1 == 0
-    assert (tree.world[0] <= lower).all()
-    assert (tree.world[1] >= lower + 1).all()
+    assert (tree.bounds[0] <= lower).all()
+    assert (tree.bounds[1] >= lower + 1).all()
     tree.validate()
 
 
@@ -58,7 +58,7 @@ def test_leaf_is_split_when_it_has_more_than_its_capacity():
 
 
 def test_one_object_in_a_world_is_not_split_for():
-    assert bp.Octree([[5, 5, 6, 6]], world=[0, 0, 64, 64], **CLASSIC).stats()["cells"] == 1
+    assert bp.Octree([[5, 5, 6, 6]], bounds=[0, 0, 64, 64], **CLASSIC).stats()["cells"] == 1
 
 
 def test_empty_cells_are_never_created():
@@ -73,7 +73,7 @@ def test_empty_cells_are_never_created():
 
 
 def test_splitting_ends_at_the_smallest_cells():
-    tree = bp.Octree([[3.25, 3.25, 3.5, 3.5]] * 40, world=[0, 0, 8, 8], **CLASSIC)
+    tree = bp.Octree([[3.25, 3.25, 3.5, 3.5]] * 40, bounds=[0, 0, 8, 8], **CLASSIC)
     stats = tree.stats()
     assert stats["cells_by_level"] == [1, 1, 1, 1]
     assert stats["rows_by_level"] == [0, 0, 0, 40]
@@ -82,13 +82,13 @@ def test_splitting_ends_at_the_smallest_cells():
 
 def test_straddling_boxes_stay_in_the_smallest_cell_that_contains_them():
     boxes = [[3.9, 1, 4.1, 1.5], [1.9, 1, 2.1, 1.5], [0.5, 0.5, 0.75, 0.75], [0.9, 0.25, 1.1, 0.75], [4, 4, 8, 8]]
-    tree = bp.Octree(boxes, world=[0, 0, 8, 8], **CLASSIC)
+    tree = bp.Octree(boxes, bounds=[0, 0, 8, 8], **CLASSIC)
     expected = [[[0, 0], [8, 8]], [[0, 0], [4, 4]], [[0, 0], [1, 1]], [[0, 0], [2, 2]], [[4, 4], [8, 8]]]
     assert cells_of(tree, range(5)).tolist() == expected
 
 
 def test_straddling_boxes_sink_by_their_size_where_cells_are_loose():
-    options = {"world": [0, 0, 8, 8], "minimum": 1, "leaf_capacity": 1}
+    options = {"bounds": [0, 0, 8, 8], "minimum": 1, "leaf_capacity": 1}
     boxes = [[3.9, 3.9, 4.2, 4.2], [1, 1, 1.25, 1.25], [6, 6, 6.25, 6.25]]
     assert cells_of(bp.Octree(boxes, looseness=1, **options), [0]).tolist() == [[[0, 0], [8, 8]]]
     assert cells_of(bp.Octree(boxes, looseness=2, **options), [0]).tolist() == [[[4, 4], [6, 6]]]
@@ -127,7 +127,7 @@ def test_rows_that_come_and_go_in_between_cost_nothing():
 
 
 def test_moved_box_climbs_to_the_first_cell_that_contains_it_and_sinks():
-    tree = bp.Octree([[0.25, 0.25, 0.5, 0.5], [7, 7, 7.5, 7.5], [0, 7, 0.5, 7.5]], world=[0, 0, 8, 8], **CLASSIC)
+    tree = bp.Octree([[0.25, 0.25, 0.5, 0.5], [7, 7, 7.5, 7.5], [0, 7, 0.5, 7.5]], bounds=[0, 0, 8, 8], **CLASSIC)
     settle(tree)
     tree.update([[3.75, 3.25, 4.25, 3.5]], rows=0)
     assert cells_of(tree, [0]).tolist() == [[[0, 0], [8, 8]]]
@@ -187,7 +187,7 @@ def updates_until_freed(tree: bp.Octree) -> int:
 
 def test_empty_leaf_lives_for_eight_updates_and_twice_as_long_each_time_it_is_used_again():
     for visits, life in [(1, 8), (2, 16), (3, 32), (4, 64), (5, 64), (9, 64)]:
-        tree = bp.Octree([[1, 1, 1.5, 1.5], [3, 3, 3.5, 3.5]], world=[0, 0, 64, 64], **CLASSIC)
+        tree = bp.Octree([[1, 1, 1.5, 1.5], [3, 3, 3.5, 3.5]], bounds=[0, 0, 64, 64], **CLASSIC)
         assert visit(tree, 0, visits)["lives"], "the cell that was left is kept"
         tree.validate()
         assert updates_until_freed(tree) == life - 1, "the update in which it was left is the first"
@@ -195,7 +195,7 @@ def test_empty_leaf_lives_for_eight_updates_and_twice_as_long_each_time_it_is_us
 
 
 def test_freed_cells_are_pooled_and_used_again():
-    tree = bp.Octree([[1, 1, 1.5, 1.5], [3, 3, 3.5, 3.5]], world=[0, 0, 64, 64], **CLASSIC)
+    tree = bp.Octree([[1, 1, 1.5, 1.5], [3, 3, 3.5, 3.5]], bounds=[0, 0, 64, 64], **CLASSIC)
     created = visit(tree, 0)["cells_created"]
     updates_until_freed(tree)
     pooled = tree.stats()["pool"]
@@ -219,7 +219,7 @@ def test_mask_of_children_has_as_many_bits_as_a_cell_has_corners(dimension):
 
 
 def test_root_grows_to_enclose_what_lies_outside():
-    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], world=[0, 0, 8, 8], **CLASSIC)
+    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], bounds=[0, 0, 8, 8], **CLASSIC)
     settle(tree)
     tree.insert([[-30, 3, -29, 4]])
     assert tree.stats()["root_edge"] == 64
@@ -249,7 +249,7 @@ def test_box_with_an_infinite_corner_stays_outside_and_meets_what_it_overlaps():
 
 
 def test_dropped_boxes_are_reported_and_gone():
-    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], world=[0, 0, 8, 8], outside="drop")
+    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], bounds=[0, 0, 8, 8], outside="drop")
     handles = tree.handles()
     rows = tree.insert([[7, 7, 8, 8], [7, 7, 9, 9]])
     assert tree.dropped.tolist() == [rows[1]]
@@ -260,11 +260,11 @@ def test_dropped_boxes_are_reported_and_gone():
         tree.rows_of(handles[1])
     tree.update([[2, 2, 3, 3]], rows=[0])
     assert tree.dropped.tolist() == []
-    assert bp.Octree([[1, 1, 2, 2], [9, 9, 10, 10]], world=[0, 0, 8, 8], outside="drop").dropped.tolist() == [1]
+    assert bp.Octree([[1, 1, 2, 2], [9, 9, 10, 10]], bounds=[0, 0, 8, 8], outside="drop").dropped.tolist() == [1]
 
 
 def test_raising_names_the_box_that_leaves_and_changes_nothing():
-    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], world=[0, 0, 8, 8], outside="raise")
+    tree = bp.Octree([[1, 1, 2, 2], [5, 5, 6, 6]], bounds=[0, 0, 8, 8], outside="raise")
     before = tree.boxes_of()
     for change in (
         lambda: tree.insert([[1, 1, 2, 2], [7, 7, 9, 9]]),
@@ -274,7 +274,7 @@ def test_raising_names_the_box_that_leaves_and_changes_nothing():
             change()
         assert (tree.boxes_of() == before).all()
     with pytest.raises(ValueError, match="row 0 is not inside the world"):
-        bp.Octree([[1, 1, 2, 9]], world=[0, 0, 8, 8], outside="raise")
+        bp.Octree([[1, 1, 2, 9]], bounds=[0, 0, 8, 8], outside="raise")
 
 
 def test_world_is_that_of_the_first_boxes_unless_it_is_given():
@@ -285,7 +285,7 @@ def test_world_is_that_of_the_first_boxes_unless_it_is_given():
 
 
 def test_eleven_boxes_take_the_29_tests_of_the_article_for_121_and_fewer_in_a_search():
-    tree = bp.Octree(PICTURE, world=[0, 0, 64, 64], **CLASSIC)
+    tree = bp.Octree(PICTURE, bounds=[0, 0, 64, 64], **CLASSIC)
     assert_same_pairs(tree.pairs(), oracle.pairs(PICTURE))
     stats = tree.stats()
     assert (tree.cells().tests, stats["pairs"], len(tree) ** 2) == (29, 4, 121)
@@ -372,7 +372,7 @@ def test_first_question_may_come_from_many_threads_at_once():
 
 
 def test_pickle_keeps_boxes_and_options():
-    tree = bp.Octree(PICTURE, world=[0, 0, 64, 64], outside="raise", **CLASSIC)
+    tree = bp.Octree(PICTURE, bounds=[0, 0, 64, 64], outside="raise", **CLASSIC)
     copied = pickle.loads(pickle.dumps(tree))
     assert copied.pairs(sort=True).tolist() == tree.pairs(sort=True).tolist()
     assert copied.stats()["cells_by_level"] == tree.stats()["cells_by_level"]
@@ -389,14 +389,22 @@ def test_pickle_keeps_boxes_and_options():
         ("looseness", 0.5),
         ("looseness", np.inf),
         ("outside", "wrap"),
-        ("world", [0, 0, np.inf, 1]),
-        ("world", [2, 0, 1, 1]),
-        ("world", [0, 0, 0, 1, 1, 1]),
+        ("bounds", [0, 0, np.inf, 1]),
+        ("bounds", [0, 0, np.nan, 1]),
+        ("bounds", [0, 0, 1]),
+        ("bounds", [0, 0, 0, 1, 1, 1]),
     ],
 )
 def test_option_out_of_its_range_is_refused(option, value):
     with pytest.raises(ValueError, match=option):
         bp.Octree(PICTURE, **{option: value})
+
+
+def test_bounds_may_name_any_two_opposite_corners():
+    trees = [bp.Octree(PICTURE, bounds=corners, minimum=1) for corners in ([0, 0, 60, 64], [[60, 0], [0, 64]])]
+    assert np.array_equal(trees[0].bounds, trees[1].bounds)
+    with pytest.raises(ValueError, match="row 0 is not inside the world"):
+        bp.Octree([[1, 1, 2, 9]], bounds=[8, 8, 0, 0], outside="raise")
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

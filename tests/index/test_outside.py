@@ -9,16 +9,15 @@ import broadphase as bp
 from broadphase.testing import assert_same_pairs, oracle
 
 LIMITS = [[0.0, 0.0], [10.0, 10.0]]
-KEYS = {"Octree": "world", "LinearTree": "bounds"}
-CLASSES = pytest.mark.parametrize("name", KEYS)
+CLASSES = pytest.mark.parametrize("name", ["Octree", "LinearTree"])
 
 
 def make(name, boxes, outside, limits=LIMITS, **options):
-    return getattr(bp, name)(boxes, outside=outside, **{KEYS[name]: limits}, **options)
+    return getattr(bp, name)(boxes, bounds=limits, outside=outside, **options)
 
 
 def method(name, outside):
-    return getattr(bp, name).options(outside=outside, **{KEYS[name]: LIMITS})
+    return getattr(bp, name).options(bounds=LIMITS, outside=outside)
 
 
 def are_outside(boxes):
@@ -125,7 +124,7 @@ def test_other_bounds_of_a_linear_tree_drop_or_refuse_what_is_outside_then():
 
 
 def test_wrong_policies_are_refused():
-    for name in KEYS:
+    for name in ("Octree", "LinearTree"):
         with pytest.raises(ValueError, match="unknown outside 'clamp'"):
             make(name, [[0, 0, 1, 1]], "clamp")
         with pytest.raises(ValueError, match="unknown outside 3"):
@@ -314,12 +313,12 @@ def test_another_method_lets_bodies_come_and_go_in_the_next_step():
 
 
 def test_worlds_need_to_know_where_the_octree_ends():
-    with pytest.raises(ValueError, match=r'outside="drop" needs the world= of the octree'):
+    with pytest.raises(ValueError, match=r'outside="drop" needs the bounds= of the octree'):
         bp.World(dim=2, method=bp.Octree.options(outside="drop"))
     with pytest.raises(ValueError, match='outside="raise" is not for boundary="wrap"'):
         bp.World(dim=2, method=method("LinearTree", "raise"), bounds=LIMITS, boundary="wrap")
     world = bp.World(dim=2)
-    with pytest.raises(ValueError, match="needs the world="):
+    with pytest.raises(ValueError, match="needs the bounds="):
         world.method = bp.Octree.options(outside="raise")
     assert world.method == "auto"
 
@@ -328,10 +327,10 @@ def test_scene_files_say_where_a_policy_does_not_fit(tmp_path):
     path = tmp_path / "scene.toml"
     scene = '[world]\ndim = 2\nmethod = { name = "octree", outside = "drop"%s }\n'
     path.write_text(scene % "")
-    with pytest.raises(ValueError, match=r"scene\.toml.*method.*needs the world= of the octree"):
+    with pytest.raises(ValueError, match=r"scene\.toml.*method.*needs the bounds= of the octree"):
         bp.scenes.load(path)
-    path.write_text(scene % ", world = [0, 0, 9, 9]")
-    assert bp.scenes.load(path).method == bp.Octree.options(world=[0, 0, 9, 9], outside="drop")
+    path.write_text(scene % ", bounds = [0, 0, 9, 9]")
+    assert bp.scenes.load(path).method == bp.Octree.options(bounds=[0, 0, 9, 9], outside="drop")
 
 
 def test_policies_are_read_from_descriptions():

@@ -51,7 +51,7 @@ def test_cells_of_an_octree(dimension, dtype, looseness):
         box, more = tree.boxes_of([row]).reshape(2, dimension), (looseness - 1) * (high - low) / 2
         return (box[0] >= low - more).all() and (box[1] <= high + more).all()
 
-    check(cells, tree.world, dimension, holds)
+    check(cells, tree.bounds, dimension, holds)
     assert np.array_equal(np.sort(cells.rows), tree.rows)
     outline = tree.outline()
     assert sorted(outline.level.tolist()) == cells.level.tolist()
@@ -112,7 +112,7 @@ def test_rows_far_outside_the_root_are_listed_apart():
 
 def test_cells_too_deep_for_a_number_are_an_error():
     places = np.arange(9)[:, np.newaxis] * [0.01, 0.01, 0.01]
-    tree = bp.Octree((places, places), world=[[0, 0, 0], [1e6, 1e6, 1e6]], minimum=2.0**-10, leaf_capacity=1)
+    tree = bp.Octree((places, places), bounds=[[0, 0, 0], [1e6, 1e6, 1e6]], minimum=2.0**-10, leaf_capacity=1)
     assert tree.outline().level.max() > 21
     with pytest.raises(UnsupportedQueryError, match="have numbers of more than 63 bits"):
         tree.cells()

@@ -216,7 +216,7 @@ def functions():
         "first_depth": 2, "least_depth": 1, "tune_every": 10, "tune_shares": (0.2, 0.6), "bounds": [[0, 0], [20, 20]],
     }  # fmt: skip
     yield "Octree.options", bp.Octree.options, {
-        "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5, "world": [0, 0, 9, 9],
+        "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5, "bounds": [0, 0, 9, 9],
     }  # fmt: skip
     yield "Octree.from_spheres", bp.Octree.from_spheres, {"centers": POINTS, "radii": [1.0, 1, 1]}
     yield from box_calls()

@@ -237,12 +237,13 @@ class BoxIndex:
     def _forget(self, change: Change) -> None:
         pass
 
-    # For subclasses with a setting `outside`, see `outside.py`: the corners of the world that the settings name.
+    # The corners of the world that settings name as `bounds`, in subclasses with a setting `outside`, see `outside.py`.
     @staticmethod
-    def _world_of(settings: Mapping[str, Any]) -> Floats | None:
-        return None
+    def _bounds_of(settings: Mapping[str, Any]) -> Floats | None:
+        bounds = settings.get("bounds")
+        return None if bounds is None else np.sort(np.array(bounds), axis=0)
 
-    # Likewise: which boxes leave that world, as flags, or a slice of none.
+    # For these subclasses: which boxes leave that world, as flags, or a slice of none.
     def _leaving(
         self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
     ) -> NDArray[np.bool_] | slice:

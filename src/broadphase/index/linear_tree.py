@@ -15,7 +15,7 @@ from broadphase.errors import quoted, unknown_name
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.outside import as_policy, leaving
+from broadphase.index.outside import as_bounds, as_policy, leaving, require_fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,7 +192,7 @@ class LinearTree(BoxIndex):
             "least_depth": as_whole(least_depth, "least_depth", 0, deepest),
             "tune_every": as_whole(tune_every, "tune_every", 1),
             "tune_shares": _shares(tune_shares),
-            "bounds": _corners(bounds),
+            "bounds": as_bounds(bounds),
             "outside": as_policy(outside),
         }
         if bounds is None and outside != "grow":
@@ -220,18 +220,12 @@ class LinearTree(BoxIndex):
             wanted = settings[name]
             if isinstance(wanted, int) and wanted > most:
                 raise ValueError(f"{name} must be from {least} to {most}, not {wanted}")
-        bounds = settings["bounds"]
-        if bounds is not None and len(bounds[0]) != dim:
-            raise ValueError(f"bounds must be two corners of {dim} numbers, not of {len(bounds[0])}")
-
-    @staticmethod
-    def _world_of(settings: Mapping[str, Any]) -> NDArray[np.float64] | None:
-        return None if settings["bounds"] is None else np.sort(np.array(settings["bounds"]), axis=0)
+        require_fit(settings["bounds"], dim)
 
     def _leaving(
         self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
     ) -> NDArray[np.bool_] | slice:
-        return leaving(lower, upper, self._world_of(self._settings), self._settings["outside"], rows)
+        return leaving(lower, upper, self._bounds_of(self._settings), self._settings["outside"], rows)
 
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
         change.set_slot(self, "_dropped", rows)
@@ -247,7 +241,7 @@ class LinearTree(BoxIndex):
                 most = min(most, max(1, math.ceil(math.log2(max(len(self), 1) * 8) / self.dim)))
         depth = -1 if settings["depth"] == "auto" else settings["depth"]
         low, high = [-math.inf] * 4, [math.inf] * 4
-        if (world := self._world_of(settings)) is not None:
+        if (world := self._bounds_of(settings)) is not None:
             low, high = ([*corner, *[0.0] * (4 - self.dim)] for corner in world.tolist())
         return _native.LinearTree(self.dim, flat, covered, depth, most, low, high)
 
@@ -379,7 +373,7 @@ class LinearTree(BoxIndex):
             change.set_slot(self, "_settings", wanted)
             change.set_slot(self, "_arrangement", None)
             rows, (lower, upper) = self._store.numbers, self._store.views
-            lower, upper, world = lower[rows], upper[rows], self._world_of(wanted)
+            lower, upper, world = lower[rows], upper[rows], self._bounds_of(wanted)
             dropped = rows[leaving(lower, upper, world, wanted["outside"], rows)]
             self._free(change, dropped)
             self._fall_behind(change, dropped)
@@ -434,19 +428,6 @@ def _deepest(settings: Mapping[str, Any], dim: int) -> int:
     """Return the largest possible depth."""
     most = _MOST_DEPTH[dim]
     return min(most, int(math.log2(_MOST_FLAT_CELLS)) // dim) if settings["storage"] == "flat" else most
-
-
-def _corners(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
-    """Return two opposite corners as tuples."""
-    if bounds is None:
-        return None
-    corners = as_reals(bounds, "bounds").astype(np.float64)
-    if not (corners.ndim == 2 and len(corners) == 2) and not (corners.ndim == 1 and corners.size % 2 == 0):
-        raise ValueError(f"bounds must be two corners, not of shape {corners.shape}")
-    if np.isnan(corners).any():
-        raise ValueError("bounds must not be NaN")
-    first, second = corners.reshape(2, -1).tolist()
-    return tuple(first), tuple(second)
 
 
 def _shares(values: Any) -> tuple[float, float]:

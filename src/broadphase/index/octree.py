@@ -10,12 +10,11 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
-from broadphase.boxes.forms import as_corners
 from broadphase.errors import quoted
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.outside import as_policy, leaving
+from broadphase.index.outside import as_bounds, as_policy, leaving, require_fit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,10 +67,10 @@ class Octree(BoxIndex):
     looseness : float, 1 or more
         A cell holds boxes that are inside its cube enlarged by this factor about its center. With 1, a box across the
         border between two cells stays in the smallest cell that contains both.
-    world : array_like, shape (2, d) or (2*d,), optional
-        A region that the root contains from the beginning.
+    bounds : array_like, shape (2, d) or (2*d,), or tuple of two (d,), optional
+        Opposite corners, in any order, of a region that the root contains from the beginning. Finite.
     outside : {"grow", "drop", "raise"}
-        What to do with a box that is not wholly in `world`, or by default in the cube of the root. "grow": the root
+        What to do with a box that is not wholly in `bounds`, or by default in the cube of the root. "grow": the root
         grows. "drop": the box is removed; see `dropped`. "raise": a ValueError names it, and nothing changes. In a
         world of bodies, see `World`.
 
@@ -117,19 +116,19 @@ class Octree(BoxIndex):
         minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
         looseness: float = 2.0,
-        world: ArrayLike | None = None,
+        bounds: ArrayLike | None = None,
         outside: Literal["grow", "drop", "raise"] = "grow",
     ) -> None:
-        self._settings = self._checked(minimum, leaf_capacity, looseness, world, outside)
+        self._settings = self._checked(minimum, leaf_capacity, looseness, bounds, outside)
         self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
         self._require_fit(self._settings, self.dim)
-        if world is not None:  # otherwise it is put around these boxes
+        if bounds is not None:  # otherwise the root is put around these boxes
             self._remove_outside()
 
     @staticmethod
     def _checked(
-        minimum: Any = "auto", leaf_capacity: Any = 32, looseness: Any = 2.0, world: Any = None, outside: Any = "grow"
+        minimum: Any = "auto", leaf_capacity: Any = 32, looseness: Any = 2.0, bounds: Any = None, outside: Any = "grow"
     ) -> dict[str, Any]:
         if not (isinstance(minimum, str) and minimum == "auto"):
             minimum = as_real(minimum, "minimum")
@@ -138,19 +137,20 @@ class Octree(BoxIndex):
         factor = as_real(looseness, "looseness")
         if not 1 <= factor < np.inf:
             raise ValueError(f"looseness must be 1 or more, and finite, not {looseness}")
+        corners = as_bounds(bounds)
+        if corners is not None and not np.isfinite(corners).all():
+            raise ValueError(f"bounds must be finite, not {quoted(bounds)}")
         return {
             "minimum": minimum,
             "leaf_capacity": as_whole(leaf_capacity, "leaf_capacity", 1, 2**31 - 1),
             "looseness": factor,
-            "world": _world(world),
+            "bounds": corners,
             "outside": as_policy(outside),
         }
 
     @staticmethod
     def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
-        world = settings["world"]
-        if world is not None and len(world[0]) != dim:
-            raise ValueError(f"world has {len(world[0])} dimensions, the boxes have {dim}")
+        require_fit(settings["bounds"], dim)
 
     def records(self, pairs: ArrayLike | None = None, *, by: Bound = None, **options: Any) -> NDArray[np.void]:
         """Return the intersections of pairs: position, normal, depth and cell.
@@ -326,7 +326,7 @@ class Octree(BoxIndex):
         array([1], dtype=int32))
         """
         with self._guard.reading:
-            rows, (root, _) = self._store.numbers, self._world()
+            rows, (root, _) = self._store.numbers, self._root()
             lower, upper, level = self._arranged().outline()
             of_rows = self._arranged().cells_of(rows)
         edges = (upper - lower)[:, :1] if len(lower) else np.ones((0, 1))
@@ -360,17 +360,18 @@ class Octree(BoxIndex):
         return self._dropped
 
     @property
-    def world(self) -> NDArray[np.float64]:
+    def bounds(self) -> NDArray[np.float64]:
         """Lower and upper corner of the root's cube, shape (2, d)."""
         with self._guard.reading:
-            return self._world()
+            return self._root()
 
-    def _world(self) -> NDArray[np.float64]:
+    def _root(self) -> NDArray[np.float64]:
         return np.stack(self._arranged().world())
 
     def _make_core(self) -> Arrangement:
         wanted = self._settings
-        lower, upper = map(list, wanted["world"] or ((), ()))
+        bounds = self._bounds_of(wanted)
+        lower, upper = ([], []) if bounds is None else bounds.tolist()
         minimum = 0.0 if wanted["minimum"] == "auto" else wanted["minimum"]
         return _native.Octree(self.dim, minimum, wanted["looseness"], wanted["leaf_capacity"], lower, upper)
 
@@ -402,29 +403,16 @@ class Octree(BoxIndex):
                     self._seconds[work] = perf_counter() - began
         return core
 
-    @staticmethod
-    def _world_of(settings: Mapping[str, Any]) -> NDArray[np.float64] | None:
-        return None if settings["world"] is None else np.array(settings["world"])
-
     def _leaving(
         self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
     ) -> NDArray[np.bool_] | slice:
-        outside, world = self._settings["outside"], self._world_of(self._settings)
+        outside, world = self._settings["outside"], self._bounds_of(self._settings)
         if world is None and outside != "grow" and len(self):
-            world = self._world()
+            world = self._root()
         return leaving(lower, upper, world, outside, rows)
 
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
         change.set_slot(self, "_dropped", rows)
-
-
-def _world(world: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
-    if world is None:
-        return None
-    lower, upper = as_corners([as_array(world, "world")], name="world")
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
-        raise ValueError(f"world must be finite, lower corner first, not {quoted(world)}")
-    return tuple(map(float, lower[0])), tuple(map(float, upper[0]))
 
 
 def _dtype(dimension: int, kind: type[np.void], *names: str) -> np.dtype[np.void]:

@@ -1,4 +1,4 @@
-"""The setting `outside`: what an index does with boxes that are not wholly in its world."""
+"""The settings `bounds` and `outside`: what an index does with boxes that are not wholly in its world."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.arguments import as_reals
 from broadphase.errors import unknown_name
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_policy", "leaving"]
+__all__ = ["as_bounds", "as_policy", "leaving", "require_fit"]
 
 _POLICIES = ("grow", "drop", "raise")
+
+
+def as_bounds(bounds: ArrayLike | None) -> tuple[tuple[float, ...], ...] | None:
+    """Return two opposite corners, in any order, as tuples."""
+    if bounds is None:
+        return None
+    corners = as_reals(bounds, "bounds").astype(np.float64)
+    if not (corners.ndim == 2 and len(corners) == 2) and not (corners.ndim == 1 and corners.size % 2 == 0):
+        raise ValueError(f"bounds must be two corners, not of shape {corners.shape}")
+    if np.isnan(corners).any():
+        raise ValueError("bounds must not be NaN")
+    first, second = corners.reshape(2, -1).tolist()
+    return tuple(first), tuple(second)
+
+
+def require_fit(bounds: tuple[tuple[float, ...], ...] | None, dim: int) -> None:
+    """Raise ValueError if checked bounds do not fit boxes of so many dimensions."""
+    if bounds is not None and len(bounds[0]) != dim:
+        raise ValueError(f"bounds must be two corners of {dim} numbers, not of {len(bounds[0])}")
 
 
 def as_policy(outside: Any) -> str:

@@ -143,7 +143,7 @@ def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.int64] | None:
     index = subject.index()
     if subject.dim != 2 or len(outline.level) > MOST_NUMBERS or not isinstance(index, bp.Octree | bp.LinearTree):
         return None
-    lower, upper = index.world if isinstance(index, bp.Octree) else index.bounds
+    lower, upper = index.bounds
     if not (np.maximum(np.abs(lower), np.abs(upper)) < np.finfo(np.float64).max / 2).all():
         return None
     edges = (upper - lower) / (1 << outline.level.astype(np.int64))[:, np.newaxis]

@@ -58,9 +58,9 @@ class BroadPhase:
         settings = options.index_class._checked(**dict(options.settings))
         # The index holds all bodies; steps and queries leave out, or refuse, those outside its world.
         self.outside: str = settings.pop("outside", "grow")
-        self.world = options.index_class._world_of(settings)
+        self.world = options.index_class._bounds_of(settings)
         if self.outside != "grow" and (self.world is None or columns.period_bounds is not None):
-            wrong = "needs the world= of the octree" if self.world is None else 'is not for boundary="wrap"'
+            wrong = "needs the bounds= of the octree" if self.world is None else 'is not for boundary="wrap"'
             raise ValueError(f'outside="{self.outside}" {wrong}')
         self._options = IndexOptions(options.index_class, tuple(one for one in options.settings if one[0] != "outside"))
         if margin is not None:

@@ -119,7 +119,7 @@ class World:
     ------
     ValueError
         An unknown method or boundary, settings that do not fit `dim`, bounds that are not finite or have
-        lower >= upper, a boundary without bounds; "drop" or "raise" for an octree without `world`, or in a periodic
+        lower >= upper, a boundary without bounds; "drop" or "raise" for a tree without `bounds`, or in a periodic
         world.
 
     Notes
@@ -323,12 +323,12 @@ class World:
     def outside_rows(self) -> NDArray[np.int32]:
         """Rows whose boxes were last seen not wholly in the world of the method, ascending, shape (k,).
 
-        That is `world` of an octree and `bounds` of a linear tree. Without it, and with other methods, there are none.
+        That is `bounds` of an octree or a linear tree. Without it, and with other methods, there are none.
 
         Examples
         --------
         >>> import broadphase as bp
-        >>> world = bp.World(dim=2, method=bp.Octree.options(world=[0, 0, 8, 8], outside="drop"))
+        >>> world = bp.World(dim=2, method=bp.Octree.options(bounds=[0, 0, 8, 8], outside="drop"))
         >>> rows = world.add_many(bp.Circle(1), [[6.5, 4], [5, 4]], velocities=[[2, 0], [0, 0]])
         >>> world.step().enter.tolist(), world.outside_rows.tolist()
         ([[0, 1]], [])
