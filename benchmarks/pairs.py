@@ -28,7 +28,7 @@ from broadphase.testing import SCENES, make_scene, oracle
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from broadphase.searches import MethodName
+    from broadphase.methods import MethodName
 
 
 LARGEST_FOR_ORACLE = 5_000  # the oracle tests every pair: a third of a second here, and growing as the square

@@ -92,6 +92,14 @@ def make_replays(_app: Sphinx) -> None:
         save_replay(scene, folder / f"{scene}.html", steps=steps)
 
 
+def write_index_classes(_app: Sphinx) -> None:
+    """List the index class of each method on a page of the reference."""
+    names = "".join(f"   {method.index_class}\n" for method in broadphase.METHODS)
+    head = "One class each method\n=====================\n\n.. currentmodule:: broadphase\n\n"
+    list_head = ".. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n"
+    (HERE / "api/index_classes.rst").write_text(head + list_head + names, "utf-8")
+
+
 def take_playground(_app: Sphinx) -> None:
     """Put the playground beside the pages; without its core, which `make playground` compiles, it says so."""
     folder = HERE.parent / "build/site_files/playground"
@@ -105,5 +113,6 @@ def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("config-inited", lambda app, _config: make_replays(app))
     app.connect("config-inited", lambda app, _config: take_playground(app))
+    app.connect("config-inited", lambda app, _config: write_index_classes(app))
     app.connect("config-inited", lambda _app, _config: write_page(HERE / "api/signatures.rst"))
     app.connect("source-read", redirect_links)

@@ -13,7 +13,8 @@ import pytest
 
 import broadphase as bp
 from broadphase import boxes, data, io, morton, recording, scale, scenes, testing
-from shape_cases import CLASSES, Numbers, shape_of
+from index_cases import CLASSES
+from shape_cases import CLASSES as SHAPES, Numbers, shape_of
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]])
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
@@ -106,14 +107,14 @@ RESULTS = {
 }
 ARGUMENTS = {
     **{name: (lambda name=name, d=d: shape_of(name, Numbers(np.random.default_rng(1), d)))
-       for d, names in CLASSES.items() for name in names},
+       for d, names in SHAPES.items() for name in names},
     "CustomShape": Disc, "Shapes": flat,
     "CustomRows": lambda: bp.CustomRows(Disc, {"radius": np.ones(1)}, np.zeros((1, 2)), np.eye(2)[np.newaxis]),
     "Articulated": arm, "Link": lambda: bp.Link("a", bp.Sphere(1)), "Obstacles": lambda: bp.Obstacles(solids()),
     "Actor": lambda: world().actor(0), "Budget": lambda: bp.Budget(1.0, 5), "World": world,
     "IndexOptions": lambda: bp.BVH.options(quality="sah"), "NeighborList": lambda: bp.NeighborList(1.0, skin=0.1),
     **{name: (lambda name=name: getattr(bp, name)(BOXES))
-       for name in ("BVH", "BruteForce", "Grid", "Index", "LinearTree", "Octree", "SweepAndPrune")},
+       for name in CLASSES},
     "Cells": lambda: bp.Grid(BOXES).cells if hasattr(bp.Grid(BOXES), "cells") else bp.LinearTree(BOXES).cells,
     "TreeCells": lambda: bp.Octree(BOXES).cells,
     "PaddedPairs": lambda: bp.PaddedPairs(np.zeros((2, 2), np.int32), np.int64(1)),
@@ -233,7 +234,7 @@ def test_deep_copy_shares_no_array_that_can_be_written(name, copied):
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"])
 def test_changes_of_a_copy_leave_the_original(copied):
-    for kind in (bp.BVH, bp.BruteForce, bp.Grid, bp.Index, bp.LinearTree, bp.Octree, bp.SweepAndPrune):
+    for kind in (getattr(bp, name) for name in CLASSES):
         index = kind(BOXES)
         other = copied(index)
         other.insert([[0, 0, 1, 1]])

@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -182,10 +183,15 @@ def test_classes_have_two_ancestors_of_ours_at_most():
     assert not deep
 
 
-# The folders of core/, lowest first: a folder includes only those before it. What lies in core/ itself, the table of
-# kernels, is above all of them but the bindings, the page, the tests and the fuzz targets.
+# Those of the methods, by the list of the core.
+METHOD_FOLDERS = sorted(
+    set(re.findall(r'^#include "(\w+)/', (ROOT / "core/choose/methods.hpp").read_text("utf-8"), re.MULTILINE))
+)
+# The folders of core/, lowest first: a folder includes only those before it, that of a method also those of other
+# methods, without circles. What lies in core/ itself, the table of kernels, is above all of them but the bindings, the
+# page, the tests and the fuzz targets.
 CORE_FOLDERS = (
-    *("base", "boxes", "simd", "query", "tree", "brute_force", "sweep", "grid", "bvh", "octree", "linear_tree"),
+    *("base", "boxes", "simd", "query", "tree", *METHOD_FOLDERS),
     *(
         "choose",
         "batches",
@@ -220,7 +226,8 @@ def core_includes(core: Path) -> dict[str, list[str]]:
 
 def upward_includes(core: Path) -> list[str]:
     def height(name: str) -> int:
-        return CORE_FOLDERS.index(Path(name).parts[0] if len(Path(name).parts) > 1 else ".")
+        folder = Path(name).parts[0] if len(Path(name).parts) > 1 else "."
+        return CORE_FOLDERS.index(METHOD_FOLDERS[0] if folder in METHOD_FOLDERS else folder)
 
     includes = core_includes(core)
     return [f"{path} includes {name}" for path in includes for name in includes[path] if height(name) > height(path)]
@@ -230,6 +237,16 @@ def test_core_folders_include_only_folders_below_them():
     folders = {path.parent.name for path in (ROOT / "core").glob("*/*.?pp")}
     assert folders == set(CORE_FOLDERS) - {"."}
     assert upward_includes(ROOT / "core") == []
+
+
+def test_core_folders_of_methods_include_each_other_without_circles():
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for path, names in core_includes(ROOT / "core").items():
+        folder, *_ = Path(path).parts
+        used = {Path(name).parts[0] for name in names} & {*METHOD_FOLDERS} - {folder}
+        if folder in METHOD_FOLDERS:
+            sorter.add(folder, *used)
+    sorter.prepare()  # raises CycleError, with the folders
 
 
 def test_core_files_include_each_other_in_no_circle():

@@ -1,15 +1,16 @@
 """The registry of methods: every row is complete and tells the truth."""
 
+import ast
 import inspect
 import re
 import typing
 from pathlib import Path
 
 import pytest
+from benchmarks.pairs import method_names
 
 import broadphase as bp
-from broadphase.index.registry import METHODS, Method
-from broadphase.searches import MethodName
+from broadphase.methods import METHODS, Method, MethodName
 from broadphase.testing import oracle
 from cases import scene
 
@@ -58,10 +59,6 @@ def test_names_are_unique_and_the_public_table_is_the_registry():
     assert bp.METHODS is METHODS
 
 
-def test_names_that_method_takes_are_those_of_the_registry():
-    assert set(typing.get_args(MethodName)) == {"auto", *(method.name for method in METHODS)}
-
-
 @pytest.mark.parametrize("function", [bp.pairs, bp.count_pairs, bp.iter_pairs])
 def test_unknown_method_raises_and_suggests_the_nearest(function):
     with pytest.raises(ValueError, match=r"unknown method 'octre' \(did you mean 'octree'\?\)"):
@@ -82,7 +79,105 @@ def test_auto_is_taken_unless_a_method_is_named():
         assert inspect.signature(function).parameters["method"].default == "auto"
 
 
-@each_method
-def test_every_method_has_its_folder_in_the_core(method):
-    folders = [folder.name for folder in (ROOT / "core").iterdir()]
-    assert method.name in folders or method.name.partition("_")[0] in folders
+# Every place of a method: see "To add a method" in ARCHITECTURE.md --------------------------------------------------
+
+
+def read(path):
+    file = ROOT / path
+    return file.read_text("utf-8") if file.is_file() else ""
+
+
+def rows_of_the_core():
+    """The class of each method, by name."""
+    return dict(re.findall(r"^  each\((\w+), (\w+), [\d.]+\)", read("core/choose/methods.hpp"), flags=re.MULTILINE))
+
+
+def included_methods():
+    """The class templates of the headers that the list of the core includes."""
+    headers = re.findall(r'^#include "(.*)"', read("core/choose/methods.hpp"), flags=re.MULTILINE)
+    return {name for header in headers for name in re.findall(r"^class (\w+) \{", read(f"core/{header}"), re.MULTILINE)}
+
+
+def named_anywhere():
+    """Every name that one of the places has."""
+    compiled = [path for path in ROOT.glob("core/bindings/*.cpp") if "BROADPHASE_COMPILED(" in path.read_text("utf-8")]
+    return sorted(
+        {method.name for method in METHODS}
+        | {*rows_of_the_core()}
+        | {*typing.get_args(MethodName)} - {"auto"}
+        | {path.stem for path in compiled} - {"batches"}
+        | {path.stem for path in ROOT.glob("docs/methods/*.md")}
+        | {
+            path.stem
+            for path in ROOT.glob("src/broadphase/index/*.py")
+            if f'method = "{path.stem}"' in path.read_text()
+        }
+    )
+
+
+def missing_places(name):
+    row = next((method for method in METHODS if method.name == name), None)
+    cxx = rows_of_the_core().get(name, "")
+    index = getattr(bp, row.index_class, None) if row else None
+    places = {
+        "a row in src/broadphase/methods.py": row is not None,
+        "a value of MethodName in src/broadphase/methods.py": name in typing.get_args(MethodName),
+        "a row in core/choose/methods.hpp": cxx != "",
+        "the header of its class among the includes of core/choose/methods.hpp": cxx in included_methods(),
+        f"core/bindings/{name}.cpp with BROADPHASE_COMPILED({cxx})": f"BROADPHASE_COMPILED({cxx});"
+        in read(f"core/bindings/{name}.cpp"),
+        f"core/bindings/{name}.cpp with void bind_{name}": f"void bind_{name}(" in read(f"core/bindings/{name}.cpp"),
+        f"docs/methods/{name}.md": (ROOT / f"docs/methods/{name}.md").is_file(),
+        "a line of the table in docs/indexes.md": f"](methods/{name}.md)" in read("docs/indexes.md"),
+        "its index class, public in src/broadphase/__init__.py": index is not None,
+        f'method = "{name}" of its index class': getattr(index, "method", None) == name,
+    }
+    return [place for place, is_there in places.items() if not is_there]
+
+
+@pytest.mark.parametrize("name", named_anywhere())
+def test_a_method_that_has_one_place_has_them_all(name):
+    assert missing_places(name) == []
+
+
+def test_methods_are_in_one_order_in_both_registries():
+    assert [*rows_of_the_core()] == [method.name for method in METHODS]
+    assert [*typing.get_args(MethodName)] == ["auto", *rows_of_the_core()]
+
+
+def lists_by_hand(text, names):
+    """The lines of lists, sets and dicts that name most of the methods, or of their index classes."""
+    for node in ast.walk(ast.parse(text)):
+        items = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        found = {item.value if isinstance(item, ast.Constant) else getattr(item, "attr", None) for item in items}
+        if any(len(found & few) > 4 for few in names):
+            yield node.lineno
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+def test_lists_of_methods_are_made_from_the_registry(folder):
+    names = ({method.name for method in METHODS}, {method.index_class for method in METHODS})
+    wrong = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if path.name not in ("methods.py", "__init__.py"):
+            wrong += [f"{path.relative_to(ROOT)}:{line}" for line in lists_by_hand(path.read_text("utf-8"), names)]
+    assert wrong == []
+
+
+def test_lists_of_methods_in_the_core_are_made_from_its_list():
+    names = rows_of_the_core()
+    wrong = []
+    for path in sorted([*ROOT.glob("core/*/*.?pp"), *ROOT.glob("core/*/CMakeLists.txt")]):
+        text = path.read_text("utf-8")
+        if path.name != "methods.hpp" or path.parent.name != "choose":
+            enumerators = {*re.findall(r"MethodName::(\w+)", text)} & {*names}
+            sources = {*re.findall(r"^ *(\w+)\.cpp", text, re.MULTILINE)} & {*names}
+            compiled = {*re.findall(r"(?:BROADPHASE_COMPILED\(|calls_of<)(\w+)", text)} & {*names.values()}
+            if max(map(len, (enumerators, sources, compiled))) > 4:
+                wrong.append(path.relative_to(ROOT).as_posix())
+    assert wrong == []
+    # What tries every method, and does so by the list: tests, fuzz targets, the benchmark.
+    assert "BROADPHASE_METHODS" in read("core/tests/methods.hpp")
+    for reader in ("core/fuzz/boxes.cpp", "core/tests/test_every_method.cpp", "core/tests/test_out_of_memory.cpp"):
+        assert "kMethods" in read(reader), reader
+    assert [*typing.get_args(MethodName)] == [*method_names()]

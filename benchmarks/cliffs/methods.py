@@ -13,7 +13,7 @@ import broadphase as bp
 from benchmarks.measuring import median_times
 from benchmarks.rows import Row, ratio
 from broadphase import scenes
-from broadphase.searches import MethodName
+from broadphase.methods import MethodName
 from broadphase.testing.recipes import Recipe
 
 

@@ -70,7 +70,7 @@ Problem<T> problem_of(const Problem<T>& all, const Batch& batch, PlainArray<T> (
 //
 // Small batches are gathered into columns, box against all boxes before it, many at a time. Others are problems of
 // their own for the method; those of more candidates than a task may have are prepared before all tasks, those below
-// within theirs. Precondition: boxes are valid.
+// within theirs.
 template <class T>
 class BatchedPairs {
  public:
@@ -85,7 +85,7 @@ class BatchedPairs {
   };
 
   BatchedPairs(const Problem<T>& problem, const Preparation& with)
-      : problem_(problem),
+      : problem_(checked(problem, with.interrupt)),
         kernels_(with.kernels),
         name_(with.name),
         overlaps_(overlap_kernels<T>(with.kernels, problem.touching).runs[problem.dimension - 1]) {

@@ -49,7 +49,7 @@ class BruteForceIndex : public BlockIndex {
         rows = chain_.rows();
         std::sort(rows.begin(), rows.end());
       }
-      use(BruteForce<T>(problem, chosen_kernels(), search.workers, Interrupt(signal_pending), std::move(rows)));
+      use(BruteForce<T>(problem, {chosen_kernels(), search.workers, search.interrupt}, std::move(rows)));
     });
   }
   void note(const auto& /*method*/, std::uint64_t found) { last_.found = found; }

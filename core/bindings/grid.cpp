@@ -34,8 +34,7 @@ Seen look(const BoxView<T>& boxes, std::size_t dimension, bool closely, Interrup
   Problem<T> problem;
   problem.first = boxes;
   problem.dimension = dimension;
-  const SceneShape shape = shape_of(sample_of(problem), problem.dimension);
-  const Grid<T> grid(problem, chosen_kernels(), 1, shape, interrupt);
+  const Grid<T> grid(problem, {chosen_kernels(), 1, interrupt});
   Seen seen(dimension);
   const GridLayout<T>& top = grid.level(0).layout();
   seen.cells.assign(top.cells, top.cells + dimension);

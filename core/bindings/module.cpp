@@ -69,16 +69,16 @@ bool signal_pending(std::size_t done, std::size_t total) {
 }
 
 // One in each file. What others use comes first: the filters of pairs before the indexes, the base class of indexes on
-// trees (tree_queries) before these, shapes before meshes.
+// trees (tree_queries) before these, shapes before meshes. The indexes are those of the methods.
 // clang-format off
 #define BROADPHASE_BINDINGS(each) \
-  each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) each(bvh) \
-  each(octree) each(linear_tree) each(sweep_and_prune) each(brute_force) each(joining) each(grid) each(shapes) \
+  each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) \
+  BROADPHASE_METHODS(each) each(joining) each(shapes) \
   each(meshes) each(mesh_scene) each(robots) each(columns) each(seams) each(world) each(coherent_pairs) \
   each(turns) each(commit) each(suppression) each(padding) each(tiles) each(intervals) each(names) \
   each(simple_features) each(neighbors) each(drop_ins) each(moving_points)
 // clang-format on
-#define BROADPHASE_DECLARE(name) void bind_##name(nb::module_& module);
+#define BROADPHASE_DECLARE(name, ...) void bind_##name(nb::module_& module);
 BROADPHASE_BINDINGS(BROADPHASE_DECLARE)
 
 }  // namespace broadphase::python
@@ -112,7 +112,7 @@ NB_MODULE(_core, m) {
     }
   });
 
-#define BROADPHASE_BIND(name) bind_##name(m);
+#define BROADPHASE_BIND(name, ...) bind_##name(m);
   BROADPHASE_BINDINGS(BROADPHASE_BIND)
 }
 #undef PyInit__core

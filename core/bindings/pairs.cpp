@@ -361,12 +361,8 @@ class PlacedBoxes {
 void bind_pairs(nb::module_& module) {
   nb::enum_<MethodName>(module, "Method")
       .value("auto", MethodName::automatic)
-      .value("brute_force", MethodName::brute_force)
-      .value("sweep_and_prune", MethodName::sweep_and_prune)
-      .value("grid", MethodName::grid)
-      .value("linear_tree", MethodName::linear_tree)
-      .value("bvh", MethodName::bvh)
-      .value("octree", MethodName::octree);
+#define BROADPHASE_VALUE(name, Method, slowness) .value(#name, MethodName::name)
+          BROADPHASE_METHODS(BROADPHASE_VALUE);
   nb::class_<PairFilter>(module, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,

@@ -11,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "boxes/box_columns.hpp"
 #include "query/method.hpp"
+#include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
@@ -80,16 +81,17 @@ class BruteForce {
  public:
   struct Scratch {};
 
-  // `some`: the rows to compare where there is one set, ascending; empty: all.
-  BruteForce(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt(),
-             std::vector<std::int32_t> some = {})
+  BruteForce(const Problem<T>& problem, const Preparation& with)
+      : BruteForce(checked(problem, with.interrupt), with, {}) {}
+  // `some`: the rows to compare where there is one set, ascending; empty: all. Precondition: boxes are valid.
+  BruteForce(const Problem<T>& problem, const Preparation& with, std::vector<std::int32_t> some)
       : cross_(problem.cross),
         turned_(cross_ && problem.first.count > problem.second.count),
-        overlap_(overlap_kernels<T>(kernels, problem.touching).run[problem.dimension - 1]),
+        overlap_(overlap_kernels<T>(with.kernels, problem.touching).run[problem.dimension - 1]),
         large_(turned_ || !cross_ ? problem.first : problem.second, problem.dimension, problem.touching, problem.grow,
-               interrupt, std::move(some)),
+               with.interrupt, std::move(some)),
         small_(cross_ ? (turned_ ? problem.second : problem.first) : BoxView<T>{}, problem.dimension, problem.touching,
-               problem.grow, interrupt) {
+               problem.grow, with.interrupt) {
     const std::size_t rows = cross_ ? small_.count : large_.count;
     if (rows == 0 || large_.count == 0) return;
     task_rows_ = std::min(rows, kMostRows);

@@ -3,12 +3,11 @@
 
 #include <cstddef>
 
+#include "choose/methods.hpp"
 #include "grid/plan.hpp"
 #include "query/problem.hpp"
 
 namespace broadphase {
-
-enum class MethodName { automatic, brute_force, sweep_and_prune, grid, linear_tree, bvh, octree };
 
 // Milliseconds on one core of the machine that the constants were fitted on; their ratios hold more widely.
 struct MethodCosts {

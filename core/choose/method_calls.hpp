@@ -23,8 +23,7 @@ class OverCopies {
  public:
   using Scratch = typename M::Scratch;
 
-  OverCopies(const Problem<T>& problem, const Preparation& with)
-      : method_(copied(problem, with.interrupt), with.kernels, with.workers, with.interrupt) {}
+  OverCopies(const Problem<T>& problem, const Preparation& with) : method_(copied(problem, with.interrupt), with) {}
 
   std::size_t task_count() const { return method_.task_count(); }
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { method_.run(task, scratch, out); }
@@ -61,26 +60,14 @@ const MethodCalls<T>& calls_of() {
   constexpr bool kOverCopies = requires { M<T>::kReadsAgain; };
   using Made = std::conditional_t<kOverCopies, OverCopies<M<T>, T>, M<T>>;
   struct Calls {
-    // Not moved: the methods are large, and point into themselves.
-    static Made make(const Problem<T>& problem, const Preparation& with) {
-      if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, const SceneShape&,
-                                            const GridPlan&, Interrupt&>)
-        return Made(problem, with.kernels, with.workers, *with.shape, *with.plan, with.interrupt);
-      else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Kernels&, unsigned, int, Interrupt&>)
-        return Made(problem, with.kernels, with.workers, with.axis, with.interrupt);
-      else if constexpr (std::is_constructible_v<Made, const Problem<T>&, const Preparation&>)
-        return Made(problem, with);
-      else
-        return Made(problem, with.kernels, with.workers, with.interrupt);
-    }
     static Pairs collect(const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
-      return collect_pairs(make(problem, with), problem.filter, with.workers, limit, with.interrupt);
+      return collect_pairs(Made(problem, with), problem.filter, with.workers, limit, with.interrupt);
     }
     static std::uint64_t count(const Problem<T>& problem, const Preparation& with) {
-      return count_pairs(make(problem, with), problem.filter, with.workers, with.interrupt);
+      return count_pairs(Made(problem, with), problem.filter, with.workers, with.interrupt);
     }
     static PreparedMethod prepare(const Problem<T>& problem, const Preparation& with) {
-      return prepared(std::shared_ptr<const Made>(new Made(make(problem, with))));
+      return prepared(std::shared_ptr<const Made>(new Made(problem, with)));
     }
   };
   static constexpr MethodCalls<T> kCalls{Calls::collect, Calls::count, Calls::prepare};

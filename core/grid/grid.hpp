@@ -27,6 +27,7 @@
 #include "grid/plan.hpp"
 #include "grid/rank_cell.hpp"
 #include "query/method.hpp"
+#include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
@@ -478,19 +479,15 @@ class Grid {
     std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
   };
 
-  // Throws InvalidBoxes for NaN and for lower > upper. `shape` and `plan`: of the problem's boxes, if they are known.
-  Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
-       const GridPlan& plan, Interrupt interrupt = Interrupt())
-      : problem_(problem), kernels_(kernels) {
-    add_level(std::make_unique<GridLevel<T>>(problem, kernels, workers, shape, plan, interrupt), workers, interrupt,
-              made_);
+  // Throws InvalidBoxes for NaN and for lower > upper, which it finds while it files the boxes.
+  Grid(const Problem<T>& problem, const Preparation& with) : problem_(problem), kernels_(with.kernels) {
+    const SceneShape own_shape = with.shape != nullptr ? SceneShape() : shape_of(sample_of(problem), problem.dimension);
+    const SceneShape& shape = with.shape != nullptr ? *with.shape : own_shape;
+    const GridPlan plan =
+        with.plan != nullptr ? *with.plan : plan_cells(shape, box_count_of(problem), problem.dimension);
+    add_level(std::make_unique<GridLevel<T>>(problem, kernels_, with.workers, shape, plan, with.interrupt),
+              with.workers, with.interrupt, made_);
   }
-  Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
-       Interrupt interrupt = Interrupt())
-      : Grid(problem, kernels, workers, shape, plan_cells(shape, box_count_of(problem), problem.dimension), interrupt) {
-  }
-  Grid(const Problem<T>& problem, const Kernels& kernels, unsigned workers)
-      : Grid(problem, kernels, workers, shape_of(sample_of(problem), problem.dimension)) {}
 
   std::size_t task_count() const { return made_.tasks.size(); }
 

@@ -14,6 +14,7 @@
 #include "linear_tree/cells.hpp"
 #include "linear_tree/order.hpp"
 #include "query/method.hpp"
+#include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 
@@ -610,11 +611,11 @@ class LinearTree {
   using Scratch = typename LinearWalk<T>::Scratch;
   static constexpr bool kReadsAgain = true;  // precondition: nobody writes to the boxes meanwhile
 
-  LinearTree(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/, Interrupt interrupt = Interrupt())
+  LinearTree(const Problem<T>& problem, const Preparation& with)
       : source_(source_of(problem)),
-        order_(file(problem, kernels, interrupt)),
+        order_(file(problem, with.kernels, with.interrupt)),
         nodes_(order_),
-        walk_(order_, nodes_, source_, problem.cross, problem.touching, kernels, interrupt) {}
+        walk_(order_, nodes_, source_, problem.cross, problem.touching, with.kernels, with.interrupt) {}
   LinearTree(const LinearTree&) = delete;
   LinearTree& operator=(const LinearTree&) = delete;
 

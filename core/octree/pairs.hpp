@@ -21,6 +21,7 @@
 #include "octree/cells.hpp"
 #include "octree/index.hpp"
 #include "query/method.hpp"
+#include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/sweep_and_prune.hpp"
@@ -499,7 +500,8 @@ class OctreeCrowd {
         if (problem.cross) problem.second = view(other);
         problem.dimension = dimension_;
         problem.touching = touching;
-        sweeps_.push_back({kind, other, std::make_unique<SweepAndPrune<T>>(problem, kernels, 1, interrupt)});
+        const Preparation with{kernels, 1, interrupt};
+        sweeps_.push_back({kind, other, std::make_unique<SweepAndPrune<T>>(problem, with, best_axis(problem))});
       }
   }
 
@@ -740,8 +742,7 @@ class Octree {
   };
   static constexpr bool kReadsAgain = true;  // precondition: nobody writes to the boxes meanwhile
 
-  Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt(),
-         const OctreeOptions& options = {});
+  Octree(const Problem<T>& problem, const Preparation& with);
   Octree(const Octree&) = delete;
   Octree& operator=(const Octree&) = delete;
 
@@ -776,9 +777,8 @@ class Octree {
 };
 
 template <class T>
-Octree<T>::Octree(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt,
-                  const OctreeOptions& options)
-    : rows_(problem.first), tree_{Blocks(problem.dimension), kNoBlock, {}}, arrangement_(tree_, options) {
+Octree<T>::Octree(const Problem<T>& problem, const Preparation& with)
+    : rows_(problem.first), tree_{Blocks(problem.dimension), kNoBlock, {}}, arrangement_(tree_, OctreeOptions{}) {
   if (problem.cross || problem.grow != 0) copy(problem);
   OctreeKinds kinds = OctreeKinds::of_static(problem.cross ? nullptr : problem.filter);
   if (problem.cross) {
@@ -789,11 +789,11 @@ Octree<T>::Octree(const Problem<T>& problem, const Kernels& kernels, unsigned wo
   }
   std::vector<std::int32_t> rows(rows_.count);
   std::iota(rows.begin(), rows.end(), 0);
-  arrangement_.build(rows_, rows.data(), rows.size(), interrupt);
-  of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, kernels, interrupt);
-  if (!of_cells_->is_in_vain(interrupt)) return;
+  arrangement_.build(rows_, rows.data(), rows.size(), with.interrupt);
+  of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, with.kernels, with.interrupt);
+  if (!of_cells_->is_in_vain(with.interrupt)) return;
   of_cells_.reset();
-  of_blocks_.emplace(problem, kernels, workers, interrupt);
+  of_blocks_.emplace(problem, with);
 }
 
 template <class T>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "query/method.hpp"
+#include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
 #include "sweep/interval_pairs.hpp"
@@ -73,15 +74,12 @@ class SweepAndPrune {
  public:
   using Scratch = SweepScratch<T>;
 
-  // Along the axis where the fewest intervals overlap. `interrupt` is checked while the boxes are sorted.
-  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, Interrupt interrupt = Interrupt())
-      : SweepAndPrune(problem, kernels, workers, best_axis(problem), interrupt) {}
-  // Along this axis; below 0: as above.
-  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned workers, int axis, Interrupt& interrupt)
-      : SweepAndPrune(problem, kernels, workers, axis < 0 ? best_axis(problem) : SweepDirection{axis, {}}, interrupt) {}
-
-  SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
-                const SweepDirection& direction, Interrupt interrupt = Interrupt());
+  // Along the axis where the fewest intervals overlap. Boxes of one axis are checked in a pass that is made anyway.
+  SweepAndPrune(const Problem<T>& problem, const Preparation& with)
+      : SweepAndPrune(problem.dimension > 1 ? checked(problem, with.interrupt) : problem, with,
+                      with.axis < 0 ? best_axis(problem) : SweepDirection{with.axis, {}}) {}
+  // Precondition: boxes of more than one axis are valid.
+  SweepAndPrune(const Problem<T>& problem, const Preparation& with, const SweepDirection& direction);
 
   // Over boxes that are sorted already, as closed ones: see prepare().
   SweepAndPrune(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
@@ -140,9 +138,10 @@ class SweepAndPrune {
 };
 
 template <class T>
-SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Kernels& kernels, unsigned /*workers*/,
-                                const SweepDirection& direction, Interrupt interrupt)
+SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Preparation& with, const SweepDirection& direction)
     : problem_(problem) {
+  const Kernels& kernels = with.kernels;
+  Interrupt& interrupt = with.interrupt;
   if (problem.dimension == 1 && direction.axis >= 0) {
     if constexpr (kMayRound)
       if (problem.grow == 0) {

@@ -1,20 +1,12 @@
 // The methods, compiled once for all tests and for what fuzzers run: as core/bindings does for Python.
+#define BROADPHASE_EVERY_METHOD
+#include "choose/methods.hpp"
 #include "batches/batched_pairs.hpp"
-#include "brute_force/brute_force.hpp"
-#include "bvh/pairs.hpp"
 #include "choose/method_calls.hpp"
-#include "grid/grid.hpp"
-#include "linear_tree/pairs.hpp"
-#include "octree/pairs.hpp"
-#include "sweep/sweep_and_prune.hpp"
 
+#define BROADPHASE_COMPILED_METHOD(name, Method, slowness) BROADPHASE_COMPILED(Method);
+BROADPHASE_METHODS(BROADPHASE_COMPILED_METHOD)
 BROADPHASE_COMPILED(BatchedPairs);
-BROADPHASE_COMPILED(BruteForce);
-BROADPHASE_COMPILED(BvhPairs);
-BROADPHASE_COMPILED(Grid);
-BROADPHASE_COMPILED(LinearTree);
-BROADPHASE_COMPILED(Octree);
-BROADPHASE_COMPILED(SweepAndPrune);
 
 namespace broadphase {
 

@@ -12,18 +12,16 @@
 
 namespace broadphase::tests {
 
+// For what is prepared or searched without being interrupted.
+inline Interrupt never;
+
 // Each is compiled once, for all tests: methods.cpp.
 struct NamedMethod {
   const char* name;
   MethodName method;
 };
-inline constexpr NamedMethod kMethods[] = {{"auto", MethodName::automatic},
-                                           {"brute_force", MethodName::brute_force},
-                                           {"sweep_and_prune", MethodName::sweep_and_prune},
-                                           {"grid", MethodName::grid},
-                                           {"linear_tree", MethodName::linear_tree},
-                                           {"bvh", MethodName::bvh},
-                                           {"octree", MethodName::octree}};
+#define BROADPHASE_NAMED(name, Method, slowness) {#name, MethodName::name},
+inline constexpr NamedMethod kMethods[] = {{"auto", MethodName::automatic}, BROADPHASE_METHODS(BROADPHASE_NAMED)};
 
 // Calls use(kernels) for each level that this processor runs.
 template <class Use>

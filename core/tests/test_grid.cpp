@@ -45,7 +45,8 @@ std::size_t grids_for(std::size_t count, std::size_t other_count, std::size_t di
   const PairList expected = pairs_by_brute_force(problem);
   std::size_t grids = 0;
   for_each_level([&](const Kernels& kernels) {
-    const Grid<T> grid(problem, kernels, 1, one_cell(dimension));
+    const SceneShape shape = one_cell(dimension);
+    const Grid<T> grid(problem, {kernels, 1, never, &shape});
     CHECK(grid.level(0).layout().cell_count == 1);
     CHECK(grids == 0 || grids == grid.level_count());
     grids = grid.level_count();
@@ -86,7 +87,8 @@ void check_nested_crowds() {
   Interrupt never;
   const PairList expected = pairs_by(MethodName::sweep_and_prune, problem, {*available_kernels(levels)[0], 1, never});
   for_each_level([&](const Kernels& kernels) {
-    const Grid<T> grid(problem, kernels, 1, one_cell(2));
+    const SceneShape shape = one_cell(2);
+    const Grid<T> grid(problem, {kernels, 1, never, &shape});
     std::size_t deepest = 0;
     for (std::size_t k = 0; k < grid.level_count(); ++k) deepest = std::max(deepest, grid.level(k).depth());
     CHECK(deepest >= 2);
@@ -115,7 +117,7 @@ void check_refills(std::size_t dimension, double size, bool coarser) {
   const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 2u}) {
-      const Grid<T> grid(problem, kernels, workers, promised);
+      const Grid<T> grid(problem, {kernels, workers, never, &promised});
       double planned = 1;
       for (std::size_t k = 0; k < dimension; ++k) planned *= plan.cells[k];
       CHECK(planned > 1);
@@ -150,7 +152,7 @@ void check_many_scales(std::size_t dimension, bool touching, bool cross) {
   current_case() = "many scales, " + describe(problem);
   const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
-    const Grid<T> grid(problem, kernels, 1);
+    const Grid<T> grid(problem, {kernels, 1, never});
     CHECK(grid.level(0).layout().segments[0] != nullptr);
     std::size_t records = 0;
     for (std::size_t k = 0; k < grid.level_count(); ++k) records += grid.level(k).record_count();
@@ -197,7 +199,7 @@ void check_narrow_clusters(std::size_t dimension, bool touching, bool flat) {
   problem.first = boxes.view;
   const PairList expected = pairs_by_brute_force(problem);
   for_each_level(
-      [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 2) == expected); });
+      [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, {kernels, 1, never}), nullptr, 2) == expected); });
 }
 
 // A heap of boxes that one step of the cell's numbers holds: ranks decide, and no pair is found twice.
@@ -219,7 +221,8 @@ void check_heaps(std::size_t heap, bool touching, bool cross) {
   current_case() = "a heap of " + std::to_string(heap) + ", " + describe(problem);
   const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
-    const Grid<T> grid(problem, kernels, 1, one_cell(3));
+    const SceneShape shape = one_cell(3);
+    const Grid<T> grid(problem, {kernels, 1, never, &shape});
     CHECK(pairs_of(grid, nullptr, 1) == expected);
     CHECK(pairs_of(grid, nullptr, 3) == expected);
     CHECK(count_of(grid, nullptr, 1) == expected.size());
@@ -249,9 +252,9 @@ void check_largest_numbers(std::size_t dimension) {
   for (std::size_t k = 0; k < dimension; ++k) CHECK(std::isfinite(layout.origin[k]));
   const PairList expected = pairs_by_brute_force(problem);
   for_each_level([&](const Kernels& kernels) {
-    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == expected);
+    CHECK(pairs_of(Grid<T>(problem, {kernels, 1, never, &shape}), nullptr, 1) == expected);
     problem.grow = T(1);
-    CHECK(pairs_of(Grid<T>(problem, kernels, 1, shape), nullptr, 1) == pairs_by_brute_force(problem));
+    CHECK(pairs_of(Grid<T>(problem, {kernels, 1, never, &shape}), nullptr, 1) == pairs_by_brute_force(problem));
     problem.grow = 0;
   });
 }
@@ -268,14 +271,16 @@ void check_ends_of_memory() {
     problem.first = boxes.view;
     current_case() = "the end of the memory, layout " + std::to_string(layout);
     const PairList expected = pairs_by_brute_force(problem);
-    for_each_level(
-        [&](const Kernels& kernels) { CHECK(pairs_of(Grid<T>(problem, kernels, 1), nullptr, 1) == expected); });
+    for_each_level([&](const Kernels& kernels) {
+      CHECK(pairs_of(Grid<T>(problem, {kernels, 1, never}), nullptr, 1) == expected);
+    });
   }
   Problem<T> repeated;
   repeated.first = {one.data(), one.data(), 0, 0, 300};
   current_case() = "one row that stands for all";
-  for_each_level(
-      [&](const Kernels& kernels) { CHECK(count_of(Grid<T>(repeated, kernels, 1), nullptr, 1) == 300 * 299 / 2); });
+  for_each_level([&](const Kernels& kernels) {
+    CHECK(count_of(Grid<T>(repeated, {kernels, 1, never}), nullptr, 1) == 300 * 299 / 2);
+  });
 }
 
 // Chunks that follow each other until the boxes are refused: their slots are never more than a number of 32 bits tells

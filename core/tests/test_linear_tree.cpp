@@ -121,7 +121,7 @@ void check_long_tasks() {
   problem.dimension = 2;
   for_each_level([&](const Kernels& kernels) {
     current_case() = std::string("equal boxes, ") + kernels.level;
-    const LinearTree<float> method(problem, kernels, 1);
+    const LinearTree<float> method(problem, {kernels, 1, never});
     CHECK(method.task_count() > 2);
     CHECK(count_of(method, nullptr, 2) == kCount * (kCount - 1) / 2);
   });
@@ -143,7 +143,7 @@ void check_needles() {
   problem.dimension = 3;
   for_each_level([&](const Kernels& kernels) {
     current_case() = std::string("needles, ") + kernels.level;
-    const LinearTree<double> method(problem, kernels, 1);
+    const LinearTree<double> method(problem, {kernels, 1, never});
     CHECK(count_of(method, nullptr, 1) > 1000);
     CHECK(method.test_count() < 150 * kCount);
   });
@@ -207,8 +207,9 @@ void check_infinite_boxes(std::size_t dimension) {
   problem.first = boxes.view;
   problem.dimension = dimension;
   const PairList expected = plain_pairs(problem);
-  for_each_level(
-      [&](const Kernels& kernels) { CHECK(pairs_of(LinearTree<T>(problem, kernels, 1), nullptr, 1) == expected); });
+  for_each_level([&](const Kernels& kernels) {
+    CHECK(pairs_of(LinearTree<T>(problem, {kernels, 1, never}), nullptr, 1) == expected);
+  });
 }
 
 }  // namespace

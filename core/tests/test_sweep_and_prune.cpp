@@ -80,7 +80,7 @@ void check_directions(std::uint64_t seed) {
       current_case() = describe(problem) + ", seed " + std::to_string(seed);
       const PairList expected = plain_pairs(problem);
       for (const SweepDirection& along : {direction, principal_direction(problem.first, options.dimension)}) {
-        const SweepAndPrune<T> method(problem, kernels, 1, along);
+        const SweepAndPrune<T> method(problem, {kernels, 1, never}, along);
         CHECK(pairs_of(method, nullptr, 1) == expected);
         CHECK(count_of(method, nullptr, 2) == expected.size());
         CHECK(method.candidate_count() >= expected.size());
@@ -235,7 +235,7 @@ void check_long_runs() {
   std::size_t levels = 0;
   for_each_level([&](const Kernels& kernels) {
     current_case() = std::string("equal boxes, ") + kernels.level;
-    const SweepAndPrune<float> method(problem_of(equal, 2), kernels, 1);
+    const SweepAndPrune<float> method(problem_of(equal, 2), {kernels, 1, never});
     CHECK(method.task_count() > 2);
     CHECK(count_of(method, nullptr, 2) == kCount * (kCount - 1) / 2);
     CHECK(pairs_of(method, nullptr, 2).size() == kCount * (kCount - 1) / 2);
@@ -246,7 +246,7 @@ void check_long_runs() {
   upper[0] = static_cast<float>(kMany);
   current_case() = "one long box";
   const Boxes<float> line(lower, upper, 1, 1);
-  const SweepAndPrune<float> method(problem_of(line, 1), *available_kernels(levels)[0], 1);
+  const SweepAndPrune<float> method(problem_of(line, 1), {*available_kernels(levels)[0], 1, never});
   CHECK(method.task_count() >= 2);
   CHECK(count_of(method, nullptr, 1) == kMany - 1);
   CHECK(pairs_of(method, nullptr, 2).size() == kMany - 1);
@@ -298,7 +298,7 @@ void check_unlike_runs(std::uint64_t seed) {
   Problem<T> problem = problem_of(first, dimension);
   problem.second = second.view;
   for_each_search("unlike runs", problem, [&](const Kernels& kernels, const PairList& expected) {
-    const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
+    const SweepAndPrune<T> method(problem, {kernels, 1, never}, SweepDirection{0, {}});
     CHECK(pairs_of(method, nullptr, 1) == expected);
     CHECK(count_of(method, nullptr, 1) == expected.size());
     CHECK(method.candidate_count() >= expected.size());
@@ -336,19 +336,19 @@ void check_rounded(std::uint64_t seed, std::size_t count) {
   problem.grow = random.chance(0.5) ? 0 : random.chance(0.5) ? 0.5 : 1e-16;
   const SweepDirection direction{static_cast<int>(random.below(dimension)), {}};
   const std::array<double, 4> place = place_among(first.view, dimension);
-  for_each_search("rounded, seed " + std::to_string(seed), problem,
-                  [&](const Kernels& kernels, const PairList& expected) {
-                    Interrupt never;
-                    const auto rows = [&](const BoxView<double>& boxes) {
-                      return rows_by_begin(boxes, dimension, problem.touching, problem.grow, direction, never);
-                    };
-                    RoundedSweep rounded(problem, {rows(first.view), rows(second.view)}, direction, place, never);
-                    // Exact where it is not worth it, too.
-                    rounded.sweep.prepare(rounded.first, rounded.second.get(), problem, kernels, never);
-                    CHECK(pairs_of(rounded.sweep, nullptr, 1) == expected);
-                    CHECK(count_of(rounded.sweep, nullptr, 2) == expected.size());
-                    CHECK(pairs_of(SweepAndPrune<double>(problem, kernels, 1, direction), nullptr, 2) == expected);
-                  });
+  for_each_search(
+      "rounded, seed " + std::to_string(seed), problem, [&](const Kernels& kernels, const PairList& expected) {
+        Interrupt never;
+        const auto rows = [&](const BoxView<double>& boxes) {
+          return rows_by_begin(boxes, dimension, problem.touching, problem.grow, direction, never);
+        };
+        RoundedSweep rounded(problem, {rows(first.view), rows(second.view)}, direction, place, never);
+        // Exact where it is not worth it, too.
+        rounded.sweep.prepare(rounded.first, rounded.second.get(), problem, kernels, never);
+        CHECK(pairs_of(rounded.sweep, nullptr, 1) == expected);
+        CHECK(count_of(rounded.sweep, nullptr, 2) == expected.size());
+        CHECK(pairs_of(SweepAndPrune<double>(problem, {kernels, 1, never}, direction), nullptr, 2) == expected);
+      });
 }
 
 // Numbers that only the doubles tell apart, far from the others: swept as they are, for as floats all of them would be
@@ -393,7 +393,7 @@ void check_blocks(std::uint64_t seed) {
   Problem<T> problem = problem_of(first, dimension);
   problem.second = second.view;
   for_each_search("blocks", problem, [&](const Kernels& kernels, const PairList& expected) {
-    const SweepAndPrune<T> method(problem, kernels, 1, SweepDirection{0, {}});
+    const SweepAndPrune<T> method(problem, {kernels, 1, never}, SweepDirection{0, {}});
     CHECK(method.tests_blocks());
     CHECK(pairs_of(method, nullptr, 1) == expected);
     CHECK(count_of(method, nullptr, 2) == expected.size());

@@ -287,7 +287,7 @@ void check_axis_follows() {
   problem.first = store.view();
   problem.dimension = 2;
   for (int axis = 0; axis < 2; ++axis)
-    CHECK(2 * index.tests() < SweepAndPrune<float>(problem, kernels, 1, {axis, {}}).candidate_count());
+    CHECK(2 * index.tests() < SweepAndPrune<float>(problem, {kernels, 1, never}, {axis, {}}).candidate_count());
   CHECK(index.choice().times_changed() == 2);
   CHECK(index.count(store.view(), true, nullptr, kernels, 1, never) ==
         count_by(MethodName::brute_force, problem, {kernels, 1, never}));

@@ -8,28 +8,20 @@
 #include <numeric>
 #include <vector>
 
+#define BROADPHASE_EVERY_METHOD
 #include "batches/batched_pairs.hpp"
-#include "brute_force/brute_force.hpp"
 #include "bvh/bvh.hpp"
-#include "bvh/pairs.hpp"
 #include "choose/find.hpp"
 #include "choose/method_calls.hpp"
-#include "grid/grid.hpp"
+#include "choose/methods.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/index.hpp"
-#include "linear_tree/pairs.hpp"
 #include "octree/index.hpp"
-#include "octree/pairs.hpp"
-#include "sweep/sweep_and_prune.hpp"
 
 namespace broadphase {
 
-template const MethodCalls<float>& calls_of<BruteForce, float>();
-template const MethodCalls<float>& calls_of<SweepAndPrune, float>();
-template const MethodCalls<float>& calls_of<Grid, float>();
-template const MethodCalls<float>& calls_of<LinearTree, float>();
-template const MethodCalls<float>& calls_of<BvhPairs, float>();
-template const MethodCalls<float>& calls_of<Octree, float>();
+#define BROADPHASE_COMPILED_FLOAT(name, Method, slowness) template const MethodCalls<float>& calls_of<Method, float>();
+BROADPHASE_METHODS(BROADPHASE_COMPILED_FLOAT)
 template <>
 const MethodCalls<float>& calls_of<BatchedPairs, float>() {  // the page has no batches
   static const MethodCalls<float> none{};
@@ -129,7 +121,7 @@ void add_grid(Interrupt& interrupt) {
   Problem<float> problem;
   problem.first = scene.view();
   problem.dimension = 2;
-  const Grid<float> grid(problem, kernels(), 1, shape_of(sample_of(problem), 2), interrupt);
+  const Grid<float> grid(problem, {kernels(), 1, interrupt});
   grid.for_each_cell([&](const GridLevel<float>& level, std::size_t cell) {
     const GridLayout<float>& layout = level.layout();
     double low[2], high[2];

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import ByRow
+    from broadphase.methods import MethodName
     from broadphase.periods import Period
 
-__all__ = ["MethodName", "count_pairs", "iter_pairs", "pair_limit", "pairs", "prepare", "refuse_on_device"]
-
-#: What ``method=`` takes.
-MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
+__all__ = ["count_pairs", "iter_pairs", "pair_limit", "pairs", "prepare", "refuse_on_device"]
 
 NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64

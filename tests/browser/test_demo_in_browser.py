@@ -15,6 +15,7 @@ pytest.importorskip("viser", reason="the demo needs viser")
 
 from PIL import Image
 
+import broadphase as bp
 from broadphase.demo import DemoPage, start_demo
 
 COUNT = 1000
@@ -425,7 +426,7 @@ def test_link_opens_scene_and_settings_and_the_address_follows_them(demo, tab, k
     demo.controls.settings.value = ""
 
 
-@pytest.mark.parametrize("method", ["sweep_and_prune", "grid", "octree", "linear_tree", "bvh", "brute_force"])
+@pytest.mark.parametrize("method", [method.name for method in bp.METHODS])
 def test_method_that_is_chosen_shows_its_structure_and_leaves_the_bodies_visible(demo, tab, keep, method):
     pause(demo, tab)
     demo.controls.cells.value = False

@@ -24,7 +24,6 @@ from broadphase.demo.colours import (
     linear,
 )
 from broadphase.demo.drawing import cells_to_draw, edges_of, sweep_lines
-from broadphase.demo.examination import DRAWN
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS
@@ -79,8 +78,9 @@ def test_page_says_how_many_pages_share_it_and_how_the_method_works():
         assert "pages show" not in summary_html("", "", figures, pages=1)
         assert "Drawn" not in summary_html("", "", figures)
         drawn = summary_html("", "", figures, drawn=True, link="a=1&b=2")
-        assert DRAWN[method] in drawn
-        assert re.fullmatch(r"Drawn: [^.]+\.", DRAWN[method])
+        structure = next(row.drawn for row in bp.METHODS if row.name == method)
+        assert structure in drawn
+        assert re.fullmatch(r"Drawn: [^.]+\.", structure)
         assert '<i hidden id="bp-link">a=1&amp;b=2</i>' in drawn
         assert "3 pages show this simulation" in summary_html("", "", figures, pages=3)
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "indexes.md"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 from broadphase.testing import SCENES, make_scene
 from cases import DIMENSIONS, DTYPES, METHOD_NAMES, scene
 

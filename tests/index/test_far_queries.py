@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 from cases import DTYPES
 from far_cases import KINDS, check_far, check_pairs
-from index_cases import CLASSES
+from index_cases import CAPABILITIES, CLASSES
+
+WITH_RAYS = [name for name in CLASSES if {"raycast", "nearest"} <= CAPABILITIES[name]]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -27,7 +29,7 @@ def test_pairs_of_far_and_minute_boxes_are_those_of_whole_numbers(kind):
 
 def test_nearest_beside_one_far_box_is_in_order():
     boxes = [[100, 100, 101, 101], [0, 0, 1, 1], [-1e200, -1e200, -5e199, -5e199]]
-    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+    for name in WITH_RAYS:
         found = getattr(bp, name)(boxes).nearest([[2.0, 2.0]], k=3)
         assert found.rows.tolist() == [[1, 0, 2]]
         np.testing.assert_allclose(found.distances, [[np.sqrt(2), 98 * np.sqrt(2), 5e199 * np.sqrt(2)]])
@@ -36,7 +38,7 @@ def test_nearest_beside_one_far_box_is_in_order():
 def test_rays_that_leave_a_box_farther_than_any_float_miss_what_they_reach_later():
     # Along y the ray has left the box long before it comes near along x; the way out along y is no float.
     boxes = [[-4, -1.7e308, -3, 2]]
-    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+    for name in WITH_RAYS:
         index = getattr(bp, name)(boxes)
         for directions in ([-3e203, -1.3e308], [-1e-200, -1e108]):
             assert index.raycast([[1.7e308, 1.3e308]], directions).rows.tolist() == [-1], name
@@ -51,7 +53,7 @@ def test_rays_from_beyond_all_floats_meet_what_is_there(turned):
     boxes = np.stack([*(unit + i for i in range(8)), far])
     boxes = np.sort(boxes * turned, axis=1)
     start, direction = np.array([0, -1.9e60]) * turned, np.array([-1, 0.1]) * turned
-    for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+    for name in WITH_RAYS:
         index = getattr(bp, name)(boxes)
         assert index.raycast([start], [direction]).rows.tolist() == [8], name
         assert index.raycast_all([start], [direction]).rows.tolist() == [8], name
@@ -72,7 +74,7 @@ def test_rays_along_an_axis_meet_what_is_there_however_far(dtype):
             boxes = np.concatenate([unit, np.stack([touched, entered, endless])[:, :, [k, 1 - k]]]).astype(dtype)
             starts, ways = -3 * axis[[k, k]] + np.array([[0.0], [1.75]]) * axis[1 - k], axis[[k, k]]
             met = [row for row in range(36) if boxes[row, 0, 1 - k] == 0] + [36, 37]
-            for name in ("Index", "BVH", "Octree", "LinearTree", "BruteForce"):
+            for name in WITH_RAYS:
                 index = getattr(bp, name)(boxes)
                 assert sorted(index.raycast_all(starts[:1], ways[:1]).rows.tolist()) == met, (name, far)
                 assert (

@@ -6,8 +6,9 @@ import pytest
 import broadphase as bp
 from broadphase.errors import UnknownRowError
 from broadphase.testing import simd_level, simd_levels
+from index_cases import CLASSES
 
-INDEXES = [bp.Index, bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune, bp.BruteForce]
+INDEXES = [getattr(bp, name) for name in CLASSES]
 MANY = 600  # from 512 on, queries are sorted, walk together and take turns
 
 

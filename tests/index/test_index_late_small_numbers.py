@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 
 TREES = [m for m in METHODS if "nearest" in m.capabilities]
 

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import broadphase as bp
+from index_cases import CAPABILITIES, CLASSES
 from oracles import queries as oracle
 
 COUNT = 520  # more than so few that they are asked one by one
@@ -86,7 +87,7 @@ def test_many_rays_through_any_scene_hit_what_the_oracle_says(kind: str, dtype: 
             assert np.array_equal(index.raycast_any(*rays, workers=workers), expected[0] >= 0), kind
 
 
-@pytest.mark.parametrize("kind", ["BVH", "Octree", "LinearTree", "BruteForce", "Index"])
+@pytest.mark.parametrize("kind", [name for name in CLASSES if "raycast" in CAPABILITIES[name]])
 def test_many_rays_hit_any_box_of_their_layer_or_key_as_the_oracle_says(kind: str) -> None:
     random = np.random.default_rng(7)
     for name in ("boxes", "lattice", "one far", "equal"):

@@ -9,6 +9,7 @@ import pytest
 import broadphase as bp
 from broadphase.index.regions import MOST_PLANES, regions_of_boxes, regions_of_planes, regions_of_views
 from cases import lattice
+from index_cases import CLASSES
 from oracles import exact, queries as query_oracle
 from oracles.queries import assert_same_answers
 
@@ -346,7 +347,7 @@ def check_frustum(name, dimension, seed):
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_regions_between_planes_of_any_scale_meet_the_boxes_that_whole_numbers_say(dimension):
     for seed in range(10 if dimension == 2 else 2):
-        for name in ("BVH", "Octree", "LinearTree", "BruteForce", "Grid", "SweepAndPrune", "Index"):
+        for name in CLASSES:
             check_frustum(name, dimension, seed)
 
 

@@ -8,6 +8,7 @@ import pytest
 import broadphase as bp
 from broadphase.testing import SCENES, assert_same_pairs, oracle
 from cases import METHOD_NAMES, run_script, scene
+from index_cases import CLASSES
 
 NONE = np.empty((0, 2), np.int32)
 
@@ -142,7 +143,7 @@ for method in METHODS:
         assert int(growth) < 250_000, f"{growth} KiB for 3 million of 2e9 pairs, which take 14 million KiB"
 
 
-@pytest.mark.parametrize("kind", [bp.Index, bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune, bp.BruteForce])
+@pytest.mark.parametrize("kind", [getattr(bp, name) for name in CLASSES])
 def test_chunks_of_an_index_are_its_pairs_whatever_becomes_of_it(kind):
     random = np.random.default_rng(1)
     lower = random.random((300, 2)) * 10

@@ -5,6 +5,7 @@ import pytest
 
 import broadphase as bp
 from cases import run_script
+from index_cases import CAPABILITIES, CLASSES
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -77,7 +78,7 @@ def test_pairs_of_unknown_rows_or_shape_raise():
         bp.plot(BOXES, pairs=[0, 1])
 
 
-@pytest.mark.parametrize("name", ["BVH", "Octree", "LinearTree", "Grid", "Index"])
+@pytest.mark.parametrize("name", [name for name in CLASSES if "outline" in CAPABILITIES[name]])
 def test_cells_of_an_index_are_drawn_by_level(name):
     lower = np.random.default_rng(3).random((60, 2))
     index = getattr(bp, name)((lower, lower + 0.05))
@@ -286,7 +287,7 @@ LARGE_BOXES = {
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize("kind", [np.array, bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune])
+@pytest.mark.parametrize("kind", [np.array, *(getattr(bp, method.index_class) for method in bp.METHODS)])
 @pytest.mark.parametrize("name", LARGE_BOXES)
 def test_boxes_of_any_size_are_drawn_within_the_picture(name, kind, dim, tmp_path):
     boxes = np.array(LARGE_BOXES[name], float).reshape(-1, 2, 2)

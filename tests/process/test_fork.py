@@ -11,6 +11,7 @@ import pytest
 
 import broadphase as bp
 from cases import METHOD_NAMES, scene
+from index_cases import CAPABILITIES, CLASSES
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of Python 3.12, with threads
 
@@ -90,17 +91,14 @@ def hits(index, boxes):
 
 
 DENSE = np.random.default_rng(3).random((6_000, 2, 2)).cumsum(axis=1)
-INDEXES = {
-    "BruteForce": bp.BruteForce, "BVH": bp.BVH, "Octree": bp.Octree, "LinearTree": bp.LinearTree,
-    "SweepAndPrune": bp.SweepAndPrune, "Grid": bp.Grid, "Index": bp.Index,
-}  # fmt: skip
+INDEXES = {name: getattr(bp, name) for name in CLASSES}
 
 
 @pytest.mark.parametrize("name", INDEXES)
 def test_child_forked_beside_queries_can_query_and_change_the_index(name):
     index, points = INDEXES[name](DENSE), np.ascontiguousarray(DENSE[:, 0])
     calls = [lambda: index.count_pairs(), lambda: index.query(DENSE[:500])]
-    if name not in ("BruteForce", "Grid", "SweepAndPrune"):
+    if "nearest" in CAPABILITIES[name]:
         calls.append(lambda: index.nearest(points[:500], k=3))
 
     def work():

@@ -134,7 +134,7 @@ CALLS |= {
     "tiles": between_tables,
     "triangles": lambda: bp.triangle_pairs((points, np.arange(699).reshape(233, 3))),
 }
-for name in ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce"):
+for name in (method.index_class for method in bp.METHODS):
     make = getattr(bp, name)
     CALLS["make " + name] = lambda make=make: make(boxes).query(boxes[:3])
     index = make(boxes)

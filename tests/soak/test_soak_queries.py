@@ -2,7 +2,7 @@
 
 import pytest
 
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 from cases import DTYPES
 from far_cases import KINDS, check_far, check_pairs
 from index_cases import CLASSES

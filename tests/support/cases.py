@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 from broadphase.testing import SCENES, assert_same_pairs, make_scene, oracle
 
 METHOD_NAMES = tuple(sorted({"auto", *(method.name for method in METHODS)}))

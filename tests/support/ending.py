@@ -46,7 +46,7 @@ class Disk(bp.CustomShape, dim=2, parameters=("radius",)):
 
 
 def keep_indexes():
-    for make in (bp.BVH, bp.Octree, bp.LinearTree, bp.SweepAndPrune, bp.Grid, bp.BruteForce):
+    for make in (getattr(bp, method.index_class) for method in bp.METHODS):
         index = make(BOXES, layer=np.arange(len(BOXES)) % 3 + 1)
         index.update(BOXES[:20] + 1, index.rows[:20])
         index.query(BOXES[:5])

@@ -19,8 +19,8 @@ import broadphase as bp
 from broadphase import scale
 from broadphase.testing import make_scene
 
-METHODS = ("brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree")
-CLASSES = ("BVH", "Octree", "LinearTree", "SweepAndPrune", "Grid", "BruteForce")
+METHODS = tuple(method.name for method in bp.METHODS)
+CLASSES = tuple(method.index_class for method in bp.METHODS)
 QUERIES = ("query", "query_ball", "nearest", "raycast", "raycast_any", "raycast_all", "query_obb")
 OTHERS = (
     *(

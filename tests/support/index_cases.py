@@ -9,7 +9,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.index.regions import regions_of_boxes, regions_of_planes, regions_of_views
-from broadphase.index.registry import METHODS
+from broadphase.methods import METHODS
 from broadphase.testing import assert_same_pairs, oracle
 from cases import lattice
 from oracles import queries as query_oracle

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from index_cases import CAPABILITIES, generator
+from index_cases import CAPABILITIES, CLASSES, generator
 
 ALL_BITS = 2**64 - 1
 Pairs = np.ndarray
@@ -508,15 +508,9 @@ def attacked_everywhere(attack: Attack, make: Callable[[], Change], events: str,
 
 # Every class in all ways that keep state of their own.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "BruteForce": ("BruteForce", {}),
-    "SweepAndPrune": ("SweepAndPrune", {}),
-    "Grid": ("Grid", {}),
-    "BVH": ("BVH", {}),
+    **{name: (name, {}) for name in CLASSES},
     "BVH sah": ("BVH", {"quality": "sah"}),
-    "LinearTree": ("LinearTree", {}),
     "LinearTree origin": ("LinearTree", {"tuning": "origin", "storage": "flat", "traversal": "covered_leaves"}),
-    "Octree": ("Octree", {}),
     "Octree drop": ("Octree", {"outside": "drop", "world": [[0, 0, 0], [11, 3.5, 3.5]], "leaf_capacity": 1}),
     "LinearTree drop": ("LinearTree", {"outside": "drop", "bounds": [[0, 0, 0], [11, 3.5, 3.5]]}),
-    "Index": ("Index", {}),
 }

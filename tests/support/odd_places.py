@@ -27,7 +27,7 @@ def main(folder):
         print(name, hashlib.sha256(content).hexdigest()[:16], len(content))
 
     boxes = make_scene("uniform", 100_000)  # more than a large page
-    for method in ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"):
+    for method in ("auto", *(row.name for row in bp.METHODS)):
         some = boxes[:3000] if method == "brute_force" else boxes
         show(method, bp.pairs(some, method=method, workers=-1, sort=True).tobytes())
     points = np.ascontiguousarray(boxes[:5000, 0])

@@ -196,7 +196,7 @@ def functions():
     yield "World", bp.World, {
         "dim": 2, "method": "auto", "bounds": [[0, 0], [1, 1]], "boundary": "bounce", "margin": 0.1, "workers": 1,
     }  # fmt: skip
-    for name in ("Index", "BVH", "Octree", "LinearTree", "Grid", "SweepAndPrune", "BruteForce"):
+    for name in ("Index", *(method.index_class for method in bp.METHODS)):
         yield name, getattr(bp, name), {"boxes": BOXES, **filters(), "spheres": SPHERES}
     yield "Index", bp.Index, {"boxes": BOXES, "workers": 1}
     yield "BVH", bp.BVH, {"boxes": BOXES, "workers": 1, "quality": "sah"}
@@ -263,8 +263,8 @@ def file_calls():
 
 def methods():
     """Methods: (name, function that makes the object, name of the method, arguments)."""
-    trees = (bp.BVH, bp.Octree, bp.LinearTree, bp.Grid, bp.SweepAndPrune, bp.BruteForce)
-    for number, tree in enumerate((bp.Index, *trees)):
+    indexes = (bp.Index, bp.BVH, *(getattr(bp, row.index_class) for row in bp.METHODS if row.index_class != "BVH"))
+    for number, tree in enumerate(indexes):
         make, name = functools.partial(tree, BOXES), tree.__name__
         for method, given in QUERIES.items():
             yield name, make, method, {**given, **ONE, "by": "sphere"}

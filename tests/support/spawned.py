@@ -14,7 +14,7 @@ from broadphase.testing import make_scene
 
 BOXES = make_scene("uniform", 2000)
 POINTS = np.ascontiguousarray(BOXES[:, 0])
-INDEXES = (bp.BVH, bp.Octree, bp.LinearTree, bp.SweepAndPrune, bp.Grid, bp.BruteForce)
+INDEXES = tuple(getattr(bp, method.index_class) for method in bp.METHODS)
 
 
 def make_world():

@@ -12,7 +12,7 @@ from index_cases import generator
 from oracles.shapes import Part, parts_of, shapes_touch
 from oracles.worlds import ALL_BITS, BODY_TYPES, Body, PlainWorld
 
-METHODS = ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "octree", "bvh")
+METHODS = ("auto", *(method.name for method in bp.METHODS))
 EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs")
 
 

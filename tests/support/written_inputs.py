@@ -155,7 +155,7 @@ def attributes(n, names):
 
 
 PAIR_FILTERS = ("layer", "mask", "group", "static", "ignore_pairs", "ignore_shared")
-METHODS = ("auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree")
+METHODS = ("auto", *(method.name for method in bp.METHODS))
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 
 
@@ -400,7 +400,7 @@ def sphere_mesh(rings=8, sides=12):
     return vertices, np.array(faces, np.int64)
 
 
-INDEXES = ("Index", "BVH", "Octree", "LinearTree", "Grid", "SweepAndPrune", "BruteForce")
+INDEXES = ("Index", *(method.index_class for method in bp.METHODS))
 
 
 def index_calls():

@@ -13,32 +13,12 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DRAWN", "Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
+__all__ = ["Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
 
 _STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
 _RUNS = 3
-_WHY = {
-    "brute_force": "Every body is compared with every other one.",
-    "sweep_and_prune": "Bodies are sorted along one axis; only those whose shadows on it overlap are compared.",
-    "grid": "The world is cut into columns; only bodies in the same column, one close behind the other, are compared.",
-    "linear_tree": "Bodies are sorted by the cell that they are in; only those in cells that share a corner of space"
-    " are compared.",
-    "bvh": "Neighbours are put into a common box, such boxes into a larger one, and so on; boxes that do not meet rule"
-    " out all bodies in them.",
-    "octree": "Space is halved again and again where bodies are; only bodies in cells that meet are compared, and only"
-    " those that leave their cell are filed again.",
-}
-"""How each method saves tests, in one sentence."""
-DRAWN = {
-    "brute_force": "Drawn: one body after another, and all that it is compared with.",
-    "sweep_and_prune": "Drawn: the axis, a mark where each body begins, and yellow ones at gaps, where a search stops.",
-    "grid": "Drawn: the columns that bodies are in.",
-    "linear_tree": "Drawn: the cells that bodies are in, in a colour for each level.",
-    "bvh": "Drawn: the boxes around neighbours, in a colour for each level of the tree.",
-    "octree": "Drawn: the cells, in a colour for each level; those without bodies are faint.",
-}
-"""What `Controls.cells` shows of each method, in one sentence."""
+_METHODS = {str(method.name): method for method in bp.METHODS}
 
 
 class Sweep(NamedTuple):
@@ -79,7 +59,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     source: bp.World | bp.BoxIndex = world
     if not is_auto:
         stats = world.index_stats()
-        why = _WHY[method]
+        why = _METHODS[method].idea
     elif frame is not None and "tree" in str(frame.stats["reason"]):
         stats, method = world.index_stats(), "bvh"
         last = frame.stats
@@ -87,7 +67,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     else:
         boxes = world.boxes[world.rows]
         method = bp.explain(boxes).method
-        why = _WHY[method]
+        why = _METHODS[method].idea
         source = index = _index_by(method, None, boxes)
         index.pairs()
         stats = index.stats()
@@ -99,7 +79,7 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
-    shape = source.outline() if outline and method != "brute_force" else None
+    shape = source.outline() if outline and "outline" in _METHODS[method].capabilities else None
     return Examination(
         used=method,
         why=why,
@@ -173,6 +153,6 @@ def _tests_of_queries(world: bp.World, nodes: bp.Outline) -> int:
 def _index_by(method: str, options: bp.IndexOptions | None, boxes: Any) -> bp.BoxIndex:
     if options is not None:
         return options.make(boxes)
-    name = next(one.index_class for one in bp.METHODS if one.name == method)
+    name = _METHODS[method].index_class
     index: bp.BoxIndex = getattr(bp, name)(boxes)
     return index

@@ -10,7 +10,6 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.demo.colours import QUERIED, TOUCHING, WRONG, css
-from broadphase.demo.examination import DRAWN
 from broadphase.demo.link import SIZES, SPEEDS, method_of, texts_of
 from broadphase.demo.scenes import SCENES
 from broadphase.demo.simulation import METHODS
@@ -234,13 +233,14 @@ def summary_html(
     The element of each value has the id ``bp-<name>``. The browser copies the link into its address.
     """
     factor, line = headline(figures)
+    structure = next(method.drawn for method in bp.METHODS if method.name == figures.used) if drawn else ""
     shared = f"{pages} pages show this simulation: what one changes, or opens by a link, changes for all."
     return (
         f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'
         f'<p class="big" id="bp-factor">{factor}</p><p id="bp-headline">{line}</p>'
         f'<table><tr><td>method</td><td id="bp-method">{escape(chosen_of(figures))}</td></tr></table>'
         f'<p class="why" id="bp-why">{escape(figures.why)}</p>'
-        f'<p class="why" id="bp-structure">{DRAWN[figures.used] if drawn else ""}</p>'
+        f'<p class="why" id="bp-structure">{structure}</p>'
         f'<p class="why" id="bp-quicker">{escape(comparison(figures))}</p>'
         f'<p class="why" id="bp-pages">{shared if pages > 1 else ""}</p><i hidden id="bp-link">{escape(link)}</i></div>'
     )

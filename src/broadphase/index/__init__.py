@@ -9,7 +9,6 @@ from broadphase.index.grid import Grid
 from broadphase.index.linear_tree import Cells, LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.options import IndexOptions
-from broadphase.index.registry import METHODS
 from broadphase.index.results import (
     Changes,
     Nearest,
@@ -23,6 +22,7 @@ from broadphase.index.results import (
 )
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
+from broadphase.methods import METHODS
 
 __all__ = [
     "BVH", "METHODS", "BoxIndex", "BruteForce", "Cells", "Changes", "Delimiters", "Grid", "Index", "IndexOptions",

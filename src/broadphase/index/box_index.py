@@ -20,12 +20,12 @@ from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.registry import METHODS
 from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
 from broadphase.index.sphere_search import SphereSearch
 from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
+from broadphase.methods import METHODS
 from broadphase.representations import html_facts
 from broadphase.searches import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.workers import worker_count

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
     from broadphase.index.stats import IndexStats
-    from broadphase.searches import MethodName
+    from broadphase.methods import MethodName
     from broadphase.shapes import Shape
     from broadphase.world.layers import LayerNames
     from broadphase.world.snapshot import ActorClasses

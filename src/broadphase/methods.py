@@ -1,10 +1,15 @@
-"""The methods, one row each: read by tests, benchmarks, the command line and the docs."""
+"""The methods, one row each: read by indexes, the command, the demo, tests, benchmarks and docs.
+
+Those of the compiled core are in `core/choose/methods.hpp`.
+"""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from broadphase.searches import MethodName
+__all__ = ["METHODS", "Method", "MethodName"]
 
-__all__ = ["METHODS", "Method"]
+#: What ``method=`` takes.
+MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,10 @@ class Method:
         Its name in prose.
     summary : str
         When to use it, in one line.
+    idea : str
+        How it saves tests of boxes, in one sentence about the bodies of a world.
+    drawn : str
+        What the demo draws of it, in one sentence.
     capabilities : frozenset of str
         What its index supports besides pairs and changes of boxes: ``"query"``, ``"query_ball"``, ``"convex"``
         (oriented boxes and cameras), ``"nearest"``, ``"raycast"``, ``"shapecast"``, ``"changes"``, ``"rows"``
@@ -36,6 +45,8 @@ class Method:
     name: MethodName
     title: str
     summary: str
+    idea: str
+    drawn: str
     capabilities: frozenset[str]
     index_class: str
     paper: str
@@ -51,6 +62,8 @@ METHODS: tuple[Method, ...] = (
         name="brute_force",
         title="Brute force",
         summary="Every box against every other, many at a time; the fastest for a few hundred boxes.",
+        idea="Every body is compared with every other one.",
+        drawn="Drawn: one body after another, and all that it is compared with.",
         capabilities=_ALL_QUERIES,
         index_class="BruteForce",
         paper="C. Ericson, Real-Time Collision Detection, Morgan Kaufmann, 2005, section 7.1",
@@ -61,6 +74,8 @@ METHODS: tuple[Method, ...] = (
         name="sweep_and_prune",
         title="Sweep and prune",
         summary="Boxes sorted along one axis, or any direction; for scenes along a line.",
+        idea="Bodies are sorted along one axis; only those whose shadows on it overlap are compared.",
+        drawn="Drawn: the axis, a mark where each body begins, and yellow ones at gaps, where a search stops.",
         capabilities=_PLACES | {"rows", "outline"},
         index_class="SweepAndPrune",
         paper="D. Baraff, Dynamic Simulation of Non-Penetrating Rigid Bodies, PhD thesis, Cornell University, 1992",
@@ -71,6 +86,8 @@ METHODS: tuple[Method, ...] = (
         name="grid",
         title="Grid of columns",
         summary="Columns sized to the scene, a short sweep in each; the workhorse above a few hundred boxes.",
+        idea="The world is cut into columns; only bodies in the same column, one close behind the other, are compared.",
+        drawn="Drawn: the columns that bodies are in.",
         capabilities=_PLACES | {"outline"},
         index_class="Grid",
         paper="Dittrich, Seeger, Data Redundancy and Duplicate Detection in Spatial Join Processing, ICDE 2000",
@@ -81,6 +98,11 @@ METHODS: tuple[Method, ...] = (
         name="linear_tree",
         title="Linear tree",
         summary="Boxes sorted by the Morton number of their cell: quadtree and octree without pointers.",
+        idea=(
+            "Bodies are sorted by the cell that they are in; only those in cells that share a corner of space "
+            "are compared."
+        ),
+        drawn="Drawn: the cells that bodies are in, in a colour for each level.",
         capabilities=_ALL_QUERIES | {"outline"},
         index_class="LinearTree",
         paper="I. Gargantini, An Effective Way to Represent Quadtrees, Communications of the ACM 25 (12), 1982",
@@ -91,6 +113,11 @@ METHODS: tuple[Method, ...] = (
         name="bvh",
         title="Bounding volume hierarchy",
         summary="Boxes around boxes, eight to a node; for boxes of any sizes, and for every query.",
+        idea=(
+            "Neighbours are put into a common box, such boxes into a larger one, and so on; boxes that do not "
+            "meet rule out all bodies in them."
+        ),
+        drawn="Drawn: the boxes around neighbours, in a colour for each level of the tree.",
         capabilities=_ALL_QUERIES | {"changes", "outline"},
         index_class="BVH",
         paper="I. Kamel, C. Faloutsos, Hilbert R-tree: An Improved R-tree Using Fractals, VLDB 1994",
@@ -101,6 +128,11 @@ METHODS: tuple[Method, ...] = (
         name="octree",
         title="Octree",
         summary="Loose cubes that halve; only boxes that move are filed again.",
+        idea=(
+            "Space is halved again and again where bodies are; only bodies in cells that meet are compared, and "
+            "only those that leave their cell are filed again."
+        ),
+        drawn="Drawn: the cells, in a colour for each level; those without bodies are faint.",
         capabilities=_ALL_QUERIES | {"outline"},
         index_class="Octree",
         paper="D. Meagher, Geometric Modeling Using Octree Encoding, Computer Graphics and Image Processing 19, 1982",

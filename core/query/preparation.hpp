@@ -1,0 +1,39 @@
+// What a method is constructed with, besides its problem.
+#pragma once
+
+#include "base/parallel.hpp"
+#include "boxes/check.hpp"
+#include "query/problem.hpp"
+#include "simd/kernels.hpp"
+
+namespace broadphase {
+
+struct GridPlan;
+struct SceneShape;
+enum class MethodName : int;  // choose/methods.hpp
+
+// All methods have one constructor in common: (problem, preparation). What "auto" has found out on its way to a method
+// is passed on to it; where the method is named, it finds out itself what it needs.
+struct Preparation {
+  const Kernels& kernels;
+  unsigned workers;
+  Interrupt& interrupt;
+  const SceneShape* shape = nullptr;  // of the problem's boxes, for the grid, with the plan by that shape
+  const GridPlan* plan = nullptr;
+  int axis = -1;      // along which the fewest boxes overlap, for the sweep; below 0: not known
+  MethodName name{};  // for each batch, for boxes in batches
+};
+
+template <class T>
+void check(const Problem<T>& problem, Interrupt& interrupt) {
+  if (!all_valid(problem.first, problem.dimension, interrupt)) throw InvalidBoxes();
+  if (problem.cross && !all_valid(problem.second, problem.dimension, interrupt)) throw InvalidBoxes();
+}
+// The same problem, after the check: for the first of a constructor's initializers.
+template <class T>
+const Problem<T>& checked(const Problem<T>& problem, Interrupt& interrupt) {
+  check(problem, interrupt);
+  return problem;
+}
+
+}  // namespace broadphase
