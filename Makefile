@@ -100,6 +100,10 @@ targets: $(DONE)/package $(DONE)/bench ## measure every speed target, and how fa
 	$(BIN)/python -m benchmarks.targets $(ARGS)
 	$(BIN)/python -m benchmarks.auto_regret
 
+.PHONY: tune
+tune: $(DONE)/package $(DONE)/bench ## measure the numbers that choose between several ways, and what each is worth (ARGS=--quick: two minutes)
+	$(BIN)/python -m benchmarks.tune $(ARGS)
+
 .PHONY: climb
 climb: $(DONE)/package $(DONE)/bench ## search for scenes on which a method or a step of a world falls
 	$(BIN)/python -m benchmarks.climb $(ARGS)

@@ -14,6 +14,7 @@
 
 #include "batches/batched_pairs.hpp"
 #include "bindings.hpp"
+#include "choose/costs.hpp"
 #include "choose/find.hpp"
 #include "filters.hpp"
 #include "periodic/cell_pairs.hpp"
@@ -363,6 +364,15 @@ void bind_pairs(nb::module_& module) {
       .value("auto", MethodName::automatic)
 #define BROADPHASE_VALUE(name, Method, slowness) .value(#name, MethodName::name)
           BROADPHASE_METHODS(BROADPHASE_VALUE);
+  nb::class_<AutoCosts> costs(module, "AutoCosts",
+                              "What \"auto\" expects calls, boxes and pairs to cost: for `make tune`.");
+#define BROADPHASE_BOUND(name, value, without) costs.def_rw(#name, &AutoCosts::name);
+  BROADPHASE_AUTO_COSTS(BROADPHASE_BOUND)
+  nb::dict without;
+#define BROADPHASE_WITHOUT(name, value, without_it) without[#name] = double{without_it};
+  BROADPHASE_AUTO_COSTS(BROADPHASE_WITHOUT)
+  module.attr("auto_costs") = nb::cast(&auto_costs, nb::rv_policy::reference);
+  module.attr("without_auto_costs") = without;
   nb::class_<PairFilter>(module, "PairFilter")
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,

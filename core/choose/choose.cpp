@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/samples.hpp"
+#include "choose/costs.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
@@ -33,8 +34,7 @@ double clustering_of(const Sample& sample, const SceneShape& shape, std::size_t 
 
 namespace {
 
-// Nanoseconds for a pair that a tree finds.
-constexpr double kPairOfTree = 4;
+constexpr double kMillisecond = 1e6;  // in nanoseconds, as all costs
 
 bool overlap(const Sample::Box& a, const Sample::Box& b, std::size_t dimension) {
   bool meet = true;
@@ -80,20 +80,21 @@ double met_blocks(const Sample& sample, std::size_t axis, std::size_t dimension)
 // Nanoseconds for the pairs of a grid that whole numbers do not tell apart, where boxes lie close together in far more
 // places than the plan's cells and sample can show: along every axis many more boxes meet than would by their corners.
 double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count, std::size_t dimension) {
-  constexpr double kChance = 1.0 / 8192;  // more than evenly spread boxes that end where others begin
-  constexpr double kRanked = 0.6;         // of the boxes, at most: the others lie in clusters wide enough
   double blur = 1;
   for (std::size_t d = 0; d < dimension; ++d) blur = std::min(blur, shape.blurred[d] - shape.meeting[d]);
-  if (blur < kChance) return 0;
+  if (blur < auto_costs.grid_blur_chance) return 0;  // evenly spread boxes that end where others begin
   const double along = *std::min_element(plan.cells, plan.cells + dimension);  // each cell has whole numbers of its own
-  return box_count * std::min(kRanked * GridCosts::kRank, GridCosts::kUndecided * blur / along * box_count);
+  // Of clusters wide enough, the boxes are not ranked.
+  return box_count *
+         std::min(auto_costs.grid_blur_ranked * GridCosts::kRank, GridCosts::kUndecided * blur / along * box_count);
 }
 
 }  // namespace
 
 template <class T>
 SceneReport report_scene(const Problem<T>& problem) {
-  constexpr double kMillisecond = 1e6;
+  const AutoCosts& in = auto_costs;
+  constexpr double kWidth = sizeof(T) == 4 ? 1 : 2;  // a double takes twice as long to compare as a float
   SceneReport report;
   const Sample sample = sample_of(problem);
   const double n = sample.box_count;
@@ -101,47 +102,57 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.pair_count = all_pairs(problem);
   report.shape = shape_of(sample, problem.dimension);
   report.plan = plan_cells(report.shape, n, problem.dimension);
-  const double pair_cost = 0.25 * static_cast<double>(problem.dimension) * (sizeof(T) == 4 ? 1 : 2) / 3;
-  const double* meeting = report.shape.meeting;
-  const double in_run = *std::min_element(meeting, meeting + problem.dimension);
-  report.costs.brute_force = (500 + 20 * n + report.pair_count * pair_cost) / kMillisecond;
-  const double run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
-  // Where a run ends cannot be foretold unless all are alike: it is seen on the way. Along a single axis it is what is
-  // found, and no test is left.
   const auto axes = static_cast<double>(problem.dimension);
-  const double sorted = axes > 1 ? 18 + 5 * axes + 13 * (1 - std::exp(-run_length / 20)) + (sizeof(T) == 4 ? 0 : 12)
-                                 : (sizeof(T) == 4 ? 12 : 15);
+  const double pair_cost = in.pair_for_each_axis * axes * kWidth;
+  const double* meeting = report.shape.meeting;
+  const auto axis = static_cast<std::size_t>(std::min_element(meeting, meeting + problem.dimension) - meeting);
+  const double in_run = meeting[axis], run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
+  report.costs.brute_force =
+      (in.brute_force_call + in.brute_force_box * n + report.pair_count * pair_cost) / kMillisecond;
+
+  // Along a single axis a run is what is found, and no test is left. Otherwise, where it ends cannot be foretold unless
+  // all are alike: it is seen on the way, of all but short ones.
+  const double with_run = 1 - std::exp(-run_length / in.sweep_short_run);
+  const double sorted = axes > 1 ? in.sweep_box + in.sweep_box_for_each_axis * axes + in.sweep_box_with_run * with_run +
+                                       (kWidth - 1) * in.sweep_box_of_doubles
+                                 : in.interval_box + (kWidth - 1) * in.interval_box_of_doubles;
+  const auto swept = [&](double share, double cost_of_test) {
+    return (in.sweep_call + sorted * n + in.sweep_pair * share * report.pair_count * in_run * cost_of_test) /
+           kMillisecond;
+  };
+
   const auto cut_axes =
       std::count_if(report.shape.map, report.shape.map + 4, [](const AxisMap& map) { return !map.quantiles.empty(); });
   // The plan counts on boxes that are filed one by one. They are filed two or more at a time, which saves half
   // unless tests are most of the work. Along a single axis cut at quantiles nothing else tells boxes apart, and tests
   // are.
-  double planned = report.plan.cost + 10000 * static_cast<double>(cut_axes);
-  if (cut_axes == 0 || problem.dimension > 1) planned -= 0.5 * std::clamp(90 * n - planned, 0.0, planned);
-  report.costs.grid = (12000 + planned + blur_cost(report.shape, report.plan, n, problem.dimension)) / kMillisecond;
-  const auto swept = [&](double share, double cost_of_test) {
-    return (8000 + sorted * n + 1.6 * share * report.pair_count * in_run * cost_of_test) / kMillisecond;
-  };
+  double planned = report.plan.cost + in.grid_quantiles * static_cast<double>(cut_axes);
+  if (cut_axes == 0 || problem.dimension > 1)
+    planned -= in.grid_filed_together * std::clamp(in.grid_filed_box * n - planned, 0.0, planned);
+  report.costs.grid =
+      (in.grid_call + planned + blur_cost(report.shape, report.plan, n, problem.dimension)) / kMillisecond;
+
   // Long runs of doubles are tested as floats along three axes or more, unless many boxes overlap: see RoundingTrial.
   double test_cost = pair_cost;
-  if (sizeof(T) == 8 && axes >= 3 && run_length > 48) {
+  if (sizeof(T) == 8 && axes >= 3 && run_length > in.sweep_rounded_run) {
     const bool matters = swept(1, pair_cost / 2) < report.costs.grid && swept(1, pair_cost) >= report.costs.grid;
-    if (!matters || 48 * overlapping_share(sample, problem.dimension) < in_run) test_cost /= 2;
+    if (!matters || in.sweep_rounded_run * overlapping_share(sample, problem.dimension) < in_run) test_cost /= 2;
   }
   report.costs.sweep_and_prune = swept(1, test_cost);
   // Those of boxes that miss most of what is in them are tested in blocks. Along two axes that is slower than a tree.
-  constexpr double kLongRun = 1024, kFewMet = 0.25, kOfBlock = 1.0 / kBlockOfRun;
-  if (axes >= 3 && run_length > kLongRun && swept(kOfBlock, test_cost) < report.costs.grid) {
-    const auto axis = static_cast<std::size_t>(std::min_element(meeting, meeting + problem.dimension) - meeting);
+  constexpr double kOfBlock = 1.0 / kBlockOfRun;
+  if (axes >= 3 && run_length > in.sweep_blocks_run && swept(kOfBlock, test_cost) < report.costs.grid) {
     const double met = met_blocks(sample, axis, problem.dimension);
-    if (met < kFewMet) report.costs.sweep_and_prune = swept(kOfBlock + met, test_cost);
+    if (met < in.sweep_blocks_met) report.costs.sweep_and_prune = swept(kOfBlock + met, test_cost);
   }
+
   // Boxes that meet on every axis, but not in one place, are what a tree is for: it takes about so long whatever they
   // are like, longer where scales nest, and the others never as long unless they fall.
-  report.costs.bvh = (10000 + (cut_axes > 0 ? 32 : 20) * n * std::log2(n + 2)) / kMillisecond;
+  report.costs.bvh =
+      (in.bvh_call + (cut_axes > 0 ? in.bvh_box_of_nested_scales : in.bvh_box) * n * std::log2(n + 2)) / kMillisecond;
   const double least = std::min({report.costs.brute_force, report.costs.sweep_and_prune, report.costs.grid});
   if (least > report.costs.bvh)
-    report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * kPairOfTree / kMillisecond;
+    report.costs.bvh += report.pair_count * overlapping_share(sample, problem.dimension) * in.bvh_pair / kMillisecond;
   report.choice = MethodName::grid;
   if (report.costs.sweep_and_prune < report.costs.grid || problem.dimension == 1)
     report.choice = MethodName::sweep_and_prune;

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.arguments import as_flag, as_own_array, as_real
 from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
@@ -27,8 +27,6 @@ RatioName: TypeAlias = Literal["iou", "ios"]
 #: What ``decay=`` takes.
 DecayName: TypeAlias = Literal["gaussian", "linear"]
 
-_MANY = 1500  # boxes
-_FEW_PAIRS = 16  # a box
 _RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
 _DECAYS = {"gaussian": _native.Decay.gaussian, "linear": _native.Decay.linear}
 
@@ -120,7 +118,7 @@ def nms(
     ranked = _as_ranked(_as_scores(scores, count))
     keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
     rivals = None
-    if count >= _MANY:
+    if count >= thresholds.FEWEST_WITH_PAIRS:
         rivals = _few_pairs(given if rotated is None else rotated.enclosing(), keys, workers)
     options = (ranked, keys, rivals, limit, _RATIOS[metric], worker_count(workers))
     found: Any = _native.nms(given, *options) if rotated is None else rotated.nms(*options)
@@ -134,10 +132,11 @@ def nms(
 
 def _few_pairs(corners: Any, keys: NDArray[np.int64] | None, workers: int) -> NDArray[np.int32] | None:
     """Find the pairs that overlap, where they are so few that this is the shortest way."""
-    if not _native.few_overlap(corners, _FEW_PAIRS):
+    most = thresholds.MOST_PAIRS_EACH
+    if not _native.few_overlap(corners, most):
         return None
     try:
-        return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=_FEW_PAIRS * len(corners))
+        return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=most * len(corners))
     except (TooManyPairsError, InvalidBoxError):  # `nms` says what is wrong
         return None
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
@@ -49,19 +49,11 @@ if TYPE_CHECKING:
 __all__ = ["BoxIndex"]
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
-# Other boxes are looked up in the tree of an index if it has at least so many boxes for each of them. Otherwise it is
-# faster to compare two sets.
-_FEW = 16
 # State that is not pickled, but made again by `_begin`.
 _FLEETING = (
     "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
     "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds", "_served",
 )  # fmt: skip
-# The least number of boxes for which near pairs are kept for the next search, and for which a search may skip the
-# arrangement.
-_MANY = 256
-# The trees of batches are dropped after so many changes a row that they have not followed.
-_MOST_BEHIND = 4
 # Pairs at once, where they are found in chunks.
 _CHUNK = 1_000_000
 # A call of at most so many queries prepares the fast path for the next ones like it.
@@ -511,7 +503,7 @@ class BoxIndex:
             return
         moves_all = edit == "update" and count == self._store.living
         follows = not self._is_stale and self._keeps_up(count) and not was_empty
-        if moves_all and count >= _MANY and not self._is_asked and self._finds_pairs_at_once:
+        if moves_all and count >= thresholds.FEWEST_KEPT and not self._is_asked and self._finds_pairs_at_once:
             follows = False
         self._fall_behind(change, rows, dropped)
         change.commit()
@@ -577,7 +569,7 @@ class BoxIndex:
         """Add to a change that the trees of the batches have to follow these rows."""
         kept = rows.copy() if dropped is None else np.concatenate([rows, dropped])  # not the caller's array
         count = self._behind_count + len(kept)
-        if count > _MOST_BEHIND * len(self):  # they seem to be unused
+        if count > thresholds.MOST_CHANGES_BEHIND * len(self):  # they seem to be unused
             change.set_slot(self, "_forest", None)
             change.set_slot(self, "_behind", None)
             change.set_slot(self, "_behind_count", 0)
@@ -1074,7 +1066,7 @@ class BoxIndex:
     ) -> NDArray[np.int32] | None:
         """Find the pairs among the near pairs of an earlier search, if boxes have moved little since; else None."""
         store, self._served = self._store, None
-        if store.living < _MANY or self._periods is not None or not pair_filter.is_empty:
+        if store.living < thresholds.FEWEST_KEPT or self._periods is not None or not pair_filter.is_empty:
             return None
         if self._coherent is None:
             self._coherent = _native.CoherentPairs()
@@ -1090,7 +1082,7 @@ class BoxIndex:
         self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
     ) -> NDArray[np.int32]:
         is_asked = self._is_asked
-        if self._is_stale and not is_asked and len(self) >= _MANY:
+        if self._is_stale and not is_asked and len(self) >= thresholds.FEWEST_KEPT:
             options = {"touching": touching, "workers": workers, "sort": sort, "max_pairs": max_pairs}
             once: NDArray[np.int32] = self._at_once(pairs, None, pair_filter, **options)
             return once
@@ -1164,7 +1156,9 @@ class BoxIndex:
 
     def _is_tree_of_many_more(self, others: BoxSet) -> bool:
         lower, upper = others.corners
-        if self._is_stale or not isinstance(self._arrangement, _native.BlockIndex) or len(lower) * _FEW > len(self):
+        if len(lower) * thresholds.BOXES_FOR_EACH_LOOKED_UP > len(self):
+            return False
+        if self._is_stale or not isinstance(self._arrangement, _native.BlockIndex):
             return False
         return lower.shape[1] == self.dim and _native.first_invalid(lower, upper) < 0
 

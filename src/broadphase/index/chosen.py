@@ -7,7 +7,7 @@ from functools import partialmethod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.errors import UnsupportedQueryError
 from broadphase.filters import PairFilter
 from broadphase.index.box_index import BoxIndex
@@ -31,16 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Index"]
 
-# With at least so many query boxes for each box of the index, the two sets are joined; fewer are looked up in the tree.
-# Measured with 10 000 and 100 000 boxes of the scenes uniform, lognormal and clusters: both take the same time at
-# shares of 0.1 to 0.4. With as many queries as boxes, joining takes half the time; with a tenth, twice the time. If the
-# tree has to be built first, joining pays sooner.
-_JOINED_SHARE = 0.3
-_JOINED_SHARE_WITHOUT_TREE = 0.1
-_FEWEST_JOINED = 64
-# If queries find so many boxes each, sorting the pairs takes longer than filing the boxes in cells, even for one call.
-# Measured with 20 000 boxes and as many queries: both take the same time where each query finds two.
-_SEVERAL = 3.0
 # What an index in a periodic cell supports.
 _IN_CELLS = frozenset({"query", "query_ball", "nearest", "pairs"})
 
@@ -174,12 +164,14 @@ class Index(BoxIndex):
     def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> Any:
         if self._periods is not None:
             return CellQueries(self, None)._find_boxes(lower, upper, workers, allowed)
-        count, share = len(lower), _JOINED_SHARE_WITHOUT_TREE if self._is_stale else _JOINED_SHARE
-        if count < max(_FEWEST_JOINED, share * len(self)):
+        count = len(lower)
+        share = thresholds.JOINED_SHARE_WITHOUT_TREE if self._is_stale else thresholds.JOINED_SHARE
+        if count < max(thresholds.FEWEST_JOINED, share * len(self)):
             return super()._find_boxes(lower, upper, workers, allowed)
         began = perf_counter()
         with self._guard.reading:
-            rows, offsets = self._cells.find(lower, upper, workers, searches=1, several=_SEVERAL, method="auto")
+            several = thresholds.SEVERAL
+            rows, offsets = self._cells.find(lower, upper, workers, searches=1, several=several, method="auto")
             query_filter = self._native_filter(count, allowed)
             if query_filter is not None:
                 kept: Any = _native.keep_allowed(rows, offsets, *self._store.views, query_filter, workers)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.joining import KeptCells, find_in_balls, find_in_boxes, find_in_regions, join
 from broadphase.index.options import checked_options
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from broadphase.index.store import BoxStore
 
 __all__ = ["Grid"]
-
-# Queries are few if there are so many boxes for each; filing the boxes to be kept takes as long as so many searches.
-_FEW, _SEARCHES = 16, 6
 
 
 class Grid(BoxIndex):
@@ -95,8 +92,8 @@ class Grid(BoxIndex):
         return count
 
     def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        if _FEW * len(lower) <= len(self):
-            return self._cells.find(lower, upper, workers, searches=_SEARCHES)
+        if thresholds.BOXES_FOR_EACH_OF_FEW * len(lower) <= len(self):
+            return self._cells.find(lower, upper, workers, searches=thresholds.SEARCHES_BEFORE_CELLS)
         own_lower, own_upper, rows = self._store.living_corners()
         found, offsets = join(own_lower, own_upper, lower, upper, workers)
         return (found if rows is None else rows[found]), offsets

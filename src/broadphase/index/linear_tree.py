@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
@@ -34,8 +34,6 @@ _MOST_DEPTH = {1: 57, 2: 29, 3: 19, 4: 14}
 _MOST_FLAT_CELLS = 1 << 28
 # As in the system that tuning="origin" comes from.
 _TUNED_MOST = 6
-# So many changed rows are kept beside the sorted ones before they are filed.
-_FEW_BESIDE = 256
 _SHARES = (0.30, 0.57)
 _TUNING = {"first_depth": 3, "least_depth": 1, "tune_every": 60, "tune_shares": _SHARES}
 
@@ -297,7 +295,7 @@ class LinearTree(BoxIndex):
     # whole order, which takes half the time of a build: only the first such edit between two queries is followed.
     def _keeps_up(self, changed: int) -> bool:
         self._edits_since_query += changed
-        few = self._edits_since_query <= _FEW_BESIDE
+        few = self._edits_since_query <= thresholds.MOST_BESIDE
         return few or (self._edits_since_query == changed and changed <= len(self) // 8)
 
     def _arranged_for_queries(self) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.errors import InvalidBoxError
 from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
@@ -30,8 +30,6 @@ _LOW = 0xFFFF_FFFF
 # More than a distance is rounded by.
 _MORE = 1 + 2.0**-40
 _POINTS_AT_ONCE = 4096
-# If there are at least so many query boxes, and such a share of the boxes of the index, all are compared at once.
-_JOINED_SHARE, _FEWEST_JOINED = 0.3, 64
 
 
 class CellSearch:
@@ -76,7 +74,7 @@ class CellSearch:
         self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         lower, upper = _doubles(lower), _doubles(upper)
-        if len(lower) >= max(_FEWEST_JOINED, _JOINED_SHARE * len(self._lower)):
+        if len(lower) >= max(thresholds.FEWEST_JOINED, thresholds.JOINED_SHARE * len(self._lower)):
             return self._joined(lower, upper, workers, allowed, batch)
         try:
             asked = self._placed.others(lower, upper)
