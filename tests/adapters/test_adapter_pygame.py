@@ -21,9 +21,9 @@ from broadphase.adapters import pygame as ours  # noqa: E402 (the library is the
 theirs = pygame.sprite
 NAMES = ("spritecollide", "groupcollide", "spritecollideany", "Group")
 
-PAIRS = bp.pairs
+BY_FIRST = ours._by_first
 LEAST = 2**31 - 1
-ROADS = {"as it is": (), "arrays": ("_FEW_COMPARISONS", "_FEW_CALLS", "_FEW_RECTS")}
+ROADS = {"as it is": (), "arrays": ("_FEW_COMPARISONS", "_FEW_CALLS", "_FEW")}
 
 
 @pytest.fixture(params=ROADS)
@@ -216,7 +216,6 @@ def test_spritecollideany_of_twins_equals_that_of_pygame(scene, kind):
 
 @pytest.mark.parametrize("kind", ["default", "circle"])
 def test_groupcollide_with_kills_in_several_portions_equals_that_of_pygame(kind, monkeypatch):
-    monkeypatch.setattr(ours, "_FIRST_PORTION", 2)
     monkeypatch.setattr(ours, "_FEW_COMPARISONS", 50)
     for seed in range(3):
         for spawning in (Ball, Spawning):
@@ -234,11 +233,10 @@ def crowded_rects(rng, count):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "own"])
 def test_groupcollide_of_a_crowd_equals_that_of_pygame(kind, monkeypatch):
-    monkeypatch.setattr(ours, "_FIRST_PORTION", 3)
-    for name in ("_FEW_CALLS", "_WORTH_A_SAMPLE", "_FEW_COMPARISONS"):
+    for name in ("_FEW_CALLS", "_FEW_COMPARISONS"):
         monkeypatch.setattr(ours, name, 1)
-    searches = []
-    monkeypatch.setattr(ours.bp, "pairs", lambda *boxes, **options: searches.append(1) or PAIRS(*boxes, **options))
+    divided = []
+    monkeypatch.setattr(ours, "_by_first", lambda *pairs: divided.append(1) or BY_FIRST(*pairs))
     for seed, dokillb in enumerate((False, True)):
         outcomes = []
         for module in (theirs, ours):
@@ -246,8 +244,8 @@ def test_groupcollide_of_a_crowd_equals_that_of_pygame(kind, monkeypatch):
             found = module.groupcollide(first, second, False, dokillb, KINDS[kind])
             outcomes.append((numbers_of(found), state_of(first, second)))
         assert outcomes[0] == outcomes[1]
-    # Where pygame's own function decides, pairs that are nearly all are not looked for.
-    assert bool(searches) == (kind in ("default", "rect", "mask"))
+    # Where pygame's own function decides, and nearly all are pairs, it is left to pygame.
+    assert bool(divided) == (kind in ("default", "rect", "mask"))
 
 
 def test_random_scenes_have_many_collisions_and_many_sprites_without():
@@ -378,11 +376,13 @@ def test_own_function_that_kills_is_not_called_for_the_killed(monkeypatch):
 
 @pytest.mark.parametrize("reach", [-1, float("nan"), float("inf")])
 def test_reach_that_is_no_distance_raises(reach):
-    first, second = twins(0, whole_rects, count=300)
-    for call in (ours.groupcollide, ours.spritecollide):
-        arguments = (first, second, False, False) if call is ours.groupcollide else (first.sprites()[0], second, False)
-        with pytest.raises(ValueError, match="reach: must be a number of pixels"):
-            call(*arguments, near, reach=reach)
+    for count in (3, 300):
+        first, second = twins(0, whole_rects, count=count)
+        for call in (ours.groupcollide, ours.spritecollide, ours.spritecollideany):
+            one = first if call is ours.groupcollide else first.sprites()[0]
+            kills = {ours.groupcollide: (False, False), ours.spritecollide: (False,)}.get(call, ())
+            with pytest.raises(ValueError, match="reach: must be a number of pixels"):
+                call(one, second, *kills, near, reach=reach)
 
 
 @pytest.mark.usefixtures("road")
@@ -501,6 +501,13 @@ def test_objects_of_a_group_are_found_by_a_key_and_by_rects_that_are_methods(nam
     expected = getattr(asking, name)(list(group), key=key)
     assert getattr(group, name)(asking, key=key) == expected
     assert expected
+
+
+def test_rect_of_a_sprite_of_pygame_is_a_property_that_only_returns_the_attribute_read_in_its_place():
+    sprite = theirs.Sprite()
+    sprite.rect = pygame.Rect(1, 2, 3, 4)
+    assert sprite._Sprite__rect is sprite.rect
+    assert ours._HAS_RECT_PROPERTY
 
 
 def test_first_rect_of_a_group_is_found_without_reading_all():

@@ -35,17 +35,9 @@ Collided: TypeAlias = Callable[[Any, Any], Any]
 #: Lower and upper corners, (n, 2) each.
 Corners: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 
-# With fewer comparisons, reading rects into arrays costs more than Rect.collidelistall; with fewer calls of a function
-# of two sprites, finding out which are needed costs more than they do. Measured.
-_FEWEST_COMPARISONS = 64  # that are left to pygame
-_FEW_COMPARISONS = 20_000
-_FEW_CALLS = 256
-_FEW_RECTS = 24
-_FEW_READS = 128  # of properties, beside a look at the classes
-_FIRST_PORTION = 64
-# So many sprites are compared with all others to see whether all are in one crowd, where it is worth that. Measured.
-_SAMPLE = 16
-_WORTH_A_SAMPLE = 10_000
+_FEW = 128  # rects that are read, or compared, one by one: lists of them do not pay
+_FEW_CALLS = 512  # of a function of two sprites, or comparisons with one: finding out which are needed takes longer
+_FEW_COMPARISONS = 20_000  # made by Rect.collidelistall: arrays of rects take longer
 _CODES: dict[type, str] = {Rect: "i", FRect: "f"}  # of struct, which reads numbers in less time than NumPy
 _MOST = {Rect: 2.0**30, FRect: 1e37}  # beyond these, rects may overflow when they are inflated
 # Rects are rounded to whole pixels when they are inflated, compared with rects of the other type, or have a centre.
@@ -95,10 +87,12 @@ def groupcollide(
     Time O(n + m + sprites that are near each other). Each call reads the numbers of all rects, since they can change
     unnoticed; in `Group.still` they are read once.
     """
-    are_sized = type(groupa) in _SIZED and type(groupb) in _SIZED
-    if are_sized and reach is None and len(groupa) * len(groupb) < _FEWEST_COMPARISONS:  # type: ignore[arg-type]
-        result: dict[Any, list[Any]] = _GROUPCOLLIDE(groupa, groupb, dokilla, dokillb, collided)
-        return result
+    if reach is None and type(groupa) in _SIZED and type(groupb) in _SIZED:
+        count: int = len(groupa)  # type: ignore[arg-type]
+        few = _FEW if collided is None and count > 1 else _FEW_CALLS
+        if count * len(groupb) < few:  # type: ignore[arg-type]
+            result: dict[Any, list[Any]] = _GROUPCOLLIDE(groupa, groupb, dokilla, dokillb, collided)
+            return result
     rule = _rule(collided, reach)
     if rule is None or not isinstance(groupb, _GROUPS):
         every = ((one, _SPRITECOLLIDE(one, groupb, dokillb, collided)) for one in groupa)
@@ -134,12 +128,13 @@ def spritecollide(
             hits = kept.touched_by(rect)
         else:
             sprites = _listed(group)
-            if len(sprites) < _FEW_RECTS or type(rect) not in _CODES:
+            if len(sprites) <= _FEW or type(rect) not in _CODES:
                 collides = rect.colliderect
                 hits = [one for one in sprites if collides(one.rect)]
             else:
                 hits = [sprites[row] for row in rect.collidelistall(_rects_of(sprites))]
     else:
+        _check(reach)
         sprites = list(group) if kept is None else kept.living()
         if len(sprites) < _FEW_CALLS:
             hits = [one for one in sprites if collided(sprite, one)]
@@ -159,6 +154,7 @@ def spritecollideany(
         return next(iter(kept.touched_by(sprite.rect)), None)
     if collided is None or collided is theirs.collide_circle or type(collided) is theirs.collide_circle_ratio:
         return _SPRITECOLLIDEANY(sprite, group, collided)  # it stops early, and sets no radius behind the first hit
+    _check(reach)
     sprites = list(group) if kept is None else kept.living()
     for one in sprites[:_FEW_CALLS]:
         if collided(sprite, one):
@@ -203,7 +199,7 @@ class Group(theirs.Group):  # type: ignore[misc]
         first_of: Callable[[list[Any]], int] = rect.collidelist
         if self._kept is not None:
             return first_of(self._kept.living_rects())
-        sprites, start, count = _listed(self), 0, _FEW_READS
+        sprites, start, count = _listed(self), 0, _FEW
         if len(sprites) <= count:  # the first portion without a copy of it, a third of the time
             return first_of([one.rect for one in sprites])
         while start < len(sprites):  # in portions that grow, so that few rects are read after the first hit
@@ -288,7 +284,7 @@ def _rects_of(sprites: list[Any]) -> list[Any]:
     ``Sprite.rect`` is a property of pygame-ce that returns an attribute. Reading that takes a fourth of the time; it
     is done for sprites whose class has no ``rect`` of its own.
     """
-    if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW_READS:
+    if not _HAS_RECT_PROPERTY or len(sprites) <= _FEW:
         return [one.rect for one in sprites]
     looks = ((0, 4), (4, 32), (32, None))  # where some classes have a ``rect`` of their own, a few mostly show it
     kinds = (set(map(type, sprites[slice(*look)])) for look in looks)
@@ -326,7 +322,7 @@ class _Members:
 
     @staticmethod
     def of(group: Iterable[Any]) -> _Members:
-        return _kept_by(group) or _Members(list(group))
+        return _kept_by(group) or _Members(_listed(group))
 
     def living(self) -> list[Any]:
         """Return those that are still in the group."""
@@ -424,10 +420,14 @@ class _Rule(NamedTuple):
     is_pygames: bool = False
 
 
-def _rule(collided: Collided | None, reach: float | None) -> _Rule | None:
-    """Find the rule; None: a function of which nothing is known, or one with an error that is left to pygame."""
+def _check(reach: float | None) -> None:
     if reach is not None and not 0.0 <= reach < math.inf:
         raise ValueError(f"reach: must be a number of pixels, 0 or more, got {quoted(reach)}")
+
+
+def _rule(collided: Collided | None, reach: float | None) -> _Rule | None:
+    """Find the rule; None: a function of which nothing is known, or one with an error that is left to pygame."""
+    _check(reach)
     if collided is None or collided is _COLLIDE_RECT:
         return _Rule(None, None)
     if collided is theirs.collide_circle:
@@ -547,9 +547,10 @@ def _meetings(
     if rule.bounds is not None:
         own = _bounds(members, rule) if comparisons >= _FEW_CALLS else None
         other = None if own is None else _bounds(others, rule)
-        if own is None or other is None or (rule.is_pygames and _is_crowd(own, other)):
+        if own is None or other is None:
             return None
-        return _by_first(bp.pairs(own, other, sort=True), named)
+        pairs = bp.pairs(own, other, sort=True)
+        return None if rule.is_pygames and 4 * len(pairs) > 3 * comparisons else _by_first(pairs, named)
     rects = members.rects()
     if not set(map(type, rects)) <= _CODES.keys():
         return None
@@ -561,14 +562,6 @@ def _meetings(
     against = others.rects()
     compared = ((row, rect.collidelistall(against)) for row, rect in enumerate(rects))
     return ((row, found if named is None else [named[one] for one in found]) for row, found in compared if found)
-
-
-def _is_crowd(own: Corners, other: Corners) -> bool:
-    """Whether, by a sample, nearly all bounds overlap: then pygame's loop takes less time without finding that out."""
-    step = max(1, len(own[0]) // _SAMPLE)
-    sample = own[0][::step], own[1][::step]
-    comparisons = len(sample[0]) * len(other[0])
-    return comparisons >= _WORTH_A_SAMPLE and bp.count_pairs(sample, other) > 0.75 * comparisons
 
 
 def _by_first(rows: NDArray[np.int32], named: list[Any] | None) -> Iterator[tuple[int, list[Any]]]:
@@ -586,9 +579,9 @@ def _collisions(
 ) -> dict[Any, list[Any]]:
     collisions: dict[Any, list[Any]] = {}
     kept = _kept_by(groupa)
-    sprites = list(groupa)
+    sprites = _listed(groupa)
     # Where sprites are killed, few may be left to be met by the next.
-    start, count = 0, _FIRST_PORTION if dokillb else len(sprites)
+    start, count = 0, 1 if dokillb else len(sprites)
     others = _Members.of(groupb)
     while start < len(sprites):
         portion = sprites[start : start + count]
