@@ -21,8 +21,7 @@ from broadphase.adapters import scipy as ours
 scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
 """
 ALL_ARE_OURS = """
-ours._SMALL = ours._COUNTED = ours._SMALL_BOX = ours._PLACES_IN_BOX = 0
-ours._PLACES = ((float("inf"), 0),)
+ours._MANY, ours._PLACES, ours._POINTS_PER_PLACE = 1, 1, float("inf")
 """
 # They take longest, and are answered by SciPy itself.
 LEFT_OUT = "not largep"
@@ -30,9 +29,9 @@ LEFT_OUT = "not largep"
 
 @pytest.fixture(autouse=True)
 def small_trees_are_searched_here(monkeypatch):
-    for name in ("_SMALL", "_COUNTED", "_SMALL_BOX", "_PLACES_IN_BOX"):
-        monkeypatch.setattr(ours, name, 0)
-    monkeypatch.setattr(ours, "_PLACES", ((np.inf, 0),))
+    monkeypatch.setattr(ours, "_MANY", 1)
+    monkeypatch.setattr(ours, "_PLACES", 1)
+    monkeypatch.setattr(ours, "_POINTS_PER_PLACE", np.inf)
 
 
 @pytest.mark.parametrize("plugin", [PLUGIN, PLUGIN + ALL_ARE_OURS], ids=["few are left to SciPy", "all are ours"])
@@ -355,7 +354,7 @@ def test_counts_of_neighbors_equal_those_of_scipy(make):
 def test_few_points_are_kept_as_scipy_does_pickled_and_compared_with_many(monkeypatch):
     monkeypatch.undo()
     random = np.random.default_rng(1)
-    points, others = random.random((50, 3)), random.random((300, 3))
+    points, others = random.random((50, 3)), random.random((1200, 3))
     for kind in ("cKDTree", "KDTree"):
         expected, tree = getattr(library, kind)(points.copy()), getattr(ours, kind)(points)
         many, more = getattr(ours, kind)(others), getattr(library, kind)(others)
@@ -378,10 +377,16 @@ def test_few_places_are_answered_by_the_tree_of_scipy(monkeypatch):
     points, places = random.random((3000, 2)), random.random((500, 2))
     tree, expected = ours.cKDTree(points), library.cKDTree(points)
     assert tree.query(places)[1].tolist() == expected.query(places)[1].tolist()
-    for number, count in enumerate((500, 150, 149, 1, 64)):
+    for number, count in enumerate((500, 256, 255, 1, 64)):
         found, theirs = (one.query_ball_point(places[:count], 0.05) for one in (tree, expected))
         assert [sorted(row) for row in found] == [sorted(row) for row in theirs]
         assert (tree._tree is None) == (number < 2)
+
+
+def test_matrix_by_keys_of_scipy_keeps_them_in_the_attribute_that_is_filled_here():
+    assert library.cKDTree([[0.0, 0.0]]).sparse_distance_matrix(library.cKDTree([[1.0, 0.0]]), 2.0)._dict == {
+        (0, 0): 1.0
+    }
 
 
 def test_sets_and_lists_are_made_with_the_collector_as_it_was():

@@ -6,6 +6,7 @@ other dimensions, ``eps``, and the nearest points in a periodic box; its tree is
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +27,11 @@ _sparse: Any = import_module("scipy.sparse")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# SciPy's are trees of fewer than _SMALL points, and queries of fewer places than these, by the number of points, but
-# not of one, for which it takes twice the time.
-_SMALL = 400
-_COUNTED = 700  # points whose pairs are counted here
-_PLACES = ((64, 1000), (1000, 300), (np.inf, 150))
-_SMALL_BOX, _PLACES_IN_BOX = 1000, 1000  # the same of a periodic box
-_LOOK = 8  # places, and points, that are compared first to see whether all are near one another
-_SAMPLE, _CROWDED = 16, 100  # balls that are looked at, and points in each from which SciPy counts faster
+# A search of so many points at so many places pays, and one of fewer points at as many more places: a smaller one
+# takes less time in SciPy's tree than the arrays that it needs here. See `_pays_at`.
+_MANY, _PLACES = 1024, 256
+_POINTS_PER_PLACE = 16  # in a periodic box, where each search reads all points; with more of them, it does not pay
+_SAMPLE, _CROWDED = 16, 50  # balls that are looked at, and points in each from which SciPy counts faster
 
 
 class cKDTree:  # noqa: N801 (its name in SciPy)
@@ -60,26 +58,23 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     # Of all trees until something else is set: less to do for a small one.
     _index: Any = None
-    _few: Any = None  # the tree of SciPy, if that answers
+    _tree: Any = None  # of SciPy, from the beginning if there are few points or it has to search them
     _box: NDArray[np.float64] | None = None  # the lengths of a periodic one; 0 along an axis that is not
 
     def __init__(self, data: Any, *arguments: Any, **options: Any) -> None:
-        if (data.shape if type(data) is np.ndarray else type(data) in (list, tuple)) and len(data) < _SMALL:
-            self._tree = self._few = self._kind(data, *arguments, **options)
+        points = None
+        if not ((data.shape if type(data) is np.ndarray else type(data) in (list, tuple)) and len(data) < _MANY):
+            points = _as_points(data)
+            boxsize = options.get("boxsize", arguments[4] if len(arguments) > 4 else None)
+            if points is not None and boxsize is not None:
+                self._box = _box_around(points, boxsize)
+                points = points if self._box is not None else None
+            self._is_ours = points is not None and not _is_one_spot(points)
+        if points is None or not self._is_ours:
+            self._tree = self._kind(data, *arguments, **options)  # its errors are SciPy's too
+            self.n, self.m = self._tree.n, self._tree.m
             return
         self._settings = arguments, options
-        self._tree = None
-        boxsize = options.get("boxsize", arguments[4] if len(arguments) > 4 else None)
-        points = _as_points(data)
-        if points is not None and boxsize is not None:
-            self._box = _box_around(points, boxsize) if len(points) >= _SMALL_BOX else None
-            points = points if self._box is not None else None
-        if points is not None and _is_one_spot(points):
-            points = None
-        self._is_ours = points is not None
-        if points is None:
-            self._tree = self._few = self._kind(data, *arguments, **options)  # its errors are SciPy's too
-            points = self._tree.data
         self.data = points
         self.n, self.m = points.shape
 
@@ -92,13 +87,15 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return self._tree
 
     def __getattr__(self, name: str) -> Any:
-        if "_tree" not in self.__dict__:  # while it is unpickled
+        if "n" not in self.__dict__:  # while it is made or unpickled
             raise AttributeError(name)
-        if name == "_is_ours":
-            tree = self._tree  # of few points, which are not ours in a box
-            self._is_ours = tree.boxsize is None and tree.m in (2, 3) and not _is_one_spot(tree.data)
-            return self._is_ours
         return getattr(self.scipy, name)
+
+    @cached_property
+    def _is_ours(self) -> bool:
+        """Whether this can be searched here; asked of few points, which cannot in a box."""
+        tree = self.scipy
+        return tree.boxsize is None and tree.m in (2, 3) and not _is_one_spot(tree.data)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_index": None}
@@ -110,20 +107,14 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         self, x: Any, k: Any = 1, eps: float = 0, p: float = 2, distance_upper_bound: float = np.inf, workers: int = 1
     ) -> Any:
         """Find the nearest points."""
-        tree = self._tree
-        if tree is not None and type(x) is np.ndarray and x.ndim > 1 and len(x) < _PLACES[-1][1]:  # soonest
-            return tree.query(x, k, eps, p, distance_upper_bound, workers)
-        if self._few is not None if _is_one(x) else self._leaves(x):
-            return self.scipy.query(x, k, eps, p, distance_upper_bound, workers)
-        points, ranks = self._asked(x, p, eps), _ranks(k)
-        bound = distance_upper_bound
-        if (
-            self._box is not None
-            or points is None
-            or ranks is None
-            or not self.n
-            or not (bound == np.inf or _radii(bound, ()) is not None)
-        ):
+        x, bound = np.asarray(x), distance_upper_bound
+        is_one = x.ndim == 1 and self.n >= _MANY  # for which SciPy takes twice the time
+        if x.size < _PLACES and not is_one:
+            return self.scipy.query(x, k, eps, p, bound, workers)
+        points = ranks = None
+        if self._box is None and (is_one or self._pays(x)):
+            points, ranks = self._asked(x, p, eps), _ranks(k)
+        if points is None or ranks is None or not (bound == np.inf or _radii(bound, ()) is not None):
             return self.scipy.query(x, k, eps, p, bound, workers)
         most = max(ranks)
         found = self._indexed().nearest(points, most, max_distance=_more_than(bound), workers=workers)
@@ -135,7 +126,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             rows[distances == np.inf] = self.n
         if most > self.n:
             rows[:, self.n :] = self.n
-        shape = np.shape(x)[:-1]
+        shape = x.shape[:-1]
         if type(k) is not int:
             columns = [rank - 1 for rank in ranks]
             distances, rows = distances[:, columns], rows[:, columns]
@@ -157,22 +148,20 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         return_length: bool = False,
     ) -> Any:
         """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
-        tree = self._tree
-        if tree is not None and type(x) is np.ndarray and x.shape and len(x) < _PLACES[-1][1]:  # soonest
-            return tree.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        if _is_one(x) or self._leaves(x):
+        x = np.asarray(x)
+        if x.size < _PLACES:
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        points, radii = self._asked(x, p, eps), None
-        if points is not None:
-            radii = _radii(r, np.shape(x)[:-1])
-            radii = radii if radii is not None and self._reaches_once(radii) else None
-        if points is None or radii is None or (return_length and self._are_crowded(points, radii)):
+        points = self._asked(x, p, eps) if self._pays(x) else None
+        radii = None if points is None else _radii(r, x.shape[:-1])
+        if (
+            points is None
+            or radii is None
+            or not self._reaches_once(radii)
+            or (return_length and self._are_crowded(points, radii))
+        ):
             return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        if self._box is None:
-            rows, counts = self._balls(points, radii, workers)
-        else:
-            rows, counts = self._balls_in_box(points, radii, workers)
-        shape = np.shape(x)[:-1]
+        rows, counts = self._find(points, radii, workers)
+        shape = x.shape[:-1]
         if return_length:
             return counts.astype(np.intp).reshape(shape)
         lists = np.empty(len(points), object)
@@ -181,15 +170,14 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def query_ball_tree(self, other: Any, r: float, p: float = 2.0, eps: float = 0) -> Any:
         """Find for each point all points of another tree, ours or SciPy's, within a distance."""
-        if self._few is not None or not (self._takes(r, p, eps) and self._is_alike(other)):
+        if not self._takes(other, r, p, eps):
             return self.scipy.query_ball_tree(_scipy_of(other), r, p, eps)
-        balls = other._balls if self._box is None else other._balls_in_box
-        rows, counts = balls(self.data, np.full(self.n, float(r)), 1)
+        rows, counts = other._find(self.data, np.full(self.n, float(r)), 1)
         return _native.lists_of(rows, counts, other.n)
 
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0, output_type: str = "set") -> Any:
         """Find all pairs of points within a distance. An ``output_type="ndarray"`` takes a small part of the time."""
-        if self._few is not None or not self._takes(r, p, eps) or output_type not in ("set", "ndarray"):
+        if output_type not in ("set", "ndarray") or not self._takes(self, r, p, eps):
             return self.scipy.query_pairs(r, p, eps, output_type)
         pairs, _ = self._neighbors(float(r))
         if output_type == "ndarray":
@@ -201,7 +189,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     ) -> Any:
         """Make a sparse matrix of the distances to the points of another tree, ours or SciPy's."""
         known = output_type in ("dok_matrix", "coo_matrix", "dict", "ndarray")
-        if self._few is not None or not (known and self._takes(max_distance, p, 0) and self._is_alike(other)):
+        if not (known and self._takes(other, max_distance, p, 0)):
             return self.scipy.sparse_distance_matrix(_scipy_of(other), max_distance, p, output_type)
         pairs, distances = self._neighbors(float(max_distance), other)
         if output_type == "dict":
@@ -221,17 +209,17 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
         """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
+        if not isinstance(other, cKDTree) or not other._pays_at(self.n):
+            return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         radii = np.asarray(r)
-        known = (
-            self._few is None
-            and self.n >= _COUNTED
-            and weights is None
-            and radii.ndim < 2
-            and radii.size
-            and type(cumulative) is bool
-        )
+        known = weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
         most = _radii(radii, radii.shape) if known else None
-        if most is None or not self._may_count(most, other, p) or not (cumulative or (np.diff(most) >= 0).all()):
+        if (
+            most is None
+            or not self._takes(other, most.max(), p, 0)
+            or not (cumulative or (np.diff(most) >= 0).all())
+            or other._are_crowded(self.data, np.full(self.n, most.max()))
+        ):
             return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         bounds = np.sort(most)
         is_same = other is self
@@ -257,15 +245,23 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             self._index = bp.Index((self.data, self.data))
         return self._index
 
-    def _leaves(self, x: Any) -> bool:
-        """Whether SciPy's tree answers a query of these places."""
-        places = x.size // max(x.shape[-1], 1) if type(x) is np.ndarray else len(x)
-        few = next(most for points, most in _PLACES if self.n < points) if self._box is None else _PLACES_IN_BOX
-        return bool(places < few)
+    def _pays(self, x: NDArray[Any]) -> bool:
+        """Whether a search at these places is worth a look at whether it can be made here."""
+        return x.ndim > 1 and self._pays_at(x.size // max(x.shape[-1], 1))
 
-    def _takes(self, r: Any, p: float, eps: float) -> bool:
-        """Whether a search by one radius is ours; others are SciPy's."""
-        return self._is_ours and p == 2 and eps == 0 and _radii(r, ()) is not None and self._reaches_once(r)
+    def _pays_at(self, places: int) -> bool:
+        if self._box is not None and places * _POINTS_PER_PLACE < self.n:
+            return False
+        return places * min(self.n, _MANY) >= _MANY * _PLACES
+
+    def _takes(self, other: Any, r: Any, p: float, eps: float) -> bool:
+        """Whether the points of another tree within one radius of those of this one are found here."""
+        if not (isinstance(other, cKDTree) and other._pays_at(self.n) and p == 2 and eps == 0 and other.m == self.m):
+            return False
+        if not (self._is_ours and other._is_ours and _radii(r, ()) is not None and self._reaches_once(r)):
+            return False
+        box, others = (np.empty(0) if one._box is None else one._box for one in (self, other))
+        return other is self or np.array_equal(box, others)
 
     def _reaches_once(self, radii: Any) -> bool:
         """Whether no point is within these radii of two images of another."""
@@ -273,12 +269,6 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             return True
         period = self._box[self._box > 0].min(initial=np.inf)
         return bool(np.max(radii, initial=0) < 0.49 * period)
-
-    def _is_alike(self, other: Any) -> bool:
-        """Whether this is a tree of ours in the same space."""
-        if not (isinstance(other, cKDTree) and other._is_ours and other.m == self.m):
-            return False
-        return np.array_equal(() if self._box is None else self._box, () if other._box is None else other._box)
 
     def _neighbors(self, radius: float, other: cKDTree | None = None) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Pairs that SciPy finds, and their distances."""
@@ -293,60 +283,37 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     def _space(self) -> dict[str, Any]:
         return {} if self._box is None else {"cell": self._box, "periodic": self._box > 0}
 
-    def _asked(self, x: Any, p: float, eps: float) -> NDArray[np.float64] | None:
+    def _asked(self, x: NDArray[Any], p: float, eps: float) -> NDArray[np.float64] | None:
         """Places in rows; None if SciPy has to look there."""
-        if not self._is_ours or p != 2 or eps != 0:
-            return None
-        if type(x) is not np.ndarray:
-            x = np.asarray(x)
-        if x.dtype.kind not in "fiub" or x.ndim < 1 or x.shape[-1] != self.m:
+        if p != 2 or eps != 0 or x.dtype.kind not in "fiub" or x.shape[-1] != self.m or not self._is_ours:
             return None
         points = np.ascontiguousarray(x, np.float64).reshape(-1, self.m)
         return points if np.isfinite(points).all() else None
 
-    def _may_count(self, radii: NDArray[np.float64], other: Any, p: float) -> bool:
-        """Whether pairs of this tree and another are counted here."""
-        most = radii.max()
-        if not (self._takes(most, p, 0) and self._is_alike(other) and self.n and other.n):
-            return False
-        return not self._are_crowded(self.data, np.full(self.n, most), other)
+    def _are_crowded(self, points: NDArray[np.float64], radii: NDArray[np.float64]) -> bool:
+        """Whether, by a sample, balls hold so many points that counting them by whole cells, as SciPy does, pays."""
+        some = slice(None, None, 1 + len(points) // _SAMPLE)
+        rows, counts = self._find(points[some], radii[some], 1)
+        return len(rows) > _CROWDED * len(counts)
 
-    def _are_crowded(
-        self, points: NDArray[np.float64], radii: NDArray[np.float64], other: cKDTree | None = None
-    ) -> bool:
-        """Whether so many points are within radii that counting them by whole cells, as SciPy does, pays."""
-        data = self.data if other is None else other.data
-        # Where most points are within, a look at a few of them tells, before there is an index.
-        asking, some = (slice(None, None, max(1, len(these) // _LOOK)) for these in (points, data))
-        apart = points[asking, np.newaxis] - data[some]
-        near = np.einsum("ijk,ijk->ij", apart, apart) <= (radii[asking] * radii[asking])[:, np.newaxis]
-        if 2 * np.count_nonzero(near) > near.size and len(data) > _CROWDED:
-            return True
-        some = slice(None, None, max(1, len(points) // _SAMPLE))
-        if other is None and self._box is None:
-            found = len(self._balls(points[some], radii[some], 1)[0])
-        else:
-            found = len(bp.neighbors(points[some], radii.max(), data, **self._space()).pairs)
-        return found > _CROWDED * len(points[some])
-
-    def _balls(
+    def _find(
         self, points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Rows within each radius, ascending, and how many there are."""
+        """Return the rows within each radius, ascending, and how many there are."""
+        if self._box is not None:
+            return self._find_in_box(self._box, points, radii, workers)
         found = self._indexed().query_ball(points, radii * (1 + _ROUNDING), workers=workers)
         rows, counts = _native.within(points, self.data, found.rows, found.offsets, radii)
         return rows, counts
 
-    def _balls_in_box(
-        self, points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
+    def _find_in_box(
+        self, box: NDArray[np.float64], points: NDArray[np.float64], radii: NDArray[np.float64], workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the same in a periodic box."""
-        assert self._box is not None
-        points = _wrapped(points, self._box)
+        points = _wrapped(points, box)
         is_one = len(radii) > 0 and (radii == radii[0]).all()
         cutoff = _more_than(radii[0]) if is_one else (radii * (1 + _ROUNDING), np.zeros(self.n))
         found = bp.neighbors(points, cutoff, self.data, sort=True, distances=True, workers=workers, **self._space())
-        pairs = found.pairs[_within(points, self.data, found, radii, self._box)]
+        pairs = found.pairs[_within(points, self.data, found, radii, box)]
         return pairs[:, 1].astype(np.int32), np.bincount(pairs[:, 0], minlength=len(points))
 
 
@@ -369,13 +336,6 @@ def _as_points(data: Any) -> NDArray[np.float64] | None:
 
 def _scipy_of(tree: Any) -> Any:
     return tree.scipy if isinstance(tree, cKDTree) else tree
-
-
-def _is_one(x: Any) -> bool:
-    """Whether this is one place."""
-    if type(x) in (list, tuple) and len(x) > 0 and type(x[0]) in (float, int):
-        return True
-    return (x.ndim if type(x) is np.ndarray else np.ndim(x)) < 2
 
 
 def _ranks(k: Any) -> list[int] | None:
@@ -411,11 +371,8 @@ def _more_than(radius: float) -> float:
 
 
 def _is_one_spot(points: NDArray[np.float64]) -> bool:
-    """Whether all points are equal, or all but a few: a tree of one leaf answers soonest."""
-    if len(points) < 2 or not points[0, 0] == points[len(points) // 2, 0] == points[-1, 0]:
-        return False
-    some = points[:: max(1, len(points) // _LOOK)]
-    return bool((some == some[0]).all())
+    """Whether all points are equal: a tree of one leaf answers soonest."""
+    return len(points) > 1 and points[0, 0] == points[-1, 0] and bool((points == points[0]).all())
 
 
 def _box_around(points: NDArray[np.float64], boxsize: Any) -> NDArray[np.float64] | None:
