@@ -75,7 +75,7 @@ def test_histories_of_changes_give_the_answers_of_rtree(dimension, interleaved):
 @pytest.mark.parametrize("tail", [0, 3, 256])
 @pytest.mark.parametrize("interleaved", [True, False])
 def test_queries_between_insertions_find_what_has_just_come(tail, interleaved, monkeypatch):
-    monkeypatch.setattr("broadphase.adapters.rtree._TAIL", tail)
+    monkeypatch.setattr("broadphase.adapters.rtree._FEW", tail)
     rng = np.random.default_rng(tail)
     theirs, ours = new(library.Index, 2, interleaved), new(Index, 2, interleaved)
     for id in range(300):
@@ -547,7 +547,7 @@ def test_item_gives_its_object_as_in_rtree():
 @pytest.mark.parametrize("tail", [0, 5, 256])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_nearest_between_changes_finds_boxes_old_and_new(loaded, tail, dimension, monkeypatch):
-    monkeypatch.setattr("broadphase.adapters.rtree._TAIL", tail)
+    monkeypatch.setattr("broadphase.adapters.rtree._FEW", tail)
     rng = np.random.default_rng(loaded)
     lower = rng.random((loaded + 40, dimension)) * 30
     corners = np.concatenate((lower, lower + rng.random(lower.shape)), axis=1).tolist()

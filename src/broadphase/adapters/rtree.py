@@ -32,16 +32,15 @@ theirs: Any = import_extra("rtree.index", purpose=__name__, install="rtree")
 RTreeError: Any = import_module("rtree.exceptions").RTreeError
 
 _MOST_DIMENSIONS = 4
-_FEW = 128  # boxes that are all looked at for the nearest ones: the walk of a tree takes as long
 # Objects of these types cannot change, so that one is as good as the copy that pickle makes of it. Of others, bytes are
 # kept, made by `dumps`; of dicts and lists in a stream that hold such objects only, copies.
 _CONSTANT = frozenset((type(None), bool, int, float, complex, str))
-# New boxes that queries compare one by one before they are put into the index, which takes as long as some hundred.
-_TAIL = 256
-_PLACES = np.arange(_TAIL, dtype=np.int32)
+# Boxes that queries compare one by one, inserted or loaded, before they are put into the index; and boxes of an index
+# that are all compared for the nearest ones. To put them there, and to walk the tree, takes as long.
+_FEW = 256
+_PLACES = np.arange(_FEW, dtype=np.int32)
 # Queries that compare all boxes before a tree is built, which takes as long as some 20 of them.
 _SCANS = 4
-_FEWEST_INDEXED = 64  # fewer boxes that are loaded are compared one by one, as new ones
 # Indexes begin with these, which are read only: the first boxes make one of their own.
 _EMPTY = [bp.Index(np.empty((0, 2, dimension))) for dimension in range(1, _MOST_DIMENSIONS + 1)]
 
@@ -206,7 +205,7 @@ class Index:
     def nearest(self, coordinates: Any, num_results: int = 1, objects: Any = False) -> Iterator[Any]:
         """Find the boxes nearest to a box or a point, the nearest first; all that are as far as the last one, too."""
         corners = self._corners(coordinates)
-        if self._deleted or len(self._new) > _TAIL:
+        if self._deleted or len(self._new) > _FEW:
             self._make_changes()
         most = num_results if num_results >= 0 else len(self)
         if not len(self._index) and most > 0 and all(map(isfinite, corners)):
@@ -401,7 +400,7 @@ class Index:
         self._objects: list[Any] = []
         self._rows_of = None
         self._new: list[tuple[int, list[float], Any]] = []
-        self._tail = np.empty((_TAIL, 2, self._dimension))  # the boxes of the first `_tail_count` of these
+        self._tail = np.empty((_FEW, 2, self._dimension))  # the boxes of the first `_tail_count` of these
         self._tail_count = 0
         self._deleted: list[int] = []
         self._bounds = None
@@ -494,14 +493,14 @@ class Index:
 
     def _load(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._bulk_count = len(ids)
-        if len(ids) >= _FEWEST_INDEXED:
+        if len(ids) > _FEW:
             self._begin_with(ids, boxes, objects)
         else:
             self._new = list(zip(ids.tolist(), boxes.reshape(len(ids), -1).tolist(), objects, strict=True))
 
     def _begin_with(self, ids: NDArray[np.int64], boxes: NDArray[np.float64], objects: list[Any]) -> None:
         self._index, self._ids, self._objects = bp.Index(boxes), ids, objects
-        self._scanned, self._scans = boxes, min(_SCANS, len(boxes) // _FEWEST_INDEXED)
+        self._scanned, self._scans = boxes, _SCANS
         self._bounds = None
 
     def _make_changes(self) -> None:
@@ -534,7 +533,7 @@ class Index:
 
     def _overlapping(self, corners: list[float]) -> NDArray[Any]:
         """Find the rows of boxes that overlap one; `_in_tail` finds those that have no row yet."""
-        if self._deleted or len(self._new) > _TAIL:
+        if self._deleted or len(self._new) > _FEW:
             self._make_changes()
         if not len(self._index):
             return np.empty(0, np.int32)
