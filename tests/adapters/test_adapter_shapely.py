@@ -23,18 +23,14 @@ import broadphase.adapters.shapely as ours
 tests.STRtree = ours.STRtree
 """
 ALL_ARE_OURS = """
-ours._FEW = ours._FEW_POINTS = ours._FEW_INPUTS = 0
-ours._FIRST_INPUTS = ours._FIRST_SHARE = ours._SMALL = ours._SMALLEST = 0
+ours._FEW = ours._MANY = ours._FIRST_SHARE = 0
 """
 PREDICATES = ("intersects", "within", "contains", "overlaps", "crosses", "touches", "covers", "covered_by")
 
 
 def answer_all(monkeypatch):
-    monkeypatch.setattr(ours, "_FEW", 64)
-    for name in ("_FEW_POINTS", "_FEW_INPUTS", "_SAMPLED"):
-        monkeypatch.setattr(ours, name, 64)
-    for name in ("_FIRST_INPUTS", "_FIRST_SHARE", "_SMALL", "_SMALLEST"):
-        monkeypatch.setattr(ours, name, 0)
+    for name, value in (("_FEW", 64), ("_MANY", 1), ("_FIRST_SHARE", 0), ("_SAMPLE", 1)):
+        monkeypatch.setattr(ours, name, value)
 
 
 @pytest.fixture(autouse=True)
@@ -255,7 +251,7 @@ def test_intersects_of_rings_and_lines_is_that_of_fractions(scale, monkeypatch):
     if scale == 1:
         monkeypatch.setattr(ours.STRtree, "_meeting", None)  # nothing is left to GEOS
     monkeypatch.setattr(ours, "_FEW", 1)
-    monkeypatch.setattr(ours, "_FEW_INPUTS", 1)
+    monkeypatch.setattr(ours, "_MANY", 1)
     found = ours.STRtree(geometries).query(np.array(geometries), "intersects")
     assert set(map(tuple, found.T.tolist())) == expected
 
@@ -317,7 +313,7 @@ def test_points_in_large_areas_are_those_of_shapely():
 def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
     corners = np.random.default_rng(count).random((count, 2))
     geometries = shapely.box(*corners.T, *(corners + 0.3).T)
-    inputs = np.resize(geometries[::2], 64)
+    inputs = np.resize(geometries[::2], 4096)
     found = ours.STRtree(geometries, capacity)
     expected = shapely.STRtree(geometries, capacity)
     np.testing.assert_array_equal(found.query(inputs), expected.query(inputs))

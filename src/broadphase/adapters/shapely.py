@@ -37,17 +37,12 @@ theirs: Any = import_extra("shapely", purpose=__name__, install="shapely")
 
 _GEOMETRY = theirs.Geometry
 _TREE = theirs.STRtree  # which may be replaced by that of here
-_FEW = 128  # pairs, and points; arrays do not pay for fewer
-# Inputs that are left to shapely's tree: fewer than these in a call, where there are points or not, and before there is
-# an index, so many in all, or this share of the geometries, unless more pairs are expected than there are geometries.
-_FEW_POINTS, _FEW_INPUTS, _FIRST_INPUTS, _FIRST_SHARE = 2000, 700, 1000, 0.1
-_NEAREST_SHARE = 0.02  # before there is an index, inputs of query_nearest
-# Of so few geometries shapely makes its tree at once, and answers up to so many points without a predicate; of fewer
-# yet, up to so many inputs.
-_SMALL, _SMALLEST, _MANY_INPUTS = 1024, 128, 20_000
-# Of so many pairs, some are looked at first, by whether most can be decided here.
-_SAMPLED, _SAMPLE = 1024, 64
-_LOOK = 256  # inputs and geometries that are looked at first
+# Arrays do not pay for fewer pairs or points, nor for fewer geometries in a tree, unless very many inputs ask for them.
+_FEW = 128
+# Fewer inputs are left to shapely's tree, which is made at once of fewer geometries. Before there is an index, it
+# answers until there were as many inputs as this share of the geometries, or more pairs are expected than geometries.
+_MANY, _FIRST_SHARE = 1000, 0.1
+_SAMPLE = 128  # geometries, or pairs, that are looked at first
 _SYMMETRIC = frozenset(("intersects", "overlaps", "crosses", "touches"))
 _OUTER = frozenset(("contains", "covers", "contains_properly"))  # the box of the input is around that of the other
 _INNER = frozenset(("within", "covered_by"))
@@ -118,7 +113,7 @@ class STRtree:
         self._node_capacity = node_capacity
         self._asked = 0  # inputs of calls by many, before there was an index
         is_plain = geometries.ndim == 1 and as_index(node_capacity) > 1
-        if geometries.size < _SMALL or not is_plain or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
+        if geometries.size < _MANY or not is_plain or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
             _ = self._tree  # which says what is wrong
         elif _GEOS is None:
             _ = self._read
@@ -206,7 +201,7 @@ class STRtree:
         """Find all geometries nearest to each input: points among points here, all else by shapely's tree."""
         inputs = np.asarray(geometry)
         found = None
-        if not exclusive and inputs.ndim == 1 and len(inputs) >= _FEW_INPUTS:
+        if not exclusive and inputs.ndim == 1 and len(inputs) >= _MANY:
             found = self._nearest_points(inputs, max_distance)
         if found is None:
             return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
@@ -225,7 +220,7 @@ class STRtree:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
         """Find inputs and the point nearest to each, and inputs for which rounding could decide; None if not of use."""
         most = np.inf if max_distance is None else max_distance
-        if "_index" not in self.__dict__ and len(inputs) < _NEAREST_SHARE * len(self.geometries):
+        if "_index" not in self.__dict__ and len(inputs) < _FIRST_SHARE * len(self.geometries):
             return None
         if not (isinstance(most, float | int) and most > 0 and len(self.geometries) and self._is_finite):
             return None
@@ -233,7 +228,7 @@ class STRtree:
         are_points = _are_points(theirs.get_type_id(inputs), bounds)
         if not is_finite or not are_points[asking].all() or not self._points[self._present].all():
             return None
-        for some in (asking[:: 1 + len(asking) // _LOOK], asking):
+        for some in (asking[:: 1 + len(asking) // _SAMPLE], asking):
             found = self._index.nearest(bounds[some, :2], 2)
             first, second = found.distances.T
             is_sure = (first < _SURELY * second) & (first > _TINY) & (first < _HUGE)
@@ -245,22 +240,17 @@ class STRtree:
 
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
-        asks_points = isinstance(inputs[0], theirs.Point)
-        of_points = asks_points or (size > 0 and isinstance(self.geometries[0], theirs.Point))
-        few = _SMALL if asks_points and predicate is None else _SMALLEST
-        if count < (_FEW_POINTS if of_points else _FEW_INPUTS) or (size < few and count < _MANY_INPUTS):
+        if count * min(size, _FEW) ** 2 < _MANY * _FEW**2 or (predicate is None and size < _MANY):
             return False
         if "_index" in self.__dict__:
             return True
         self._asked += count
-        if self._asked < _FIRST_INPUTS:
-            return False
         is_dear = predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
         return is_dear or (predicate is not None and self._expected(inputs) >= size)
 
     def _expected(self, inputs: NDArray[np.object_]) -> float:
         """Guess from some of both how many boxes of inputs and geometries overlap."""
-        some = [_bounded(geometries[:: 1 + len(geometries) // _LOOK]) for geometries in (inputs, self.geometries)]
+        some = [_bounded(geometries[:: 1 + len(geometries) // _SAMPLE]) for geometries in (inputs, self.geometries)]
         if not all(is_finite and len(present) for _, present, is_finite in some):
             return 0.0
         one, other = (bounds[present] for bounds, present, _ in some)
@@ -365,7 +355,7 @@ class STRtree:
         if _GEOS is None or len(left) < _FEW:
             return True
         needs_validity = predicate not in _OUTER  # where what crosses is False for all
-        sample = [left[:: len(left) // _SAMPLE]] if len(left) >= _SAMPLED else []
+        sample = [left[:: 1 + len(left) // _SAMPLE]] if len(left) >= _MANY else []
         for some in (*sample, left):
             features, one, other = self._features(inputs, pairs[:, some])
             found: Any = features_relate(_GEOS, features, one, other, needs_validity)
