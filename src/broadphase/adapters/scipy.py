@@ -209,7 +209,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
         """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
-        if not isinstance(other, cKDTree) or not other._pays_at(self.n):
+        if not self._pays_with(other):
             return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
         radii = np.asarray(r)
         known = weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
@@ -254,11 +254,17 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             return False
         return places * min(self.n, _MANY) >= _MANY * _PLACES
 
+    def _pays_with(self, other: Any) -> bool:
+        """Whether a search for points of another tree near those of this one is worth such a look."""
+        if not (isinstance(other, cKDTree) and max(self.n, other.n) >= _MANY and other._pays_at(self.n)):
+            return False
+        return self._is_ours and other._is_ours
+
     def _takes(self, other: Any, r: Any, p: float, eps: float) -> bool:
         """Whether the points of another tree within one radius of those of this one are found here."""
-        if not (isinstance(other, cKDTree) and other._pays_at(self.n) and p == 2 and eps == 0 and other.m == self.m):
+        if not (self._pays_with(other) and p == 2 and eps == 0 and other.m == self.m):
             return False
-        if not (self._is_ours and other._is_ours and _radii(r, ()) is not None and self._reaches_once(r)):
+        if _radii(r, ()) is None or not self._reaches_once(r):
             return False
         box, others = (np.empty(0) if one._box is None else one._box for one in (self, other))
         return other is self or np.array_equal(box, others)
