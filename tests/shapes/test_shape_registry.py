@@ -117,16 +117,12 @@ def test_a_picture_is_within_the_box_of_its_shape(row, d):
 
 
 @each_simple_type
-def test_a_snapshot_keeps_a_shape_and_refuses_negative_lengths(row, d):
+def test_a_snapshot_keeps_a_shape(row, d):
     shape = shape_cases.shape_of(row.name, shape_cases.Numbers(np.random.default_rng(5), d))
     world = bp.World(d)
     world.add(shape, position=[0.0] * d)
     again = bp.World.from_bytes(world.to_bytes())
     assert np.array_equal(again.shapes.records().numbers, world.shapes.records().numbers)
-    record = shape.records(d)[0]
-    if RECORDS[shape.kind].lengths or RECORDS[shape.kind].has_halves:
-        data, number = world.to_bytes(), record[layout_of(shape.kind, d, len(record)).lengths][0]
-        assert data.count(number.tobytes()) >= 1, "its lengths are in the file as they are"
 
 
 @each_simple_type
