@@ -130,7 +130,7 @@ def test_settings_of_a_method_reach_the_world_and_the_figures():
         simulation.method = method
         simulation.tick()
         assert simulation.figures().method == "auto"
-    with pytest.raises(ValueError, match="3 dimensions"):
+    with pytest.raises(ValueError, match="two corners of 2 numbers, not of 3"):
         simulation.method = bp.Octree.options(bounds=[[0] * 3, [1] * 3])
     assert simulation.tick() is not None
 
