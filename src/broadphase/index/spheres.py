@@ -216,9 +216,9 @@ def boxes_with_spheres(boxes: Any, spheres: Any) -> tuple[Any, Floats | None]:
 
 def lengths_of(ways: Floats) -> Floats:
     """Return the length of each vector, whose squares may overflow or vanish."""
-    exponent = np.frexp(np.abs(ways).max(axis=1, initial=0.0))[1]
+    scale = np.ldexp(1.0, np.frexp(np.abs(ways).max(axis=1, initial=0.0))[1] - 1)  # a power of two: exact
     with np.errstate(over="ignore"):
-        lengths: Floats = np.ldexp(np.sqrt((np.ldexp(ways, -exponent[:, np.newaxis]) ** 2).sum(axis=1)), exponent)
+        lengths: Floats = np.sqrt(((ways / scale[:, np.newaxis]) ** 2).sum(axis=1)) * scale
     return lengths
 
 
