@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "choose/methods.hpp"
 #include "query/collect.hpp"
 
 namespace broadphase::python {
