@@ -19,6 +19,8 @@ from broadphase.plotting.pieces import hull_faces, unit_form  # noqa: E402
 
 BOXES = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[5, 0], [6, 1]]], np.float64)
 
+DRAWN = [name for name in CLASSES if "outline" in CAPABILITIES[name]]  # those that have cells
+
 
 @pytest.fixture(autouse=True)
 def close_figures():
@@ -78,7 +80,7 @@ def test_pairs_of_unknown_rows_or_shape_raise():
         bp.plot(BOXES, pairs=[0, 1])
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if "outline" in CAPABILITIES[name]])
+@pytest.mark.parametrize("name", DRAWN)
 def test_cells_of_an_index_are_drawn_by_level(name):
     lower = np.random.default_rng(3).random((60, 2))
     index = getattr(bp, name)((lower, lower + 0.05))
@@ -287,9 +289,7 @@ LARGE_BOXES = {
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-@pytest.mark.parametrize(
-    "kind", [np.array, *(getattr(bp, name) for name in CLASSES if "outline" in CAPABILITIES[name])]
-)
+@pytest.mark.parametrize("kind", [np.array, *(getattr(bp, name) for name in DRAWN)])
 @pytest.mark.parametrize("name", LARGE_BOXES)
 def test_boxes_of_any_size_are_drawn_within_the_picture(name, kind, dim, tmp_path):
     boxes = np.array(LARGE_BOXES[name], float).reshape(-1, 2, 2)
