@@ -101,7 +101,7 @@ def refused(call, number):
     return asked > number, answer
 
 CALLS = {}
-for method in METHODS:
+for method in METHOD_NAMES:
     CALLS["pairs " + method] = lambda method=method: bp.pairs(boxes, method=method, sort=True)
     CALLS["two sets " + method] = lambda method=method: bp.pairs(boxes, others, method=method, sort=True, workers=2)
     CALLS["chunks " + method] = lambda method=method: list(bp.iter_pairs(boxes, method=method, chunk=100))
@@ -168,7 +168,7 @@ for name, call in CALLS.items():
 def refusals(folder, step):
     """Refuse every `step`-th block of every call; give how many refusals were raised, by the name of the call."""
     pytest.importorskip("pyarrow")
-    said = run_with_failing_malloc(REFUSED.replace("METHODS", repr(METHOD_NAMES)), folder, str(step)).splitlines()
+    said = run_with_failing_malloc(REFUSED.replace("METHOD_NAMES", repr(METHOD_NAMES)), folder, str(step)).splitlines()
     return {name: int(raised) for name, _, raised in (line.rsplit(":", 2) for line in said)}
 
 

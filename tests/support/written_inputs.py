@@ -685,10 +685,10 @@ def few_number_calls():
 
 #: Arguments of a few numbers in any call: `few_number_calls` has them.
 FEW_NUMBERS = {
-    ("Compound", "offset"), ("ConvexHull", "offset"), ("ConvexHull", "rotation"), ("ConvexPolygon", "offset"),
+    ("Compound", "offset"), ("Compound", "rotation"), ("ConvexHull", "offset"), ("ConvexHull", "rotation"), ("ConvexPolygon", "offset"),
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
-    ("Mesh", "rotation"), ("Octree.options", "world"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
+    ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
     ("World.add", "velocity"), ("World.visible", "lod"), ("look_at", "eye"),
     ("look_at", "target"), ("look_at", "up"), ("morton.number_of", "cell"), ("selection_matrix", "matrix"),
     ("selection_matrix", "rectangle"), ("selection_matrix", "viewport"),
