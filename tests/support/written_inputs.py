@@ -685,7 +685,8 @@ def few_number_calls():
 
 #: Arguments of a few numbers in any call: `few_number_calls` has them.
 FEW_NUMBERS = {
-    ("Compound", "offset"), ("Compound", "rotation"), ("ConvexHull", "offset"), ("ConvexHull", "rotation"), ("ConvexPolygon", "offset"),
+    ("Compound", "offset"), ("Compound", "rotation"), ("ConvexHull", "offset"),
+    ("ConvexHull", "rotation"), ("ConvexPolygon", "offset"),
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
     ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
