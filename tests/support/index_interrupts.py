@@ -373,7 +373,7 @@ class Attack:
         """Say what is after those of some rows that are outside the world were dropped."""
         if not self.dropping:
             return account
-        lower, upper = np.asarray(self.options.get("world", self.options.get("bounds")))
+        lower, upper = np.asarray(self.options["bounds"])
         outside = ((account.boxes[rows, 0] < lower) | (account.boxes[rows, 1] > upper)).any(axis=1)
         return replace(account.removed(rows[outside]), dropped=rows[outside].tolist())
 
@@ -511,6 +511,6 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in CLASSES},
     "BVH sah": ("BVH", {"quality": "sah"}),
     "LinearTree origin": ("LinearTree", {"tuning": "origin", "storage": "flat", "traversal": "covered_leaves"}),
-    "Octree drop": ("Octree", {"outside": "drop", "world": [[0, 0, 0], [11, 3.5, 3.5]], "leaf_capacity": 1}),
+    "Octree drop": ("Octree", {"outside": "drop", "bounds": [[0, 0, 0], [11, 3.5, 3.5]], "leaf_capacity": 1}),
     "LinearTree drop": ("LinearTree", {"outside": "drop", "bounds": [[0, 0, 0], [11, 3.5, 3.5]]}),
 }
