@@ -78,8 +78,8 @@ def test_nearest_of_periodic_indexes_and_of_spheres_has_k_columns():
         check(index.nearest(boxes[:, 0], k), boxes, boxes[:, 0], k)
         check(index.nearest(rows=[0, 1], k=k), boxes, boxes[:2].mean(axis=1), k, np.eye(3)[:2] == 0)
         tree = bp.Octree.from_spheres([[0, 0], [9, 9]], [1, 2])
-        for bounds in ("box", "sphere"):
-            found = tree.nearest([[2, 0], [9, 9]], k, bounds=bounds)
+        for by in ("box", "sphere"):
+            found = tree.nearest([[2, 0], [9, 9]], k, by=by)
             assert found.rows.shape == found.distances.shape == (2, k)
             assert found.rows[:, 0].tolist() == [0, 1]
             assert (found.rows[:, 2:] == -1).all()
