@@ -79,7 +79,8 @@ def as_array(value):
             value = np.asarray(value)
         except ValueError:  # shapes, parts
             return None
-    return value if isinstance(value, np.ndarray) and value.size and value.dtype.kind in "iufb" else None
+    is_array = isinstance(value, np.ndarray) and value.ndim and value.size and value.dtype.kind in "iufb"
+    return value if is_array else None
 
 
 def flat(value, depth=0):

@@ -6,6 +6,7 @@ import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
+
 def set_leak_warnings(on: bool) -> None:
     """
     Say whether the interpreter's end lists the objects of this module that are left; for tests.
@@ -51,102 +52,151 @@ class AutoCosts:
 
     @property
     def brute_force_call(self) -> float: ...
+
     @brute_force_call.setter
     def brute_force_call(self, arg: float, /) -> None: ...
+
     @property
     def brute_force_box(self) -> float: ...
+
     @brute_force_box.setter
     def brute_force_box(self, arg: float, /) -> None: ...
+
     @property
     def pair_for_each_axis(self) -> float: ...
+
     @pair_for_each_axis.setter
     def pair_for_each_axis(self, arg: float, /) -> None: ...
+
     @property
     def interval_box(self) -> float: ...
+
     @interval_box.setter
     def interval_box(self, arg: float, /) -> None: ...
+
     @property
     def interval_box_of_doubles(self) -> float: ...
+
     @interval_box_of_doubles.setter
     def interval_box_of_doubles(self, arg: float, /) -> None: ...
+
     @property
     def sweep_call(self) -> float: ...
+
     @sweep_call.setter
     def sweep_call(self, arg: float, /) -> None: ...
+
     @property
     def sweep_box(self) -> float: ...
+
     @sweep_box.setter
     def sweep_box(self, arg: float, /) -> None: ...
+
     @property
     def sweep_box_for_each_axis(self) -> float: ...
+
     @sweep_box_for_each_axis.setter
     def sweep_box_for_each_axis(self, arg: float, /) -> None: ...
+
     @property
     def sweep_box_with_run(self) -> float: ...
+
     @sweep_box_with_run.setter
     def sweep_box_with_run(self, arg: float, /) -> None: ...
+
     @property
     def sweep_box_of_doubles(self) -> float: ...
+
     @sweep_box_of_doubles.setter
     def sweep_box_of_doubles(self, arg: float, /) -> None: ...
+
     @property
     def sweep_short_run(self) -> float: ...
+
     @sweep_short_run.setter
     def sweep_short_run(self, arg: float, /) -> None: ...
+
     @property
     def sweep_pair(self) -> float: ...
+
     @sweep_pair.setter
     def sweep_pair(self, arg: float, /) -> None: ...
+
     @property
     def sweep_rounded_run(self) -> float: ...
+
     @sweep_rounded_run.setter
     def sweep_rounded_run(self, arg: float, /) -> None: ...
+
     @property
     def sweep_blocks_run(self) -> float: ...
+
     @sweep_blocks_run.setter
     def sweep_blocks_run(self, arg: float, /) -> None: ...
+
     @property
     def sweep_blocks_met(self) -> float: ...
+
     @sweep_blocks_met.setter
     def sweep_blocks_met(self, arg: float, /) -> None: ...
+
     @property
     def grid_call(self) -> float: ...
+
     @grid_call.setter
     def grid_call(self, arg: float, /) -> None: ...
+
     @property
     def grid_quantiles(self) -> float: ...
+
     @grid_quantiles.setter
     def grid_quantiles(self, arg: float, /) -> None: ...
+
     @property
     def grid_filed_together(self) -> float: ...
+
     @grid_filed_together.setter
     def grid_filed_together(self, arg: float, /) -> None: ...
+
     @property
     def grid_filed_box(self) -> float: ...
+
     @grid_filed_box.setter
     def grid_filed_box(self, arg: float, /) -> None: ...
+
     @property
     def grid_blur_chance(self) -> float: ...
+
     @grid_blur_chance.setter
     def grid_blur_chance(self, arg: float, /) -> None: ...
+
     @property
     def grid_blur_ranked(self) -> float: ...
+
     @grid_blur_ranked.setter
     def grid_blur_ranked(self, arg: float, /) -> None: ...
+
     @property
     def bvh_call(self) -> float: ...
+
     @bvh_call.setter
     def bvh_call(self, arg: float, /) -> None: ...
+
     @property
     def bvh_box(self) -> float: ...
+
     @bvh_box.setter
     def bvh_box(self, arg: float, /) -> None: ...
+
     @property
     def bvh_box_of_nested_scales(self) -> float: ...
+
     @bvh_box_of_nested_scales.setter
     def bvh_box_of_nested_scales(self, arg: float, /) -> None: ...
+
     @property
     def bvh_pair(self) -> float: ...
+
     @bvh_pair.setter
     def bvh_pair(self, arg: float, /) -> None: ...
 
@@ -155,145 +205,39 @@ auto_costs: AutoCosts = ...
 without_auto_costs: dict = ...
 
 class PairFilter:
-    def __init__(
-        self,
-        layer: tuple[
-            Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        ],
-        mask: tuple[
-            Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        ],
-        group: tuple[
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        ],
-        static: tuple[
-            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        ],
-        shared: tuple[
-            Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)] | None,
-        ],
-        ignored: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        batch: tuple[
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        ],
-    ) -> None: ...
-    def allows(
-        self,
-        first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> object:
+    def __init__(self, layer: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], mask: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], group: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], static: tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], shared: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None], ignored: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, batch: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None]) -> None: ...
+
+    def allows(self, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
         """Whether each pair passes the filter."""
 
 class BatchedRows:
-    def __init__(
-        self,
-        first: tuple[
-            int,
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            int,
-        ],
-        second: tuple[
-            int,
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            int,
-        ]
-        | None,
-    ) -> None: ...
+    def __init__(self, first: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int], second: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None) -> None: ...
+
     @property
     def key_count(self) -> int: ...
 
 class PlacedBoxes:
     @staticmethod
-    def in_cell(
-        lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> PlacedBoxes: ...
-    def others(
-        self,
-        lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> PlacedBoxes: ...
+    def in_cell(lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PlacedBoxes: ...
+
+    def others(self, lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> PlacedBoxes: ...
+
     def placed(self) -> tuple: ...
-    def keep(
-        self,
-        asked: PlacedBoxes,
-        found: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int,
-    ) -> object: ...
+
+    def keep(self, asked: PlacedBoxes, found: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
 
 class PairStream:
-    def __init__(
-        self,
-        method: Method,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        other_lower: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-        other_upper: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-        touching: bool,
-        margin: float,
-        filter: object | None,
-        batches: object | None,
-        workers: int,
-        period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-    ) -> None: ...
+    def __init__(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: object | None, batches: object | None, workers: int, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
     def next(self, wanted: int) -> object: ...
 
-def pairs(
-    method: Method,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    other_lower: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    other_upper: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    touching: bool,
-    margin: float,
-    filter: PairFilter | None,
-    batches: BatchedRows | None,
-    workers: int,
-    sort: bool,
-    limit: int,
-    period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-) -> object: ...
-def report(
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    other_lower: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    other_upper: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    batches: BatchedRows | None,
-    period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-) -> dict: ...
-def count(
-    method: Method,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    other_lower: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    other_upper: Annotated[NDArray, dict(device="cpu", writable=False)] | None,
-    touching: bool,
-    margin: float,
-    filter: PairFilter | None,
-    batches: BatchedRows | None,
-    workers: int,
-    period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-) -> int: ...
-def join(
-    method: Method,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    workers: int,
-) -> object: ...
+def pairs(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, batches: BatchedRows | None, workers: int, sort: bool, limit: int, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object: ...
+
+def report(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, batches: BatchedRows | None, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> dict: ...
+
+def count(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, batches: BatchedRows | None, workers: int, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
+
+def join(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
 
 class Hold:
     """
@@ -301,12 +245,14 @@ class Hold:
     """
 
     def __enter__(self) -> None: ...
+
     def __exit__(self, type: object | None, error: object | None, traceback: object | None) -> None: ...
 
 class Guard:
     """Many readers or one writer of an index or a world; others are refused."""
 
-    def __init__(self, name: str = "index") -> None: ...
+    def __init__(self, name: str = 'index') -> None: ...
+
     @property
     def reading(self) -> Hold:
         """What a query runs in; RuntimeError while a change runs."""
@@ -327,29 +273,15 @@ class Guard:
         What a query builds in: other threads wait, and the thread that builds is refused.
         """
 
-def first_invalid(
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-) -> int:
+def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> int:
     """The first row with NaN or lower > upper; -1 if there is none."""
 
-def check_rows(
-    rows: Annotated[NDArray, dict(shape=(None,), device="cpu", writable=False)],
-    alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    slots: int,
-) -> int:
+def check_rows(rows: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> int:
     """
     The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.
     """
 
-def next_rows(
-    alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    generation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    slots: int,
-    first: int,
-    last_generation: int,
-    count: int,
-) -> object:
+def next_rows(alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], generation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int, first: int, last_generation: int, count: int) -> object:
     """
     The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.
     """
@@ -359,10 +291,7 @@ def sample_rows(count: int, most: int) -> object:
     Up to `most` of `count` rows, ascending: one of each of as many equal stretches, by a fixed hash.
     """
 
-def regions_of_planes(
-    planes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    must_span: bool = False,
-) -> object:
+def regions_of_planes(planes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], must_span: bool = False) -> object:
     """
     Regions between planes, (q, p, d + 1): offsets, axes, least, most, lower and upper corners around. Where their normals must span all directions, the number of the first region whose do not.
     """
@@ -371,25 +300,11 @@ class Forest:
     """A tree for each key."""
 
     def __init__(self, dimension: int) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int,
-    ) -> None:
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> None:
         """Replace all trees by those of these rows; keys are by row."""
 
-    def follow(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int,
-    ) -> None:
+    def follow(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> None:
         """
         Let the trees follow what has become of these rows. After an exception, they must be built again.
         """
@@ -405,388 +320,159 @@ class BlockIndex:
     pass
 
 class KeyedQueries(BlockIndex):
-    def __init__(
-        self,
-        forest: object,
-        keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
+    def __init__(self, forest: object, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
 class QueryFilter:
     def __init__(self) -> None: ...
-    def set_layers(
-        self,
-        row_layer: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        row_mask: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        query_layer: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        query_mask: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def set_ignored(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-    ) -> None: ...
 
-def query_boxes(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-    loosely: bool = False,
-) -> object: ...
-def query_balls(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def nearest(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    wanted: int,
-    farthest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def sweep_first(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_ray: bool,
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def sweep_any(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_ray: bool,
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def sweep_all(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_ray: bool,
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def query_convex(
-    index: BlockIndex,
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
+    def set_layers(self, row_layer: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_mask: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_layer: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_mask: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def set_ignored(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
+def query_boxes(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], filter: QueryFilter | None, workers: int, loosely: bool = False) -> object: ...
+
+def query_balls(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
+
+def nearest(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], wanted: int, farthest: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
+
+def sweep_first(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ray: bool, filter: QueryFilter | None, workers: int) -> object: ...
+
+def sweep_any(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ray: bool, filter: QueryFilter | None, workers: int) -> object: ...
+
+def sweep_all(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], from_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], from_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], motion: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], limit: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ray: bool, filter: QueryFilter | None, workers: int) -> object: ...
+
+def query_convex(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
 
 class FewQueries:
     """
     A few queries of an index in their plainest form; None where the general way must answer.
     """
 
-    def __init__(
-        self,
-        guard: object,
-        index: object,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        seconds: dict,
-    ) -> None: ...
-    def boxes(
-        self, boxes: object | None, workers: object | None, layer: object | None, mask: object | None
-    ) -> object: ...
-    def points(
-        self, points: object | None, workers: object | None, layer: object | None, mask: object | None
-    ) -> object: ...
-    def balls(
-        self,
-        centers: object | None,
-        radius: object | None,
-        workers: object | None,
-        layer: object | None,
-        mask: object | None,
-    ) -> object: ...
-    def nearest(
-        self,
-        points: object | None,
-        k: object | None,
-        max_distance: object | None,
-        workers: object | None,
-        layer: object | None,
-        mask: object | None,
-    ) -> object: ...
-    def first_hits(
-        self,
-        origins: object | None,
-        directions: object | None,
-        max_distance: object | None,
-        workers: object | None,
-        layer: object | None,
-        mask: object | None,
-    ) -> object: ...
+    def __init__(self, guard: object, index: object, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], seconds: dict) -> None: ...
+
+    def boxes(self, boxes: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def points(self, points: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def balls(self, centers: object | None, radius: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def nearest(self, points: object | None, k: object | None, max_distance: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
+
+    def first_hits(self, origins: object | None, directions: object | None, max_distance: object | None, workers: object | None, layer: object | None, mask: object | None) -> object: ...
 
 class BruteForceIndex(BlockIndex):
     def __init__(self, dimension: int) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def insert(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def update(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def remove(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def insert(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def update(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     def stats(self) -> dict: ...
-    def validate(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> str: ...
+
+    def validate(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> str: ...
+
     @property
     def memory_bytes(self) -> int: ...
-    def pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object: ...
-    def count(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-    ) -> int: ...
+
+    def pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+    def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
 
 class SweepIndex:
     def __init__(self, dimension: int, along: str, axis: int, weights: Sequence[float]) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def insert(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def update(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def remove(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
-    def arrange(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> None: ...
-    def pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object: ...
-    def count(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-    ) -> int: ...
-    def query_rows(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        asked: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int,
-    ) -> object: ...
-    def query(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        asked_lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        asked_upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        workers: int,
-    ) -> object: ...
-    def void_borders(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> object: ...
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def insert(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def update(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def arrange(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+    def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
+
+    def query_rows(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
+
+    def query(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
+
+    def void_borders(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> object: ...
+
     def direction(self) -> object: ...
+
     def stats(self) -> dict: ...
+
     def outline(self) -> tuple: ...
-    def validate(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> str: ...
+
+    def validate(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> str: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 class BoxCells:
-    def __init__(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        workers: int,
-    ) -> None: ...
-    def find(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        asked_lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        asked_upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        workers: int,
-    ) -> object: ...
+    def __init__(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> None: ...
+
+    def find(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
-def boxes_of_query(
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    asked_upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-) -> float: ...
-def describe_grid(
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    closely: bool,
-) -> dict: ...
+def boxes_of_query(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> float: ...
+
+def describe_grid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], closely: bool) -> dict: ...
 
 class LinearTree(BlockIndex):
-    def __init__(
-        self,
-        dimension: int,
-        flat: bool,
-        covered: bool,
-        depth: int,
-        most_depth: int,
-        low: Sequence[float],
-        high: Sequence[float],
-    ) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def insert(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def update(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def remove(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
+    def __init__(self, dimension: int, flat: bool, covered: bool, depth: int, most_depth: int, low: Sequence[float], high: Sequence[float]) -> None: ...
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def insert(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def update(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     def stats(self) -> dict: ...
-    def validate(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> str: ...
+
+    def validate(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> str: ...
+
     @property
     def memory_bytes(self) -> int: ...
-    def pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object: ...
-    def count(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-    ) -> int: ...
+
+    def pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+    def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
+
     @property
     def is_settled(self) -> bool:
         """Whether it may be asked for anything but queries."""
 
-    def cells_of(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> tuple: ...
+    def cells_of(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> tuple: ...
+
     def outline(self) -> tuple: ...
+
     @property
     def depth(self) -> int: ...
+
     @property
     def leaf_share(self) -> float: ...
+
     @property
     def bounds(self) -> tuple: ...
 
 def morton_number(cell: Sequence[int]) -> int: ...
+
 def morton_cell(number: int, dimension: int) -> list[int]: ...
+
 def levels_to_common(a: int, b: int, dimension: int) -> int: ...
+
 def level_start(level: int, dimension: int) -> int: ...
 
 class BvhQuality(enum.Enum):
@@ -798,197 +484,92 @@ class BvhQuality(enum.Enum):
 
 class Bvh(BlockIndex):
     def __init__(self, dimension: int, quality: BvhQuality = BvhQuality.balanced) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int = 1,
-    ) -> None: ...
-    def insert(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int = 1,
-    ) -> None: ...
-    def update(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        workers: int = 1,
-    ) -> None: ...
-    def remove(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int = 1) -> None: ...
+
+    def insert(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int = 1) -> None: ...
+
+    def update(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int = 1) -> None: ...
+
+    def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     def stats(self) -> dict: ...
-    def validate(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> str: ...
+
+    def validate(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> str: ...
+
     @property
     def memory_bytes(self) -> int: ...
-    def pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object: ...
-    def count(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-    ) -> int: ...
+
+    def pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+    def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
+
     def optimize(self) -> int: ...
-    def changes(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        workers: int,
-        reports: list,
-    ) -> None: ...
+
+    def changes(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, workers: int, reports: list) -> None: ...
+
     def outline(self) -> tuple: ...
 
 class Octree(BlockIndex):
-    def __init__(
-        self,
-        dimension: int,
-        minimum: float,
-        looseness: float,
-        leaf_capacity: int,
-        world_lower: Sequence[float],
-        world_upper: Sequence[float],
-    ) -> None: ...
-    def build(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def insert(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def update(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def remove(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
+    def __init__(self, dimension: int, minimum: float, looseness: float, leaf_capacity: int, world_lower: Sequence[float], world_upper: Sequence[float]) -> None: ...
+
+    def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def insert(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def update(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def remove(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     def stats(self) -> dict: ...
-    def validate(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> str: ...
+
+    def validate(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> str: ...
+
     @property
     def memory_bytes(self) -> int: ...
-    def pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object: ...
-    def count(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-    ) -> int: ...
-    def settle(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> None: ...
-    def pack(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> None: ...
-    def pack_for_pairs(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    ) -> None: ...
+
+    def pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+    def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
+
+    def settle(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def pack(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
+    def pack_for_pairs(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> None: ...
+
     def world(self) -> tuple: ...
+
     def outline(self) -> tuple: ...
-    def cells_of(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> object: ...
+
+    def cells_of(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object: ...
+
     @property
     def pending(self) -> int: ...
+
     @property
     def is_settled(self) -> bool: ...
+
     @property
     def needs_build(self) -> bool: ...
+
     @property
     def needs_packing(self) -> bool: ...
+
     @property
     def is_crowded(self) -> bool: ...
 
-def keep_allowed(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    filter: QueryFilter,
-    workers: int,
-) -> object: ...
-def keep_near(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
-def keep_convex(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-    upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-    region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    filter: QueryFilter | None,
-    workers: int,
-) -> object: ...
+def keep_allowed(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], filter: QueryFilter, workers: int) -> object: ...
+
+def keep_near(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
+
+def keep_convex(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
 
 class Vertices:
     """Vertices of a hull or a mesh, (k, 3), for its box in any rotation."""
 
-    def __init__(
-        self,
-        vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None: ...
+    def __init__(self, vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
@@ -996,198 +577,83 @@ class VerticesByNumber:
     """Vertices by the numbers that records have for geometries."""
 
     def __init__(self) -> None: ...
+
     def put(self, number: int, vertices: object | None) -> None: ...
 
 class ShapeStore:
     def __init__(self, dimension: int, vertices: VerticesByNumber | None) -> None: ...
+
     @property
     def dimension(self) -> int: ...
-    def set(
-        self,
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def set_boxes(
-        self, boxes: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)]
-    ) -> None: ...
-    def clear(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> None: ...
+
+    def set(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def set_boxes(self, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> None: ...
+
+    def clear(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
     def placed(self, row: int) -> object: ...
-    def records(
-        self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> object: ...
-    def place(
-        self,
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        positions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-        rotations: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-        seen_positions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-        seen_rotations: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")] | None,
-        boxes: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    ) -> None: ...
+
+    def records(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object: ...
+
+    def place(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')]) -> None: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
-def shape_overlaps(
-    a: ShapeStore,
-    b: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    boxes_a: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None = None,
-    boxes_b: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None = None,
-) -> object: ...
-def shape_touching(
-    shapes: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    boxes: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    workers: int,
-) -> object: ...
-def shape_distances(
-    a: ShapeStore,
-    b: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def shape_contacts(
-    a: ShapeStore,
-    b: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def shape_impacts(
-    a: ShapeStore,
-    b: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    motions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def shape_rays(
-    shapes: ShapeStore,
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    origins: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    directions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-) -> object: ...
+def shape_overlaps(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, boxes_a: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None, boxes_b: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None = None) -> object: ...
+
+def shape_touching(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, workers: int) -> object: ...
+
+def shape_distances(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def shape_contacts(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def shape_impacts(a: ShapeStore, b: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], motions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def shape_rays(shapes: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], origins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
 
 class MeshTree:
     @property
     def middle(self) -> object: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 class MeshSolid:
     @property
     def is_closed(self) -> bool: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 class Polytope:
-    def __init__(
-        self,
-        points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None: ...
+    def __init__(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 def mesh_trees(meshes: list, workers: int) -> list: ...
+
 def mesh_solids(trees: list, workers: int) -> list: ...
-def geometry_overlaps(
-    a: ShapeStore,
-    geometries_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def geometry_faces(
-    a: ShapeStore,
-    geometries_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    most: int,
-) -> object: ...
-def geometry_distances(
-    a: ShapeStore,
-    geometries_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    within: float,
-    workers: int,
-) -> object: ...
-def mesh_clearances(
-    a: ShapeStore,
-    geometries_a: list,
-    solids_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    solids_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    within: float,
-    workers: int,
-) -> object: ...
-def mesh_depths(
-    a: ShapeStore,
-    geometries_a: list,
-    solids_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    solids_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    workers: int,
-) -> object: ...
-def geometry_contacts(
-    a: ShapeStore,
-    geometries_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def geometry_impacts(
-    a: ShapeStore,
-    geometries_a: list,
-    b: ShapeStore,
-    geometries_b: list,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    motions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-) -> object: ...
-def geometry_rays(
-    shapes: ShapeStore,
-    geometries: list,
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    origins: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    directions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-) -> object: ...
-def triangle_pairs(
-    vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    other_vertices: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    other_faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    touching: bool,
-    workers: int,
-) -> object: ...
+
+def geometry_overlaps(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def geometry_faces(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int) -> object: ...
+
+def geometry_distances(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, within: float, workers: int) -> object: ...
+
+def mesh_clearances(a: ShapeStore, geometries_a: list, solids_a: list, b: ShapeStore, geometries_b: list, solids_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], within: float, workers: int) -> object: ...
+
+def mesh_depths(a: ShapeStore, geometries_a: list, solids_a: list, b: ShapeStore, geometries_b: list, solids_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
+
+def geometry_contacts(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def geometry_impacts(a: ShapeStore, geometries_a: list, b: ShapeStore, geometries_b: list, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], motions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None) -> object: ...
+
+def geometry_rays(shapes: ShapeStore, geometries: list, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], origins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], directions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)]) -> object: ...
+
+def triangle_pairs(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], other_faces: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], touching: bool, workers: int) -> object: ...
 
 class SceneMesh:
     """
@@ -1195,39 +661,32 @@ class SceneMesh:
     """
 
     @overload
-    def __init__(
-        self,
-        surface: object,
-        bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None: ...
+    def __init__(self, surface: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
+
     @overload
-    def __init__(
-        self,
-        solid: object,
-        bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        smaller: object,
-        bounds_of_smaller: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ) -> None: ...
+    def __init__(self, solid: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], smaller: object, bounds_of_smaller: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
 class MeshScene:
     """Hulls and meshes that move; pairs of those that have not are kept."""
 
     def __init__(self) -> None: ...
+
     def put(self, slot: int, shape: object, transform: object | None) -> bool:
         """
         Put a shape into a slot; False, and nothing has changed, if the matrix is not a rotation.
         """
 
     def remove(self, slot: int) -> None: ...
+
     @property
     def version(self) -> int: ...
+
     @property
     def tested(self) -> int:
         """How many pairs of its own have been tested so far."""
 
     def any_hit(self) -> bool: ...
+
     def all_hits(self) -> object:
         """Pairs of slots that collide, (m, 2), the lower one first."""
 
@@ -1240,153 +699,53 @@ class MeshScene:
         """
 
     def nearest_to(self, other: MeshScene) -> tuple: ...
+
     def witness(self, other: MeshScene, nearest: tuple[float, int, int, int, int]) -> tuple: ...
-    def contacts(
-        self,
-        other: MeshScene,
-        pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        most: int,
-    ) -> tuple: ...
-    def frames(
-        self, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    ) -> object: ...
+
+    def contacts(self, other: MeshScene, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], most: int) -> tuple: ...
+
+    def frames(self, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object: ...
 
 class Obstacles:
-    def __init__(
-        self,
-        shapes: ShapeStore,
-        rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        geometries: list,
-    ) -> None: ...
+    def __init__(self, shapes: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], geometries: list) -> None: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 class Articulated:
-    def __init__(
-        self,
-        parents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        joints: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        scales: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        part_links: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        part_kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        part_sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        geometries: list,
-        vertices: VerticesByNumber,
-        meet_obstacles: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> None: ...
-    def poses(
-        self,
-        values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    ) -> object: ...
-    def collides(
-        self,
-        values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        obstacles: Obstacles | None,
-        padding: float,
-        workers: int,
-    ) -> object: ...
-    def clearance(
-        self,
-        values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        obstacles: Obstacles | None,
-        within: float,
-        workers: int,
-    ) -> object: ...
-    def first_contact(
-        self,
-        begin: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        end: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        obstacles: Obstacles | None,
-        padding: float,
-        tolerance: float,
-        workers: int,
-    ) -> object: ...
+    def __init__(self, parents: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], joints: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], scales: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], part_links: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], part_kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], part_sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], geometries: list, vertices: VerticesByNumber, meet_obstacles: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-def fill(
-    seen: ShapeStore,
-    spare: ShapeStore,
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    places: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    speeds: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    turns: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    spins: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)] | None,
-    positions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    velocities: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    rotations: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")] | None,
-    angular_velocities: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")] | None,
-    seen_positions: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    seen_rotations: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")] | None,
-    boxes: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu")],
-    body_types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-    stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-) -> None:
+    def poses(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object: ...
+
+    def collides(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], obstacles: Obstacles | None, padding: float, workers: int) -> object: ...
+
+    def clearance(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], obstacles: Obstacles | None, within: float, workers: int) -> object: ...
+
+    def first_contact(self, begin: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], end: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], obstacles: Obstacles | None, padding: float, tolerance: float, workers: int) -> object: ...
+
+def fill(seen: ShapeStore, spare: ShapeStore, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], speeds: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, turns: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, spins: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, angular_velocities: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, seen_positions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], seen_rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')] | None, boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], body_types: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """Write to rows that are not in use what bodies begin with."""
 
-def sticking_out(
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> object:
+def sticking_out(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Rows of boxes that are not wholly within the bounds."""
 
-def bounce(
-    positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-) -> object:
+def bounce(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], velocities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
     """
     Reflect rows into the bounds in place, and their velocities; which of the rows have changed.
     """
 
-def wrap(
-    positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> object:
+def wrap(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
     Move rows into the half-open bounds in place, by multiples of their size; which are others now.
     """
 
-def among(
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_ordered: bool,
-) -> object:
+def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ordered: bool) -> object:
     """Whether each of a few pairs is among many others."""
 
-def left_boxes(
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    kept: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    slots: int,
-) -> object:
+def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> object:
     """Rows that are behind and whose boxes are not within those kept."""
 
-def seam_pairs(
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    filter: PairFilter | None,
-    keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    any_width: bool,
-    workers: int,
-) -> object:
+def seam_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
     """
     Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.
     """
@@ -1396,30 +755,43 @@ class StepLimits:
 
     @property
     def few(self) -> float: ...
+
     @few.setter
     def few(self, arg: float, /) -> None: ...
+
     @property
     def steps_before_a_tree(self) -> int: ...
+
     @steps_before_a_tree.setter
     def steps_before_a_tree(self, arg: int, /) -> None: ...
+
     @property
     def rows_for_a_tree(self) -> int: ...
+
     @rows_for_a_tree.setter
     def rows_for_a_tree(self, arg: int, /) -> None: ...
+
     @property
     def rows_for_near_pairs(self) -> int: ...
+
     @rows_for_near_pairs.setter
     def rows_for_near_pairs(self, arg: int, /) -> None: ...
+
     @property
     def steady(self) -> float: ...
+
     @steady.setter
     def steady(self, arg: float, /) -> None: ...
+
     @property
     def followed(self) -> float: ...
+
     @followed.setter
     def followed(self, arg: float, /) -> None: ...
+
     @property
     def rows_for_threads(self) -> int: ...
+
     @rows_for_threads.setter
     def rows_for_threads(self, arg: int, /) -> None: ...
 
@@ -1430,89 +802,90 @@ class StepFound:
 
     @property
     def number(self) -> int: ...
+
     @property
     def time(self) -> float: ...
+
     @property
     def touching(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def enter(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def exit(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def left(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def is_dropped(self) -> bool: ...
+
     @property
     def enter_at(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
     @property
     def exit_handles(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
     @property
     def removed_handles(self, /) -> numpy.typing.NDArray[numpy.int64]: ...
+
     @property
     def impacts(self, /) -> tuple[Any, Any, Any]: ...
+
     @property
     def stats(self, /) -> dict[str, Any]: ...
 
 class StepSearch:
     """How the steps of a world find pairs."""
 
-    def __init__(
-        self,
-        name: object,
-        method: Method,
-        keeps_nothing: bool,
-        workers: int,
-        limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-        refuses_outside: bool = False,
-    ) -> None: ...
+    def __init__(self, name: object, method: Method, keeps_nothing: bool, workers: int, limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, refuses_outside: bool = False) -> None: ...
 
 class World:
     """The steps of a world, whose columns it borrows."""
 
-    def __init__(
-        self,
-        columns: object,
-        rows: object,
-        dimension: int,
-        bounds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        boundary: int,
-        closed: bool,
-    ) -> None: ...
-    def step(
-        self, dt: float, drops: bool | None, are_all_in_core: bool, search: StepSearch, behind: Any, answers: Any
-    ) -> StepFound:
+    def __init__(self, columns: object, rows: object, dimension: int, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, boundary: int, closed: bool) -> None: ...
+
+    def step(self, dt: float, drops: bool | None, are_all_in_core: bool, search: StepSearch, behind: Any, answers: Any) -> StepFound:
         """Do a step: all of it, or nothing."""
 
-    def look(
-        self,
-        behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")] | None,
-        answers: object,
-    ) -> None:
+    def look(self, behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, answers: object) -> None:
         """Place the shapes of all rows where the rows are."""
 
     def set_touching(self, pairs: object, rows: int) -> None: ...
+
     def forget_near(self) -> None: ...
+
     @property
     def touching(self, /) -> numpy.typing.NDArray[numpy.int32]: ...
+
     @property
     def waiting(self, /) -> tuple[Any, Any, Any]: ...
+
     @waiting.setter
     def waiting(self, arg: tuple[Any, Any, Any], /) -> None: ...
+
     @property
     def quiet_steps(self) -> int: ...
+
     @quiet_steps.setter
     def quiet_steps(self, arg: int, /) -> None: ...
+
     @property
     def memory_bytes(self) -> int: ...
+
     @property
     def number(self) -> int: ...
+
     @number.setter
     def number(self, arg: int, /) -> None: ...
+
     @property
     def time(self) -> float: ...
+
     @time.setter
     def time(self, arg: float, /) -> None: ...
+
     @property
     def found(self, /) -> StepFound | None: ...
 
@@ -1520,23 +893,15 @@ class CoherentPairs:
     """Pairs of boxes that move a little from one search to the next."""
 
     def __init__(self) -> None: ...
-    def pairs(
-        self,
-        method: Method,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        living: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        touching: bool,
-        filter: PairFilter | None,
-        workers: int,
-        sort: bool,
-        limit: int,
-    ) -> object:
+
+    def pairs(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], living: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object:
         """Pairs, if near ones serve; None: search, and note how many there are."""
 
     def note(self, count: int) -> None: ...
+
     @property
     def uses(self) -> int: ...
+
     @property
     def tests(self) -> int:
         """Near pairs, each of which a search tests."""
@@ -1544,66 +909,23 @@ class CoherentPairs:
     @property
     def memory_bytes(self) -> int: ...
 
-def turns(
-    dimension: int,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_tight: bool,
-    waiting_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    waiting_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    waiting_since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    waiting_dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    boxes: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-    changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rows: int,
-    ranks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    bits: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    number: int,
-    is_sorted: bool,
-) -> object:
+def turns(dimension: int, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_tight: bool, waiting_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, ranks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bits: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, number: int, is_sorted: bool) -> object:
     """
     Pairs in lexicographic order, since when each waits, which are idle, the order of their turns, and where each priority ends.
     """
 
-def test_weights(
-    shapes: ShapeStore,
-    alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> object:
+def test_weights(shapes: ShapeStore, alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """How long tests with each row take, roughly; 0: no time."""
 
-def parted_pairs(
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> object:
+def parted_pairs(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], flags: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """Pairs without a flagged row; pairs with one."""
 
-def shape_touching_in_time(
-    shapes: ShapeStore,
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weights: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    seconds: float,
-    workers: int,
-) -> object:
+def shape_touching_in_time(shapes: ShapeStore, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], seconds: float, workers: int) -> object:
     """
     Test pairs until the time is up: how many were tested, and those that overlap.
     """
 
-def left_pairs(
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_idle: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_tested: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    rows: int,
-    is_sorted: bool,
-) -> object:
+def left_pairs(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_idle: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], is_tested: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, is_sorted: bool) -> object:
     """
     What had no turn, since when, and what of it touched after the last step.
     """
@@ -1613,20 +935,7 @@ def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []
     Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
-def insert_body(
-    rows: dict,
-    columns: dict,
-    alive: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu")],
-    changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-    row: int,
-    actor: object,
-    world: object,
-    handle: object,
-    data: object | None,
-    seen: dict,
-    reference: object,
-    held: dict | None,
-) -> None:
+def insert_body(rows: dict, columns: dict, alive: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], row: int, actor: object, world: object, handle: object, data: object | None, seen: dict, reference: object, held: dict | None) -> None:
     """
     Take a row into use behind all others, with its actor: all of it, or nothing.
     """
@@ -1651,190 +960,61 @@ class Decay(enum.Enum):
 
     gaussian = 1
 
-def overlap_ratios(
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    measure: RatioTo,
-) -> object: ...
-def few_overlap(
-    boxes: Annotated[NDArray, dict(shape=(None, 2, None), order="C", device="cpu", writable=False)], few: float
-) -> bool: ...
-def nms(
-    boxes: Annotated[NDArray, dict(shape=(None, 2, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-    keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device="cpu", writable=False)] | None,
-    threshold: float,
-    measure: RatioTo,
-    workers: int,
-) -> object:
+def overlap_ratios(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
+
+def few_overlap(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], few: float) -> bool: ...
+
+def nms(boxes: Annotated[NDArray, dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object:
     """
     Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.
     """
 
-def soft_nms(
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    decay: Decay,
-    parameter: float,
-    least: float,
-    workers: int,
-) -> object: ...
+def soft_nms(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, decay: Decay, parameter: float, least: float, workers: int) -> object: ...
 
 class RotatedBoxes:
-    def __init__(
-        self,
-        numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        is_in_degrees: bool,
-    ) -> None: ...
+    def __init__(self, numbers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_in_degrees: bool) -> None: ...
+
     def enclosing(self) -> object: ...
-    def ratios(
-        self,
-        others: RotatedBoxes,
-        first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        measure: RatioTo,
-    ) -> object: ...
-    def nms(
-        self,
-        scores: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
-        keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device="cpu", writable=False)] | None,
-        threshold: float,
-        measure: RatioTo,
-        workers: int,
-    ) -> object: ...
-    def soft_nms(
-        self,
-        scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        decay: Decay,
-        parameter: float,
-        least: float,
-        workers: int,
-    ) -> object: ...
+
+    def ratios(self, others: RotatedBoxes, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], measure: RatioTo) -> object: ...
+
+    def nms(self, scores: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)] | None, threshold: float, measure: RatioTo, workers: int) -> object: ...
+
+    def soft_nms(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, decay: Decay, parameter: float, least: float, workers: int) -> object: ...
 
 @overload
-def padded_values(
-    values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    width: int,
-    fill: int,
-) -> object: ...
+def padded_values(values: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, fill: int) -> object: ...
+
 @overload
-def padded_values(
-    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    width: int,
-    fill: float,
-) -> object:
+def padded_values(values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, fill: float) -> object:
     """The first so many values of each query, filled up behind the last."""
 
-def padded_groups(
-    group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    count: int,
-    width: int,
-) -> tuple:
+def padded_groups(group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int, width: int) -> tuple:
     """
     The first so many members of each group, -1 behind the last, and how many there are.
     """
 
-def least_of_each(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    wanted: int,
-) -> tuple:
+def least_of_each(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: int) -> tuple:
     """
     The least values of each query within its limit, and their rows; each row once.
     """
 
 class Tiling:
-    def __init__(
-        self,
-        at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        dimension: int,
-    ) -> None: ...
+    def __init__(self, at: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], dimension: int) -> None: ...
+
     @property
     def tiles(self) -> int: ...
-    def assign(
-        self,
-        lower: Annotated[NDArray, dict(device="cpu", writable=False)],
-        upper: Annotated[NDArray, dict(device="cpu", writable=False)],
-        most: int,
-    ) -> object: ...
 
-def interval_pairs(
-    first: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    second: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ]
-    | None,
-    key_count: int,
-    touching: bool,
-    filter: PairFilter | None,
-    workers: int,
-    sort: bool,
-    limit: int,
-) -> object: ...
-def count_intervals(
-    first: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    second: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ]
-    | None,
-    key_count: int,
-    touching: bool,
-    filter: PairFilter | None,
-    workers: int,
-) -> int: ...
-def count_each_interval(
-    first: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    second: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    key_count: int,
-    touching: bool,
-) -> object:
+    def assign(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], most: int) -> object: ...
+
+def interval_pairs(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None] | None, key_count: int, touching: bool, filter: PairFilter | None, workers: int, sort: bool, limit: int) -> object: ...
+
+def count_intervals(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None] | None, key_count: int, touching: bool, filter: PairFilter | None, workers: int) -> int: ...
+
+def count_each_interval(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int, touching: bool) -> object:
     """How many of the second each of the first is in a pair with."""
 
-def nearest_intervals(
-    first: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    second: tuple[
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray, dict(device="cpu", writable=False)],
-        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    ],
-    key_count: int,
-) -> tuple:
+def nearest_intervals(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int) -> tuple:
     """
     The nearest of the second to each of the first, -1 for none, and the gap between them.
     """
@@ -1855,58 +1035,27 @@ def are_geometries(geos: GeosFunctions, objects: object) -> bool:
 def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
     """The box of each geometry; NaN for None and empty ones."""
 
-def features_meet(
-    geos: GeosFunctions,
-    geometries: object,
-    one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-) -> object:
+def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
     Of pairs of geometries, whether they meet, or are at most so far apart: 0 no, 1 yes, 2 in doubt.
     """
 
-def features_relate(
-    geos: GeosFunctions,
-    geometries: object,
-    one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    with_validity: bool,
-) -> tuple:
+def features_relate(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_validity: bool) -> tuple:
     """
     Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas overlap, 4 a line crosses an area, 5 in doubt; and which geometries of the last two are surely valid areas, if that is wanted.
     """
 
-def places_in_areas(
-    geos: GeosFunctions,
-    geometries: object,
-    area: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    point: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    is_point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None = None,
-) -> object:
+def places_in_areas(geos: GeosFunctions, geometries: object, area: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
     Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in doubt.
     """
 
-def str_order(
-    bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    capacity: int,
-) -> object:
+def str_order(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> object:
     """
     The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.
     """
 
-def pairs_in_order(
-    one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    both_ways: bool,
-    visited: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    row_count: int,
-) -> object:
+def pairs_in_order(one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], both_ways: bool, visited: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_count: int) -> object:
     """
     Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.
     """
@@ -1914,88 +1063,18 @@ def pairs_in_order(
 class ManyImages(ValueError):
     pass
 
-def neighbors(
-    points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)] | None,
-    keys: tuple[
-        int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None, int
-    ]
-    | None,
-    other_keys: tuple[
-        int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None, int
-    ]
-    | None,
-    cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-    periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-    cutoff: float,
-    reaches: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    other_reaches: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None,
-    larger: bool,
-    distances: bool,
-    vectors: bool,
-    shifts: bool,
-    by_point: bool,
-    both: bool,
-    sorted: bool,
-    workers: int,
-) -> tuple: ...
-def lattices(
-    cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-    periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-) -> tuple: ...
+def neighbors(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, other_keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order='C', device='cpu', writable=False)], cutoff: float, reaches: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, other_reaches: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, larger: bool, distances: bool, vectors: bool, shifts: bool, by_point: bool, both: bool, sorted: bool, workers: int) -> tuple: ...
+
+def lattices(cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> tuple: ...
 
 class NeighborCandidates:
     def __len__(self) -> int: ...
-    def near(
-        self,
-        points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        jumps: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None,
-        keys: tuple[
-            int,
-            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-            int,
-        ]
-        | None,
-        cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-        periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-        cutoff: float,
-        distances: bool,
-        vectors: bool,
-        shifts: bool,
-        by_point: bool,
-        both: bool,
-        sorted: bool,
-        workers: int,
-    ) -> tuple: ...
 
-def neighbor_candidates(
-    points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    keys: tuple[
-        int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None, int
-    ]
-    | None,
-    cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-    periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-    cutoff: float,
-    workers: int,
-) -> NeighborCandidates: ...
-def motion(
-    points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    before: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    keys: tuple[
-        int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None, int
-    ]
-    | None,
-    cells_before: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-    back: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)] | None,
-    inverses: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)]
-    | None,
-    limit: float,
-    rounding: float,
-    workers: int,
-) -> object:
+    def near(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], jumps: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order='C', device='cpu', writable=False)], cutoff: float, distances: bool, vectors: bool, shifts: bool, by_point: bool, both: bool, sorted: bool, workers: int) -> tuple: ...
+
+def neighbor_candidates(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, cells: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], periodic: Annotated[NDArray[numpy.bool_], dict(shape=(None, 3), order='C', device='cpu', writable=False)], cutoff: float, workers: int) -> NeighborCandidates: ...
+
+def motion(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], before: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], keys: tuple[int, Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, int] | None, cells_before: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)], back: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)] | None, inverses: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)] | None, limit: float, rounding: float, workers: int) -> object:
     """
     False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.
     """
@@ -2005,60 +1084,27 @@ def read_boxes(stream: object, dimension: int, interleaved: bool, is_flat: bool,
     Ids, corners and kept objects of a stream of (id, coordinates, object).
     """
 
-def set_of_pairs(
-    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device="cpu", writable=False)], count: int
-) -> object:
+def set_of_pairs(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], count: int) -> object:
     """A set of (first, second)."""
 
-def dict_of_pairs(
-    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device="cpu", writable=False)],
-    values: list,
-    count: int,
-) -> object:
+def dict_of_pairs(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], values: list, count: int) -> object:
     """A dict of values by (first, second)."""
 
-def lists_of(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    count: int,
-) -> object:
+def lists_of(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], count: int) -> object:
     """Rows divided into lists of these sizes."""
 
-def within(
-    places: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> tuple:
+def within(places: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """The rows of each query within its radius, and how many these are."""
 
 def entries_in(entries: list, corners: object, within: bool) -> list:
     """Which entries (id, corners, object) overlap a box, or lie within it."""
 
-def nearest_to_box(
-    rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 2, None), order="C", device="cpu", writable=False)],
-    corners: object,
-    most: int,
-) -> object:
+def nearest_to_box(rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, 2, None), order='C', device='cpu', writable=False)], corners: object, most: int) -> object:
     """
     The nearest of some rows to a box, with all that are as far as the last.
     """
 
-def pairs_by_atom(
-    pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device="cpu", writable=False)],
-    distances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-    | None,
-    shifts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)] | None,
-    count: int,
-    radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    selves: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    both: bool,
-    ascending: bool,
-    with_first: bool,
-) -> tuple:
+def pairs_by_atom(pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), device='cpu', writable=False)], distances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, vectors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, shifts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, count: int, radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, selves: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, both: bool, ascending: bool, with_first: bool) -> tuple:
     """
     Pairs by their atoms: starts, first and second rows, distances, vectors and shifts.
     """
@@ -2072,27 +1118,23 @@ class MovingPoints:
     """
 
     def __init__(self, dimension: int, is_private: bool) -> None: ...
+
     def adopt(self, array: object | None, owner: object | None) -> bool: ...
+
     def note(self, row: int) -> None: ...
+
     def note_all(self) -> None: ...
+
     def move(self, row: int, to: object | None, bounds: object | None) -> bool: ...
-    def within(
-        self, items: list, point: object | None, row: int, radius: object | None, repeats: bool, size: object | None
-    ) -> object: ...
-    def nearest(
-        self, items: list, point: object | None, row: int, count: int, repeats: bool, size: object | None
-    ) -> object: ...
-    def squared_within(
-        self,
-        items: list,
-        point: object | None,
-        radius: float,
-        limit: float,
-        is_apart: bool,
-        repeats: bool,
-        size: object | None,
-    ) -> object: ...
+
+    def within(self, items: list, point: object | None, row: int, radius: object | None, repeats: bool, size: object | None) -> object: ...
+
+    def nearest(self, items: list, point: object | None, row: int, count: int, repeats: bool, size: object | None) -> object: ...
+
+    def squared_within(self, items: list, point: object | None, radius: float, limit: float, is_apart: bool, repeats: bool, size: object | None) -> object: ...
+
     @property
     def comparisons(self) -> int: ...
+
     @property
     def noted(self) -> int: ...

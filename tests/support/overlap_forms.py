@@ -15,15 +15,15 @@ class Scaled(Numbers):
 
     def __init__(self, rng, d, size):
         super().__init__(rng, d)
-        self.size = size
+        self.scale = size
         self.offset = rng.normal(size=d) * size * rng.choice([0.0, 0.0, 1.0, 1e3])
         self.rotation = {} if rng.random() < 0.3 else {"rotation": rotations(rng, d)}
 
     def sizes(self, count):
-        return self.size * self.rng.choice([1.0, 0.5, self.rng.random(), 1e-3, 1e3], count)
+        return self.scale * self.rng.choice([1.0, 0.5, self.rng.random(), 1e-3, 1e3], count)
 
     def places(self, count):
-        return self.offset + self.rng.normal(size=(count, self.d)) * self.size * self.rng.choice([1.0, 1.0, 1e3])
+        return self.offset + self.rng.normal(size=(count, self.d)) * self.scale * self.rng.choice([1.0, 1.0, 1e3])
 
     def moved(self):
         return {"offset": self.offset}
@@ -35,10 +35,10 @@ class Scaled(Numbers):
         return self.turned()
 
     def convex(self):
-        return convex_corners(self.rng) * self.size + self.offset
+        return convex_corners(self.rng) * self.scale + self.offset
 
     def parts(self):
-        return [shape_of(self.rng, self.d, name, self.size) for name in self.rng.choice(PARTS[self.d], 3)]
+        return [shape_of(self.rng, self.d, name, self.scale) for name in self.rng.choice(PARTS[self.d], 3)]
 
 
 def shape_of(rng, d, name, size):

@@ -325,7 +325,7 @@ DERIVED = {
         *("spare", "stale", "next_changed", "moved", "frame", "contacts_of", "version", "writes"),
         *("_replaced", "_view"),
     },
-    "BoxStore": {"batch", "corners", "living", "_first_free", "_numbers", "_views"},
+    "BoxStore": {"batch", "corners", "living", "spheres", "_first_free", "_numbers", "_views"},
     "BroadPhase": {
         *("method", "search", "threads", "_options", "_columns", "_core", "index", "_behind", "_pending"),
         *("_pending_count", "_share", "outside", "world"),
