@@ -70,7 +70,7 @@ struct Spare {
 };
 constinit Spare spare;
 
-// Who finds it busy does without: another thread has it for a moment, or had it when this process was forked.
+// If another thread holds it, or held it when this process was forked, memory is allocated as usual.
 class Hold {
  public:
   Hold() : held_(!spare.busy.test_and_set(std::memory_order_acquire)) {}

@@ -26,8 +26,8 @@ inline std::uint64_t hashed(std::uint64_t x) {
 }  // namespace detail
 
 // Up to `most` of the places [0, count), ascending and all different: one place in each of as many stretches of equal
-// length. For what is asked of each place alone, such as the median of a size: few samples suffice, since no part of
-// the rows is left out. Precondition: fewer than 2^32 places are taken.
+// length. For properties of single rows, such as the median of a size: few samples suffice, since no part of the
+// rows is left out. Precondition: fewer than 2^32 places are taken.
 class StratifiedSample {
  public:
   StratifiedSample(std::size_t count, std::size_t most, std::uint64_t draw = 0)
@@ -55,7 +55,7 @@ class StratifiedSample {
 };
 
 // Up to `most` of the places [0, count), all different, in no order; all of them in order where they are no more. For
-// what is asked of two places together, such as how many boxes meet. Of rows in the order of space, one from each
+// properties of pairs of rows, such as how many boxes overlap. Of rows in the order of space, one from each
 // stretch would be farther apart than others are, and fewer would meet.
 class RandomSample {
  public:

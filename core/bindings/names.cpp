@@ -66,8 +66,8 @@ struct Released : T {
 };
 
 // A column: its chunks stay in memory as long as this. Offsets, indices and views are checked where they are used, so
-// that damaged data raises ValueError, which names the column. The interface does not tell how large buffers are, but
-// for those of views: that they hold what the last offset and the length promise is for whoever made them to check.
+// that damaged data raises ValueError, which names the column. The interface gives the size of no buffer but
+// those of views: that the others are as long as the length and the last offset say cannot be checked here.
 class Column {
  public:
   Column(nb::handle capsule, std::string title) : title_(std::move(title)) {
