@@ -185,7 +185,7 @@ def world_call(boxes: Any, motion: Motion) -> tuple[Callable[[], Any], int]:
 
     world.step(0.0)
     if len(world.pairs) > MOST_PAIRS * n:
-        raise bp.TooManyPairsError("of boxes that bodies have when they are turned")
+        raise bp.errors.TooManyPairsError("of boxes that bodies have when they are turned")
     call()
     overlaps = bp.count_pairs(world.boxes, touching=True, batch=keys)
     return call, call() // STEPS + max(overlaps, len(world.pairs))
@@ -229,7 +229,7 @@ def cost_of(case: Case, n: int, subject: Any, worth: float = 0.0) -> float:
         return 0.0
     try:
         call, work = call_of(boxes, subject, case.motion)
-    except (bp.TooManyPairsError, ValueError):
+    except (bp.errors.TooManyPairsError, ValueError):
         return 0.0
     base = uniform_cost(n, case.recipe.dim, case.dtype, subject, case.motion)
     ratio = seconds_of(call, 2) / work / base
@@ -242,7 +242,7 @@ def growth_of(case: Case, n: int, subject: Any) -> float:
     for count in (n, 4 * n):
         try:
             call, work = call_of(case.recipe.boxes(count, SEED, case.dtype), subject, case.motion)
-        except (bp.TooManyPairsError, ValueError):
+        except (bp.errors.TooManyPairsError, ValueError):
             return math.nan
         costs.append(seconds_of(call, 4) / work)
     return 1 + math.log(costs[1] / costs[0]) / math.log(4)

@@ -454,7 +454,7 @@ def measure_work(
                 if seconds.get(row.name, 0.0) * (size / before) ** 2 > MOST_SECONDS:
                     continue
                 begin = perf_counter()
-                index: bp.BoxIndex = getattr(bp, row.index_class)(boxes)
+                index: bp.index.BoxIndex = getattr(bp, row.index_class)(boxes)
                 index.count_pairs()
                 stats = index.stats()
                 levels = tuple(stats.get("bytes_by_level", ()))

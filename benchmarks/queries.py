@@ -182,7 +182,7 @@ def frustum_queries(n: int) -> Setting:
     """Look at the scene by up to a hundred cameras around it, each of which sees a part."""
     draws, planes, count = Draws(10), [], min(100, n // 100 + 1)
     for eye, target in zip(draws.between(-0.5, 1.5, (count, 3)), draws.random((count, 3)), strict=True):
-        camera = bp.perspective(0.5, 1.5, 0.1, 0.8) @ bp.look_at(eye, target)
+        camera = bp.cameras.perspective(0.5, 1.5, 0.1, 0.8) @ bp.cameras.look_at(eye, target)
         rows = np.concatenate([camera[3] + camera[:3], camera[3] - camera[:3]])
         planes.append(rows / np.sqrt((rows[:, :3] ** 2).sum(axis=1, keepdims=True)))
     return Setting(make_scene("uniform", n), (np.array(planes),))
@@ -316,7 +316,7 @@ def right_answer(task: Task, setting: Setting, number: int) -> Any:
     return begin_own("BVH", task, setting)(number)
 
 
-def hits(result: bp.QueryResult) -> Any:
+def hits(result: bp.index.QueryResult) -> Any:
     """Return a result as query rows and rows."""
     return result.query_rows, result.rows
 

@@ -13,14 +13,19 @@ METHODS = FunctionType | classmethod | staticmethod
 MODULES = (
     "broadphase",
     "broadphase.boxes",
+    "broadphase.cameras",
     "broadphase.gpu",
+    "broadphase.index",
     "broadphase.io",
     "broadphase.morton",
+    "broadphase.narrow",
+    "broadphase.points",
     "broadphase.robots",
     "broadphase.scale",
     "broadphase.scenes",
     "broadphase.shapes",
     "broadphase.testing",
+    "broadphase.world",
 )
 #: Options that several functions share, in the order in which each of them takes these.
 ORDER = (

@@ -91,7 +91,7 @@ def flat(value, depth=0):
         return value
     if isinstance(value, dict):
         return tuple((key, flat(one, depth + 1)) for key, one in value.items() if key not in VARYING)
-    if isinstance(value, bp.BoxIndex):
+    if isinstance(value, bp.index.BoxIndex):
         return type(value).__name__, flat((value.boxes_of(value.rows), value.pairs(sort=True)))
     if isinstance(value, (list, tuple)):
         return tuple(flat(one, depth + 1) for one in value)

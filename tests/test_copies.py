@@ -87,7 +87,7 @@ RESULTS = {
     "Explanation": lambda: bp.explain(BOXES),
     "Frame": lambda: world().step(0.1),
     "Hit": lambda: world().raycast((-9, 0), (1, 0)),
-    "Impact": lambda: bp.Impact(0.5, np.array([1.0, 0.0])),
+    "Impact": lambda: bp.world.Impact(0.5, np.array([1.0, 0.0])),
     "Impacts": lambda: bp.time_of_impact(flat(), flat(), pairs=[[0, 1]], motions=[[1, 0]]),
     "IndexStats": lambda: bp.BVH(BOXES).stats(),
     "Nearest": lambda: bp.BVH(BOXES).nearest([[0, 0]], k=2),
@@ -109,7 +109,7 @@ ARGUMENTS = {
     **{name: (lambda name=name, d=d: shape_of(name, Numbers(np.random.default_rng(1), d)))
        for d, names in SHAPES.items() for name in names},
     "CustomShape": Disc, "Shapes": flat,
-    "CustomRows": lambda: bp.CustomRows(Disc, {"radius": np.ones(1)}, np.zeros((1, 2)), np.eye(2)[np.newaxis]),
+    "CustomRows": lambda: bp.shapes.CustomRows(Disc, {"radius": np.ones(1)}, np.zeros((1, 2)), np.eye(2)[np.newaxis]),
     "Articulated": arm, "Link": lambda: bp.Link("a", bp.Sphere(1)), "Obstacles": lambda: bp.Obstacles(solids()),
     "Actor": lambda: world().actor(0), "Budget": lambda: bp.Budget(1.0, 5), "World": world,
     "IndexOptions": lambda: bp.BVH.options(quality="sah"), "NeighborList": lambda: bp.NeighborList(1.0, skin=0.1),
@@ -117,7 +117,7 @@ ARGUMENTS = {
        for name in CLASSES},
     "Cells": lambda: bp.Grid(BOXES).cells if hasattr(bp.Grid(BOXES), "cells") else bp.LinearTree(BOXES).cells,
     "TreeCells": lambda: bp.Octree(BOXES).cells,
-    "PaddedPairs": lambda: bp.PaddedPairs(np.zeros((2, 2), np.int32), np.int64(1)),
+    "PaddedPairs": lambda: bp.index.PaddedPairs(np.zeros((2, 2), np.int32), np.int64(1)),
     "scale.BoxColumns": scale.BoxColumns, "scale.Report": lambda: scale.Report(1, 2, 3, 4, 5),
     "scale.Plan": lambda: scale.Plan(2, np.array([5.0]), np.array([0], np.int32), np.array([0, 1], np.int32)),
     "scenes.Scene": lambda: scenes.load("bouncing_spheres"),
@@ -125,7 +125,7 @@ ARGUMENTS = {
     "scenes.EventLog": lambda: scenes.EventLog(scenes.load("bouncing_spheres").start()),
     "testing.MovingScene": lambda: testing.MovingScene(BOXES.reshape(-1, 2, 2)),
     "recording.Replay": lambda: recording.Replay(world()),
-    **{name: (lambda name=name: getattr(bp, name)("a message"))
+    **{name: (lambda name=name: getattr(bp.errors, name)("a message"))
        for name in ("FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError",
                     "PartialFileWarning", "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError")},
 }  # fmt: skip
@@ -139,9 +139,12 @@ PLAIN = {
 REFUSED = {"recording.Recording", "adapters.Installation", "demo.DemoPage", "gpu.Index"}
 
 
+SUBJECTS = (bp, bp.errors, bp.explanation, bp.index, bp.narrow, bp.points, bp.robots, bp.shapes, bp.world)
+
+
 def public_classes():
-    for module in (bp, boxes, data, io, morton, recording, scale, scenes, testing):
-        prefix = "" if module is bp else f"{module.__name__[11:]}."
+    for module in (*SUBJECTS, boxes, data, io, morton, recording, scale, scenes, testing):
+        prefix = "" if module in SUBJECTS else f"{module.__name__[11:]}."
         names = dir(bp) if module is bp else module.__all__
         yield from (f"{prefix}{name}" for name in names if inspect.isclass(getattr(module, name)))
 
@@ -156,7 +159,7 @@ def facts(value, depth=0):
         return facts(value.shapes)
     if isinstance(value, float):
         return repr(value)
-    if isinstance(value, bp.BoxIndex):
+    if isinstance(value, bp.index.BoxIndex):
         return type(value), facts(value.boxes_of(value.rows)), value.pairs().tolist()
     if isinstance(value, bp.World):
         return value.number, value.time, value.positions.tolist(), value.pairs.tolist(), len(value)

@@ -41,7 +41,7 @@ def import_package(name):
 
 # What is called, the name of 0.1 in it, and the name that replaced it.
 CALLS = {
-    "Answers": (lambda name: getattr(bp, name), "Answers", "QueryResult"),
+    "Answers": (lambda name: getattr(bp.index, name), "Answers", "QueryResult"),
     "Answers.of": (lambda name: getattr(new_index().query_points([CENTER]), name)(0), "of", "__getitem__"),
     "Answers.questions": (lambda name: getattr(new_index().query(BOXES), name), "questions", "query_rows"),
     "Nearest.index": (lambda name: getattr(new_index().nearest([CENTER]), name)[0], "index", "rows"),

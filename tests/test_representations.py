@@ -54,18 +54,20 @@ def test_result_is_short_in_text_and_a_table_in_jupyter(name):
 
 
 def test_small_arrays_are_shown_as_they_are_and_large_ones_by_shape():
-    small = bp.Nearest(np.array([[4, 2]], np.int32), np.array([[0.5, 2.0]]))
+    small = bp.index.Nearest(np.array([[4, 2]], np.int32), np.array([[0.5, 2.0]]))
     assert repr(small) == "Nearest(rows=array([[4, 2]], dtype=int32), distances=array([[0.5, 2. ]]))"
-    large = bp.Nearest(np.zeros((7, 3), np.int32), np.zeros((7, 3)))
+    large = bp.index.Nearest(np.zeros((7, 3), np.int32), np.zeros((7, 3)))
     assert repr(large) == "Nearest(rows=<int32 of shape (7, 3)>, distances=<float64 of shape (7, 3)>)"
     assert "7 rows" in large._repr_html_()
 
 
 def test_table_of_queries_shows_the_first_lists():
-    result = bp.QueryResult(np.arange(12, dtype=np.int32), np.array([0, 2, 2, 4, 6, 8, 10, 12]))
+    result = bp.index.QueryResult(np.arange(12, dtype=np.int32), np.array([0, 2, 2, 4, 6, 8, 10, 12]))
     cells = re.findall("<td>(.*?)</td>", result._repr_html_())
     assert cells == ["0", "[0, 1]", "1", "[]", "2", "[2, 3]", "3", "[4, 5]", "4", "[6, 7]", "…", "…"]
-    assert repr(bp.QueryResult(np.zeros(99, np.int32), np.array([0, 99]))).startswith("QueryResult(rows=<int32 of")
+    assert repr(bp.index.QueryResult(np.zeros(99, np.int32), np.array([0, 99]))).startswith(
+        "QueryResult(rows=<int32 of"
+    )
 
 
 def test_text_in_a_table_is_escaped():

@@ -29,7 +29,7 @@ def _few_bodies(pace: float) -> Iterator[Row]:
     """Time a frame of an index of 300 spheres: all move, and all pairs are found."""
     world = scenes.load("bouncing_spheres").run(50).world
     boxes = world.boxes[world.rows]
-    indexes = {method.name: bp.IndexOptions.of(method.name).make(boxes) for method in bp.METHODS}
+    indexes = {method.name: bp.index.IndexOptions.of(method.name).make(boxes) for method in bp.METHODS}
     found = median_times({name: partial(_frame, index, boxes) for name, index in indexes.items()}, budget=2 * pace)
     brute_force = found.pop("brute_force")
     for name, timing in found.items():
@@ -58,7 +58,7 @@ def _spheres(pace: float) -> Iterator[Row]:
     rng = np.random.default_rng(4)
     tree = bp.Octree.from_spheres(rng.uniform(0, 60, (20_000, 3)), rng.uniform(0.2, 0.6, 20_000))
     origins, directions = rng.uniform(0, 60, (5000, 3)), rng.normal(0, 1, (5000, 3))
-    view = bp.perspective(1.0, 1.5, 1.0, 80.0) @ bp.look_at([30, 30, 90], [30, 30, 30])
+    view = bp.cameras.perspective(1.0, 1.5, 1.0, 80.0) @ bp.cameras.look_at([30, 30, 90], [30, 30, 30])
     questions: dict[str, Callable[..., Any]] = {
         "pairs": tree.pairs,
         "5,000 balls": partial(tree.query_ball, origins, 1.0),
@@ -92,6 +92,6 @@ def _needles(pace: float) -> Iterator[Row]:
             yield replace(row, target=target[number])
 
 
-def _frame(index: bp.BoxIndex, boxes: Any) -> None:
+def _frame(index: bp.index.BoxIndex, boxes: Any) -> None:
     index.update(boxes)
     index.pairs()

@@ -154,7 +154,7 @@ def misplaced_rows(pace: float) -> Iterator[Row]:
             yield ratio(f"4 nearest, {name}", times[name], times["even"], bound, COUNT / len(queries))
 
 
-def first_query(boxes: NDArray[Any], asked: NDArray[Any]) -> bp.QueryResult:
+def first_query(boxes: NDArray[Any], asked: NDArray[Any]) -> bp.index.QueryResult:
     """Make an index and query it once."""
     return bp.Index(boxes).query(asked)
 

@@ -48,12 +48,12 @@ def _events(pace: float) -> Iterator[Row]:
 
 
 class _Going(bp.Actor):
-    def update(self, info: bp.StepInfo) -> None:
+    def update(self, info: bp.world.StepInfo) -> None:
         self.velocity = (1.0, 0.5)
 
 
 class _Turning(bp.Actor):
-    def update(self, info: bp.StepInfo) -> None:
+    def update(self, info: bp.world.StepInfo) -> None:
         across, up = self.velocity
         self.velocity = (-up, across)
 

@@ -174,7 +174,7 @@ def capacities(record: Record, setting: Setting) -> None:
                 refused = False
                 try:
                     gpu.pairs(scenes_of, device=setting.device, max_pairs=total - 1)
-                except bp.TooManyPairsError:
+                except bp.errors.TooManyPairsError:
                     refused = True
                 record.equal(refused, True, "max_pairs of one less is refused")
 
@@ -204,7 +204,7 @@ def invalid_boxes(record: Record, setting: Setting) -> None:
                     named = -1
                     try:
                         gpu.pairs(*arguments, device=setting.device)
-                    except bp.InvalidBoxError as error:
+                    except bp.errors.InvalidBoxError as error:
                         named = error.row
                     record.equal(named, row, f"{label}, the row of the error")
                     told = gpu.pairs(*arguments, device=setting.device, capacity=10)

@@ -64,7 +64,7 @@ def draw_boxes(panel: Axes, boxes: Boxes) -> None:
     panel.add_collection(faces)
 
 
-def draw_outline(panel: Axes, outline: bp.Outline) -> None:
+def draw_outline(panel: Axes, outline: bp.index.Outline) -> None:
     """Draw cells or nodes, the deeper the thinner and the lighter; infinite ones as far as the picture goes."""
     lower, upper = np.maximum(outline.lower, [-1.0, -1.0]), np.minimum(outline.upper, [101.0, 61.0])
     levels = np.minimum(outline.level, DEEPEST_SHOWN)

@@ -19,7 +19,7 @@ from broadphase.testing.draws import Draws
 HERE = Path(__file__).resolve().parent
 
 
-def one_of_each_type() -> list[bp.Shape]:
+def one_of_each_type() -> list[bp.shapes.Shape]:
     """Make one shape of each type, up to two units large."""
     hexagon = [[np.cos(turn), 0.7 * np.sin(turn)] for turn in np.arange(6) * np.pi / 3]
     return [

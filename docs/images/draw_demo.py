@@ -44,7 +44,7 @@ class ByHand(Simulation):
         self._seconds, self._wanted = 0.0, 1
         super().__init__(scene, clock=lambda: self._seconds, **options)
 
-    def tick(self) -> bp.Frame | None:
+    def tick(self) -> bp.world.Frame | None:
         """Do the steps that were requested."""
         frame = None
         while self._wanted > 0:

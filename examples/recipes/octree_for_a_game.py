@@ -50,7 +50,7 @@ flock = octree.rows[trees:]
 # A frame: the birds move, and only their rows are updated. Then each query of the frame
 # is one call. Trees are static: two of them are never a pair.
 
-projection = bp.perspective(np.radians(60), 16 / 9, 1, 450)
+projection = bp.cameras.perspective(np.radians(60), 16 / 9, 1, 450)
 seconds = {"move": 0.0, "see": 0.0, "touch": 0.0, "near": 0.0, "ahead": 0.0}
 eye, gaze = np.array([120.0, 100.0, 45.0]), np.array([1, 0.9, -0.12])
 frames, felled, is_tree = 120, 0, np.arange(trees + birds) < trees
@@ -65,7 +65,7 @@ def timed(name, call, *given, **options):
 
 
 for number in range(frames):
-    camera = projection @ bp.look_at(eye, eye + gaze, up=[0, 0, 1])
+    camera = projection @ bp.cameras.look_at(eye, eye + gaze, up=[0, 0, 1])
     places += ways / 60
     timed("move", octree.update, boxes_around(places, 1.5), flock)
     seen = timed("see", octree.frustum, camera)[0]

@@ -17,21 +17,21 @@ Detections
 Boxes that are kept, and queried
     Index; one method each: BVH, Octree, LinearTree, Grid, SweepAndPrune, BruteForce
 Bodies that move, and events when they touch
-    World, Actor, Frame, Event, Contact, Hit, Impact, Budget
+    World, Actor, Budget
 Shapes
     Circle, Rectangle, ConvexPolygon in the plane; Sphere, Box, ConvexHull, Mesh in space;
-    AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape, CustomRows for types of your own
+    AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
 Parts in space, broad and narrow phase together
     clearances, clashes
 Robots
     Articulated, Link: trees of links in thousands of configurations at once; Obstacles
-Cameras
-    perspective, orthographic, look_at, selection_matrix
 Pictures
     plot, save_replay (a page that plays a run in any browser)
 Submodules, imported on first use
+    index, world, shapes, narrow, points, robots, explanation (the types of what indexes, worlds and so on return),
+    errors (exceptions and warnings), cameras (matrices of views),
     boxes (make and change box arrays), io (files), data (bundled boxes), scenes (worlds from files),
     recording (Rerun files and replay pages), demo (the live page), testing (scenes and the oracle for your tests),
     morton (Z order), scale (more boxes than fit into memory, from files to files),
@@ -48,74 +48,42 @@ from typing import TYPE_CHECKING
 # Before NumPy: it refuses subinterpreters, and NumPy that one of them has loaded does not load in another.
 import broadphase._native  # noqa: F401
 
-# At once: this submodule is named as a function, which it would hide if it were imported later.
-from broadphase.neighbors import NeighborList as NeighborList, Neighbors as Neighbors, neighbors as neighbors
-
 if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
     from broadphase import (
         adapters as adapters,
         boxes as boxes,
+        cameras as cameras,
         data as data,
         demo as demo,
+        errors as errors,
+        explanation as explanation,
         gpu as gpu,
+        index as index,
         io as io,
         morton as morton,
+        narrow as narrow,
+        points as points,
         recording as recording,
+        robots as robots,
         scale as scale,
         scenes as scenes,
+        shapes as shapes,
         testing as testing,
+        world as world,
     )
-    from broadphase.cameras import (
-        look_at as look_at,
-        orthographic as orthographic,
-        perspective as perspective,
-        selection_matrix as selection_matrix,
-    )
-    from broadphase.capacity import PaddedPairs as PaddedPairs
-    from broadphase.errors import (
-        FileFormatError as FileFormatError,
-        InvalidBoxError as InvalidBoxError,
-        InvalidBoxWarning as InvalidBoxWarning,
-        MissingExtraError as MissingExtraError,
-        PartialFileWarning as PartialFileWarning,
-        TooManyPairsError as TooManyPairsError,
-        UnknownRowError as UnknownRowError,
-        UnsupportedQueryError as UnsupportedQueryError,
-    )
-    from broadphase.explanation import Explanation as Explanation, explain as explain
+    from broadphase.explanation import explain as explain
     from broadphase.index import (
         BVH as BVH,
         METHODS as METHODS,
-        BoxIndex as BoxIndex,
         BruteForce as BruteForce,
-        Cells as Cells,
-        Changes as Changes,
-        Delimiters as Delimiters,
         Grid as Grid,
         Index as Index,
-        IndexOptions as IndexOptions,
-        IndexStats as IndexStats,
         LinearTree as LinearTree,
-        Nearest as Nearest,
         Octree as Octree,
-        Outline as Outline,
-        PaddedHits as PaddedHits,
-        PaddedResult as PaddedResult,
-        QueryResult as QueryResult,
-        RayHits as RayHits,
-        RayHitsAll as RayHitsAll,
         SweepAndPrune as SweepAndPrune,
-        SweepHits as SweepHits,
-        TreeCells as TreeCells,
     )
     from broadphase.joins import join as join
     from broadphase.narrow import (
-        Clashes as Clashes,
-        Clearances as Clearances,
-        Contacts as Contacts,
-        Impacts as Impacts,
-        PaddedContacts as PaddedContacts,
-        ShapeRayHits as ShapeRayHits,
         clashes as clashes,
         clearances as clearances,
         contacts as contacts,
@@ -127,8 +95,9 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
     )
     from broadphase.narrow.triangles import triangle_pairs as triangle_pairs
     from broadphase.plotting import plot as plot
+    from broadphase.points import NeighborList as NeighborList, neighbors as neighbors
     from broadphase.recording import save_replay as save_replay
-    from broadphase.robots import Articulated as Articulated, Link as Link, Obstacles as Obstacles, Poses as Poses
+    from broadphase.robots import Articulated as Articulated, Link as Link, Obstacles as Obstacles
     from broadphase.searches import count_pairs as count_pairs, iter_pairs as iter_pairs, pairs as pairs
     from broadphase.shapes import (
         AABB as AABB,
@@ -138,68 +107,46 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         Compound as Compound,
         ConvexHull as ConvexHull,
         ConvexPolygon as ConvexPolygon,
-        CustomRows as CustomRows,
         CustomShape as CustomShape,
         Mesh as Mesh,
         Point as Point,
         Rectangle as Rectangle,
         Segment as Segment,
-        Shape as Shape,
         Shapes as Shapes,
         Sphere as Sphere,
         Triangle as Triangle,
     )
     from broadphase.suppression import iou as iou, nms as nms, soft_nms as soft_nms
-    from broadphase.world.actor import Actor as Actor
-    from broadphase.world.budget import Budget as Budget
-    from broadphase.world.events import Contact as Contact, Event as Event, Impact as Impact, StepInfo as StepInfo
-    from broadphase.world.frame import Frame as Frame
-    from broadphase.world.queries import Hit as Hit, Visible as Visible
-    from broadphase.world.world import World as World
+    from broadphase.world import Actor as Actor, Budget as Budget, World as World
 
 __version__ = "0.2.0"
 
 # Where each public name stands. Most are imported on first use, which keeps ``import broadphase`` short.
 _HOMES = {
-    "cameras": "look_at orthographic perspective selection_matrix",
-    "capacity": "PaddedPairs",
-    "errors": (
-        "FileFormatError InvalidBoxError InvalidBoxWarning MissingExtraError PartialFileWarning TooManyPairsError "
-        "UnknownRowError UnsupportedQueryError"
-    ),
-    "explanation": "Explanation explain",
-    "index": (
-        "BVH BoxIndex BruteForce Cells Changes Delimiters Grid Index IndexOptions IndexStats LinearTree "
-        "METHODS Nearest Octree Outline PaddedHits PaddedResult QueryResult RayHits RayHitsAll SweepAndPrune "
-        "SweepHits TreeCells"
-    ),
+    "explanation": "explain",
+    "index": "BVH BruteForce Grid Index LinearTree METHODS Octree SweepAndPrune",
     "joins": "join",
-    "narrow": (
-        "Clashes Clearances Contacts Impacts PaddedContacts ShapeRayHits clashes clearances contacts distance "
-        "overlapping_faces overlaps raycast time_of_impact"
-    ),
+    "narrow": "clashes clearances contacts distance overlapping_faces overlaps raycast time_of_impact",
     "narrow.triangles": "triangle_pairs",
-    "neighbors": "NeighborList Neighbors neighbors",
     "plotting": "plot",
+    "points": "NeighborList neighbors",
     "recording": "save_replay",
-    "robots": "Articulated Link Obstacles Poses",
+    "robots": "Articulated Link Obstacles",
     "searches": "count_pairs iter_pairs pairs",
     "shapes": (
-        "AABB Box Capsule Circle Compound ConvexHull ConvexPolygon CustomRows CustomShape Mesh Point "
-        "Rectangle Segment Shape Shapes Sphere Triangle"
+        "AABB Box Capsule Circle Compound ConvexHull ConvexPolygon CustomShape Mesh Point Rectangle Segment Shapes "
+        "Sphere Triangle"
     ),
     "suppression": "iou nms soft_nms",
-    "world.actor": "Actor",
-    "world.budget": "Budget",
-    "world.events": "Contact Event Impact StepInfo",
-    "world.frame": "Frame",
-    "world.queries": "Hit Visible",
-    "world.world": "World",
+    "world": "Actor Budget World",
 }
 
 _SUBMODULES = frozenset(
-    {"adapters", "boxes", "data", "demo", "gpu", "io", "morton", "recording", "scale", "scenes", "testing"}
-)
+    {
+        "adapters", "boxes", "cameras", "data", "demo", "errors", "explanation", "gpu", "index", "io", "morton",
+        "narrow", "points", "recording", "robots", "scale", "scenes", "shapes", "testing", "world",
+    }
+)  # fmt: skip
 _MODULE_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 _PUBLIC = sorted({"__version__", *_SUBMODULES, *_MODULE_OF})
 

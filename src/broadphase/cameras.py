@@ -46,7 +46,7 @@ def perspective(fov: float, aspect: float, near: float, far: float = np.inf) -> 
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.perspective(np.pi / 2, 1.5, 0.5, 100.0).round(3) + 0.0
+    >>> bp.cameras.perspective(np.pi / 2, 1.5, 0.5, 100.0).round(3) + 0.0
     array([[ 0.667,  0.   ,  0.   ,  0.   ],
            [ 0.   ,  1.   ,  0.   ,  0.   ],
            [ 0.   ,  0.   , -1.01 , -1.005],
@@ -89,7 +89,7 @@ def orthographic(left: float, right: float, bottom: float, top: float, near: flo
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.orthographic(-4, 4, -2, 2, 0, 10) @ [4, 2, -10, 1]
+    >>> bp.cameras.orthographic(-4, 4, -2, 2, 0, 10) @ [4, 2, -10, 1]
     array([1., 1., 1., 1.])
     """
     sides = {"left": left, "right": right, "bottom": bottom, "top": top, "near": near, "far": far}
@@ -129,7 +129,7 @@ def look_at(eye: ArrayLike, target: ArrayLike, up: ArrayLike = (0.0, 1.0, 0.0)) 
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.look_at([0, 0, 5], [0, 0, 0]) @ [1, 2, 3, 1]
+    >>> bp.cameras.look_at([0, 0, 5], [0, 0, 0]) @ [1, 2, 3, 1]
     array([ 1.,  2., -2.,  1.])
     """
     place, aim, upward = (_vector(name, part) for name, part in (("eye", eye), ("target", target), ("up", up)))
@@ -170,8 +170,8 @@ def selection_matrix(matrix: ArrayLike, rectangle: ArrayLike, viewport: ArrayLik
     Examples
     --------
     >>> import broadphase as bp
-    >>> whole = bp.orthographic(0, 640, 0, 480, -1, 1)
-    >>> part = bp.selection_matrix(whole, [160, 120, 320, 240], viewport=[640, 480])
+    >>> whole = bp.cameras.orthographic(0, 640, 0, 480, -1, 1)
+    >>> part = bp.cameras.selection_matrix(whole, [160, 120, 320, 240], viewport=[640, 480])
     >>> part @ [320, 240, 0, 1], part @ [160, 360, 0, 1]
     (array([ 1., -1.,  0.,  1.]), array([-1.,  1.,  0.,  1.]))
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "FileFormatError", "InvalidBoxError", "InvalidBoxWarning", "MissingExtraError", "PartialFileWarning",
-    "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError", "clipped", "quoted", "unknown_name",
+    "TooManyPairsError", "UnknownRowError", "UnsupportedQueryError",
 ]  # fmt: skip
 
 _MOST = 200  # characters

@@ -576,5 +576,5 @@ def test_sprites_of_other_classes_are_read_by_their_rect():
 def test_pygame_without_frect_is_not_taken_for_pygame_ce(monkeypatch):
     monkeypatch.delattr(pygame, "FRect")
     monkeypatch.delitem(sys.modules, "broadphase.adapters.pygame")
-    with pytest.raises(bp.MissingExtraError, match="needs pygame-ce, not pygame"):
+    with pytest.raises(bp.errors.MissingExtraError, match="needs pygame-ce, not pygame"):
         importlib.import_module("broadphase.adapters.pygame")

@@ -571,5 +571,5 @@ def test_sjoin_of_other_things_than_frames_raises_as_in_geopandas(frames):
 
 def test_sjoin_without_geopandas_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "geopandas", None)
-    with pytest.raises(bp.MissingExtraError, match="pip install geopandas"):
+    with pytest.raises(bp.errors.MissingExtraError, match="pip install geopandas"):
         ours.sjoin(None, None)

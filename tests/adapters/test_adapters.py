@@ -26,7 +26,7 @@ def test_adapter_without_its_library_says_how_to_install_it(name, monkeypatch):
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.delitem(sys.modules, f"broadphase.adapters.{name}", raising=False)
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(bp.MissingExtraError, match=rf"broadphase\.adapters\.{name} needs {name}: pip install "):
+    with pytest.raises(bp.errors.MissingExtraError, match=rf"broadphase\.adapters\.{name} needs {name}: pip install "):
         importlib.import_module(f"broadphase.adapters.{name}")
 
 
@@ -40,4 +40,4 @@ def test_error_inside_a_library_is_not_taken_for_a_missing_library(tmp_path, mon
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no_such_part") as caught:
         import_extra("broken_library", purpose="this", install="broken-library")
-    assert not isinstance(caught.value, bp.MissingExtraError)
+    assert not isinstance(caught.value, bp.errors.MissingExtraError)

@@ -77,7 +77,7 @@ def test_unsuited_when_missing_says_not_installed(monkeypatch):
 
 
 def test_load_missing_module_names_the_install():
-    with pytest.raises(bp.MissingExtraError, match="pip install --group bench, or pip install some-thing"):
+    with pytest.raises(bp.errors.MissingExtraError, match="pip install --group bench, or pip install some-thing"):
         load("no_such_module_anywhere", "some-thing")
 
 

@@ -34,7 +34,7 @@ def test_swept_boxes_need_as_many_before_as_after():
 def test_swept_boxes_name_the_bad_row():
     after = scene(5)
     after[3, 0, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match=r"after: row 3: lower\[1\] is NaN") as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"after: row 3: lower\[1\] is NaN") as caught:
         swept(scene(5), after)
     assert caught.value.row == 3
 
@@ -79,5 +79,5 @@ def test_merged_boxes_need_at_least_one():
 
 @pytest.mark.parametrize("function", [merge, lambda boxes: grow(boxes, 1), lambda boxes: swept(boxes, boxes)])
 def test_inverted_boxes_name_the_row(function):
-    with pytest.raises(bp.InvalidBoxError, match=r"row 1: lower\[1\] > upper\[1\] \(5\.0 > 2\.0\)"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 1: lower\[1\] > upper\[1\] \(5\.0 > 2\.0\)"):
         function([[0, 0, 1, 1], [0, 5, 1, 2]])

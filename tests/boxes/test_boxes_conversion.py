@@ -115,7 +115,7 @@ def test_from_geometries_of_bounds_in_either_form_and_any_dimension():
         from_geometries([flat, 5])
     with pytest.raises(ValueError, match=re.escape("bounds of row 0 must have shape (2*d,) or (2, d), not (3,)")):
         from_geometries([SimpleNamespace(bounds=(1, 2, 3))])
-    with pytest.raises(bp.InvalidBoxError) as caught:
+    with pytest.raises(bp.errors.InvalidBoxError) as caught:
         from_geometries([flat, SimpleNamespace(bounds=(2, 0, 1, 1))])
     assert caught.value.row == 1
 
@@ -130,7 +130,7 @@ def test_from_geometries_of_shapely_equals_its_bounds():
     mixed = [discs[0], SimpleNamespace(bounds=(0, 0, 1, 1))]
     assert np.array_equal(from_geometries(mixed), [wanted[0], [[0, 0], [1, 1]]])
     for empty in (shapely.Polygon(), None):
-        with pytest.raises(bp.InvalidBoxError, match="geometries: row 1 is empty or missing"):
+        with pytest.raises(bp.errors.InvalidBoxError, match="geometries: row 1 is empty or missing"):
             from_geometries([discs[0], empty])
 
 
@@ -143,7 +143,7 @@ def test_from_geometries_of_trimesh_gives_boxes_in_space():
 
 def test_from_geometries_of_wkb_without_shapely_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "shapely", None)
-    with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[gis\]"'):
+    with pytest.raises(bp.errors.MissingExtraError, match=r'pip install "broadphase\[gis\]"'):
         from_geometries([b"\x00"])
 
 
@@ -164,7 +164,7 @@ def test_from_frame_of_any_table_gives_its_rows(library, make):
     narrow = {name: np.array(values, np.float32) for name, values in COLUMNS.items()}
     assert from_frame(make(narrow), **CORNERS).dtype == np.float32
     gap = {**COLUMNS, "y0": [0.0, None]}
-    with pytest.raises(bp.InvalidBoxError, match="row 1: 'y0' is NaN or has no value") as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match="row 1: 'y0' is NaN or has no value") as caught:
         from_frame(make(gap), **CORNERS)
     assert caught.value.row == 1
 
@@ -177,7 +177,7 @@ def test_from_frame_without_names_knows_those_of_files():
     rows = np.array(list(zip(*COLUMNS.values(), strict=True)), [(name, "f4") for name in COLUMNS])
     assert from_frame(rows).tolist() == BOXES
     assert from_frame(rows).dtype == np.float32
-    with pytest.raises(bp.InvalidBoxError, match=r"frame: row 1: lower\[1\] is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"frame: row 1: lower\[1\] is NaN"):
         from_frame({**COLUMNS, "y0": [0.0, None]})
 
 

@@ -190,6 +190,6 @@ def test_find_invalid_accepts_infinite_and_empty_boxes():
 def test_find_invalid_and_pairs_say_the_same():
     boxes = stacked()
     boxes[3, 0, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match=r"row 3: lower\[1\] is NaN") as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 3: lower\[1\] is NaN") as caught:
         bp.pairs(boxes)
     assert caught.value.row == 3

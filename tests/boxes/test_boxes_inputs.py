@@ -167,9 +167,9 @@ def test_one_object_with_bounds_is_one_box_of_a_query():
 def test_geometry_that_is_empty_or_missing_is_a_row_to_skip():
     shapely = pytest.importorskip("shapely")
     geometries = [None, shapely.Point(), *geometry_list()]
-    with pytest.warns(bp.InvalidBoxWarning, match="skipped 2 invalid boxes"):
+    with pytest.warns(bp.errors.InvalidBoxWarning, match="skipped 2 invalid boxes"):
         assert bp.pairs(geometries, invalid="skip").tolist() == [[2, 3]]
-    with pytest.raises(bp.InvalidBoxError, match="boxes: row 0") as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match="boxes: row 0") as caught:
         bp.pairs(geometries)
     assert caught.value.row == 0
 
@@ -387,9 +387,9 @@ def test_arrow_null_in_place_of_a_box_or_a_number_is_a_row_to_skip():
         pa.array([None, *(dict(zip(NAMES, row, strict=True)) for row in rows)], struct),
         pa.table({name: [None, *column] for name, column in zip(NAMES, FLAT.T.astype(int).tolist(), strict=True)}),
     ):
-        with pytest.warns(bp.InvalidBoxWarning, match="skipped 1 invalid boxes"):
+        with pytest.warns(bp.errors.InvalidBoxWarning, match="skipped 1 invalid boxes"):
             assert bp.pairs(given, invalid="skip").tolist() == [[1, 2]]
-        with pytest.raises(bp.InvalidBoxError, match="boxes: row 0"):
+        with pytest.raises(bp.errors.InvalidBoxError, match="boxes: row 0"):
             bp.pairs(given)
 
 
@@ -417,7 +417,7 @@ def test_arrow_data_without_pyarrow_say_what_to_install(monkeypatch):
 
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(
-        bp.MissingExtraError, match=r'boxes: reading Arrow data needs pyarrow: pip install "broadphase\[io\]"'
+        bp.errors.MissingExtraError, match=r'boxes: reading Arrow data needs pyarrow: pip install "broadphase\[io\]"'
     ):
         bp.pairs(Stream())
 
@@ -453,7 +453,7 @@ def test_results_become_arrow_data_without_a_copy():
     hits = index.raycast_all([[0, 0.5]], [[1.0, 0.0]])
     assert to_arrow(hits).column(0).to_pylist() == [hits[0][0].tolist()]
     with pytest.raises(TypeError, match="the arrays of Changes have different lengths"):
-        to_arrow(bp.Changes(np.zeros((1, 2), np.int32), np.zeros((2, 2), np.int32)))
+        to_arrow(bp.index.Changes(np.zeros((1, 2), np.int32), np.zeros((2, 2), np.int32)))
     with pytest.raises(TypeError, match="result must be an array or what a query returns, not 5"):
         to_arrow(5)
 
@@ -514,25 +514,27 @@ def test_geometries_in_two_coordinate_systems_are_refused():
 
 def test_empty_geometries_are_refused_with_the_option_that_leaves_them_out():
     shapely = pytest.importorskip("shapely")
-    with pytest.raises(bp.InvalidBoxError, match=r'row 1: lower\[0\] is NaN; invalid="skip" leaves out'):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r'row 1: lower\[0\] is NaN; invalid="skip" leaves out'):
         bp.pairs([*geometry_list()[:1], shapely.Polygon()])
 
 
 def test_boxes_across_the_antimeridian_say_how_maps_repeat():
     boxes = np.array([[0, 0, 1, 1], [179, -18, -178, -16], [-5, 50, 2, 56], [9, 9, 10, 10]], float)
     for search in (bp.pairs, bp.Index):
-        with pytest.raises(bp.InvalidBoxError, match=r"row 1: lower\[0\] > upper\[0\].*period=\(360, None\)"):
+        with pytest.raises(bp.errors.InvalidBoxError, match=r"row 1: lower\[0\] > upper\[0\].*period=\(360, None\)"):
             search(boxes)
     for other in ([[0, 0, 1, 1], [5, 0, 2, 1]], [[179, 0, -178, 1], [5, 5, 4, 6]], [[900, 0, 0, 1]]):
-        with pytest.raises(bp.InvalidBoxError, match=r"upper\[0\] \([^()]*\)( \(1 more such rows\))?$"):
+        with pytest.raises(bp.errors.InvalidBoxError, match=r"upper\[0\] \([^()]*\)( \(1 more such rows\))?$"):
             bp.pairs(other)
 
 
 @pytest.mark.parametrize("call", [bp.pairs, bp.Index, lambda boxes: bp.nms(boxes, np.ones(len(boxes)), 0.5)])
 def test_corners_that_are_no_corners_are_refused_with_what_makes_boxes_of_them(call):
-    with pytest.raises(bp.InvalidBoxError, match=r"lower\[0\] > upper\[0\].*bp\.boxes\.from_xywh"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"lower\[0\] > upper\[0\].*bp\.boxes\.from_xywh"):
         call(np.array([[30.0, 40, 5, 6]] * 3 + [[0, 0, 1, 1]]))
-    with pytest.raises(bp.InvalidBoxError, match=r"lower\[0\] > upper\[0\] \(30\.0 > 5\.0\)( \(1 more such rows\))?$"):
+    with pytest.raises(
+        bp.errors.InvalidBoxError, match=r"lower\[0\] > upper\[0\] \(30\.0 > 5\.0\)( \(1 more such rows\))?$"
+    ):
         call(np.array([[30.0, 40, 5, 6]] * 2 + [[0, 0, 1, 1]] * 3))
 
 

@@ -111,15 +111,15 @@ def test_radius_beyond_float32_gives_infinite_boxes():
     ],
 )
 def test_centers_that_are_bad_name_the_row(function, centers, radii, message):
-    with pytest.raises(bp.InvalidBoxError, match=message):
+    with pytest.raises(bp.errors.InvalidBoxError, match=message):
         function(centers, radii)
 
 
 def test_radii_that_are_bad_name_the_row():
-    with pytest.raises(bp.InvalidBoxError, match=r"radii: row 2 has -1\.0") as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"radii: row 2 has -1\.0") as caught:
         from_spheres(np.zeros((4, 2)), [1, 2, -1, np.nan])
     assert caught.value.row == 2
-    with pytest.raises(bp.InvalidBoxError, match=r"half_sizes: axis 1 has -1\.0"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"half_sizes: axis 1 has -1\.0"):
         from_centers(np.zeros((4, 2)), [1, -1])
 
 
@@ -159,7 +159,7 @@ def test_points_without_radius_are_boxes_of_zero_width():
 
 
 def test_points_with_nan_name_the_row():
-    with pytest.raises(bp.InvalidBoxError, match="points: row 1 has NaN, axis 0"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="points: row 1 has NaN, axis 0"):
         from_points([[0, 0], [np.nan, 0]])
 
 
@@ -172,7 +172,7 @@ def test_segments_in_any_direction_give_the_same_boxes():
     np.testing.assert_array_equal(boxes[:, 1], np.maximum(starts, ends))
     capsules = from_segments(starts, ends, 0.5)
     assert (capsules[:, 0] <= boxes[:, 0] - 0.5).all()
-    with pytest.raises(bp.InvalidBoxError, match="ends: row 0 has NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="ends: row 0 has NaN"):
         from_segments([[0.0]], [[np.nan]])
 
 
@@ -207,7 +207,7 @@ def test_triangles_with_a_wrong_vertex_name_the_face(bad):
 def test_triangles_with_nan_name_face_and_vertex():
     vertices = np.zeros((5, 3))
     vertices[2, 1] = vertices[4, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match="faces: row 1 uses vertex 2, which has NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="faces: row 1 uses vertex 2, which has NaN"):
         from_triangles(vertices, [[0, 1, 3], [3, 2, 1]])
     assert from_triangles(vertices, [[0, 1, 3]]).shape == (1, 2, 3)  # vertices that are not in use do not matter
     with pytest.raises(TypeError, match="faces must be integers"):

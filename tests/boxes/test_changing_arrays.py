@@ -64,4 +64,4 @@ def test_boxes_that_change_during_a_call_give_pairs_or_an_error_that_is_public(m
         lambda: bp.pairs(boxes, method=method), lambda: bp.count_pairs(boxes, method=method),
         lambda: asked.query(boxes), lambda: list(bp.iter_pairs(boxes, method=method)),
     )  # fmt: skip
-    assert outcomes(calls, boxes) <= {bp.InvalidBoxError}
+    assert outcomes(calls, boxes) <= {bp.errors.InvalidBoxError}

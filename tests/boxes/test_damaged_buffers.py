@@ -98,7 +98,7 @@ def test_a_damaged_file_of_arrow_is_refused_by_scale(tmp_path):
     path = tmp_path / "boxes.arrow"
     with pa.ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(bp.FileFormatError, match=r"boxes.arrow, column 'id': the Arrow data is damaged"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"boxes.arrow, column 'id': the Arrow data is damaged"):
         scale.pairs(path, output=tmp_path / "out", lower=["x0"], upper=["x1"])
 
 

@@ -299,7 +299,7 @@ def test_features_cut_off_are_refused_by_name(tmp_path):
             message = ""
             try:
                 io.read_boxes(path, parts=parts)
-            except bp.FileFormatError as error:
+            except bp.errors.FileFormatError as error:
                 message = str(error)
                 refused += 1
             assert not message or str(path) in message

@@ -30,7 +30,7 @@ def test_nan_anywhere_is_refused_with_its_place(entry, dimension, dtype):
                 bad[row, corner, axis] = np.nan
                 place = rf"row {row}: {corner_name}\[{axis}\] is NaN"
                 for arguments, name in (((bad,), "boxes"), ((bad, good), "boxes"), ((good, bad), "other")):
-                    with pytest.raises(bp.InvalidBoxError, match=place) as caught:
+                    with pytest.raises(bp.errors.InvalidBoxError, match=place) as caught:
                         entry(*arguments)
                     assert caught.value.row == row
                     assert name in str(caught.value)
@@ -61,7 +61,7 @@ def test_lower_above_upper_is_refused_with_its_place(entry, dimension):
             bad[row, 0, axis] = np.nextafter(bad[row, 1, axis], np.inf)
             for arguments in ((bad,), (bad, good), (good, bad)):
                 place = rf"row {row}: lower\[{axis}\] > upper\[{axis}\]"
-                with pytest.raises(bp.InvalidBoxError, match=place) as caught:
+                with pytest.raises(bp.errors.InvalidBoxError, match=place) as caught:
                     entry(*arguments)
                 assert caught.value.row == row
 
@@ -127,12 +127,12 @@ def test_skip_leaves_bad_rows_out_and_keeps_the_numbers_of_the_others(n, dtype):
     expected = rows[oracle.pairs(boxes[rows])]
     first = np.flatnonzero(bad)[0]
     for method in METHOD_NAMES:
-        with pytest.warns(bp.InvalidBoxWarning, match=rf"{bad.sum()} .*row {first}: "):
+        with pytest.warns(bp.errors.InvalidBoxWarning, match=rf"{bad.sum()} .*row {first}: "):
             found = bp.pairs(boxes, method=method, invalid="skip", sort=True)
         assert np.array_equal(found, expected)
-        with pytest.warns(bp.InvalidBoxWarning):
+        with pytest.warns(bp.errors.InvalidBoxWarning):
             assert bp.count_pairs(boxes, method=method, invalid="skip") == len(expected)
-        with pytest.warns(bp.InvalidBoxWarning):
+        with pytest.warns(bp.errors.InvalidBoxWarning):
             chunks = list(bp.iter_pairs(boxes, method=method, invalid="skip", chunk=7))
         assert_same_pairs(np.concatenate([np.empty((0, 2), np.int32), *chunks]), expected)
 
@@ -143,7 +143,7 @@ def test_skip_of_two_sets_keeps_the_numbers_of_both():
     keep_a, keep_b = np.flatnonzero(np.arange(300) % 3), np.flatnonzero(np.arange(200) % 4 != 1)
     inner = oracle.pairs(a[keep_a], b[keep_b])
     expected = np.stack([keep_a[inner[:, 0]], keep_b[inner[:, 1]]], axis=1)
-    with pytest.warns(bp.InvalidBoxWarning):
+    with pytest.warns(bp.errors.InvalidBoxWarning):
         assert_same_pairs(bp.pairs(a, b, invalid="skip"), expected)
 
 
@@ -164,12 +164,12 @@ def test_skip_keeps_filters_with_their_boxes():
     expected = rows[oracle.pairs(boxes[rows], **{name: values[rows] for name, values in filters.items()})]
     ignored = np.concatenate([all_pairs[::2], [[0, 1]]])
     expected = expected[~np.isin(expected[:, 0] * n + expected[:, 1], ignored[:, 0] * n + ignored[:, 1])]
-    with pytest.warns(bp.InvalidBoxWarning):
+    with pytest.warns(bp.errors.InvalidBoxWarning):
         assert_same_pairs(bp.pairs(boxes, invalid="skip", ignore_pairs=ignored, **filters), expected)
 
 
 def test_skip_of_every_row_gives_no_pairs():
-    with pytest.warns(bp.InvalidBoxWarning, match="2 "):
+    with pytest.warns(bp.errors.InvalidBoxWarning, match="2 "):
         assert bp.pairs(np.full((2, 2, 3), np.nan), invalid="skip").shape == (0, 2)
 
 
@@ -288,12 +288,12 @@ def test_work_goes_on_after_an_error():
     bad = boxes.copy()
     bad[77] = np.nan
     for _ in range(20):
-        with pytest.raises(bp.InvalidBoxError):
+        with pytest.raises(bp.errors.InvalidBoxError):
             bp.pairs(bad)
         assert np.array_equal(bp.pairs(boxes, sort=True), expected)
 
 
 def test_invalid_box_error_is_a_value_error():
-    assert issubclass(bp.InvalidBoxError, ValueError)
-    assert issubclass(bp.TooManyPairsError, RuntimeError)
-    assert issubclass(bp.InvalidBoxWarning, UserWarning)
+    assert issubclass(bp.errors.InvalidBoxError, ValueError)
+    assert issubclass(bp.errors.TooManyPairsError, RuntimeError)
+    assert issubclass(bp.errors.InvalidBoxWarning, UserWarning)

@@ -77,7 +77,7 @@ def test_bad_inputs_are_never_modified(invalid):
     boxes = scene("rects", 100).copy()
     boxes[50, 0, 0] = np.nan
     before = boxes.tobytes()
-    with pytest.raises(bp.InvalidBoxError) if invalid == "raise" else pytest.warns(bp.InvalidBoxWarning):
+    with pytest.raises(bp.errors.InvalidBoxError) if invalid == "raise" else pytest.warns(bp.errors.InvalidBoxWarning):
         bp.pairs(boxes, invalid=invalid)
     assert boxes.tobytes() == before
 

@@ -463,7 +463,7 @@ def test_label_is_above_the_body_it_names():
 
 
 def camera(eye=(0, 0, 16)):
-    return bp.perspective(1.0, 1.5, 0.01, 1000) @ bp.look_at(eye, [0, 0, 0])
+    return bp.cameras.perspective(1.0, 1.5, 0.01, 1000) @ bp.cameras.look_at(eye, [0, 0, 0])
 
 
 @pytest.mark.parametrize("name", ["rectangles", "spheres"])
@@ -583,7 +583,7 @@ def test_cells_contain_the_positions_in_them(method):
 
 
 def test_cells_of_finds_the_deepest_cell():
-    outline = bp.Outline(
+    outline = bp.index.Outline(
         np.array([[0.0, 0], [0, 0], [5, 5]]), np.array([[9.0, 9], [4, 4], [9, 9]]), np.array([0, 1, 1], np.int32)
     )
     assert cells_of(outline, [[1, 1], [4.5, 1], [6, 6], [20, 0]]).tolist() == [1, 0, 2, -1]

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase import MissingExtraError, cli
+from broadphase import cli
 from broadphase.demo import Simulation, race as races, start_demo
 from broadphase.demo.meshes import Triangles, ball
+from broadphase.errors import MissingExtraError
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

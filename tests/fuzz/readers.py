@@ -14,7 +14,7 @@ import broadphase as bp
 from broadphase import io, scenes
 from broadphase.world import snapshot_format
 
-OURS = (bp.FileFormatError, bp.MissingExtraError)
+OURS = (bp.errors.FileFormatError, bp.errors.MissingExtraError)
 
 
 def check_message_of(error, path=""):
@@ -114,7 +114,7 @@ def check_upload(data, folder, suffix):
     name = f"a{suffix}"
     try:
         mesh_files._checked_suffix(name, name, data)
-    except bp.FileFormatError:
+    except bp.errors.FileFormatError:
         return
     head, _, block = mesh_files._answer(suffix, data).partition(b"\n")
     facts = json.loads(head)

@@ -31,7 +31,7 @@ def on_cpu(boxes, **options):
 
 def parts(found):
     """Give the arrays of an answer, of either index."""
-    if isinstance(found, bp.QueryResult):
+    if isinstance(found, bp.index.QueryResult):
         return found.rows, found.offsets
     return tuple(found) if isinstance(found, tuple) else found
 
@@ -398,7 +398,7 @@ def test_gpu_pairs_of_an_index_have_the_options_of_pairs(monkeypatch):
         assert np.array_equal(found.pairs[:-3], full)
         assert (found.pairs[-3:] == -1).all()
         assert int(index.pairs(capacity=5).count) == len(full)
-        with pytest.raises(bp.TooManyPairsError):
+        with pytest.raises(bp.errors.TooManyPairsError):
             index.pairs(max_pairs=len(full) - 1)
         assert len(index.pairs(max_pairs=len(full))) == len(full)
 
@@ -585,24 +585,24 @@ def test_invalid_boxes_in_host_memory_change_nothing():
     boxes = lattice(np.random.default_rng(12), 30, 2, "float64")
     bad = boxes.copy()
     bad[7, 0, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match=r"boxes: row 7: lower\[1\] is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"boxes: row 7: lower\[1\] is NaN"):
         on_cpu(bad)
     index = on_cpu(boxes)
-    with pytest.raises(bp.InvalidBoxError, match=r"boxes: row 7: lower\[1\] is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"boxes: row 7: lower\[1\] is NaN"):
         index.update(bad)
     index.validate()
     assert_same_pairs(index.pairs(), bp.pairs(boxes), "")
     for name in ("query", "query_points", "query_ball", "nearest", "raycast", "raycast_any"):
         given = {"query": (bad,), "query_ball": (bad[:, 0], 1.0)}.get(name, (bad[:, 0],))
         given += (bad[:, 1],) if name.startswith("ray") else ()
-        with pytest.raises(bp.InvalidBoxError, match="row 7"):
+        with pytest.raises(bp.errors.InvalidBoxError, match="row 7"):
             getattr(index, name)(*given)
     for bad_length, match in ((-1.0, "row 0 has -1.0"), (np.nan, "row 0 has nan"), ([1, -2] * 15, "row 1 has -2.0")):
-        with pytest.raises(bp.InvalidBoxError, match=match):
+        with pytest.raises(bp.errors.InvalidBoxError, match=match):
             index.nearest(boxes[:, 0], 1, bad_length)
-        with pytest.raises(bp.InvalidBoxError, match=match):
+        with pytest.raises(bp.errors.InvalidBoxError, match=match):
             index.query_ball(boxes[:, 0], bad_length)
-        with pytest.raises(bp.InvalidBoxError, match=match):
+        with pytest.raises(bp.errors.InvalidBoxError, match=match):
             index.raycast_any(boxes[:, 0], [1, 0], bad_length)
 
 
@@ -622,7 +622,9 @@ def test_numbers_out_of_the_range_are_refused_with_their_row(number):
         ("origins", lambda: index.raycast(bad_points, points)),
         ("directions", lambda: index.raycast_any(points, bad_points)),
     ):
-        with pytest.raises(bp.InvalidBoxError, match=re.escape(f"{name}: row 7 has {number}, axis 1; an")) as error:
+        with pytest.raises(
+            bp.errors.InvalidBoxError, match=re.escape(f"{name}: row 7 has {number}, axis 1; an")
+        ) as error:
             call()
         assert error.value.row == 7
     # Comparisons alone need no range; and what is refused in host memory changes nothing.
@@ -632,20 +634,20 @@ def test_numbers_out_of_the_range_are_refused_with_their_row(number):
     assert_same_pairs(bp.gpu.pairs(bad_boxes, device="cpu"), bp.pairs(bad_boxes), "")
     # On a device.
     index = Index(wp_array(boxes))
-    with pytest.raises(bp.InvalidBoxError, match="centers: row 7 has"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="centers: row 7 has"):
         index.query_ball(wp_array(bad_points), 1.0)
     assert index.query_ball(wp_array(bad_points), 1.0, capacity=9).count.numpy().tolist() == [-8]
     for found in (index.nearest(wp_array(bad_points)), index.raycast(wp_array(points), wp_array(bad_points))):
         assert np.flatnonzero(found.rows.numpy() == -2).tolist() == [7]
         assert np.flatnonzero(np.isnan(found.distances.numpy())).tolist() == [7]
     index.raycast_any(wp_array(bad_points), wp_array(points))
-    with pytest.raises(bp.InvalidBoxError, match="an earlier call had an invalid ray: row 7"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="an earlier call had an invalid ray: row 7"):
         index.pairs()
     index.update(wp_array(bad_boxes))
-    with pytest.raises(bp.InvalidBoxError, match="boxes of the index: row 7 has") as error:
+    with pytest.raises(bp.errors.InvalidBoxError, match="boxes of the index: row 7 has") as error:
         index.pairs()
     assert error.value.row == 7
-    with pytest.raises(bp.InvalidBoxError, match="boxes of the index: row 7 has"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="boxes of the index: row 7 has"):
         Index(wp_array(bad_boxes))
 
 
@@ -653,7 +655,9 @@ def test_invalid_boxes_on_a_device_are_told_by_the_next_call():
     boxes = lattice(np.random.default_rng(13), 30, 2, "float32")
     bad = boxes.copy()
     bad[9] = [[0, 3], [1, 2]]
-    with pytest.raises(bp.InvalidBoxError, match=r"boxes of the index: row 9: lower\[1\] > upper\[1\] \(3.0 > 2.0\)"):
+    with pytest.raises(
+        bp.errors.InvalidBoxError, match=r"boxes of the index: row 9: lower\[1\] > upper\[1\] \(3.0 > 2.0\)"
+    ):
         Index(wp_array(bad))
     index, points = Index(wp_array(boxes)), wp_array(boxes[:, 0])
     index.update(wp_array(bad))
@@ -669,7 +673,7 @@ def test_invalid_boxes_on_a_device_are_told_by_the_next_call():
         lambda: index.raycast_any(points, points),
     )
     for call in calls:
-        with pytest.raises(bp.InvalidBoxError, match="row 9") as error:
+        with pytest.raises(bp.errors.InvalidBoxError, match="row 9") as error:
             call()
         assert error.value.row == 9
     index.update(wp_array(boxes))
@@ -733,7 +737,7 @@ def test_answers_of_invalid_boxes_that_the_host_does_not_know_of_are_none(dtype,
     assert index.pairs(capacity=9).count.numpy().tolist() == [-5]
     assert not index.raycast_any(points, points).numpy().any()
     for call in (index.pairs, index.count_pairs, lambda: index.query_points(points), index.validate):
-        with pytest.raises(bp.InvalidBoxError, match=r"row 4.*upper\[0\] is NaN"):
+        with pytest.raises(bp.errors.InvalidBoxError, match=r"row 4.*upper\[0\] is NaN"):
             call()
     # The next boxes make it whole again, in the same tree.
     index.update(wp_array(boxes), rebuild=False)
@@ -745,7 +749,7 @@ def test_answers_of_invalid_boxes_that_the_host_does_not_know_of_are_none(dtype,
         index.update(wp_array(asked))
     events.is_complete = True
     assert (index.nearest(points).rows.numpy() == -2).all()
-    with pytest.raises(bp.InvalidBoxError, match="row 4"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="row 4"):
         index.nearest(points)
 
 
@@ -764,17 +768,17 @@ def test_invalid_queries_on_a_device_have_answers_that_say_so():
     assert (first.rows.numpy() == -2).tolist() == [False, False, True, True, True, True]
     assert np.isnan(first.distances.numpy()).tolist() == [False, False, True, True, True, True]
     assert index.query_points(wp_array(points), capacity=9).count.numpy().tolist() == [-3]
-    with pytest.raises(bp.InvalidBoxError, match="points: row 2 has NaN, axis 1"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="points: row 2 has NaN, axis 1"):
         index.query_points(wp_array(points))
-    with pytest.raises(bp.InvalidBoxError, match="centers: row 4 is infinite, axis 0"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="centers: row 4 is infinite, axis 0"):
         index.query_ball(wp_array(np.nan_to_num(points, posinf=np.inf)), 1.0)
-    with pytest.raises(bp.InvalidBoxError, match="radii: row 3"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="radii: row 3"):
         index.query_ball(wp_array(np.zeros((6, 3))), wp_array(np.array([0, 1, 2, -1.0, 1, 1])))
-    with pytest.raises(bp.InvalidBoxError, match=r"boxes: row 1: lower\[0\] > upper\[0\]"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"boxes: row 1: lower\[0\] > upper\[0\]"):
         index.query(wp_array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 0, 1, 1.0]]))
     # No Boolean says so: a later call does, once.
     index.raycast_any(wp_array(points), wp_array(points + 1))
-    with pytest.raises(bp.InvalidBoxError, match="raycast_any: an earlier call had an invalid ray: row 2"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="raycast_any: an earlier call had an invalid ray: row 2"):
         index.pairs()
     index.validate()
     assert_same_pairs(index.pairs().numpy(), core.pairs(), "")

@@ -491,16 +491,16 @@ def test_gpu_neighbors_of_points_that_are_none_name_the_row(dtype):
         bad[rows, 1] = values
         for arguments, name in (((bad, 0.3), "points"), ((good, 0.3, bad), "other")):
             for options in ({}, {"cell": [1, 1, 1]}, {"batch": 1 if name == "points" else (1, 1)}):
-                with pytest.raises(bp.InvalidBoxError) as expected:
+                with pytest.raises(bp.errors.InvalidBoxError) as expected:
                     bp.neighbors(*arguments, **options)
-                with pytest.raises(bp.InvalidBoxError) as actual:
+                with pytest.raises(bp.errors.InvalidBoxError) as actual:
                     neighbors(*arguments, device="cpu", **options)
                 assert str(actual.value) == str(expected.value)
                 assert actual.value.row == expected.value.row
                 told = neighbors(*arguments, device="cpu", capacity=10, **options)
                 assert int(told.count) == -1 - expected.value.row
     # An empty set is checked all the same.
-    with pytest.raises(bp.InvalidBoxError, match=f"points: row {rows[0]}"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=f"points: row {rows[0]}"):
         neighbors(bad, 0.3, good[:0], device="cpu")
 
 
@@ -509,7 +509,7 @@ def test_gpu_neighbors_of_very_many_points_that_are_none_are_not_compared():
     for options in ({}, {"cell": [1, 1, 1]}):
         assert int(neighbors(points, 0.3, device="cpu", capacity=1, **options).count) == -1
     points[5:] = 1e30
-    with pytest.raises(bp.InvalidBoxError, match="row 0 has NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="row 0 has NaN"):
         neighbors(points, 0.3, cell=[1, 1, 1], device="cpu")
     with pytest.raises(ValueError, match="points: row 0 is more than 10"):
         neighbors(points[5:], 0.3, cell=[1, 1, 1], device="cpu")

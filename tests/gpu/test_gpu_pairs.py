@@ -185,7 +185,7 @@ def test_gpu_max_pairs_raises_above_the_limit_only():
     boxes = make_scene("uniform", 300)
     total = bp.count_pairs(boxes)
     assert len(gpu.pairs(boxes, device="cpu", max_pairs=total)) == total
-    with pytest.raises(bp.TooManyPairsError, match=f"max_pairs={total - 1}"):
+    with pytest.raises(bp.errors.TooManyPairsError, match=f"max_pairs={total - 1}"):
         gpu.pairs(boxes, device="cpu", max_pairs=total - 1)
     with pytest.raises(ValueError, match="give one"):
         gpu.pairs(boxes, device="cpu", max_pairs=1, capacity=1)
@@ -198,7 +198,7 @@ def test_gpu_search_past_max_pairs_ends_early(way, monkeypatch):
     given = []
     kept = PAIRS.Search.total
     monkeypatch.setattr(PAIRS.Search, "total", lambda search: given.append(kept(search)) or given[-1])
-    with pytest.raises(bp.TooManyPairsError):
+    with pytest.raises(bp.errors.TooManyPairsError):
         gpu.pairs(boxes, device="cpu", max_pairs=10)
     assert 10 < given[0] < 10_000
     check(boxes[:300], max_pairs=44850)
@@ -223,13 +223,13 @@ def test_gpu_invalid_boxes_raise_the_error_of_the_core(dtype, way, monkeypatch):
         boxes[row, corner, 1] = value
         boxes[row:, corner, 2] = boxes[row, corner, 1] if row == 17 else boxes[row:, corner, 2]
         for arguments in ((boxes,), (boxes, good), (good, boxes), (boxes[row : row + 1],)):
-            with pytest.raises(bp.InvalidBoxError) as expected:
+            with pytest.raises(bp.errors.InvalidBoxError) as expected:
                 bp.pairs(*arguments)
-            with pytest.raises(bp.InvalidBoxError) as actual:
+            with pytest.raises(bp.errors.InvalidBoxError) as actual:
                 gpu.pairs(*arguments, device="cpu")
             assert actual.value.row == expected.value.row
             assert str(expected.value).startswith(str(actual.value))
-            with pytest.raises(bp.InvalidBoxError):
+            with pytest.raises(bp.errors.InvalidBoxError):
                 gpu.count_pairs(*arguments, device="cpu")
             told = gpu.pairs(*arguments, device="cpu", capacity=10)
             assert int(told.count) == -1 - expected.value.row
@@ -515,7 +515,7 @@ import broadphase as bp
 assert len(bp.pairs([[0, 0, 2, 2], [1, 1, 3, 3]])) == 1
 try:
     bp.gpu.pairs([[0, 0, 2, 2], [1, 1, 3, 3]], device="cpu")
-except bp.MissingExtraError as error:
+except bp.errors.MissingExtraError as error:
     print(error)
 """
     assert run_script(script).strip() == 'searching on a GPU needs warp: pip install "broadphase[gpu]"'

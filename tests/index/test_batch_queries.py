@@ -36,7 +36,7 @@ def check_queries(index, keys, asked, rng, workers=1):
         ("query_ball", lambda: index.query_ball(points, radii, **given), plain.query_ball, (points, radii)),
     ):
         if name not in able:
-            with pytest.raises(bp.UnsupportedQueryError):
+            with pytest.raises(bp.errors.UnsupportedQueryError):
                 found()
             continue
         answer, expected = found(), expected_rows(oracle, boxes, rows, keys, asked, *parts)

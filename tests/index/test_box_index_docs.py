@@ -27,11 +27,11 @@ def test_table_of_capabilities_is_that_of_the_registry():
 
 def test_every_public_method_of_an_index_is_on_the_page():
     text = PAGE.read_text("utf-8")
-    names = [name for name in dir(bp.BoxIndex) if not name.startswith("_")]
+    names = [name for name in dir(bp.index.BoxIndex) if not name.startswith("_")]
     assert not [name for name in names if not re.search(rf"\b{name}\b", text)]
 
 
 def test_every_question_of_an_index_shows_an_example():
     for name in ("query", "query_points", "query_ball", "query_obb", "frustum", "nearest", "raycast", "raycast_all",
                  "raycast_any", "shapecast", "pairs", "changes", "insert", "update", "handles"):  # fmt: skip
-        assert ">>> " in inspect.getdoc(getattr(bp.BoxIndex, name)), name
+        assert ">>> " in inspect.getdoc(getattr(bp.index.BoxIndex, name)), name

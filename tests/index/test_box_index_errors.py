@@ -49,7 +49,7 @@ def test_bad_boxes_are_refused_and_named(index, boxes, message):
 
 @pytest.mark.parametrize(("boxes", "message"), BAD_BOXES[:2])
 def test_bad_boxes_make_no_index(boxes, message):
-    with pytest.raises(bp.InvalidBoxError, match=message) as caught:
+    with pytest.raises(bp.errors.InvalidBoxError, match=message) as caught:
         bp.BVH(boxes)
     assert caught.value.row == 1
 
@@ -96,7 +96,7 @@ def test_wrong_numbers_of_boxes_or_bits_are_refused(index):
 
 
 def test_unknown_row_is_named_without_quotes_and_survives_pickling(index):
-    with pytest.raises(bp.UnknownRowError) as caught:
+    with pytest.raises(bp.errors.UnknownRowError) as caught:
         index.remove(3)
     assert str(pickle.loads(pickle.dumps(caught.value))) == "row 3 has been removed"
 
@@ -143,7 +143,7 @@ def test_bad_queries_are_refused_and_named(index, ask, message):
 def test_too_many_pairs_are_refused():
     index = bp.BVH([[0, 0, 1, 1]] * 100)
     for options in ({}, {"margin": 1.0}, {"other": index}):
-        with pytest.raises(bp.TooManyPairsError, match="more than max_pairs=50"):
+        with pytest.raises(bp.errors.TooManyPairsError, match="more than max_pairs=50"):
             index.pairs(max_pairs=50, **options)
 
 
@@ -164,5 +164,5 @@ def test_unsupported_query_names_the_indexes_that_support_it(kind):
         if word in capabilities_of(kind):
             ask()
         else:
-            with pytest.raises(bp.UnsupportedQueryError, match=f"does not support {word}; use one of .*BVH"):
+            with pytest.raises(bp.errors.UnsupportedQueryError, match=f"does not support {word}; use one of .*BVH"):
                 ask()

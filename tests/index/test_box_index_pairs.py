@@ -97,7 +97,7 @@ def test_pairs_with_others_are_named_by_the_rows_of_both(kind, there):
     if there == "index":
         other = kind(other)
     elif there == "index of another kind":
-        other = bp.SweepAndPrune(other) if issubclass(bp.SweepAndPrune, bp.BoxIndex) else bp.BVH(other)
+        other = bp.SweepAndPrune(other) if issubclass(bp.SweepAndPrune, bp.index.BoxIndex) else bp.BVH(other)
     if there != "boxes":
         other.remove([0, 50, 119])
         rows = other.rows
@@ -147,7 +147,7 @@ def test_few_boxes_against_many_are_found_as_many_are(kind, sort):
             assert np.array_equal(found, every)
         else:
             assert_same_pairs(found, every)
-    with pytest.raises(bp.InvalidBoxError, match=r"other: row 1: .* is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"other: row 1: .* is NaN"):
         index.pairs(np.full((2, 2, boxes.shape[2]), [[[0.0]], [[np.nan]]]))
     with pytest.raises(ValueError, match="dimensions"):
         index.pairs(np.zeros((1, 2, 4)))

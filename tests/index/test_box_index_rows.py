@@ -74,7 +74,7 @@ def test_handles_of_removed_boxes_are_stale_for_ever():
         assert index.rows_of(handle).tolist() == [0]
         seen.append(handle)
         index.remove(0)
-        with pytest.raises(bp.UnknownRowError, match=f"handle {handle} is stale: the box of row 0 was removed"):
+        with pytest.raises(bp.errors.UnknownRowError, match=f"handle {handle} is stale: the box of row 0 was removed"):
             index.rows_of(handle)
         index.insert(UNIT)
     for handle in seen:
@@ -90,15 +90,15 @@ def test_slot_whose_generations_are_used_up_is_not_used_again():
     remove(store, 0)
     assert insert(store, np.zeros((1, 2, 2))).tolist() == [2]
     assert store.fault() == ""
-    with pytest.raises(bp.UnknownRowError):
+    with pytest.raises(bp.errors.UnknownRowError):
         store.rows_of(handle)
 
 
 @pytest.mark.parametrize("handle", [-1, 0, 1, 2**32 + 3, 2 * 2**32, 2**63 - 1])
 def test_handle_that_never_existed_is_refused(handle):
-    with pytest.raises(bp.UnknownRowError, match="stale"):
+    with pytest.raises(bp.errors.UnknownRowError, match="stale"):
         bp.BVH(UNIT).rows_of(handle)
-    with pytest.raises(bp.UnknownRowError, match="stale"):
+    with pytest.raises(bp.errors.UnknownRowError, match="stale"):
         bp.BVH(np.zeros((0, 2, 2))).rows_of(handle)
 
 

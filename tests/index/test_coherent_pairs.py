@@ -112,7 +112,7 @@ def test_searches_that_near_pairs_serve_keep_to_the_limit_of_pairs():
         count = len(index.pairs())
     assert uses(index) > 0
     assert len(index.pairs(max_pairs=count)) == count
-    with pytest.raises(bp.TooManyPairsError, match=f"max_pairs={count - 1}"):
+    with pytest.raises(bp.errors.TooManyPairsError, match=f"max_pairs={count - 1}"):
         index.pairs(max_pairs=count - 1)
 
 

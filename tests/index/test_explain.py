@@ -90,7 +90,7 @@ def test_cheapest_method_is_the_one_taken():
 def test_bad_boxes_are_refused_as_by_pairs():
     bad = scene("uniform", 2000).copy()
     bad[1234, 0, 1] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match=r"row 1234: lower\[1\] is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 1234: lower\[1\] is NaN"):
         bp.explain(bad)
     with pytest.raises(ValueError, match="shape"):
         bp.explain(np.zeros((3, 3)))

@@ -31,7 +31,7 @@ def asked(index, boxes, rng, dim):
         "ray with end": index.raycast(points, directions, 1.5),
     }
     return {
-        name: (result.rows, result.offsets) if isinstance(result, bp.QueryResult) else tuple(result)
+        name: (result.rows, result.offsets) if isinstance(result, bp.index.QueryResult) else tuple(result)
         for name, result in found.items()
     }
 

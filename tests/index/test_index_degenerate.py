@@ -128,7 +128,7 @@ def test_many_equal_points_are_counted_and_asked_without_listing_their_pairs(nam
     boxes = np.zeros((n, 2, 3), np.float32)
     index = getattr(bp, name)(boxes)
     assert index.count_pairs() == n * (n - 1) // 2
-    with pytest.raises(bp.TooManyPairsError):
+    with pytest.raises(bp.errors.TooManyPairsError):
         index.pairs(max_pairs=1000)
     able = questions_of(index)
     if "query_points" in able:

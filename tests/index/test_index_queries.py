@@ -168,9 +168,9 @@ def test_no_questions_have_no_answers(name):
 
 
 def arrays_of(result):
-    if isinstance(result, bp.QueryResult):
+    if isinstance(result, bp.index.QueryResult):
         return result.rows, result.offsets
-    if isinstance(result, bp.RayHitsAll):
+    if isinstance(result, bp.index.RayHitsAll):
         return result.rows, result.offsets, result.distances
     return result if isinstance(result, tuple) else (result,)
 
@@ -200,10 +200,10 @@ def test_questions_that_a_class_does_not_answer_name_those_that_do(name):
     index = getattr(bp, name)(scene("lattice", generator(3), 10, 2))
     asker = Asker(generator(4), index.boxes_of())
     for question in set(QUESTIONS) - set(questions_of(index)):
-        with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+        with pytest.raises(bp.errors.UnsupportedQueryError, match="BVH"):
             ask(index, question, QUESTIONS[question][2](asker, 3))
     for question in {"changes", "outline"} - CAPABILITIES[name]:
-        with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+        with pytest.raises(bp.errors.UnsupportedQueryError, match="BVH"):
             getattr(index, question)()
 
 
@@ -211,7 +211,7 @@ def test_questions_that_a_class_does_not_answer_name_those_that_do(name):
 def test_turned_boxes_and_views_in_other_than_two_or_three_dimensions_are_refused(name):
     for dimension in (1, 4):
         index = getattr(bp, name)(np.zeros((3, 2, dimension)))
-        with pytest.raises((ValueError, bp.UnsupportedQueryError)):
+        with pytest.raises((ValueError, bp.errors.UnsupportedQueryError)):
             index.query_obb(np.zeros((1, dimension)), 1, np.eye(dimension))
-        with pytest.raises((ValueError, bp.UnsupportedQueryError)):
+        with pytest.raises((ValueError, bp.errors.UnsupportedQueryError)):
             index.frustum(np.eye(4))

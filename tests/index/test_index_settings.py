@@ -48,7 +48,7 @@ def test_options_are_values_that_survive_pickling_json_and_repr(name):
     assert options == made(name)
     assert hash(options) == hash(made(name))
     assert pickle.loads(pickle.dumps(options)) == options
-    assert bp.IndexOptions.of(json.loads(json.dumps(options.describe(), allow_nan=False))) == options
+    assert bp.index.IndexOptions.of(json.loads(json.dumps(options.describe(), allow_nan=False))) == options
     assert eval(repr(options), {**vars(bp), "inf": np.inf}) == options
     assert (options == getattr(bp, name).options()) == (not GIVEN[name])
     with pytest.raises(AttributeError):
@@ -79,7 +79,7 @@ def test_options_of_a_class_say_what_is_wrong():
     with pytest.raises(ValueError, match="axis"):
         bp.SweepAndPrune.options(axis=[0.0, 0.0])
     with pytest.raises(ValueError, match="unknown method"):
-        bp.IndexOptions.of({"leaf_capacity": 1})
+        bp.index.IndexOptions.of({"leaf_capacity": 1})
     with pytest.raises(ValueError, match="name=value"):
         bp.Octree.options().with_texts(["leaf_capacity"])
 

@@ -181,7 +181,7 @@ def test_spheres_decide_views_as_the_distance_to_the_region_does(dimension):
 
 
 def test_camera_sees_spheres_and_not_the_corners_of_their_boxes():
-    camera = bp.perspective(np.pi / 2, 1.0, 1.0, 100.0) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    camera = bp.cameras.perspective(np.pi / 2, 1.0, 1.0, 100.0) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
     # Beside the right side, whose normal is (-1, 0, -1): the second touches it, and the corner of the third's box does.
     centers = [[0, 0, -5], [5 + 2**0.5, 0, -5], [6.5, 0, -5], [0, 0, 1], [0, 0, -102]]
     tree = bp.Octree.from_spheres(centers, 1)
@@ -505,7 +505,7 @@ def test_a_sweep_of_spheres_keeps_them_through_changes():
     assert sweep.pairs(by="sphere", sort=True).tolist() == wanted
     with pytest.raises(ValueError, match="row 1 has a sphere"):
         sweep.update(sweep.boxes_of(sweep.rows))
-    with pytest.raises(bp.UnsupportedQueryError, match="does not support nearest"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="does not support nearest"):
         sweep.nearest([[0, 0, 0]], by="sphere")
 
 

@@ -22,7 +22,7 @@ def cells_of(tree: bp.Octree, rows) -> np.ndarray:
     return np.stack([lower, upper], axis=1)[cell]
 
 
-def settle(tree: bp.Octree) -> bp.IndexStats:
+def settle(tree: bp.Octree) -> bp.index.IndexStats:
     return tree.stats()
 
 
@@ -166,7 +166,7 @@ def test_rows_near_0_in_a_lattice_that_begins_far_from_it_are_in_their_cells():
     assert_same_pairs(tree.pairs(), oracle.pairs(rows))
 
 
-def visit(tree: bp.Octree, row: int, times: int = 1) -> bp.IndexStats:
+def visit(tree: bp.Octree, row: int, times: int = 1) -> bp.index.IndexStats:
     """Let a bullet fly through a far cell, and away: two updates each."""
     for _ in range(times):
         tree.update([[60, 60, 60.5, 60.5]], rows=row)
@@ -256,7 +256,7 @@ def test_dropped_boxes_are_reported_and_gone():
     tree.update([[1, 1, 3, 3], [-5, 5, 6, 6]], rows=[0, 1])
     assert tree.dropped.tolist() == [1]
     assert tree.rows.tolist() == [0, 2]
-    with pytest.raises(bp.UnknownRowError):
+    with pytest.raises(bp.errors.UnknownRowError):
         tree.rows_of(handles[1])
     tree.update([[2, 2, 3, 3]], rows=[0])
     assert tree.dropped.tolist() == []
@@ -309,7 +309,7 @@ def test_queries_take_only_the_types_that_are_asked_for():
     boxes = make_scene("uniform", 2000, dtype="float64")
     kinds = np.uint64(1) << np.random.default_rng(2).integers(0, 3, 2000).astype(np.uint64)
     tree, other = bp.Octree(boxes, layer=kinds), bp.BVH(boxes, layer=kinds)
-    camera = bp.perspective(1.0, 1.0, 0.1, 10.0) @ bp.look_at([0.5, 0.5, -1], [0.5, 0.5, 1])
+    camera = bp.cameras.perspective(1.0, 1.0, 0.1, 10.0) @ bp.cameras.look_at([0.5, 0.5, -1], [0.5, 0.5, 1])
     for ask in (
         lambda index: index.query([[0.2, 0.2, 0.2, 0.6, 0.6, 0.6]], mask=2).rows,
         lambda index: index.query_ball([[0.5, 0.5, 0.5]], [0.2], mask=2).rows,

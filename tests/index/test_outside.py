@@ -335,6 +335,6 @@ def test_scene_files_say_where_a_policy_does_not_fit(tmp_path):
 
 def test_policies_are_read_from_descriptions():
     options = method("LinearTree", "drop")
-    assert bp.IndexOptions.of(options.describe()) == options
+    assert bp.index.IndexOptions.of(options.describe()) == options
     assert repr(options).endswith("outside='drop')")
     assert bp.Octree.options(outside="grow") == bp.Octree.options()

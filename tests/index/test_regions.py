@@ -185,11 +185,11 @@ def test_a_turned_box_turns_counterclockwise():
 
 
 def camera(rng):
-    view = bp.look_at(rng.normal(0, 3, 3), rng.normal(0, 1, 3), rng.normal(size=3))
+    view = bp.cameras.look_at(rng.normal(0, 3, 3), rng.normal(0, 1, 3), rng.normal(size=3))
     if rng.random() < 0.3:
-        return bp.orthographic(-1, 2, -1.5, 1, *np.sort(rng.normal(2, 2, 2))) @ view
+        return bp.cameras.orthographic(-1, 2, -1.5, 1, *np.sort(rng.normal(2, 2, 2))) @ view
     far = rng.choice([5.0, 1e4, INF])
-    return bp.perspective(rng.uniform(0.05, 2.8), rng.uniform(0.3, 3), rng.choice([1e-3, 0.1, 1.0]), far) @ view
+    return bp.cameras.perspective(rng.uniform(0.05, 2.8), rng.uniform(0.3, 3), rng.choice([1e-3, 0.1, 1.0]), far) @ view
 
 
 def planes_of_view(matrix):
@@ -226,8 +226,8 @@ def test_views_see_the_points_that_the_matrix_puts_inside():
 def test_a_view_with_reversed_depth_sees_the_same():
     rng = np.random.default_rng(7)
     boxes = random_boxes(rng, 500, 3)
-    view = bp.look_at([3, 2, 4], [0, 0, 0])
-    matrix = bp.perspective(1.0, 1.3, 0.5, 9.0)
+    view = bp.cameras.look_at([3, 2, 4], [0, 0, 0])
+    matrix = bp.cameras.perspective(1.0, 1.3, 0.5, 9.0)
     half, shift = np.diag([1, 1, 0.5, 1.0]), np.eye(4)
     shift[2, 3] = 0.5
     usual = shift @ half @ matrix
@@ -241,7 +241,7 @@ def test_a_view_with_reversed_depth_sees_the_same():
 
 
 def test_an_orthographic_view_along_an_axis_is_a_box():
-    matrix = bp.orthographic(-4, 4, -2, 2, 1, 9)
+    matrix = bp.cameras.orthographic(-4, 4, -2, 2, 1, 9)
     regions = regions_of_views(matrix)
     assert len(regions.axes) == 0
     assert regions.around_lower.tolist() == [[-4, -2, -9]]
@@ -249,7 +249,7 @@ def test_an_orthographic_view_along_an_axis_is_a_box():
 
 
 def test_a_view_with_its_far_plane_at_infinity_sees_the_horizon():
-    regions = regions_of_views(bp.perspective(np.pi / 2, 1, 1))
+    regions = regions_of_views(bp.cameras.perspective(np.pi / 2, 1, 1))
     boxes = np.array([[[0, 0, -1e300]] * 2, [[9e9, 0, -1e10]] * 2, [[2e10, 0, -1e10]] * 2, [[0, 0, -0.5]] * 2])
     assert met(boxes, regions).tolist() == [[True, True, False, False]]
     assert np.isinf(regions.around_lower[0, 2])
@@ -399,8 +399,8 @@ def scene_of_depth(seed):
 
 def view_of(depth, orthographic):
     """A camera that stands so far in front of the scene, and what it sees ends behind the scene."""
-    lens = bp.orthographic(-2, 2, -1, 1, 1, 90) if orthographic else bp.perspective(0.8, 1.3, 0.01, 90)
-    return planes_of_view(lens @ bp.look_at([0, 0, depth], [0.3, 0.1, 0]))
+    lens = bp.cameras.orthographic(-2, 2, -1, 1, 1, 90) if orthographic else bp.cameras.perspective(0.8, 1.3, 0.01, 90)
+    return planes_of_view(lens @ bp.cameras.look_at([0, 0, depth], [0.3, 0.1, 0]))
 
 
 @pytest.mark.parametrize("name", ["BVH", "Octree", "LinearTree"])

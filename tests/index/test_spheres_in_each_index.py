@@ -305,8 +305,8 @@ def test_spheres_do_not_decide_in_a_periodic_cell_or_in_a_world():
         lambda: index.nearest([[0, 0]], by="sphere"),
         lambda: index.pairs(by="sphere"),
     ):
-        with pytest.raises(bp.UnsupportedQueryError, match=r'by="sphere" is not supported in a periodic cell'):
+        with pytest.raises(bp.errors.UnsupportedQueryError, match=r'by="sphere" is not supported in a periodic cell'):
             ask()
     assert index.query([[0, 0, 1, 1]]).rows.tolist() == [0]
-    with pytest.raises(bp.UnsupportedQueryError, match="a world compares shapes"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="a world compares shapes"):
         bp.World(dim=2).query([[0, 0, 1, 1]], by="sphere")

@@ -63,16 +63,16 @@ def test_principal_direction_follows_the_boxes():
 
 
 def test_sweep_with_bad_input_says_what_is_wrong():
-    with pytest.raises(bp.InvalidBoxError, match=r"row 1: .* is NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 1: .* is NaN"):
         bp.SweepAndPrune([[0, 0, 1, 1], [0, np.nan, 1, 1]])
     with pytest.raises(ValueError, match="axis must be 0 to 1"):
         bp.SweepAndPrune([[0, 0, 1, 1]], axis=2)
     with pytest.raises(ValueError, match="not all zero"):
         bp.SweepAndPrune([[0, 0, 1, 1]], axis=(0.0, 0.0))
     sweep = bp.SweepAndPrune([[0, 0, 1, 1]])
-    with pytest.raises(bp.UnknownRowError, match="row 1 does not exist"):
+    with pytest.raises(bp.errors.UnknownRowError, match="row 1 does not exist"):
         sweep.query_rows([1])
-    with pytest.raises(bp.InvalidBoxError, match=r"row 0: lower\[\d\] > upper"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 0: lower\[\d\] > upper"):
         sweep.query([[2, 0, 1, 1]])
     with pytest.raises(ValueError, match="dimensions"):
         sweep.query([[0, 0, 0, 1, 1, 1]])

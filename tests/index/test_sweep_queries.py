@@ -192,5 +192,5 @@ def test_axes_that_cannot_be_are_refused(axis):
 
 @pytest.mark.parametrize("rows", [[10], [-1], [0, 2**40], [[0, 1]], [0.5], ["a"], 2**70])
 def test_rows_that_cannot_be_are_refused(rows):
-    with pytest.raises((bp.UnknownRowError, TypeError)):
+    with pytest.raises((bp.errors.UnknownRowError, TypeError)):
         bp.SweepAndPrune(scene("uniform", 10)).query_rows(rows)

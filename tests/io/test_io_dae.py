@@ -57,7 +57,7 @@ def test_node_is_one_closed_part_under_its_name(tmp_path):
 
 def test_lines_are_named_by_a_warning(tmp_path):
     path = write(tmp_path, f'<lines count="1">{INPUT}<p>0 1</p></lines>')
-    with pytest.warns(bp.PartialFileWarning, match=r"file\.dae: not read: lines \(geometry g, primitive 3\)"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"file\.dae: not read: lines \(geometry g, primitive 3\)"):
         assert len(read_parts(path).parts) == 3
 
 
@@ -70,7 +70,7 @@ def test_damaged_file_is_refused_by_name(tmp_path, old, new):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(bp.FileFormatError, match=r"file\.dae: "):
+    with pytest.raises(bp.errors.FileFormatError, match=r"file\.dae: "):
         read_parts(path)
 
 
@@ -79,5 +79,5 @@ def test_what_is_lost_with_a_damaged_element_is_named_by_a_warning(tmp_path):
     path.write_text(
         path.read_text().replace('<node><instance_geometry url="#g"/>', '<node><instance_geometry url="#h"/>')
     )
-    with pytest.warns(bp.PartialFileWarning, match=r"file\.dae: not read: damaged elements \(.*h"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"file\.dae: not read: damaged elements \(.*h"):
         assert len(read_parts(path).parts) == 2

@@ -57,7 +57,7 @@ def test_tables_whose_columns_mean_several_boxes_are_refused_and_others_read(tmp
         path = tmp_path / "boxes.csv"
         path.write_text("\n".join(lines))
         if corners is None:
-            with pytest.raises(bp.FileFormatError) as raised:
+            with pytest.raises(bp.errors.FileFormatError) as raised:
                 io.read_boxes(path)
             message = str(raised.value).lower()
             assert any(name.strip().lower() in message for name in header), (header, message)
@@ -82,25 +82,25 @@ def test_tables_whose_columns_mean_several_boxes_are_refused_and_others_read(tmp
 def test_columns_that_mean_several_boxes_are_named(tmp_path, header, message):
     row = ",".join("0" for _ in header.split(","))
     (tmp_path / "a.csv").write_text(f"{header}\n{row}\n")
-    with pytest.raises(bp.FileFormatError, match=message):
+    with pytest.raises(bp.errors.FileFormatError, match=message):
         io.read_boxes(tmp_path / "a.csv")
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table([[0.0]] * len(row.split(",")), names=header.split(","))
     importlib.import_module("pyarrow.parquet").write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(bp.FileFormatError, match=message):
+    with pytest.raises(bp.errors.FileFormatError, match=message):
         io.read_boxes(tmp_path / "a.parquet")
 
 
 def test_arrays_and_struct_columns_that_mean_several_boxes_are_named(tmp_path):
     boxes = np.zeros((2, 4))
     np.savez(tmp_path / "a.npz", boxes=boxes, lower=boxes[:, :2], upper=boxes[:, 2:])
-    with pytest.raises(bp.FileFormatError, match="two names: arrays boxes, and lower and upper"):
+    with pytest.raises(bp.errors.FileFormatError, match="two names: arrays boxes, and lower and upper"):
         io.read_boxes(tmp_path / "a.npz")
     pyarrow = pytest.importorskip("pyarrow")
     struct = {"xmin": 0.0, "xmax": 1.0}
     for columns in ({"bbox": [struct], "other": [struct]}, {"bbox": [struct], "xmin": [0.0], "xmax": [1.0]}):
         importlib.import_module("pyarrow.parquet").write_table(pyarrow.table(columns), tmp_path / "a.parquet")
-        with pytest.raises(bp.FileFormatError, match="has several boxes: columns"):
+        with pytest.raises(bp.errors.FileFormatError, match="has several boxes: columns"):
             io.read_boxes(tmp_path / "a.parquet")
 
 
@@ -123,7 +123,7 @@ def test_geojson_of_any_depth_is_read_or_refused_by_name(tmp_path, kind):
         message = ""
         try:
             boxes = io.read_boxes(path).boxes
-        except bp.FileFormatError as error:
+        except bp.errors.FileFormatError as error:
             message = str(error)
         if message:
             assert message.startswith(f"{path}"), depth
@@ -143,7 +143,7 @@ def test_geojson_numbers_that_are_none_name_file_and_row(tmp_path, number, form)
     bad = good.replace('"Point", "coordinates": [0, 0]', f'"{geometry}", "coordinates": {form % number}')
     path = tmp_path / "a.geojson"
     path.write_text(f'{{"type": "FeatureCollection", "features": [{good}, {bad}]}}')
-    with pytest.raises(bp.FileFormatError, match=r"a\.geojson") as raised:
+    with pytest.raises(bp.errors.FileFormatError, match=r"a\.geojson") as raised:
         io.read_boxes(path)
     if number not in ("NaN", "Infinity", "9" * 5000):  # refused while the file is parsed
         assert "row 1: coordinates must be lists of finite numbers" in str(raised.value)
@@ -157,7 +157,7 @@ def test_arrays_larger_than_their_file_are_refused(tmp_path, shape):
     with importlib.import_module("zipfile").ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("boxes.npy", array)
     for path in (tmp_path / "a.npy", tmp_path / "a.npz"):
-        with pytest.raises(bp.FileFormatError, match=rf"{path.name}: not a readable"):
+        with pytest.raises(bp.errors.FileFormatError, match=rf"{path.name}: not a readable"):
             io.read_boxes(path)
 
 

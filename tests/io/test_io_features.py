@@ -54,7 +54,9 @@ def test_file_of_features_gives_their_boxes_and_names(tmp_path, suffix):
     assert file.names.tolist() == ["red", "green", "green", None]
     if suffix != ".geojsonl":
         assert read_boxes(path, name_column="k").names.tolist() == ["0", "1", "2"]
-        with pytest.raises(bp.FileFormatError, match=rf"map\{suffix}: unknown column 'nam' \(did you mean 'name'\?\)"):
+        with pytest.raises(
+            bp.errors.FileFormatError, match=rf"map\{suffix}: unknown column 'nam' \(did you mean 'name'\?\)"
+        ):
             read_boxes(path, name_column="nam")
 
 
@@ -92,7 +94,7 @@ def test_geoparquet_of_other_encodings_names_the_column(tmp_path):
     path = tmp_path / "map.parquet"
     write(path, [shapely.Point(1, 2)], ["a"], geometry_encoding="geoarrow")
     with pytest.raises(
-        bp.FileFormatError, match=r"map\.parquet: column geometry holds geometries as point, not as WKB"
+        bp.errors.FileFormatError, match=r"map\.parquet: column geometry holds geometries as point, not as WKB"
     ):
         read_boxes(path)
 
@@ -101,10 +103,10 @@ def test_layers_of_a_geopackage_are_chosen_by_name(tmp_path):
     path = tmp_path / "map.gpkg"
     write(path, shapely.from_wkt(WKT), layer="rooms")
     write(path, [shapely.box(5, 5, 6, 6)], ["x"], layer="halls")
-    with pytest.raises(bp.FileFormatError, match=r"has several layers: \w+, \w+; name one by layer="):
+    with pytest.raises(bp.errors.FileFormatError, match=r"has several layers: \w+, \w+; name one by layer="):
         read_boxes(path)
     assert read_boxes(path, layer="halls").boxes.tolist() == [[[5, 5], [6, 6]]]
-    with pytest.raises(bp.FileFormatError, match=r"unknown layer 'hall' \(did you mean 'halls'\?\)"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"unknown layer 'hall' \(did you mean 'halls'\?\)"):
         read_boxes(path, layer="hall")
     with pytest.raises(ValueError, match="layer: csv files have no layers"):
         read_boxes("boxes.csv", layer="halls")
@@ -114,7 +116,7 @@ def test_layers_of_a_geopackage_are_chosen_by_name(tmp_path):
 def test_damaged_file_of_features_names_the_file(tmp_path, suffix):
     path = tmp_path / f"map{suffix}"
     path.write_bytes(b"\xff nothing of this kind")
-    with pytest.raises(bp.FileFormatError, match=rf"map\{suffix}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"map\{suffix}"):
         read_boxes(path)
     with pytest.raises(FileNotFoundError):
         read_boxes(tmp_path / f"missing{suffix}")
@@ -123,14 +125,14 @@ def test_damaged_file_of_features_names_the_file(tmp_path, suffix):
 def test_bad_line_of_geojson_is_named(tmp_path):
     path = tmp_path / "map.geojsonl"
     path.write_text('{"type": "Point", "coordinates": [1, 2]}\n{"type": \n', "utf-8")
-    with pytest.raises(bp.FileFormatError, match=r"map\.geojsonl, line 2: "):
+    with pytest.raises(bp.errors.FileFormatError, match=r"map\.geojsonl, line 2: "):
         read_boxes(path)
 
 
 def test_features_without_pyogrio_say_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyogrio", None)
     with pytest.raises(
-        bp.MissingExtraError, match=r'reading \.gpkg files needs pyogrio: pip install "broadphase\[gis\]"'
+        bp.errors.MissingExtraError, match=r'reading \.gpkg files needs pyogrio: pip install "broadphase\[gis\]"'
     ):
         read_boxes(tmp_path / "map.gpkg")
 
@@ -138,7 +140,7 @@ def test_features_without_pyogrio_say_what_to_install(tmp_path, monkeypatch):
 def test_missing_pyarrow_is_named_with_the_extra_that_brings_it(tmp_path, monkeypatch):
     write(tmp_path / "map.gpkg", shapely.from_wkt(WKT))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(bp.MissingExtraError, match=r'needs pyarrow: pip install "broadphase\[gis\]"'):
+    with pytest.raises(bp.errors.MissingExtraError, match=r'needs pyarrow: pip install "broadphase\[gis\]"'):
         read_boxes(tmp_path / "map.gpkg")
 
 

@@ -37,14 +37,14 @@ def test_npz_gives_the_names(tmp_path):
     np.savez(tmp_path / "boxes.npz", boxes=BOXES, names=np.array(["a", "b", "c"]))
     assert io.read_boxes(tmp_path / "boxes.npz").names.tolist() == ["a", "b", "c"]
     np.savez(tmp_path / "boxes.npz", boxes=BOXES, names=np.array(["a", "b"]))
-    with pytest.raises(bp.FileFormatError, match=r"boxes\.npz: names must have shape \(3,\)"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"boxes\.npz: names must have shape \(3,\)"):
         io.read_boxes(tmp_path / "boxes.npz")
 
 
 def test_npz_without_boxes_names_what_is_there(tmp_path):
     np.savez(tmp_path / "boxes.npz", lower=BOXES, frames=BOXES)
     with pytest.raises(
-        bp.FileFormatError,
+        bp.errors.FileFormatError,
         match=r"boxes\.npz: needs an array boxes, or lower and upper, or lo and hi; has lower, frames",
     ):
         io.read_boxes(tmp_path / "boxes.npz")
@@ -56,10 +56,10 @@ def test_numpy_files_of_wrong_content_name_the_file(tmp_path, suffix):
     save = np.save if suffix == ".npy" else lambda path, array: np.savez(path, boxes=array)
     for array in (np.zeros((3, 5)), np.zeros((3, 4), complex), np.array([["a"] * 4]), np.zeros(())):
         save(path, array)
-        with pytest.raises(bp.FileFormatError, match=rf"boxes\{suffix}: "):
+        with pytest.raises(bp.errors.FileFormatError, match=rf"boxes\{suffix}: "):
             io.read_boxes(path)
     save(path, np.array([[object()] * 4]))
-    with pytest.raises(bp.FileFormatError, match=rf"boxes\{suffix}: .*allow_pickle"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"boxes\{suffix}: .*allow_pickle"):
         io.read_boxes(path)
 
 
@@ -70,13 +70,13 @@ def test_numpy_files_cut_short_name_the_file(tmp_path, suffix):
     whole = path.read_bytes()
     for length in range(0, len(whole) - 1, 7):
         path.write_bytes(whole[:length])
-        with pytest.raises(bp.FileFormatError, match=rf"boxes\{suffix}: "):
+        with pytest.raises(bp.errors.FileFormatError, match=rf"boxes\{suffix}: "):
             io.read_boxes(path)
 
 
 def test_unknown_ending_names_the_known_ones(tmp_path):
     with pytest.raises(
-        bp.FileFormatError, match=r"boxes\.xyz: unknown file name ending; known are \.npy, \.npz, \.csv"
+        bp.errors.FileFormatError, match=r"boxes\.xyz: unknown file name ending; known are \.npy, \.npz, \.csv"
     ):
         io.read_boxes(tmp_path / "boxes.xyz")
 
@@ -103,5 +103,5 @@ def test_missing_extra_names_the_installation(tmp_path, suffix, monkeypatch):
     for library in ("pyarrow", "trimesh"):
         monkeypatch.setitem(sys.modules, library, None)
     (tmp_path / f"boxes{suffix}").write_bytes(b"")
-    with pytest.raises(bp.MissingExtraError, match=r'pip install "broadphase\[io\]"'):
+    with pytest.raises(bp.errors.MissingExtraError, match=r'pip install "broadphase\[io\]"'):
         io.read_boxes(tmp_path / f"boxes{suffix}")

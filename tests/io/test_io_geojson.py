@@ -129,7 +129,7 @@ def test_names_come_from_the_property_asked_for(tmp_path):
     ],
 )
 def test_bad_geojson_names_file_and_place(tmp_path, document, message):
-    with pytest.raises(bp.FileFormatError, match=message):
+    with pytest.raises(bp.errors.FileFormatError, match=message):
         read(tmp_path, document)
 
 
@@ -138,5 +138,5 @@ def test_bad_part_names_the_feature(tmp_path):
         "type": "FeatureCollection",
         "features": [feature(ISLANDS), feature({"type": "Point", "coordinates": [1]})],
     }
-    with pytest.raises(bp.FileFormatError, match="feature 1: coordinates"):
+    with pytest.raises(bp.errors.FileFormatError, match="feature 1: coordinates"):
         read(tmp_path, document, parts=True)

@@ -208,11 +208,13 @@ def test_draco_is_decompressed_or_refused_by_name(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "DracoPy", None)
         with pytest.raises(
-            bp.MissingExtraError, match=r"file\.gltf: .*KHR_draco_mesh_compression.*broadphase\[draco\]"
+            bp.errors.MissingExtraError, match=r"file\.gltf: .*KHR_draco_mesh_compression.*broadphase\[draco\]"
         ):
             read(tmp_path, made)
     library = pytest.importorskip("DracoPy")
-    with pytest.raises(bp.FileFormatError, match=r"mesh 0, primitive 0, compressed by KHR_draco_mesh_compression"):
+    with pytest.raises(
+        bp.errors.FileFormatError, match=r"mesh 0, primitive 0, compressed by KHR_draco_mesh_compression"
+    ):
         read(tmp_path, made)
     made = Gltf()
     made.node(draco(made, content=library.encode(BOX, BOX_FACES.astype(np.uint32), quantization_bits=0)), name="box")
@@ -274,7 +276,7 @@ def of_one(change=lambda tree: None):
 )  # fmt: skip
 def test_damaged_file_names_the_element(tmp_path, change, message):
     made = of_one(lambda tree: tree.update(change))
-    with pytest.raises(bp.FileFormatError, match=rf"file\.gltf: .*{message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"file\.gltf: .*{message}"):
         read(tmp_path, made)
 
 
@@ -299,7 +301,7 @@ def test_damaged_buffer_is_named(tmp_path, change, message):
     tree = json.loads(of_one().as_gltf())
     tree["buffers"][0].update(change)
     (tmp_path / "file.gltf").write_text(json.dumps(tree))
-    with pytest.raises(bp.FileFormatError, match=rf"file\.gltf: .*{message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"file\.gltf: .*{message}"):
         read_parts(tmp_path / "file.gltf")
 
 
@@ -312,14 +314,16 @@ def test_buffer_beside_the_file_is_read(tmp_path):
     (tmp_path / "file.gltf").write_text(json.dumps(tree))
     assert triangles_of(*read_parts(tmp_path / "file.gltf").parts[0][1:3]) == triangles_of(SQUARE, [[0, 1, 2]])
     (tmp_path / "data" / "my numbers.bin").write_bytes(made.body[:-1])
-    with pytest.raises(bp.FileFormatError, match="buffer 0 has 53 bytes, and declares 54"):
+    with pytest.raises(bp.errors.FileFormatError, match="buffer 0 has 53 bytes, and declares 54"):
         read_parts(tmp_path / "file.gltf")
 
 
 def test_indices_beyond_the_vertices_are_refused(tmp_path):
     made = Gltf()
     made.node(made.primitive(SQUARE, [[0, 1, 4]]))
-    with pytest.raises(bp.FileFormatError, match="mesh 0, primitive 0: a triangle has vertex 4, which does not exist"):
+    with pytest.raises(
+        bp.errors.FileFormatError, match="mesh 0, primitive 0: a triangle has vertex 4, which does not exist"
+    ):
         read(tmp_path, made)
 
 
@@ -332,7 +336,7 @@ def test_meshopt_without_the_numbers_is_refused_by_name(tmp_path):
     tree = json.loads(made.as_gltf())
     tree["buffers"].append({"byteLength": 99, "extensions": {"EXT_meshopt_compression": {"fallback": True}}})
     (tmp_path / "file.gltf").write_text(json.dumps(tree))
-    with pytest.raises(bp.FileFormatError, match="bufferView 0 is compressed by EXT_meshopt_compression"):
+    with pytest.raises(bp.errors.FileFormatError, match="bufferView 0 is compressed by EXT_meshopt_compression"):
         read_parts(tmp_path / "file.gltf")
 
 
@@ -385,23 +389,23 @@ def with_half_a_triangle(made):
 def test_what_is_not_read_is_named_by_a_warning(tmp_path, change, message):
     made = of_one()
     change(made)
-    with pytest.warns(bp.PartialFileWarning, match=rf"file\.gltf: not read: {message}"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=rf"file\.gltf: not read: {message}"):
         parts = read(tmp_path, made)
     assert [part.name for part in parts] == ["plate"]
-    with pytest.warns(bp.PartialFileWarning, match=rf"file\.gltf: not read: {message}"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=rf"file\.gltf: not read: {message}"):
         read_boxes(tmp_path / "file.gltf")
 
 
 def test_file_without_triangles_says_what_it_has(tmp_path):
     made = Gltf()
     made.node(made.primitive(SQUARE, mode=1))
-    with pytest.raises(bp.FileFormatError, match=r"has no triangles; not read: lines \(mesh 0, primitive 0\)"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"has no triangles; not read: lines \(mesh 0, primitive 0\)"):
         read(tmp_path, made)
 
 
 def test_binary_file_of_version_1_is_refused(tmp_path):
     (tmp_path / "file.glb").write_bytes(b"glTF\1\0\0\0" + bytes(40))
-    with pytest.raises(bp.FileFormatError, match=r"file\.glb: binary glTF of version 1: only version 2 is read"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"file\.glb: binary glTF of version 1: only version 2 is read"):
         read_parts(tmp_path / "file.glb")
 
 
@@ -468,7 +472,7 @@ def of_all_kinds():
     return made
 
 
-@pytest.mark.filterwarnings("ignore::broadphase.PartialFileWarning")
+@pytest.mark.filterwarnings("ignore::broadphase.errors.PartialFileWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_elements_changed_at_random_are_read_or_refused_by_name(tmp_path, seed):
     rng = random.Random(seed)
@@ -480,7 +484,7 @@ def test_elements_changed_at_random_are_read_or_refused_by_name(tmp_path, seed):
         message = ""
         try:
             parts = read_parts(path).parts
-        except bp.FileFormatError as error:
+        except bp.errors.FileFormatError as error:
             message = str(error)
         if message:
             assert message.startswith(str(path)), message

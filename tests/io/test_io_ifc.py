@@ -78,14 +78,14 @@ def test_ifc_that_is_damaged_names_the_file(tmp_path, text):
     path = tmp_path / "house.ifc"
     path.write_bytes(text)
     for read in (read_boxes, read_parts):
-        with pytest.raises(bp.FileFormatError, match=r"house\.ifc: "):
+        with pytest.raises(bp.errors.FileFormatError, match=r"house\.ifc: "):
             read(path)
 
 
 def test_ifc_without_the_library_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ifcopenshell", None)
     with pytest.raises(
-        bp.MissingExtraError, match=r'reading \.ifc files needs ifcopenshell: pip install "broadphase\[ifc\]"'
+        bp.errors.MissingExtraError, match=r'reading \.ifc files needs ifcopenshell: pip install "broadphase\[ifc\]"'
     ):
         read_boxes(tmp_path / "house.ifc")
 

@@ -78,21 +78,21 @@ def test_long_strip_is_one_part(tmp_path):
 def test_damaged_mesh_names_the_file(tmp_path, suffix, content):
     path = tmp_path / f"broken{suffix}"
     path.write_bytes(content)
-    with pytest.raises(bp.FileFormatError, match=rf"broken\{suffix}: "):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"broken\{suffix}: "):
         read_boxes(path)
 
 
 def test_mesh_of_points_has_no_triangles(tmp_path):
     trimesh.PointCloud(np.zeros((5, 3))).export(tmp_path / "cloud.ply")
-    with pytest.raises(bp.FileFormatError, match=r"cloud\.ply: has no triangles"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"cloud\.ply: has no triangles"):
         read_boxes(tmp_path / "cloud.ply")
 
 
 def test_mesh_with_nan_names_face_and_vertex(tmp_path):
     (tmp_path / "bad.obj").write_text("v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 4\nf 1 2 3\n")
-    with pytest.raises(bp.FileFormatError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"bad\.obj: faces: row 1 uses vertex \d, which has NaN"):
         read_boxes(tmp_path / "bad.obj")
-    with pytest.raises(bp.FileFormatError, match=r"bad\.obj: part bad: vertex 2 is not finite"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"bad\.obj: part bad: vertex 2 is not finite"):
         io.read_parts(tmp_path / "bad.obj")
 
 
@@ -131,11 +131,11 @@ end_header
 
 def test_elements_of_ply_that_are_not_faces_are_named(tmp_path):
     (tmp_path / "a.ply").write_text(PLY.format("face"))
-    with pytest.warns(bp.PartialFileWarning, match=r"a\.ply: not read: elements of .ply files \(edge\)"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"a\.ply: not read: elements of .ply files \(edge\)"):
         [part] = io.read_parts(tmp_path / "a.ply").parts
     assert len(part.faces) == 2
     (tmp_path / "a.ply").write_text(PLY.format("tristrips"))
-    with pytest.raises(bp.FileFormatError, match=r"has no triangles; not read: .*\(tristrips and 1 more\)"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"has no triangles; not read: .*\(tristrips and 1 more\)"):
         io.read_parts(tmp_path / "a.ply")
 
 
@@ -148,17 +148,19 @@ def test_parts_that_trimesh_does_not_find_are_named(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.3mf", "w") as changed:
         for name, content in members.items():
             changed.writestr(name, content.replace(b'objectid="2"', b'objectid="9"'))
-    with pytest.warns(bp.PartialFileWarning, match=r"a\.3mf: not read: what trimesh warns of \(id 9 included"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"a\.3mf: not read: what trimesh warns of \(id 9 included"):
         file = io.read_parts(tmp_path / "a.3mf")
     assert [part.name for part in file.parts] == ["a"]
 
 
 def test_formats_that_trimesh_does_not_read_are_refused_by_name(tmp_path):
     (tmp_path / "rows.csv").write_text("1,2,3,4")
-    with pytest.raises(bp.FileFormatError, match=r"no meshes are read from \.csv files; known are \.obj, .*\.ifc"):
+    with pytest.raises(
+        bp.errors.FileFormatError, match=r"no meshes are read from \.csv files; known are \.obj, .*\.ifc"
+    ):
         io.read_parts(tmp_path / "rows.csv")
     (tmp_path / "part.step").write_text("ISO-10303-21;")
-    with pytest.raises((bp.MissingExtraError, bp.FileFormatError)) as caught:
+    with pytest.raises((bp.errors.MissingExtraError, bp.errors.FileFormatError)) as caught:
         io.read_parts(tmp_path / "part.step")
     assert "None" not in str(caught.value)
 

@@ -118,7 +118,7 @@ def test_material_files_are_not_opened(tmp_path):
     ],
 )
 def test_damaged_line_is_named(tmp_path, line, message):
-    with pytest.raises(bp.FileFormatError, match=rf"file\.obj: {message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"file\.obj: {message}"):
         read(tmp_path, f"{CORNERS}{line}\nf 1 2 3\n")
 
 
@@ -135,7 +135,7 @@ def test_damaged_line_is_named(tmp_path, line, message):
     ],
 )
 def test_what_is_not_read_is_named_by_a_warning(tmp_path, line, message):
-    with pytest.warns(bp.PartialFileWarning, match=rf"file\.obj: not read: {message}$"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=rf"file\.obj: not read: {message}$"):
         assert len(read(tmp_path, f"{CORNERS}f 1 2 3\n{line}\n")) == 1
 
 

@@ -99,7 +99,9 @@ def test_face_made_to_take_long_is_refused(tmp_path):
     turns = np.linspace(0, 60 * np.pi, 4000)
     spiral = np.stack([turns * np.cos(turns), turns * np.sin(turns), 0 * turns], axis=1)
     outline = np.concatenate([spiral, spiral[::-1] * 1.001])
-    with pytest.raises(bp.FileFormatError, match=r"a face of 8,000 corners takes too long .*: triangulate the mesh"):
+    with pytest.raises(
+        bp.errors.FileFormatError, match=r"a face of 8,000 corners takes too long .*: triangulate the mesh"
+    ):
         read(tmp_path, obj_of(outline, [list(range(len(outline)))]))
 
 
@@ -138,5 +140,5 @@ def test_mixed_faces_of_off_are_read(tmp_path):
     ],
 )
 def test_damaged_off_file_names_the_line(tmp_path, text, message):
-    with pytest.raises(bp.FileFormatError, match=rf"file\.off: {message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"file\.off: {message}"):
         read(tmp_path, text, ".off")

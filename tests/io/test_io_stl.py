@@ -66,23 +66,23 @@ def test_binary_file_is_one_part(tmp_path, header):
 def test_damaged_line_is_named(tmp_path, old, new, message):
     text = text_of("a", BOX)
     assert old in text
-    with pytest.raises(bp.FileFormatError, match=rf"file\.stl: {message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"file\.stl: {message}"):
         read(tmp_path, text.replace(old, new, 1))
 
 
 def test_text_that_is_cut_off_is_refused(tmp_path):
     text = text_of("a", BOX)
-    with pytest.raises(bp.FileFormatError, match="the last triangle of solid a has not three vertices"):
+    with pytest.raises(bp.errors.FileFormatError, match="the last triangle of solid a has not three vertices"):
         read(tmp_path, text[: text.rindex("      vertex")])
 
 
 def test_binary_file_of_another_length_is_refused_or_named(tmp_path):
-    with pytest.raises(bp.FileFormatError, match="declares 13 triangles, which need 734 bytes, and has 684"):
+    with pytest.raises(bp.errors.FileFormatError, match="declares 13 triangles, which need 734 bytes, and has 684"):
         read(tmp_path, binary_of(BOX, count=13))
-    with pytest.warns(bp.PartialFileWarning, match=r"bytes behind the last triangle \(from byte 634 on\)"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"bytes behind the last triangle \(from byte 634 on\)"):
         [part] = read(tmp_path, binary_of(BOX, count=11))
     assert len(part.faces) == 11
-    with pytest.raises(bp.FileFormatError, match="too short for a binary one"):
+    with pytest.raises(bp.errors.FileFormatError, match="too short for a binary one"):
         read(tmp_path, b"PK")
-    with pytest.raises(bp.FileFormatError, match="has no triangles"):
+    with pytest.raises(bp.errors.FileFormatError, match="has no triangles"):
         read(tmp_path, "solid a\nendsolid a\n")

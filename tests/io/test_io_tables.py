@@ -61,7 +61,9 @@ def test_csv_with_quoted_line_breaks_counts_rows_not_lines(tmp_path, reader):
     text = 'name,xmin,xmax\n"two\nlines",0,1\n"a, comma",5,6\n'
     file = read_boxes(write(tmp_path, text))
     assert file.names.tolist() == ["two\nlines", "a, comma"]
-    with pytest.raises(bp.FileFormatError, match=r"boxes\.csv, row 1 \(line 4\): column xmax is 'no', not a number"):
+    with pytest.raises(
+        bp.errors.FileFormatError, match=r"boxes\.csv, row 1 \(line 4\): column xmax is 'no', not a number"
+    ):
         read_boxes(write(tmp_path, text.replace("6", "no")))
 
 
@@ -101,7 +103,7 @@ def test_csv_with_a_header_only_has_no_boxes(tmp_path, reader):
     ],
 )
 def test_csv_that_is_bad_names_file_row_and_column(tmp_path, reader, text, message):
-    with pytest.raises(bp.FileFormatError, match=message):
+    with pytest.raises(bp.errors.FileFormatError, match=message):
         read_boxes(write(tmp_path, text))
 
 
@@ -109,7 +111,7 @@ def test_csv_takes_names_from_the_column_asked_for(tmp_path, reader):
     path = write(tmp_path, "state,xmin,xmax,name\nOhio,0,1,Cook\n")
     assert read_boxes(path).names.tolist() == ["Cook"]
     assert read_boxes(path, name_column="state").names.tolist() == ["Ohio"]
-    with pytest.raises(bp.FileFormatError, match="unknown column 'county'"):
+    with pytest.raises(bp.errors.FileFormatError, match="unknown column 'county'"):
         read_boxes(path, name_column="county")
 
 
@@ -158,7 +160,7 @@ def test_parquet_that_is_bad_names_file_and_column(tmp_path, columns, message):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.table(columns), tmp_path / "boxes.parquet")
-    with pytest.raises(bp.FileFormatError, match=rf"boxes\.parquet: {message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"boxes\.parquet: {message}"):
         read_boxes(tmp_path / "boxes.parquet")
 
 
@@ -166,7 +168,7 @@ def test_parquet_that_is_damaged_names_the_file(tmp_path):
     pytest.importorskip("pyarrow")
     for content in (b"", b"PAR1", b"not parquet at all", b"PAR1" + bytes(100) + b"PAR1"):
         (tmp_path / "boxes.parquet").write_bytes(content)
-        with pytest.raises(bp.FileFormatError, match=r"boxes\.parquet: "):
+        with pytest.raises(bp.errors.FileFormatError, match=r"boxes\.parquet: "):
             read_boxes(tmp_path / "boxes.parquet")
 
 
@@ -189,7 +191,7 @@ def test_parquet_in_which_a_column_has_lost_its_type_names_file_and_column(tmp_p
         content = content.replace(old, new)
     size = int.from_bytes(content[-8:-4], "little") - 3
     (tmp_path / "boxes.parquet").write_bytes(content[:-8] + size.to_bytes(4, "little") + b"PAR1")
-    with pytest.raises(bp.FileFormatError, match=rf"boxes\.parquet: column {name} holds no values"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"boxes\.parquet: column {name} holds no values"):
         read_boxes(tmp_path / "boxes.parquet")
 
 
@@ -201,5 +203,5 @@ def test_columns_of_a_corner_and_a_size_are_refused_with_what_makes_boxes(tmp_pa
         path.write_text("x,y,w,h\n1,2,3,4\n")
     else:
         pytest.importorskip("pyarrow.parquet").write_table(pytest.importorskip("pyarrow").table(columns), path)
-    with pytest.raises(bp.FileFormatError, match=r"has x, y, w, h; bp\.boxes\.from_xywh makes boxes"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"has x, y, w, h; bp\.boxes\.from_xywh makes boxes"):
         read_boxes(path)

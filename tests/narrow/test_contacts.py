@@ -79,7 +79,7 @@ def test_one_call_for_all_kinds_equals_a_call_for_each_pair(dimension):
     impacts = bp.time_of_impact(shapes, pairs=apart, motions=motions)
     for k in range(len(pairs)):
         alone = bp.contacts(shapes, pairs=pairs[k : k + 1])
-        for field in bp.Contacts._fields:
+        for field in bp.narrow.Contacts._fields:
             assert np.array_equal(getattr(alone, field)[0], getattr(together, field)[k], equal_nan=field == "points")
         assert bp.distance(shapes, pairs=[apart[k]])[0] == distances[k]
         hit = bp.raycast(shapes, origins[k], directions[k], rows=[apart[k, 0]])

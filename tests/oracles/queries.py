@@ -316,9 +316,9 @@ def assert_same_answers(actual: Any, expected: Any, label: str = "") -> None:
 
 def split_by_query(results: Any) -> list[tuple[NDArray[Any], ...]]:
     """Give for each query its part of every array."""
-    if isinstance(results, bp.QueryResult):
+    if isinstance(results, bp.index.QueryResult):
         results = results.rows, results.offsets
-    elif isinstance(results, bp.RayHitsAll):
+    elif isinstance(results, bp.index.RayHitsAll):
         results = results.rows, results.offsets, results.distances
     parts = [np.asarray(part) for part in results] if isinstance(results, tuple) else [np.asarray(results)]
     if len(parts) == 1 or np.issubdtype(parts[1].dtype, np.floating):

@@ -205,7 +205,7 @@ def test_batches_sorted_limited_and_in_chunks_give_the_same_pairs():
         plain = bp.pairs(boxes, batch=keys, workers=workers)
         np.testing.assert_array_equal(plain, bp.pairs(boxes, batch=keys))
         assert len(bp.pairs(boxes, batch=keys, workers=workers, max_pairs=len(expected))) == len(expected)
-        with pytest.raises(bp.TooManyPairsError):
+        with pytest.raises(bp.errors.TooManyPairsError):
             bp.pairs(boxes, batch=keys, workers=workers, max_pairs=len(expected) - 1)
     for chunk in (7, 1000, 10**9):
         chunks = list(bp.iter_pairs(boxes, batch=keys, chunk=chunk))
@@ -230,14 +230,14 @@ def test_batches_without_invalid_boxes_keep_their_keys():
     for keys in (np.arange(120) // 12, rng.integers(0, 5, 120)):
         kept = np.flatnonzero(~bad)
         expected = kept[by_loop(boxes[kept], keys[kept])]
-        with pytest.warns(bp.InvalidBoxWarning):
+        with pytest.warns(bp.errors.InvalidBoxWarning):
             assert_same_pairs(bp.pairs(boxes, batch=keys, invalid="skip"), expected, "skip")
-    with pytest.warns(bp.InvalidBoxWarning):
+    with pytest.warns(bp.errors.InvalidBoxWarning):
         found = bp.pairs(boxes.reshape(10, 12, 2, 2), invalid="skip")
     assert_same_pairs(found, kept[by_loop(boxes[kept], (np.arange(120) // 12)[kept])], "skip, by shape")
-    with pytest.raises(bp.InvalidBoxError, match=f"row {np.argmax(bad)}:"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=f"row {np.argmax(bad)}:"):
         bp.pairs(boxes, batch=keys)
-    with pytest.raises(bp.InvalidBoxError, match=f"row {np.argmax(bad)}:"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=f"row {np.argmax(bad)}:"):
         bp.iter_pairs(boxes, batch=keys)
 
 

@@ -122,7 +122,7 @@ def test_chunks_stay_as_they_were_when_the_next_is_read():
 def test_errors_are_raised_at_the_call():
     bad = scene("rects", 10).copy()
     bad[3, 0, 0] = np.nan
-    with pytest.raises(bp.InvalidBoxError, match="row 3"):
+    with pytest.raises(bp.errors.InvalidBoxError, match="row 3"):
         bp.iter_pairs(bad)
 
 

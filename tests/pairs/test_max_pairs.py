@@ -18,7 +18,7 @@ def test_one_pair_too_many_is_refused(name, method):
         for limit in (total, total + 1, 2**40):
             assert len(bp.pairs(boxes, method=method, workers=workers, max_pairs=limit)) == total
         for limit in (0, 1, total // 2, total - 1):
-            with pytest.raises(bp.TooManyPairsError, match=str(limit)):
+            with pytest.raises(bp.errors.TooManyPairsError, match=str(limit)):
                 bp.pairs(boxes, method=method, workers=workers, max_pairs=limit)
 
 
@@ -27,7 +27,7 @@ def test_limit_on_two_sets_is_kept(method):
     boxes, other = scene("rects", 800, 1), scene("rects", 500, 2)
     total = bp.count_pairs(boxes, other)
     assert len(bp.pairs(boxes, other, method=method, max_pairs=total)) == total
-    with pytest.raises(bp.TooManyPairsError):
+    with pytest.raises(bp.errors.TooManyPairsError):
         bp.pairs(boxes, other, method=method, max_pairs=total - 1)
 
 
@@ -38,7 +38,7 @@ def test_limit_counts_pairs_that_pass_the_filters_only():
     total = bp.count_pairs(boxes, static=static)
     for method in METHOD_NAMES:
         assert len(bp.pairs(boxes, method=method, static=static, max_pairs=total)) == total == 298 * 2 + 1
-        with pytest.raises(bp.TooManyPairsError):
+        with pytest.raises(bp.errors.TooManyPairsError):
             bp.pairs(boxes, method=method, static=static, max_pairs=total - 1)
 
 
@@ -58,7 +58,7 @@ for method in METHODS:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             bp.pairs(boxes, method=method, workers=workers, max_pairs=100_000)
-        except bp.TooManyPairsError:
+        except bp.errors.TooManyPairsError:
             print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     growths = run_script(script.replace("METHODS", repr(METHOD_NAMES))).split()
@@ -77,7 +77,7 @@ def test_limit_counts_what_the_filter_lets_pass_however_little_it_is(method, pas
     for workers in (1, 2):
         options = {"method": method, "group": group, "workers": workers}
         assert len(bp.pairs(boxes, max_pairs=total, **options)) == total
-        with pytest.raises(bp.TooManyPairsError):
+        with pytest.raises(bp.errors.TooManyPairsError):
             bp.pairs(boxes, max_pairs=total - 1, **options)
 
 
@@ -85,7 +85,7 @@ def test_work_goes_on_after_the_limit():
     boxes = scene("uniform", 5000)
     expected = bp.pairs(boxes, sort=True)
     for _ in range(20):
-        with pytest.raises(bp.TooManyPairsError):
+        with pytest.raises(bp.errors.TooManyPairsError):
             bp.pairs(boxes, max_pairs=10)
         assert np.array_equal(bp.pairs(boxes, sort=True), expected)
 

@@ -210,5 +210,5 @@ def test_boxes_that_are_nowhere_in_a_cell_are_told():
     boxes[1, 0] = np.nan
     with pytest.raises(InvalidBoxError, match="NaN"):
         bp.pairs(boxes, period=10)
-    with pytest.warns(bp.InvalidBoxWarning):
+    with pytest.warns(bp.errors.InvalidBoxWarning):
         assert len(bp.pairs(boxes, period=10, invalid="skip")) == 0

@@ -73,7 +73,7 @@ def test_nan_is_refused_on_each_level(level):
                 bad = scene("uniform", n, 1, dtype).copy()
                 bad[row, 1, 2] = np.nan
                 for method in METHOD_NAMES:
-                    with pytest.raises(bp.InvalidBoxError, match=f"row {row}: "):
+                    with pytest.raises(bp.errors.InvalidBoxError, match=f"row {row}: "):
                         bp.pairs(bad, method=method)
 
 

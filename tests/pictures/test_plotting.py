@@ -317,7 +317,7 @@ def test_endless_box_covers_the_picture():
 
 
 def test_box_with_nan_is_named_by_its_row():
-    with pytest.raises(bp.InvalidBoxError, match=r"row 1.*NaN"):
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 1.*NaN"):
         bp.plot([[0, 0, 1, 1], [0, np.nan, 1, 1]], pairs=False)
 
 

@@ -179,7 +179,7 @@ def test_import_of_the_package_does_not_import_rerun():
 def test_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "rerun", None)
     world = two_balls()
-    with pytest.raises(bp.MissingExtraError, match=r"broadphase\[record\]"):
+    with pytest.raises(bp.errors.MissingExtraError, match=r"broadphase\[record\]"):
         bp.recording.record(world, "run.rrd")
     world.step()
 

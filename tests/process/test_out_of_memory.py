@@ -55,7 +55,7 @@ hulls = bp.Shapes(bp.ConvexHull(cloud), points[:60])
 corners, faces = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
 meshes = bp.Shapes(bp.Mesh(corners, faces), points[:60])
 cells = np.tile(np.diag(span), (5, 1, 1))
-view = bp.perspective(1.0, 1.0, 0.1, 50.0) @ bp.look_at([20, 20, 20], [5, 5, 5])
+view = bp.cameras.perspective(1.0, 1.0, 0.1, 50.0) @ bp.cameras.look_at([20, 20, 20], [5, 5, 5])
 
 turned = np.column_stack([boxes[:, 0], boxes[:, 1] - boxes[:, 0], boxes[:, 0, 0]])
 
@@ -152,7 +152,7 @@ for name in (method.index_class for method in bp.METHODS):
 for name, call in CALLS.items():
     try:
         expected, raised = pickle.dumps(call()), 0
-    except bp.UnsupportedQueryError:
+    except bp.errors.UnsupportedQueryError:
         continue
     for number in itertools.count(0, step):
         was_refused, answer = refused(call, number)

@@ -42,7 +42,7 @@ def test_calls_of_all_kinds_on_the_same_boxes_at_the_same_time_are_right():
             return bp.count_pairs(boxes) == len(expected)
         if kind == 2:
             return sum(map(len, bp.iter_pairs(boxes, chunk=777))) == len(expected)
-        with pytest.raises(bp.InvalidBoxError, match="row 4321"):
+        with pytest.raises(bp.errors.InvalidBoxError, match="row 4321"):
             bp.pairs(bad)
         return True
 

@@ -775,9 +775,9 @@ class Cloud(bp.CustomShape, dim=3, parameters=("size",)):
 
 
 def test_shapes_of_types_of_your_own_are_refused():
-    with pytest.raises(bp.UnsupportedQueryError, match="robots cannot have shapes of types of your own"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="robots cannot have shapes of types of your own"):
         bp.Articulated([bp.Link("a", Cloud(size=1.0))])
-    with pytest.raises(bp.UnsupportedQueryError, match="types of your own"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="types of your own"):
         bp.Obstacles(bp.Shapes(Cloud(size=1.0), [0, 0, 0]))
 
 

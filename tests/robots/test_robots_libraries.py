@@ -183,7 +183,7 @@ def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
     urdf.write_text(URDF.replace("finger.stl", "thumb.glb"), "utf-8")
     (urdf.parent / "thumb.glb").write_bytes(b"glTF" + bytes(100))
     with pytest.raises(
-        bp.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': binary glTF of version 0"
+        bp.errors.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': binary glTF of version 0"
     ):
         bp.Articulated.from_urdf(urdf)
 
@@ -298,7 +298,7 @@ BOMB = "<!DOCTYPE robot [<!ENTITY a 'aaaaaaaaaa'>" + "".join(
     ],
 )  # fmt: skip
 def test_urdf_files_that_are_damaged_name_file_and_element(tmp_path, inside, message):
-    with pytest.raises(bp.FileFormatError, match=rf"robot\.urdf: (line 1: )?{message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"robot\.urdf: (line 1: )?{message}"):
         robot_of(tmp_path, inside)
 
 
@@ -324,7 +324,7 @@ def test_urdf_files_that_are_damaged_name_file_and_element(tmp_path, inside, mes
 def test_urdf_files_that_are_not_plain_xml_are_refused(tmp_path, text, message):
     path = tmp_path / "robot.urdf"
     path.write_text(text, "utf-8")
-    with pytest.raises(bp.FileFormatError, match=rf"robot\.urdf: {message}"):
+    with pytest.raises(bp.errors.FileFormatError, match=rf"robot\.urdf: {message}"):
         bp.Articulated.from_urdf(path)
 
 
@@ -349,7 +349,7 @@ def test_meshes_of_urdf_are_whole_or_refused(tmp_path):
     assert bp.Articulated.from_urdf(path).links[0].shapes[0].faces.shape == (2 * 2 + 12, 3)
     made.node(made.primitive(BOX, mode=1))
     (tmp_path / "a.glb").write_bytes(made.as_glb())
-    with pytest.warns(bp.PartialFileWarning, match=r"a\.glb: not read: lines \(mesh 2, primitive 0\)"):
+    with pytest.warns(bp.errors.PartialFileWarning, match=r"a\.glb: not read: lines \(mesh 2, primitive 0\)"):
         bp.Articulated.from_urdf(path)
     made.tree["extensionsRequired"] = ["X_y"]
     (tmp_path / "a.glb").write_bytes(made.as_glb())
@@ -511,7 +511,7 @@ def test_mjcf_that_has_no_robot_here_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "hill.xml"
     path.write_text(text.format(masks=""), "utf-8")
     message = "geometry 'hill' is of type hfield, which has no shape here"
-    with pytest.raises(bp.FileFormatError, match=re.escape(f"{path}: ") + message):
+    with pytest.raises(bp.errors.FileFormatError, match=re.escape(f"{path}: ") + message):
         bp.Articulated.from_mjcf(path)
     with pytest.raises(ValueError, match=f"^{message}"):
         bp.Articulated.from_mjcf(mujoco.MjModel.from_xml_path(str(path)))
@@ -521,7 +521,7 @@ def test_mjcf_that_has_no_robot_here_is_refused(tmp_path, monkeypatch):
         mjcf_of("""<flexcomp name="cloth" type="grid" count="3 3 1" spacing="0.1 0.1 0.1" mass="1" dim="2"/>"""),
         "utf-8",
     )
-    with pytest.raises(bp.FileFormatError, match="flex 'cloth' is soft and has no shape here"):
+    with pytest.raises(bp.errors.FileFormatError, match="flex 'cloth' is soft and has no shape here"):
         bp.Articulated.from_mjcf(path)
     with pytest.raises(TypeError, match=r"source must be a path or a mujoco\.MjModel"):
         bp.Articulated.from_mjcf(3)
@@ -546,7 +546,7 @@ def test_files_that_name_pipes_do_not_wait(tmp_path, inside):
     (tmp_path / "more" / "other.xml").write_text("<mujoco><include file='pipe'/></mujoco>", "utf-8")
     path = tmp_path / "model.xml"
     path.write_text(f"<mujoco>{inside}</mujoco>", "utf-8")
-    with pytest.raises(bp.FileFormatError, match=r"model\.xml: names '.*pipe', which is not a regular file"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"model\.xml: names '.*pipe', which is not a regular file"):
         bp.Articulated.from_mjcf(path)
     mesh = LINK.format("a", '<mesh filename="pipe"/>')
     path.write_text(f"<robot>{mesh}</robot>", "utf-8")
@@ -558,7 +558,7 @@ def test_mjcf_names_that_are_not_text_are_refused(tmp_path):
     pytest.importorskip("mujoco")
     path = tmp_path / "model.xml"
     path.write_bytes(b'<mujoco><worldbody><body name="\x96"><geom size="1"/></body></worldbody></mujoco>')
-    with pytest.raises(bp.FileFormatError, match=r"model\.xml: the name of body 1 is not UTF-8"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"model\.xml: the name of body 1 is not UTF-8"):
         bp.Articulated.from_mjcf(path)
 
 

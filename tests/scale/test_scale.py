@@ -181,7 +181,7 @@ def test_bad_row_far_into_a_file_of_many_is_named(lower: float, message: str, tm
     boxes[:, :, 0] += np.arange(len(boxes))[:, None]
     boxes[7 * 13_000 + 12_345, :, 0] = lower, 1
     files = write_files(tmp_path / "boxes", boxes, 8)
-    with pytest.raises(bp.InvalidBoxError) as error:
+    with pytest.raises(bp.errors.InvalidBoxError) as error:
         scale.pairs(files, output=tmp_path / "pairs", workers=2)
     assert str(error.value) == f"{tmp_path / 'boxes' / '7.parquet'}, row 12345: {message}"
     assert not (tmp_path / "pairs").exists()
@@ -192,7 +192,8 @@ def test_texts_that_occur_twice_are_named(tmp_path: Path, little_memory: None) -
     ids = [f"b{row % 997}" for row in range(1000)]
     parquet.write_table(table_of(boxes, ids=ids), tmp_path / "a.parquet")
     with pytest.raises(
-        bp.FileFormatError, match=r"a\.parquet, row 99(7|8|9): id 'b[012]' is that of .*a\.parquet, row [012], too"
+        bp.errors.FileFormatError,
+        match=r"a\.parquet, row 99(7|8|9): id 'b[012]' is that of .*a\.parquet, row [012], too",
     ):
         scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", workers=1)
 
@@ -201,13 +202,13 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     files = write_files(tmp_path / "boxes", scattered(500))
     whole = (tmp_path / "boxes" / "2.parquet").read_bytes()
     (tmp_path / "boxes" / "2.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(bp.FileFormatError, match=r"2\.parquet"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"2\.parquet"):
         scale.pairs(files, output=tmp_path / "pairs")
     (tmp_path / "boxes" / "2.parquet").write_bytes(whole[:500] + bytes(800) + whole[1300:])
-    with pytest.raises(bp.FileFormatError, match=r"2\.parquet"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"2\.parquet"):
         scale.pairs(files, output=tmp_path / "pairs")
     parquet.write_table(table_of(scattered(5)).drop_columns("y1"), tmp_path / "boxes" / "2.parquet")
-    with pytest.raises(bp.FileFormatError, match=r"2\.parquet: .*column.*'y1'"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"2\.parquet: .*column.*'y1'"):
         scale.pairs(files, output=tmp_path / "pairs")
     with pytest.raises(FileNotFoundError, match="no files"):
         scale.pairs(str(tmp_path / "none" / "*.parquet"), output=tmp_path / "pairs")
@@ -364,7 +365,7 @@ def test_ids_that_occur_twice_are_found_by_a_run_that_goes_on(tmp_path: Path, li
 
     with pytest.raises(KeyboardInterrupt):
         scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", workers=1, progress=interrupt)
-    with pytest.raises(bp.FileFormatError, match=r"row 1700: id 100 is that of .*row 100, too"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"row 1700: id 100 is that of .*row 100, too"):
         scale.pairs(tmp_path / "a.parquet", output=tmp_path / "pairs", workers=1)
 
 
@@ -404,7 +405,7 @@ def test_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
 
 
 def test_secrets_of_addresses_are_in_no_message(tmp_path: Path) -> None:
-    with pytest.raises((FileNotFoundError, bp.FileFormatError)) as error:
+    with pytest.raises((FileNotFoundError, bp.errors.FileFormatError)) as error:
         scale.pairs("nosuch://key:s3cret@host/boxes/*.parquet?token=s3cret", output=tmp_path / "pairs")
     assert "s3cret" not in str(error.value)
     assert "host/boxes" in str(error.value)
@@ -443,6 +444,6 @@ def test_files_that_are_no_paths_are_refused(files: Any, tmp_path: Path) -> None
 def test_ray_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write_files(tmp_path / "boxes", scattered(10))
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(bp.MissingExtraError, match=r'engine="ray" needs ray: pip install "broadphase\[ray\]"'):
+    with pytest.raises(bp.errors.MissingExtraError, match=r'engine="ray" needs ray: pip install "broadphase\[ray\]"'):
         scale.pairs(files, output=tmp_path / "pairs", engine="ray")
     assert not (tmp_path / "pairs").exists()

@@ -115,7 +115,7 @@ def test_run_that_fails_leaves_no_lock(tmp_path: Path) -> None:
     boxes[7, 0, 0] = np.nan
     files = write_files(tmp_path / "boxes", boxes)
     for _ in range(2):
-        with pytest.raises(bp.InvalidBoxError):
+        with pytest.raises(bp.errors.InvalidBoxError):
             scale.pairs(files, output=tmp_path / "pairs")
         assert not (tmp_path / "pairs").exists()
 
@@ -198,7 +198,7 @@ def run(files: str, output: Path) -> tuple[str, scale.Report | None]:
     """The report, or the message with which the run is refused."""
     try:
         return "", scale.pairs(files, output=output, workers=1)
-    except (FileExistsError, bp.FileFormatError) as error:
+    except (FileExistsError, bp.errors.FileFormatError) as error:
         return str(error), None
 
 

@@ -137,7 +137,7 @@ def test_bad_rows_on_ray_are_named_and_nothing_is_left_behind(
     changed_file(tmp_path / "boxes", row, column, value)
     with pytest.raises(ValueError, match=message) as error:
         scale.pairs(files, output=tmp_path / "pairs", engine="ray")
-    assert type(error.value) in (bp.InvalidBoxError, bp.FileFormatError)
+    assert type(error.value) in (bp.errors.InvalidBoxError, bp.errors.FileFormatError)
     assert len(str(error.value)) < 400
     assert not (tmp_path / "pairs").exists()
 
@@ -146,10 +146,10 @@ def test_bad_rows_of_a_data_set_are_named(tmp_path: Path, cluster: Any) -> None:
     table = table_of(scattered(1000), ids=[f"b{row % 997}" for row in range(1000)])
     blocks = ray.data.from_arrow([table.slice(0, 400), table.slice(400)])
     with pytest.raises(
-        bp.FileFormatError, match=r"the data set, row 99\d: id 'b\d' is that of the data set, row \d, too"
+        bp.errors.FileFormatError, match=r"the data set, row 99\d: id 'b\d' is that of the data set, row \d, too"
     ):
         scale.pairs(blocks, output=tmp_path / "pairs", engine="ray")
-    with pytest.raises(bp.FileFormatError, match=r"the data set: .*column.*'x9'"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"the data set: .*column.*'x9'"):
         scale.pairs(blocks, output=tmp_path / "pairs", engine="ray", lower=("x9", "y0", "z0"))
     assert not (tmp_path / "pairs").exists()
 

@@ -237,7 +237,7 @@ def test_plan_of_wrong_json_is_refused(text: str, message: str) -> None:
 def test_assign_names_the_row_of_a_bad_box() -> None:
     boxes = np.zeros((30, 2, 2))
     boxes[17, 0, 1] = math.nan
-    with pytest.raises(bp.InvalidBoxError, match=r"row 17: lower\[1\] is NaN") as error:
+    with pytest.raises(bp.errors.InvalidBoxError, match=r"row 17: lower\[1\] is NaN") as error:
         scale.assign(table_of(boxes), plan_at(2, []), columns_of(2))
     assert error.value.row == 17
 
@@ -245,11 +245,11 @@ def test_assign_names_the_row_of_a_bad_box() -> None:
 def test_columns_that_are_missing_or_of_another_kind_are_named() -> None:
     table = table_of(np.zeros((2, 2, 2)), ["a", "b"], text=["x", "y"])
     plan = plan_at(2, [])
-    with pytest.raises(bp.FileFormatError, match="low9"):
+    with pytest.raises(bp.errors.FileFormatError, match="low9"):
         scale.assign(table, plan, scale.BoxColumns(lower=("low0", "low9"), upper=("high0", "high1")))
-    with pytest.raises(bp.FileFormatError, match="column text holds string, not numbers"):
+    with pytest.raises(bp.errors.FileFormatError, match="column text holds string, not numbers"):
         scale.assign(table, plan, scale.BoxColumns(lower=("low0", "text"), upper=("high0", "high1")))
-    with pytest.raises(bp.FileFormatError, match="column text holds string, not integers"):
+    with pytest.raises(bp.errors.FileFormatError, match="column text holds string, not integers"):
         scale.assign(table, plan, columns_of(2, batch="text"))
 
 

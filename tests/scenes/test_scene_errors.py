@@ -74,7 +74,7 @@ WRONG = {
 def test_error_names_the_file_the_table_and_the_key(part):
     instead, message = WRONG[part]
     assert part in BALLS
-    with pytest.raises(bp.FileFormatError, match=r"^balls\.toml, ") as caught:
+    with pytest.raises(bp.errors.FileFormatError, match=r"^balls\.toml, ") as caught:
         parse(BALLS.replace(part, instead, 1))
     assert str(caught.value).startswith(f"balls.toml, {message}")
 
@@ -100,7 +100,7 @@ WRONG_RULES = {
 def test_error_of_a_rule_names_it(part):
     instead, message = WRONG_RULES[part]
     assert part in GUN
-    with pytest.raises(bp.FileFormatError, match=r"^balls\.toml, ") as caught:
+    with pytest.raises(bp.errors.FileFormatError, match=r"^balls\.toml, ") as caught:
         parse(GUN.replace(part, instead, 1))
     assert str(caught.value).startswith(f"balls.toml, {message}")
 
@@ -130,7 +130,7 @@ def test_error_of_a_rule_names_it(part):
 )
 def test_other_forms_are_refused(text, message):
     text = text if "world" in text else "world = { dim = 2 }\n" + text
-    with pytest.raises(bp.FileFormatError, match=r"^balls\.toml, ") as caught:
+    with pytest.raises(bp.errors.FileFormatError, match=r"^balls\.toml, ") as caught:
         parse(text)
     assert str(caught.value).startswith(f"balls.toml, {message}")
 
@@ -148,7 +148,7 @@ def test_other_forms_are_refused(text, message):
 )
 def test_load_unreadable_file_raises(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(bp.FileFormatError, match=r"a\.") as caught:
+    with pytest.raises(bp.errors.FileFormatError, match=r"a\.") as caught:
         scenes.load(tmp_path / name)
     assert str(tmp_path / message) in str(caught.value)
 
@@ -163,7 +163,7 @@ def test_unknown_names_and_files_are_not_found(tmp_path):
 def test_table_unknown_key_is_named():
     table = Table({"a": 1, "b": 2}, "x.toml", "[t]")
     assert table.integer("a") == 1
-    with pytest.raises(bp.FileFormatError, match=r"x\.toml, \[t\]: unknown key 'b': must be 'a'"):
+    with pytest.raises(bp.errors.FileFormatError, match=r"x\.toml, \[t\]: unknown key 'b': must be 'a'"):
         table.finish()
 
 
@@ -199,7 +199,7 @@ def test_any_value_anywhere_is_run_or_refused_with_its_place(text):
 def parsed_or_refused(values):
     try:
         return scenes.parse(values, "a.toml")
-    except bp.FileFormatError as error:
+    except bp.errors.FileFormatError as error:
         if not str(error).startswith("a.toml, "):
             raise AssertionError(f"no place in: {error}") from error
         return None

@@ -26,7 +26,7 @@ class Ring(bp.CustomShape, dim=2, parameters=("inner", "outer")):
 
     @staticmethod
     def overlaps(rings, others):
-        if isinstance(others, bp.CustomRows):
+        if isinstance(others, bp.shapes.CustomRows):
             if others.shape_type is not Ring:
                 return NotImplemented
             Ring.asked.append(("Ring", len(rings)))
@@ -51,8 +51,8 @@ class Half(bp.CustomShape, dim=2):
 
     @staticmethod
     def overlaps(halves, others):
-        points = others.origins if isinstance(others, bp.CustomRows) else others.positions
-        if not isinstance(others, bp.CustomRows) and not isinstance(others[0], bp.Point):
+        points = others.origins if isinstance(others, bp.shapes.CustomRows) else others.positions
+        if not isinstance(others, bp.shapes.CustomRows) and not isinstance(others[0], bp.Point):
             return NotImplemented
         local = halves.to_local(points)
         return (local[:, 0] >= 0) & (np.abs(local) <= 1).all(axis=1)
@@ -68,7 +68,7 @@ class Shell(bp.CustomShape, dim=3, parameters=("radius",)):
 
     @staticmethod
     def overlaps(shells, others):
-        centers = others.origins if isinstance(others, bp.CustomRows) else others.boxes.mean(axis=1)
+        centers = others.origins if isinstance(others, bp.shapes.CustomRows) else others.boxes.mean(axis=1)
         return np.linalg.norm(shells.to_local(centers), axis=1) <= shells.values["radius"]
 
 
@@ -243,7 +243,7 @@ def test_types_that_do_not_know_each_other_raise_with_both_names():
     world = bp.World(dim=2)
     world.add(Half(), position=(0, 0))
     world.add(bp.Circle(1), position=(0, 0))
-    with pytest.raises(bp.UnsupportedQueryError, match=r"a Half overlaps a Circle is not known: Half\.overlaps"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match=r"a Half overlaps a Circle is not known: Half\.overlaps"):
         world.step()
 
 
@@ -330,7 +330,7 @@ def raising(rows):
             r"Failing\.overlaps must return an array of shape \(1,\), not \(7,\)",
         ),
         (lambda rows: None, TypeError, r"Failing\.overlaps must return an array of bool, not of object \(NoneType\)"),
-        (lambda rows: NotImplemented, bp.UnsupportedQueryError, "a Failing overlaps a Circle"),
+        (lambda rows: NotImplemented, bp.errors.UnsupportedQueryError, "a Failing overlaps a Circle"),
     ],
 )
 def test_step_with_a_failing_test_changes_nothing_and_names_the_type(monkeypatch, answer, error, text):
@@ -377,10 +377,12 @@ def test_what_needs_more_than_overlap_is_refused_with_the_type():
         ("time of impact", lambda: world.shapecast(bp.Circle(1), (-5, 0), (10, 0))),
     ]
     for what, ask in asked:
-        with pytest.raises(bp.UnsupportedQueryError, match=f"row 0 is a Ring, a custom shape, which offers no {what}"):
+        with pytest.raises(
+            bp.errors.UnsupportedQueryError, match=f"row 0 is a Ring, a custom shape, which offers no {what}"
+        ):
             ask()
     before = world.positions.copy()
-    with pytest.raises(bp.UnsupportedQueryError, match="a Ring, a custom shape, which offers no time of impact"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="a Ring, a custom shape, which offers no time of impact"):
         world.step(1.0)
     assert_array_equal(world.positions, before)
 

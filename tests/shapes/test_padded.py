@@ -52,7 +52,7 @@ def test_results_of_nothing_have_the_shape_that_is_asked_for(index):
 @pytest.mark.parametrize("offsets", [[0, 10**9, 3], [-(10**9), 2, 3], [5, 2, -7], [0, 2**62, -(2**62)]])
 def test_offsets_that_their_owner_has_overwritten_end_within_the_rows(offsets):
     rows = np.array([4, 5, 6], np.int32)
-    table = bp.QueryResult(rows, np.array(offsets)).padded(4)
+    table = bp.index.QueryResult(rows, np.array(offsets)).padded(4)
     assert table.rows.shape == (2, 4)
     assert set(table.rows.ravel().tolist()) <= {-1, 4, 5, 6}
 

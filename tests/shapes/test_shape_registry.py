@@ -11,7 +11,7 @@ import oracles.shapes
 import shape_cases
 from broadphase.plotting.pieces import PieceCollection
 from broadphase.scenes.groups import SCENE_TYPES
-from broadphase.shapes import shape_from_record
+from broadphase.shapes.records import shape_from_record
 from broadphase.shapes.kinds import RECORDS, RecordRow, ShapeKind, layout_of
 from broadphase.shapes.records import Geometries
 from broadphase.shapes.registry import TYPES

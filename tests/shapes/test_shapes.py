@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.shapes import Geometries, ShapeKind, dimension_of, records_of, shape_from_record
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.records import Geometries, dimension_of, records_of, shape_from_record
 from shape_cases import EVERY_KIND, KINDS, convex_corners, hull, mesh, mixed, quaternions, rotations
 
 NAN, INF = float("nan"), float("inf")

@@ -209,8 +209,16 @@ def test_meshes_of_nothing_have_no_pairs():
         (([[0, 0, 0]], [[0, 0, -1]]), ValueError, "mesh: faces: row 0 uses vertex -1"),
         (([[0, 0]], [[0, 0, 0]]), ValueError, r"mesh: vertices must have shape \(n, 3\)"),
         (([[0, 0, 0]], [[0, 0]]), ValueError, r"mesh: faces must have shape \(n, 3\)"),
-        (([[0, 0, 0], [0, np.nan, 0]], [[0, 0, 0], [0, 0, 1]]), bp.InvalidBoxError, "row 1 uses vertex 1, .* NaN"),
-        (([[0, 0, 0], [0, np.inf, 0]], [[0, 0, 0], [0, 0, 1]]), bp.InvalidBoxError, "row 1 has an infinite vertex"),
+        (
+            ([[0, 0, 0], [0, np.nan, 0]], [[0, 0, 0], [0, 0, 1]]),
+            bp.errors.InvalidBoxError,
+            "row 1 uses vertex 1, .* NaN",
+        ),
+        (
+            ([[0, 0, 0], [0, np.inf, 0]], [[0, 0, 0], [0, 0, 1]]),
+            bp.errors.InvalidBoxError,
+            "row 1 has an infinite vertex",
+        ),
         (([[0, 0, 0]], [[0.0, 0, 0]]), TypeError, "mesh: faces must be integers"),
         (7, TypeError, "mesh must be a tuple"),
     ],

@@ -51,7 +51,7 @@ def test_a_hundred_thousand_bad_boxes_are_named(dimension, fault):
         boxes[row, corner, axis] = np.nan if fault == "NaN" else (99.0, -99.0)[corner]
         place = rf"lower\[{axis}\] " if fault == "lower > upper" else rf"{('lower', 'upper')[corner]}\[{axis}\] is NaN"
         for method in METHOD_NAMES:
-            with pytest.raises(bp.InvalidBoxError, match=f"row {row}: {place}"):
+            with pytest.raises(bp.errors.InvalidBoxError, match=f"row {row}: {place}"):
                 bp.pairs(boxes, method=method)
 
 

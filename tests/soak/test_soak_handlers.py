@@ -30,5 +30,5 @@ def test_a_million_actors_of_one_row_are_each_stale_for_ever():
         actor.remove()
     for actor in kept:
         assert not actor.alive
-        with pytest.raises(bp.UnknownRowError):
+        with pytest.raises(bp.errors.UnknownRowError):
             actor.position  # noqa: B018

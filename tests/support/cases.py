@@ -25,7 +25,7 @@ LINEAR_SCENES = tuple(name for name, scene in SCENES.items() if not scene.quadra
 EACH_INDEX = pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
 
 
-def capabilities_of(kind: type[bp.BoxIndex]) -> frozenset[str]:
+def capabilities_of(kind: type[bp.index.BoxIndex]) -> frozenset[str]:
     """Give what the registry says of a kind of index; `bp.Index` can do what its tree can."""
     return next(row.capabilities for row in METHODS if row.name == ("bvh" if kind is bp.Index else kind.method))
 
@@ -68,7 +68,7 @@ def check_pairs(
     return expected
 
 
-def living_pairs(index: bp.BoxIndex, **filters: Any) -> np.ndarray:
+def living_pairs(index: bp.index.BoxIndex, **filters: Any) -> np.ndarray:
     """Give the oracle's pairs of the boxes in an index, by row; filters have one value per slot, or one for all."""
     rows = index.rows
     share = {name: value if np.ndim(value) == 0 else np.asarray(value)[rows] for name, value in filters.items()}

@@ -152,7 +152,7 @@ def check_damage(folder, seed, count, *, robots=URDFS, read=bp.Articulated.from_
         path.write_bytes(damaged(random, robots[random.integers(len(robots))]))
         robot, error = robot_or_error(read, path)
         if error is not None:
-            if not isinstance(error, bp.FileFormatError | FileNotFoundError):
+            if not isinstance(error, bp.errors.FileFormatError | FileNotFoundError):
                 raise AssertionError(f"seed {seed}, number {number}") from error
             assert str(path) in str(error), (seed, number, error)
             assert ELEMENT.search(str(error)), (seed, number, error)

@@ -116,14 +116,14 @@ def as_box(box: np.ndarray) -> Any:
     return tuple(whole(box.astype(float)))
 
 
-def check_rows(found: bp.QueryResult, regions: list[Any], boxes: Any, hit: Any, label: str) -> int:
+def check_rows(found: bp.index.QueryResult, regions: list[Any], boxes: Any, hit: Any, label: str) -> int:
     for k, region in enumerate(regions):
         expected = [row for row, box in enumerate(boxes) if hit(region, box)]
         assert found[k].tolist() == expected, f"{label} query {k}: {found[k].tolist()} where {expected} was expected"
     return len(regions) * len(boxes)
 
 
-def check_nearest(found: bp.Nearest, points: Any, k: int, limits: Any, boxes: Any, label: str) -> int:
+def check_nearest(found: bp.index.Nearest, points: Any, k: int, limits: Any, boxes: Any, label: str) -> int:
     for number, (point, limit) in enumerate(zip(points, limits, strict=True)):
         here = f"{label} query {number}: {found.rows[number].tolist()} at {found.distances[number].tolist()}"
         true = exact.nearest_rows(point, boxes)
@@ -183,7 +183,7 @@ def check_rays(index: Any, arguments: Any, boxes: Any, label: str) -> int:
     return 3 * len(origins) * len(boxes)
 
 
-def check_casts(found: bp.SweepHits, moving: Any, motions: Any, boxes: Any, label: str) -> int:
+def check_casts(found: bp.index.SweepHits, moving: Any, motions: Any, boxes: Any, label: str) -> int:
     for k, (box, motion) in enumerate(zip(moving, motions, strict=True)):
         times = {row: exact.touch_time(box, motion, other) for row, other in enumerate(boxes)}
         true = {row: time for row, time in times.items() if time is not None and time <= 1}

@@ -198,10 +198,14 @@ class Asker:
             projection = np.eye(3)
             projection[:2, :2] = self.turns(1)[0] * rng.uniform(0.5, 4)
         elif rng.random() < 0.5:
-            projection = bp.orthographic(*rng.normal(size=6)) @ bp.look_at(rng.normal(size=3), [0, 0, 0])
+            projection = bp.cameras.orthographic(*rng.normal(size=6)) @ bp.cameras.look_at(
+                rng.normal(size=3), [0, 0, 0]
+            )
         else:
             eye, far = rng.normal(0, 1, 3), rng.choice([2.0, np.inf])
-            projection = bp.perspective(rng.uniform(0.3, 2), 1.2, 0.05, far) @ bp.look_at(eye, rng.normal(0, 0.3, 3))
+            projection = bp.cameras.perspective(rng.uniform(0.3, 2), 1.2, 0.05, far) @ bp.cameras.look_at(
+                eye, rng.normal(0, 0.3, 3)
+            )
         exponent = int(np.frexp(self.extent)[1])
         matrix = projection.copy()
         middle = np.ldexp(self.places(1)[0], -exponent)

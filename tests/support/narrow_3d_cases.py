@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from broadphase import _native
-from broadphase.shapes import ShapeKind
+from broadphase.shapes.kinds import ShapeKind
 from oracles.shapes import Part, shape_distance
 
 # Numbers in a record.

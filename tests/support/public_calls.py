@@ -67,7 +67,14 @@ FOREIGN = re.compile(
     r"|could not be broadcast|could not convert|setting an array element|ufunc|cannot be interpreted|truth value"
     r"|must be real number|unhashable|cannot convert float|int too large|has no len|only (length|0-dim|integer)"
 )
-ACCEPTED = (TypeError, ValueError, bp.UnknownRowError, bp.UnsupportedQueryError, bp.TooManyPairsError, OSError)
+ACCEPTED = (
+    TypeError,
+    ValueError,
+    bp.errors.UnknownRowError,
+    bp.errors.UnsupportedQueryError,
+    bp.errors.TooManyPairsError,
+    OSError,
+)
 
 
 def world():
@@ -183,10 +190,14 @@ def functions():
     yield "Link", lambda **given: bp.Articulated([bp.Link(**given)]), {
         "name": "a", "shapes": bp.Sphere(1), "parent": None, **hinge, **frame,
     }  # fmt: skip
-    yield "look_at", bp.look_at, {"eye": (0, 0, 5), "target": (0, 0, 0), "up": (0, 1, 0)}
-    yield "perspective", bp.perspective, {"fov": 1.0, "aspect": 1.5, "near": 0.1, "far": 10.0}
-    yield "orthographic", bp.orthographic, {"left": -1, "right": 1, "bottom": -1, "top": 1, "near": 0.1, "far": 10}
-    yield "selection_matrix", bp.selection_matrix, {
+    yield "cameras.look_at", bp.cameras.look_at, {"eye": (0, 0, 5), "target": (0, 0, 0), "up": (0, 1, 0)}
+    yield "cameras.perspective", bp.cameras.perspective, {"fov": 1.0, "aspect": 1.5, "near": 0.1, "far": 10.0}
+    yield (
+        "cameras.orthographic",
+        bp.cameras.orthographic,
+        {"left": -1, "right": 1, "bottom": -1, "top": 1, "near": 0.1, "far": 10},
+    )
+    yield "cameras.selection_matrix", bp.cameras.selection_matrix, {
         "matrix": MATRIX, "rectangle": (0, 0, 10, 10), "viewport": (0, 0, 100, 100),
     }  # fmt: skip
     for name, d in {name: d for d, names in CLASSES.items() for name in names}.items():
@@ -207,7 +218,7 @@ def functions():
     yield "Octree", bp.Octree, {
         "boxes": None, "spheres": SPHERES, "minimum": 1.0, "leaf_capacity": 8, "looseness": 1.5,
     }  # fmt: skip
-    yield "IndexOptions", bp.IndexOptions.of, {"method": {"name": "octree", "leaf_capacity": 1}}
+    yield "IndexOptions", bp.index.IndexOptions.of, {"method": {"name": "octree", "leaf_capacity": 1}}
     yield "IndexOptions.with_texts", bp.Octree.options().with_texts, {"settings": ["leaf_capacity=1"]}
     yield "BVH.options", bp.BVH.options, {"quality": "sah", "workers": 2}
     yield "SweepAndPrune.options", bp.SweepAndPrune.options, {"axis": [1, 2]}

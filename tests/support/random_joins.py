@@ -386,7 +386,7 @@ def check_join(seed):
         return
     invalid = case.first_invalid()
     if invalid is not None:
-        with pytest.raises(bp.InvalidBoxError, match=f"^{invalid[0]}: row {invalid[1]}: ") as caught:
+        with pytest.raises(bp.errors.InvalidBoxError, match=f"^{invalid[0]}: row {invalid[1]}: ") as caught:
             bp.join(*tables, **options)
         assert caught.value.row == invalid[1], label
         return
@@ -406,5 +406,5 @@ def check_join(seed):
         assert not whole_gaps or one[-1] is None or isinstance(one[-1], int), (label, k, one)
     if case.how == "inner" and not case.counted and rows:
         assert rows_of(bp.join(*tables, **options, max_pairs=len(rows), workers=2))[1] == found or math.nan in found[0]
-        with pytest.raises(bp.TooManyPairsError, match="more than max_pairs"):
+        with pytest.raises(bp.errors.TooManyPairsError, match="more than max_pairs"):
             bp.join(*tables, **options, max_pairs=len(rows) - 1)

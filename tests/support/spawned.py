@@ -31,7 +31,7 @@ def answers(thing):
     if isinstance(thing, bp.World):
         frames = [thing.step(0.1) for _ in range(5)]
         return [array for frame in frames for array in (frame.enter, frame.exit, frame.pairs)]
-    if isinstance(thing, bp.BoxIndex):
+    if isinstance(thing, bp.index.BoxIndex):
         thing.update(BOXES[:50] + 1, np.arange(50))
         return [thing.pairs(workers=2, sort=True), thing.query(BOXES[:20]).rows, thing.rows]
     if isinstance(thing, bp.NeighborList):

@@ -430,7 +430,7 @@ def index_calls():
             call = getattr(index, method, None)
             try:
                 call(**given)
-            except (bp.UnsupportedQueryError, TypeError, AttributeError):
+            except (bp.errors.UnsupportedQueryError, TypeError, AttributeError):
                 continue
             yield f"{name}.{method}", call, given
             if method not in ("frustum",):

@@ -68,36 +68,36 @@ def play(steps: int) -> list[str]:
     told: list[str] = []
 
     @world.on_enter("ball", "wall")
-    def note(event: bp.Event) -> str:
+    def note(event: bp.world.Event) -> str:
         told.append(f"{event.actor} meets {event.other}")
         return told[-1]
 
     @world.on_exit("ball", "wall")
-    def note_exit(event: bp.Event) -> None:
+    def note_exit(event: bp.world.Event) -> None:
         told.append(note(event=event))  # by its name: the decorator keeps the type of the function
 
     @world.on_enter(Ball, "wall")
-    def note_ball(event: bp.Event) -> None:
+    def note_ball(event: bp.world.Event) -> None:
         told.append(note(event=event))
 
     @world.on_stay(Ball)
-    def note_stay(event: bp.Event) -> str:
+    def note_stay(event: bp.world.Event) -> str:
         return note(event=event)
 
     @world.on_enter
-    def note_all(event: bp.Event) -> str:
+    def note_all(event: bp.world.Event) -> str:
         return note(event=event)
 
-    assert_type(note_stay(bp.Event.__new__(bp.Event)) if steps < 0 else "", str)
-    assert_type(note_all(bp.Event.__new__(bp.Event)) if steps < 0 else "", str)
+    assert_type(note_stay(bp.world.Event.__new__(bp.world.Event)) if steps < 0 else "", str)
+    assert_type(note_all(bp.world.Event.__new__(bp.world.Event)) if steps < 0 else "", str)
 
     @world.on_step
-    def count(frame: bp.Frame) -> None:
+    def count(frame: bp.world.Frame) -> None:
         told.append(str(frame.number))
 
     for _ in range(steps):
         frame = world.step(1 / 60, budget=0.004)
-        assert_type(frame, bp.Frame)
+        assert_type(frame, bp.world.Frame)
         assert_type(frame.enter, NDArray[np.int32])
         assert_type(frame.contacts.normals, NDArray[np.float64])
     world.step(1 / 60, budget=bp.Budget(seconds=0.002, tests=1000))

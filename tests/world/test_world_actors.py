@@ -153,7 +153,7 @@ def test_actor_removed_is_stale_for_ever(use):
     assert actor.remove() is True
     assert world.add(bp.Circle(1), position=(5, 5)).row == 0  # the row is in use again
     assert (actor.alive, actor.remove(), actor == world.actor(0)) == (False, False, False)
-    with pytest.raises(bp.UnknownRowError):
+    with pytest.raises(bp.errors.UnknownRowError):
         use(actor)
     with pytest.raises(KeyError):
         use(actor)
@@ -163,7 +163,7 @@ def test_actor_in_no_world_yet_says_so():
     actor = Recorder()
     assert not actor.alive
     for use in (lambda: actor.position, lambda: actor.world):
-        with pytest.raises(bp.UnknownRowError, match="in no world yet"):
+        with pytest.raises(bp.errors.UnknownRowError, match="in no world yet"):
             use()
     with pytest.raises(TypeError):
         hash(actor)
@@ -180,7 +180,7 @@ def test_actor_given_twice_is_refused_and_nothing_is_added():
 
 def test_actor_of_another_world_is_refused():
     world, other = two_circles(), two_circles()
-    with pytest.raises(bp.UnknownRowError, match="another world"):
+    with pytest.raises(bp.errors.UnknownRowError, match="another world"):
         world.remove(other.actor(0))
     assert len(world) == 2
 
@@ -446,7 +446,7 @@ def test_pose_of_an_actor_may_be_written_in_any_form_and_nothing_else(dimension)
     assert (world.velocities[[0, 2]] == 0).all()
     world.remove(actor)
     for name in ("position", "velocity", "rotation", "angular_velocity"):
-        with pytest.raises(bp.UnknownRowError, match="has been removed"):
+        with pytest.raises(bp.errors.UnknownRowError, match="has been removed"):
             getattr(actor, name)
-        with pytest.raises(bp.UnknownRowError, match="has been removed"):
+        with pytest.raises(bp.errors.UnknownRowError, match="has been removed"):
             setattr(actor, name, want)

@@ -195,7 +195,7 @@ def test_handlers_refuse_what_cannot_be_called():
         world.on_enter("default")(3)
     gone = world.actor(0)
     gone.remove()
-    with pytest.raises(bp.UnknownRowError):
+    with pytest.raises(bp.errors.UnknownRowError):
         world.on_enter(gone)
 
 

@@ -176,8 +176,8 @@ def test_o1_queries_with_a_type_filter():
     world.add(bp.Sphere(1), position=(0, 0, -5), layer="tank")
     world.add(bp.Sphere(1), position=(1, 0, -8), layer="tree")
     world.add(bp.Sphere(1), position=(0, 0, 20), layer="tank")
-    camera = bp.perspective(1.0, 1.0, 0.1, 100) @ bp.look_at([0, 0, 0], [0, 0, -1])
-    selection = bp.selection_matrix(camera, [-0.1, -0.1, 0.1, 0.1])
+    camera = bp.cameras.perspective(1.0, 1.0, 0.1, 100) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
+    selection = bp.cameras.selection_matrix(camera, [-0.1, -0.1, 0.1, 0.1])
     assert world.frustum(camera).rows.tolist() == [0, 1]
     assert world.frustum(camera, mask="tree").rows.tolist() == [1]
     assert world.frustum(selection, mask="tank").rows.tolist() == [0]
@@ -196,7 +196,7 @@ def test_o1_culled_rendering_draws_only_what_is_seen_in_less_detail_far_away():
     world = bp.World(dim=3)
     for distance in (10, 60, 150, 300, -20):
         world.add(bp.Sphere(1), position=(0, 0, -distance), actor=Tree)
-    camera = bp.perspective(1.0, 1.0, 0.1, 1000) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    camera = bp.cameras.perspective(1.0, 1.0, 0.1, 1000) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
     seen = world.visible(camera, lod=(50, 200))
     assert world.render(dict(zip(seen.rows.tolist(), seen.levels.tolist(), strict=True)), seen) == 4
     assert drawn == [(0, 0), (1, 1), (2, 1), (3, 2)]

@@ -71,7 +71,7 @@ def attempt(name, call):
             got = call(world)
         assert shown(world) == shown(tried), (name, number)
         world.validate()
-        if isinstance(got, bp.Frame):
+        if isinstance(got, bp.world.Frame):
             for column in EVENTS:
                 assert np.array_equal(getattr(got, column), getattr(expected, column)), (name, number, column)
         refusals += raised

@@ -299,9 +299,9 @@ def test_questions_that_a_method_lacks_say_who_has_them(method):
     world, _ = make_world(2, 1, method=method)
     other, _ = make_world(2, 1)
     assert world.query_ball([[4, 4]], 3).rows.tolist() == other.query_ball([[4, 4]], 3).rows.tolist()
-    with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="BVH"):
         world.nearest([[0, 0]])
-    with pytest.raises(bp.UnsupportedQueryError, match="BVH"):
+    with pytest.raises(bp.errors.UnsupportedQueryError, match="BVH"):
         world.raycast((0, 0), (1, 0))
 
 
@@ -381,7 +381,7 @@ def test_raycast_of_one_ray_gives_the_nearest_of_a_layer():
 def test_frustum_looks_at_boxes():
     world = bp.World(dim=3)
     world.add_many(bp.Sphere(1), [[0, 0, -5], [0, 0, 5], [50, 0, -5]], layer=["a", "a", "b"])
-    camera = bp.perspective(1.0, 1.0, 0.1, 100) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    camera = bp.cameras.perspective(1.0, 1.0, 0.1, 100) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
     assert world.frustum(camera).rows.tolist() == [0]
     assert world.frustum(np.stack([camera, np.eye(4) / 100 * [1, 1, 1, 100]]), mask="b")[1].tolist() == [2]
 
@@ -392,7 +392,7 @@ def test_frustum_looks_at_the_boxes_of_the_shapes_not_at_fatter_ones(margin):
     world.move(world.rows, positions=draws.places(len(world)))
     for _ in range(20):
         eye, target = draws.places(2, 4)
-        camera = bp.perspective(0.8, 1.3, 0.1, 50) @ bp.look_at(eye, target)
+        camera = bp.cameras.perspective(0.8, 1.3, 0.1, 50) @ bp.cameras.look_at(eye, target)
         seen = world.frustum(camera).rows
         tight = bp.BruteForce(world.shapes.boxes[world.rows])
         assert seen.tolist() == world.rows[tight.frustum(camera).rows].tolist()
@@ -403,7 +403,7 @@ def test_visible_counts_and_chooses_detail_by_distance():
     world = bp.World(dim=3)
     world.add_many(bp.Sphere(rng.uniform(0.1, 3, 400)), rng.uniform(-300, 300, (400, 3)))
     eye = np.array([10.0, 20.0, 30.0])
-    camera = bp.perspective(0.9, 1.5, 0.1, 1000) @ bp.look_at(eye, [200, 0, -50])
+    camera = bp.cameras.perspective(0.9, 1.5, 0.1, 1000) @ bp.cameras.look_at(eye, [200, 0, -50])
     seen = world.visible(camera, lod=(50, 200))
     assert seen.rows.tolist() == world.frustum(camera).rows.tolist()
     assert len(seen.rows) + seen.culled == 400

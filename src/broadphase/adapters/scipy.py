@@ -408,7 +408,7 @@ def _wrapped(points: NDArray[np.float64], box: NDArray[np.float64]) -> NDArray[n
 def _within(
     points: NDArray[Any],
     others: NDArray[Any],
-    found: bp.Neighbors,
+    found: bp.points.Neighbors,
     radius: float | NDArray[np.float64],
     box: NDArray[np.float64] | None,
 ) -> NDArray[np.bool_] | slice:

@@ -39,11 +39,11 @@ app.command("run")(run_scene)
 
 # What files, options and the system can cause. Any other exception is a bug, and is shown with its traceback.
 _EXPECTED = (
-    bp.FileFormatError,
-    bp.InvalidBoxError,
-    bp.MissingExtraError,
-    bp.TooManyPairsError,
-    bp.UnsupportedQueryError,
+    bp.errors.FileFormatError,
+    bp.errors.InvalidBoxError,
+    bp.errors.MissingExtraError,
+    bp.errors.TooManyPairsError,
+    bp.errors.UnsupportedQueryError,
     MemoryError,
     OSError,
 )
@@ -100,7 +100,7 @@ def _run(arguments: list[str]) -> int:
     ending = _Ending()
     try:
         with warnings.catch_warnings(), ending.on_signals(), keeping_inputs():
-            for category in (bp.InvalidBoxWarning, bp.PartialFileWarning):
+            for category in (bp.errors.InvalidBoxWarning, bp.errors.PartialFileWarning):
                 warnings.simplefilter("always", category)
             warnings.showwarning = lambda message, *where, **more: say(f"warning: {message}")
             code = app(arguments, prog_name="broadphase", standalone_mode=False)
@@ -235,7 +235,7 @@ def _in_one_line(error: BaseException, arguments: list[str]) -> str:
         what = " ".join(str(error).split())
         advice = "; broadphase count does not store the pairs" if "pairs" in arguments else ""
         return f"out of memory{f' ({what})' if what else ''}{advice}"
-    if isinstance(error, bp.TooManyPairsError):
+    if isinstance(error, bp.errors.TooManyPairsError):
         return f"{error}; raise --max-pairs, or count them by broadphase count"
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{clipped(str(error.filename or 'output'))}: {error.strerror}"

@@ -176,13 +176,13 @@ def open_sources(
     first = open_source(file, parts=parts, names=names)
     second = None if file2 is None else open_source(file2, parts=parts, names=names)
     if second is not None and None not in (first.crs, second.crs) and first.crs != second.crs:
-        raise bp.FileFormatError(
+        raise bp.errors.FileFormatError(
             f"files in different coordinate systems: {first.source} is in {first.crs}, {second.source} is in"
             f" {second.crs}; convert one of them, such as by ogr2ogr -t_srs {first.crs}"
         )
     if second is not None and first.boxes.shape[2] != second.boxes.shape[2]:
         axes = [f"{one.source} has {one.boxes.shape[2]} axes" for one in (first, second)]
-        raise bp.FileFormatError(
+        raise bp.errors.FileFormatError(
             f"boxes of different dimensions: {axes[0]}, {axes[1]}; both must have the same (broadphase info FILE)"
         )
     return first, second
@@ -199,15 +199,15 @@ def naming_rows(first: io.BoxFile, second: io.BoxFile | None) -> Iterator[None]:
     files = [first] if second is None else [first, second]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", bp.InvalidBoxWarning)
+            warnings.simplefilter("ignore", bp.errors.InvalidBoxWarning)
             yield
-    except bp.InvalidBoxError as error:
+    except bp.errors.InvalidBoxError as error:
         known = next(filter(None, map(first_fault, files)), str(error))
-        raise bp.InvalidBoxError(f"{known}; use --invalid skip to skip such rows", error.row) from error
+        raise bp.errors.InvalidBoxError(f"{known}; use --invalid skip to skip such rows", error.row) from error
     for file in files:
         text = first_fault(file)
         if text is not None:
-            warnings.warn(f"{text}; skipped", bp.InvalidBoxWarning, stacklevel=3)
+            warnings.warn(f"{text}; skipped", bp.errors.InvalidBoxWarning, stacklevel=3)
 
 
 def valid_boxes(file: io.BoxFile) -> NDArray[Any]:
@@ -517,12 +517,14 @@ def _find(
     limit = max_pairs if sort else min(_HELD, _HELD if max_pairs is None else max_pairs)
     try:
         found = bp.pairs(boxes, other, **query, sort=sort, max_pairs=limit, progress=progress)
-    except bp.TooManyPairsError:
+    except bp.errors.TooManyPairsError:
         if limit == max_pairs:
             raise
         total = bp.count_pairs(boxes, other, **query, progress=progress)
         if max_pairs is not None and total > max_pairs:
-            raise bp.TooManyPairsError(f"there are {total:,} pairs, more than --max-pairs {max_pairs:,}") from None
+            raise bp.errors.TooManyPairsError(
+                f"there are {total:,} pairs, more than --max-pairs {max_pairs:,}"
+            ) from None
         return iter(bp.iter_pairs(boxes, other, chunk=_CHUNK, **query)), total
     return (found[begin : begin + _CHUNK] for begin in range(0, len(found), _CHUNK)), len(found)
 

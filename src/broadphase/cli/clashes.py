@@ -191,7 +191,7 @@ def _common_unit(files: list[io.PartFile]) -> str | None:
     known = {file.unit: file.source for file in files if file.unit is not None}
     if len(known) > 1:
         texts = [f"{source} is in {unit}" for unit, source in known.items()]
-        raise bp.FileFormatError(f"files in different units: {', '.join(texts)}")
+        raise bp.errors.FileFormatError(f"files in different units: {', '.join(texts)}")
     return next(iter(known), None)
 
 
@@ -207,7 +207,7 @@ def _parents_of(files: list[io.PartFile]) -> NDArray[np.int64]:
     )
 
 
-def _without(found: bp.Clashes, names: list[str], patterns: list[tuple[str, str]]) -> bp.Clashes:
+def _without(found: bp.narrow.Clashes, names: list[str], patterns: list[tuple[str, str]]) -> bp.narrow.Clashes:
     """Leave out the pairs of names that match two patterns, in either order."""
     kept = np.ones(len(found.pairs), np.bool_)
     for one, two in patterns:
@@ -217,10 +217,10 @@ def _without(found: bp.Clashes, names: list[str], patterns: list[tuple[str, str]
         first, second = found.pairs.T
         kept &= ~((are_one[first] & are_two[second]) | (are_two[first] & are_one[second]))
     columns: Any = (column[kept] for column in found)
-    return bp.Clashes(*columns)
+    return bp.narrow.Clashes(*columns)
 
 
-def _print(answer: dict[str, Any], found: bp.Clashes, names: list[str]) -> None:
+def _print(answer: dict[str, Any], found: bp.narrow.Clashes, names: list[str]) -> None:
     unit = answer["unit"] or "unit of the file"
     opened = answer["open_parts"]
     facts = [

@@ -133,12 +133,12 @@ def run(
 
 
 def _with_settings(
-    method: str | bp.IndexOptions, settings: list[str] | None, dim: int | None = None
-) -> str | bp.IndexOptions:
+    method: str | bp.index.IndexOptions, settings: list[str] | None, dim: int | None = None
+) -> str | bp.index.IndexOptions:
     if not settings:
         return method
     try:
-        wanted = bp.IndexOptions.of(method).with_texts(settings)
+        wanted = bp.index.IndexOptions.of(method).with_texts(settings)
         if dim is not None:
             wanted.require_fit(dim)
     except (ValueError, TypeError) as error:
@@ -205,7 +205,7 @@ def _frames(totals: Totals, show: Step, is_requested: Callable[[], bool], page: 
         try:
             frame = totals.run.step()
         except ValueError as error:  # coordinates left the range of float64
-            raise bp.FileFormatError(f"{totals.run.scene.name}, step {number}: {error}") from error
+            raise bp.errors.FileFormatError(f"{totals.run.scene.name}, step {number}: {error}") from error
         totals.add(frame)
         if page is not None:
             page.add(frame)

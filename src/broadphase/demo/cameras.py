@@ -144,5 +144,5 @@ def viewpoint(path: str, stage: Stage, angle: float, camera: Any, twin: float = 
 
 def matrix_of(camera: Any, near: float = _NEAR) -> Floats:
     """Return the matrix of a camera of the page, projection times view, without what is nearer than a distance."""
-    view = bp.look_at(camera.position, camera.look_at, camera.up_direction)
-    return bp.perspective(camera.fov, camera.aspect, near, _FAR) @ view
+    view = bp.cameras.look_at(camera.position, camera.look_at, camera.up_direction)
+    return bp.cameras.perspective(camera.fov, camera.aspect, near, _FAR) @ view

@@ -254,7 +254,7 @@ class Overlays:
             if handle is not None:
                 handle.remove()
 
-    def draw_cells(self, outline: bp.Outline, cells: NDArray[np.int64]) -> None:
+    def draw_cells(self, outline: bp.index.Outline, cells: NDArray[np.int64]) -> None:
         """Draw cells where they are in the world, coloured by level: the deeper, the brighter, and empty ones faint.
 
         `cells`, (k,), is the cell of each body; -1 for none.
@@ -294,7 +294,7 @@ class Overlays:
         colours = np.broadcast_to(np.array([TRACER, BACKGROUND], np.uint8), (len(rows), 2, 3)).copy()
         self._lines("tracers", np.stack([ends, ends - ways], axis=1), colours, 2.5)
 
-    def draw_contacts(self, contacts: bp.Contacts) -> None:
+    def draw_contacts(self, contacts: bp.narrow.Contacts) -> None:
         """Draw contact points, and the normal at the first point of each pair."""
         count, stage = min(len(contacts.depths), MOST_CONTACTS), self._stage
         if not count:

@@ -43,11 +43,11 @@ class Examination:
     tuning: str  # how the method tunes its depth; empty if it does not
     cells_idle: int  # empty cells that an octree keeps; 0 for other methods
     cells_freed: int  # those that it has freed so far
-    outline: bp.Outline | None  # the cells; None if the method has none, or if they were not requested
+    outline: bp.index.Outline | None  # the cells; None if the method has none, or if they were not requested
     sweep: Sweep | None  # where boxes are sorted; None for other methods, or if no cells were requested
 
 
-def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -> Examination:
+def examine(world: bp.World, frame: bp.world.Frame | None, *, outline: bool = False) -> Examination:
     """Examine how the pairs of a world are found; `frame` is the result of its last step, `outline` adds the cells.
 
     With "auto", most steps find pairs without an index: here one is built, of the same method. So this takes about as
@@ -55,8 +55,8 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     """
     method, why = str(world.stats()["method"]), ""
     is_auto = method == "auto"
-    options = world.method if isinstance(world.method, bp.IndexOptions) and not is_auto else None
-    source: bp.World | bp.BoxIndex = world
+    options = world.method if isinstance(world.method, bp.index.IndexOptions) and not is_auto else None
+    source: bp.World | bp.index.BoxIndex = world
     if not is_auto:
         stats = world.index_stats()
         why = _METHODS[method].idea
@@ -96,15 +96,15 @@ def examine(world: bp.World, frame: bp.Frame | None, *, outline: bool = False) -
     )
 
 
-def _sweep_of(boxes: NDArray[np.float64], options: bp.IndexOptions | None) -> Sweep:
+def _sweep_of(boxes: NDArray[np.float64], options: bp.index.IndexOptions | None) -> Sweep:
     index: Any = _index_by("sweep_and_prune", options, boxes)
     direction = index.direction
     middles, reach = boxes.mean(axis=1) @ direction, (boxes[:, 1] - boxes[:, 0]) @ np.abs(direction) / 2
     return Sweep(direction, np.stack([middles - reach, middles + reach], axis=1), index.void_borders)
 
 
-def _tuning(method: str | bp.IndexOptions, stats: bp.IndexStats) -> str:
-    settings = dict(method.settings) if isinstance(method, bp.IndexOptions) else {}
+def _tuning(method: str | bp.index.IndexOptions, stats: bp.index.IndexStats) -> str:
+    settings = dict(method.settings) if isinstance(method, bp.index.IndexOptions) else {}
     if settings.get("tuning") != "origin" or settings.get("depth", "auto") != "auto":
         return ""
     every, frames = settings.get("tune_every", 60), stats["frames"]
@@ -117,7 +117,7 @@ def all_pairs_of(rows: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.stack([rows[first], rows[second]]).T
 
 
-def seconds_of_search(world: bp.World, options: bp.IndexOptions) -> float:
+def seconds_of_search(world: bp.World, options: bp.index.IndexOptions) -> float:
     """Time how long it takes to find the shapes that overlap. The best of a few.
 
     By brute force, the shapes of all pairs are tested. Otherwise all boxes of an index of its own are moved, all pairs
@@ -135,7 +135,7 @@ def seconds_of_search(world: bp.World, options: bp.IndexOptions) -> float:
     return best
 
 
-def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
+def cells_of(outline: bp.index.Outline, places: Any) -> NDArray[np.int64]:
     """Find the number of the deepest cell that each point, (k, d), is in; -1 for points in no cell."""
     found = bp.BVH((outline.lower, outline.upper)).query_points(places)
     rank = outline.level[found.rows].astype(np.int64) * (len(outline.level) + 1) + found.rows
@@ -144,15 +144,15 @@ def cells_of(outline: bp.Outline, places: Any) -> NDArray[np.int64]:
     return np.where(best < 0, -1, best % (len(outline.level) + 1))
 
 
-def _tests_of_queries(world: bp.World, nodes: bp.Outline) -> int:
+def _tests_of_queries(world: bp.World, nodes: bp.index.Outline) -> int:
     """Count the box tests of querying a tree with each moving box: all children of each node that it meets."""
     rows = world.rows[world.body_types[world.rows] != _STATIC]
     return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
 
 
-def _index_by(method: str, options: bp.IndexOptions | None, boxes: Any) -> bp.BoxIndex:
+def _index_by(method: str, options: bp.index.IndexOptions | None, boxes: Any) -> bp.index.BoxIndex:
     if options is not None:
         return options.make(boxes)
     name = _METHODS[method].index_class
-    index: bp.BoxIndex = getattr(bp, name)(boxes)
+    index: bp.index.BoxIndex = getattr(bp, name)(boxes)
     return index

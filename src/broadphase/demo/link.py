@@ -31,7 +31,7 @@ class Link:
     """What a link opens. The fields are those of `Simulation`."""
 
     scene: DemoScene
-    method: str | bp.IndexOptions
+    method: str | bp.index.IndexOptions
     count: int
     size: float
     speed: float
@@ -53,7 +53,7 @@ def read_link(options: Mapping[str, str], simulation: Simulation) -> Link:
         count = count if scene.name == simulation.scene.name else scene.count
     method = simulation.method
     if "method" in options or "settings" in options:
-        name = method.method if isinstance(method, bp.IndexOptions) else method
+        name = method.method if isinstance(method, bp.index.IndexOptions) else method
         method = method_of(options.get("method", name), options.get("settings", ""))
     return Link(
         scene,
@@ -78,9 +78,9 @@ def write_link(simulation: Simulation) -> str:
     return urlencode(options)
 
 
-def texts_of(method: str | bp.IndexOptions) -> tuple[str, str]:
+def texts_of(method: str | bp.index.IndexOptions) -> tuple[str, str]:
     """Return the name of a method and its settings as a text."""
-    if not isinstance(method, bp.IndexOptions):
+    if not isinstance(method, bp.index.IndexOptions):
         return method, ""
     settings = method.describe()
     settings.pop("name")
@@ -88,7 +88,7 @@ def texts_of(method: str | bp.IndexOptions) -> tuple[str, str]:
     return method.method, " ".join(words)
 
 
-def method_of(name: str, settings: str) -> str | bp.IndexOptions:
+def method_of(name: str, settings: str) -> str | bp.index.IndexOptions:
     """Return a method with the settings of a text; ValueError if it has none such, or the demo does not offer them."""
     if name not in METHODS:
         raise ValueError(unknown_name("method", name, METHODS))
@@ -96,7 +96,7 @@ def method_of(name: str, settings: str) -> str | bp.IndexOptions:
     if not texts:
         return name
     try:
-        options = bp.IndexOptions.of(name).with_texts(texts)
+        options = bp.index.IndexOptions.of(name).with_texts(texts)
     except TypeError as error:
         raise ValueError(str(error)) from None
     wanted = dict(options.settings)

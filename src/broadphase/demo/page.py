@@ -63,7 +63,7 @@ _POINTS_PER_SECOND = 1e6  # of 15 bytes each; with more bodies, fewer frames are
 def start_demo(
     scene: str = "clusters",
     *,
-    method: str | bp.IndexOptions | None = None,
+    method: str | bp.index.IndexOptions | None = None,
     count: int | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
@@ -127,7 +127,7 @@ class DemoPage:
         self._drawn_at = self._figures_at = self._chart_at = self._cells_at = -1.0
         self._frozen: Floats | None = None
         self._race: Race | None = None
-        self._lane_frame: bp.Frame | None = None
+        self._lane_frame: bp.world.Frame | None = None
         self._lane_at = -1.0
         self._lane: list[Any] = []  # what is drawn of its rival: bodies, overlays, and the node that they are below
         self._build()

@@ -119,13 +119,13 @@ class Controls:
         self.count.min, self.count.max, self.count.step = min(step, count), most, step
         self.count.value = count
 
-    def show_method(self, method: str | bp.IndexOptions) -> None:
+    def show_method(self, method: str | bp.index.IndexOptions) -> None:
         """Show a method and its settings."""
         name, settings = texts_of(method)
         self._texts[name] = self.settings.value = settings
         self.method.value = name
 
-    def chosen_method(self) -> str | bp.IndexOptions:
+    def chosen_method(self) -> str | bp.index.IndexOptions:
         """Return the method that is chosen, with its settings; raises what `method_of` raises."""
         return method_of(self.method.value, self.settings.value)
 

@@ -26,7 +26,7 @@ class Reel:
         self._world, self._title = world, title
         self._replays: deque[tuple[float, Replay]] = deque(maxlen=2)
 
-    def add(self, frame: bp.Frame, now: float) -> None:
+    def add(self, frame: bp.world.Frame, now: float) -> None:
         """Keep a frame, at a time in seconds."""
         if len(self._world) > MOST_KEPT:
             self._replays.clear()

@@ -95,7 +95,7 @@ class Simulation:
         self,
         scene: str | DemoScene = "rectangles",
         *,
-        method: str | bp.IndexOptions = "auto",
+        method: str | bp.index.IndexOptions = "auto",
         count: int | None = None,
         size: float = 1.0,
         speed: float = 1.0,
@@ -137,8 +137,8 @@ class Simulation:
         stage.world.method = self._method
         self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
         self.stage: Stage = stage
-        self.frame: bp.Frame | None = None  # of the last step
-        self.seen: bp.Visible | None = None  # of the last frustum query, see `look`
+        self.frame: bp.world.Frame | None = None  # of the last step
+        self.seen: bp.world.Visible | None = None  # of the last frustum query, see `look`
         self._examination: Examination | None = None
         self._examined_at = self._examining = 0.0
         self._rows = stage.world.rows
@@ -150,13 +150,13 @@ class Simulation:
             self._advance(lambda: stage.world.step(0.0))  # in place: what is shown has figures
 
     @property
-    def method(self) -> str | bp.IndexOptions:
+    def method(self) -> str | bp.index.IndexOptions:
         """The broad phase method, or an index class with settings. May be set at any time."""
-        method: str | bp.IndexOptions = self._method
+        method: str | bp.index.IndexOptions = self._method
         return method
 
     @method.setter
-    def method(self, method: str | bp.IndexOptions) -> None:
+    def method(self, method: str | bp.index.IndexOptions) -> None:
         self.stage.world.method = _known(method)
         self._method = method
         self._examination = None
@@ -167,7 +167,7 @@ class Simulation:
         """The rows of all bodies, ascending."""
         return self._rows
 
-    def tick(self) -> bp.Frame | None:
+    def tick(self) -> bp.world.Frame | None:
         """Step the world; None while paused."""
         if self.paused:
             self._paused_at = self._clock() if self._paused_at is None else self._paused_at
@@ -177,7 +177,7 @@ class Simulation:
             self._paused_at = None
         return self._advance(lambda: self.stage.step(self.speed))
 
-    def _advance(self, step: Callable[[], bp.Frame]) -> bp.Frame:
+    def _advance(self, step: Callable[[], bp.world.Frame]) -> bp.world.Frame:
         began = perf_counter()
         frame = step()
         update = perf_counter() - began
@@ -207,7 +207,7 @@ class Simulation:
     def _tests_all(self) -> bool:
         """Say whether the shapes of all pairs are tested at each step: by brute force, unless that takes too long."""
         method = self.stage.world.method
-        name = method.method if isinstance(method, bp.IndexOptions) else method
+        name = method.method if isinstance(method, bp.index.IndexOptions) else method
         return name == "brute_force" and len(self.stage.world) <= _MOST_COMPARED
 
     def touching_rows(self) -> Rows:
@@ -238,8 +238,8 @@ class Simulation:
         world, self._rival = self.stage.world, ("", 0.0, 0.0)
         if 0 < len(world) <= _MOST_COMPARED:
             rival = "grid" if used == "brute_force" else "brute_force"
-            own = world.method if isinstance(world.method, bp.IndexOptions) else bp.IndexOptions.of(used)
-            seconds = [seconds_of_search(world, options) for options in (own, bp.IndexOptions.of(rival))]
+            own = world.method if isinstance(world.method, bp.index.IndexOptions) else bp.index.IndexOptions.of(used)
+            seconds = [seconds_of_search(world, options) for options in (own, bp.index.IndexOptions.of(rival))]
             self._rival = (rival, 1e3 * seconds[0], 1e3 * seconds[1])
 
     def figures(self) -> Figures:
@@ -289,13 +289,13 @@ class Simulation:
         broad, narrow = (np.maximum.reduceat(table[:, column], begins) for column in (1, 2))
         return table[begins, 0], broad, narrow
 
-    def cells(self, outline: bp.Outline | None) -> NDArray[np.int64]:
+    def cells(self, outline: bp.index.Outline | None) -> NDArray[np.int64]:
         """Return the number of the cell of an examination that each of `rows` is in, shape (k,); -1 for none."""
         if outline is None or not len(outline.level):
             return np.full(len(self._rows), -1, np.int64)
         return cells_of(outline, self.stage.world.positions[self._rows])
 
-    def cells_met(self, row: int, outline: bp.Outline) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def cells_met(self, row: int, outline: bp.index.Outline) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the cells with bodies that the box of a body meets, and which of `rows` are in these."""
         lower, upper = self.stage.world.boxes[row]
         of = self.cells(outline)
@@ -350,10 +350,10 @@ class Simulation:
         matrix : array_like, shape (4, 4)
             Projection times view of the page's camera.
         rectangle, viewport
-            See `broadphase.selection_matrix`.
+            See `broadphase.cameras.selection_matrix`.
         """
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
-        part = bp.selection_matrix(whole, rectangle, viewport)
+        part = bp.cameras.selection_matrix(whole, rectangle, viewport)
         if self.stage.dim == 3:
             return self.stage.world.frustum(part).rows
         # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
@@ -361,7 +361,7 @@ class Simulation:
         sides = np.concatenate([part[3] + part[:2], part[3] - part[:2]])[:, [0, 1, 3]]
         return self.stage.world.frustum(planes=sides).rows
 
-    def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.Visible:
+    def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.world.Visible:
         """Find the bodies that a camera sees, and their levels of detail; `seen` keeps the result.
 
         Parameters
@@ -427,7 +427,7 @@ class Simulation:
         return world.query([[middle - half, middle + half]]).rows
 
 
-def _known(method: str | bp.IndexOptions) -> Any:
-    if not isinstance(method, bp.IndexOptions) and method not in METHODS:
+def _known(method: str | bp.index.IndexOptions) -> Any:
+    if not isinstance(method, bp.index.IndexOptions) and method not in METHODS:
         raise ValueError(unknown_name("method", method, METHODS))
     return method

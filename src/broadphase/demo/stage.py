@@ -72,7 +72,7 @@ class Stage:
         """2 or 3."""
         return self.world.dim
 
-    def step(self, speed: float) -> bp.Frame:
+    def step(self, speed: float) -> bp.world.Frame:
         """Step the world by `speed` times the usual time."""
         if self._steer is not None:
             self._steer(self.dt * speed)

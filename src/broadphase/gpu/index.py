@@ -479,8 +479,8 @@ class Index:
         Returns
         -------
         Nearest
-            ``rows``, int32, and ``distances``, float64, of shape (q, k), or (E, q, k), as in `broadphase.Nearest`; -2
-            and NaN for an invalid query. New arrays on the device.
+            ``rows``, int32, and ``distances``, float64, of shape (q, k), or (E, q, k), as in
+            `broadphase.index.Nearest`; -2 and NaN for an invalid query. New arrays on the device.
 
         Raises
         ------
@@ -536,8 +536,8 @@ class Index:
         Returns
         -------
         RayHits
-            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q), as in `broadphase.RayHits`; -2 and NaN
-            for an invalid ray. New arrays on the device.
+            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q), as in `broadphase.index.RayHits`;
+            -2 and NaN for an invalid ray. New arrays on the device.
 
         Raises
         ------

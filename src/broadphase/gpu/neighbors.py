@@ -18,7 +18,7 @@ from broadphase.gpu.arrays import device_named, opened, place_of, warp
 from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of, of_one_kind, require_floats
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs import refuse_capture, row_bits
-from broadphase.neighbors import Neighbors, _as_cells, _checked_cutoff, _many_images
+from broadphase.points import Neighbors, _as_cells, _checked_cutoff, _many_images
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,17 +47,17 @@ class PaddedNeighbors(NamedTuple):
     Attributes
     ----------
     pairs : array, shape (capacity, 2), int32
-        As in `broadphase.Neighbors`, then -1.
+        As in `broadphase.points.Neighbors`, then -1.
     count : int32
         Number of pairs found; more than `capacity` if some are missing. On the device, an array of shape (), or of
         shape (1,) of Warp; ``-1 - row`` if the point of that row is not finite, has a key without a cell, or is too
         many cells away.
     distances : array, shape (capacity,), float64, or None
-        As in `broadphase.Neighbors`, then infinity.
+        As in `broadphase.points.Neighbors`, then infinity.
     vectors : array, shape (capacity, d), float64, or None
-        As in `broadphase.Neighbors`, then 0.
+        As in `broadphase.points.Neighbors`, then 0.
     shifts : array, shape (capacity, d), int32, or None
-        As in `broadphase.Neighbors`, then 0.
+        As in `broadphase.points.Neighbors`, then 0.
     """
 
     pairs: Any

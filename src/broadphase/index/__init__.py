@@ -1,5 +1,6 @@
 """The methods of finding pairs: a registry, and one file for each that has more to offer than `pairs`."""
 
+from broadphase.capacity import PaddedPairs
 from broadphase.index.box_index import BoxIndex
 from broadphase.index.brute_force import BruteForce
 from broadphase.index.bvh import BVH
@@ -26,6 +27,6 @@ from broadphase.methods import METHODS
 
 __all__ = [
     "BVH", "METHODS", "BoxIndex", "BruteForce", "Cells", "Changes", "Delimiters", "Grid", "Index", "IndexOptions",
-    "IndexStats", "LinearTree", "Nearest", "Octree", "Outline", "PaddedHits", "PaddedResult", "QueryResult",
-    "RayHits", "RayHitsAll", "SweepAndPrune", "SweepHits", "TreeCells",
+    "IndexStats", "LinearTree", "Nearest", "Octree", "Outline", "PaddedHits", "PaddedPairs", "PaddedResult",
+    "QueryResult", "RayHits", "RayHitsAll", "SweepAndPrune", "SweepHits", "TreeCells",
 ]  # fmt: skip

@@ -65,7 +65,7 @@ class IndexOptions:
         Examples
         --------
         >>> import broadphase as bp
-        >>> bp.IndexOptions.of({"name": "octree", "leaf_capacity": 1})
+        >>> bp.index.IndexOptions.of({"name": "octree", "leaf_capacity": 1})
         Octree.options(leaf_capacity=1)
         """
         if isinstance(method, IndexOptions):

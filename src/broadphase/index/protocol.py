@@ -22,8 +22,8 @@ class Arrangement(Protocol):
 
     `build`, `insert` and `update` also take the index's ``_core_options`` by name, such as ``workers``.
 
-    A ``_native.BlockIndex`` answers all queries of `broadphase.BoxIndex`. For others, the index class answers those
-    that the registry lists, by its own ``_find_in_boxes``, ``_find_in_balls`` and ``_find_in_regions``.
+    A ``_native.BlockIndex`` answers all queries of `broadphase.index.BoxIndex`. For others, the index class answers
+    those that the registry lists, by its own ``_find_in_boxes``, ``_find_in_balls`` and ``_find_in_regions``.
     """
 
     @property
@@ -60,7 +60,7 @@ class Arrangement(Protocol):
         """Count all pairs."""
 
     def stats(self) -> dict[str, Any]:
-        """Return numbers that describe it; see `broadphase.IndexStats`."""
+        """Return numbers that describe it; see `broadphase.index.IndexStats`."""
 
     def outline(self) -> tuple[Any, Any, Any]:
         """Return lower corners, upper corners and levels of its cells or nodes."""

@@ -384,7 +384,7 @@ def frustum(
     --------
     >>> import broadphase as bp
     >>> index = bp.BVH([[-1, -1, -6, 1, 1, -5], [-1, -1, 5, 1, 1, 6]])
-    >>> camera = bp.perspective(1.0, 4 / 3, 0.1, 100.0) @ bp.look_at([0, 0, 0], [0, 0, -1])
+    >>> camera = bp.cameras.perspective(1.0, 4 / 3, 0.1, 100.0) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """

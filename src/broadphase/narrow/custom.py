@@ -9,7 +9,9 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array
 from broadphase.errors import UnsupportedQueryError
-from broadphase.shapes import AABB, CustomRows, CustomShape, Records, ShapeKind, Shapes
+from broadphase.shapes import AABB, CustomRows, CustomShape, Shapes
+from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.records import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

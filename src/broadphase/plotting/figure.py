@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase import BoxIndex, Contacts, Shapes, World
+    import broadphase as bp
     from broadphase.boxes import Boxes
 
 __all__ = ["plot"]
 
 
 def plot(
-    what: Boxes | BoxIndex | Shapes | World,
+    what: Boxes | bp.index.BoxIndex | bp.Shapes | bp.World,
     *,
     pairs: bool | ArrayLike | None = None,
     cells: bool | int | Sequence[int] = False,
-    contacts: bool | Contacts = False,
+    contacts: bool | bp.narrow.Contacts = False,
     rays: tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     labels: bool = False,
     legend: bool = False,

@@ -51,7 +51,7 @@ class Layers:
     touching: NDArray[np.bool_]  # by row
     lines: NDArray[np.int32]  # pairs that are drawn
     levels: list[Level]
-    contacts: bp.Contacts | None
+    contacts: bp.narrow.Contacts | None
     rays: Rays | None
     labels: bool
     axis: Axis | None  # of a sweep, where its cells are drawn
@@ -138,7 +138,7 @@ def _axis(subject: Subject) -> Axis | None:
     return Axis(index, subject.extent()) if is_plane and isinstance(index, bp.SweepAndPrune) else None
 
 
-def _numbers(subject: Subject, outline: bp.Outline) -> NDArray[np.int64] | None:
+def _numbers(subject: Subject, outline: bp.index.Outline) -> NDArray[np.int64] | None:
     """Return the Morton number of each cell in its level, where cells have one and there is room to write it."""
     index = subject.index()
     if subject.dim != 2 or len(outline.level) > MOST_NUMBERS or not isinstance(index, bp.Octree | bp.LinearTree):

@@ -75,7 +75,7 @@ class Subject:
             self._shapes = what.shapes if isinstance(what, bp.World) else what
             self.rows = self._shapes.living_rows()
             self.boxes = np.asarray(self._shapes.boxes, np.float64)
-        elif isinstance(what, bp.BoxIndex):
+        elif isinstance(what, bp.index.BoxIndex):
             self.rows = what.rows
             self.boxes = np.full((int(self.rows.max(initial=-1)) + 1, 2, what.dim), np.nan)
             self.boxes[self.rows] = what.boxes_of(self.rows)
@@ -83,7 +83,7 @@ class Subject:
             corners = bp.boxes.as_corners(what)
             bad, reasons = bp.boxes.find_invalid(corners, limit=1)
             if len(bad):
-                raise bp.InvalidBoxError(reasons[0], int(bad[0]))
+                raise bp.errors.InvalidBoxError(reasons[0], int(bad[0]))
             self.boxes = np.stack([np.asarray(corner, np.float64) for corner in corners], axis=1)
             self.rows = np.arange(len(self.boxes), dtype=np.int32)
         self.dim = int(self.boxes.shape[2])
@@ -141,14 +141,14 @@ class Subject:
     def _own_pairs(self) -> Pairs:
         if isinstance(self.what, bp.World):
             return self.what.pairs
-        if isinstance(self.what, bp.BoxIndex):
+        if isinstance(self.what, bp.index.BoxIndex):
             return self.what.pairs()
         return bp.pairs(self.boxes) if self._shapes is None else bp.overlaps(self._shapes)
 
-    def contacts(self, wanted: Any) -> bp.Contacts:
+    def contacts(self, wanted: Any) -> bp.narrow.Contacts:
         """Return the contacts to show."""
         if not isinstance(wanted, bool):
-            if not isinstance(wanted, bp.Contacts):
+            if not isinstance(wanted, bp.narrow.Contacts):
                 raise TypeError(f"contacts must be True, False or Contacts, not a {type(wanted).__name__}")
             return wanted
         if isinstance(self.what, bp.World):
@@ -164,15 +164,15 @@ class Subject:
             raise TypeError("boxes have no contacts: plot a World or Shapes, or pass Contacts")
         return bp.contacts(self._shapes)
 
-    def outline(self) -> bp.Outline:
+    def outline(self) -> bp.index.Outline:
         """Return the cells or nodes of the index."""
-        if isinstance(self.what, bp.World | bp.BoxIndex):
+        if isinstance(self.what, bp.World | bp.index.BoxIndex):
             return self.what.outline()
         raise TypeError("boxes have no cells: plot an index or a world, such as bp.BVH(boxes)")
 
-    def index(self) -> bp.BoxIndex | None:
+    def index(self) -> bp.index.BoxIndex | None:
         """Return the index that is plotted; None for a world, for shapes and boxes."""
-        return self.what if isinstance(self.what, bp.BoxIndex) else None
+        return self.what if isinstance(self.what, bp.index.BoxIndex) else None
 
     def cast(self, given: Any) -> Rays:
         """Cast rays, and find where they end."""
@@ -188,7 +188,7 @@ class Subject:
 
     def _distances(self, origins: Floats, directions: Floats, limit: Floats) -> Floats:
         if isinstance(self.what, bp.World):
-            hits: bp.RayHits = self.what.raycast(origins, directions, limit)
+            hits: bp.index.RayHits = self.what.raycast(origins, directions, limit)
             return hits.distances
         index = bp.Index(self.boxes[self.rows])
         if self._shapes is None:

@@ -84,7 +84,7 @@ def save_replay(
     >>> import broadphase as bp
     >>> bp.save_replay("bouncing_rectangles", "run.html", steps=200)  # doctest: +SKIP
     """
-    step: Callable[[], bp.Frame]
+    step: Callable[[], bp.world.Frame]
     if isinstance(what, bp.World):
         replay = Replay(what, "A world" if title is None else title)
         count, step = 300, lambda: what.step(dt)
@@ -129,7 +129,7 @@ class Replay:
         """Number of frames so far."""
         return self._tracks.frame_count
 
-    def add(self, frame: bp.Frame) -> None:
+    def add(self, frame: bp.world.Frame) -> None:
         """Add the frame of a step: the poses of all bodies, and which touch; ValueError if they are too many."""
         self._tracks.add(frame)
         events = [len(frame.pairs), len(frame.enter), len(frame.exit)]
@@ -225,7 +225,7 @@ class Tracks:
         self._lower, self._upper = np.full(world.dim, np.inf), np.full(world.dim, -np.inf)
         self.frame_count = 0
 
-    def add(self, frame: bp.Frame) -> None:
+    def add(self, frame: bp.world.Frame) -> None:
         """Store the poses of all bodies, and which of them touch in a frame, the world's last."""
         shapes, rows, d = self._world.shapes, self._world.rows, self._world.dim
         tracks = self._tracks_of(shapes, rows)

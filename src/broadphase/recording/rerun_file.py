@@ -117,7 +117,7 @@ class Recording:
             self._world.remove_handler(self._log)
             self._close()
 
-    def _log(self, frame: bp.Frame) -> None:
+    def _log(self, frame: bp.world.Frame) -> None:
         """Write one step; called by the world."""
         self._stream.set_time("frame", sequence=frame.number)
         self._stream.set_time("time", duration=frame.time)
@@ -164,7 +164,7 @@ class Recording:
         colours[world.pairs.ravel()] = TOUCHING
         return colours
 
-    def _entered(self, frame: bp.Frame) -> NDArray[np.int32]:
+    def _entered(self, frame: bp.world.Frame) -> NDArray[np.int32]:
         """Return the pairs that began to touch, without those of bodies that handlers have removed."""
         slots = max(self._world.slots, 1)
         keys, lasting = (pairs.astype(np.int64) @ [slots, 1] for pairs in (frame.enter, self._world.pairs))
@@ -228,7 +228,7 @@ class Recording:
             )
         return shown
 
-    def _contacts(self, frame: bp.Frame) -> dict[str, Any]:
+    def _contacts(self, frame: bp.world.Frame) -> dict[str, Any]:
         found = frame.contacts
         which, place = np.nonzero(np.arange(found.points.shape[1]) < found.counts[:, np.newaxis])
         if not len(which):
@@ -242,7 +242,7 @@ class Recording:
             "contacts/normals": make_arrows(vectors=normals * length, origins=points, colors=CONTACT),
         }
 
-    def _events(self, frame: bp.Frame) -> dict[str, Any]:
+    def _events(self, frame: bp.world.Frame) -> dict[str, Any]:
         """Log enter and exit events, and show where bodies began to touch."""
         for word, pairs in (("enter", frame.enter), ("exit", frame.exit)):
             if len(pairs):
@@ -255,7 +255,7 @@ class Recording:
         middles = self._world.shapes.boxes[entered].mean(axis=(1, 2))
         return {"events/enter": self._of_dimension("Points")[0](middles, colors=TOUCHING)}
 
-    def _log_figures(self, frame: bp.Frame) -> None:
+    def _log_figures(self, frame: bp.world.Frame) -> None:
         stats = frame.stats
         figures = {
             "pairs/touching": len(frame.pairs),

@@ -13,9 +13,9 @@ from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, VALUES, Link
 from broadphase.robots.model_files import naming_file
 from broadphase.robots.obstacles import Obstacles, as_obstacles
-from broadphase.shapes import Geometries, Shape, Shapes, dimension_of, records_of
+from broadphase.shapes import Shape, Shapes
 from broadphase.shapes.parameters import LARGEST, as_rows
-from broadphase.shapes.records import as_shapes
+from broadphase.shapes.records import Geometries, as_shapes, dimension_of, records_of
 from broadphase.shapes.turning import as_rotations
 from broadphase.workers import worker_count
 

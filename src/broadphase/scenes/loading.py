@@ -130,7 +130,7 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
     return Scene(name, title, dim, bounds, boundary, method, dt, steps, seed, budget, layers, groups, rules)
 
 
-def _read_method(world: Table, dim: int, bounds: Any, boundary: Any) -> str | bp.IndexOptions:
+def _read_method(world: Table, dim: int, bounds: Any, boundary: Any) -> str | bp.index.IndexOptions:
     """Read the name of a method, or a table of its name and its settings."""
     names = ("auto", *(method.name for method in bp.METHODS))
     value = world.take("method", "auto")
@@ -138,7 +138,7 @@ def _read_method(world: Table, dim: int, bounds: Any, boundary: Any) -> str | bp
         return world.string("method", "auto", choices=names)
     Table(value, world.source, f"{world.name}, method").string("name", choices=names)
     try:
-        options = bp.IndexOptions.of(value)
+        options = bp.index.IndexOptions.of(value)
         bp.World(dim, method=options, bounds=bounds, boundary=boundary)  # raises where they do not fit
     except (ValueError, TypeError) as error:
         raise world.wrong("method", str(error)) from None

@@ -61,7 +61,7 @@ class Run:
         self.seconds = 0.0
         self._numbers = {group.name: group.count for group in scene.groups}  # added so far: where a list continues
 
-    def step(self) -> bp.Frame:
+    def step(self) -> bp.world.Frame:
         """Apply the rules and do one step; return its frame."""
         if self._doomed is not None:
             self._remove(self._doomed)
@@ -118,7 +118,7 @@ class EventLog:
         self._layers = {bit: name for name, bit in run.layer_bits.items()}
         self._before: NDArray[np.uint64] = self._world.layers.copy()
 
-    def columns(self, frame: bp.Frame) -> dict[str, NDArray[Any]]:
+    def columns(self, frame: bp.world.Frame) -> dict[str, NDArray[Any]]:
         """Return the events of a frame: enter, then stay if included, then exit; each sorted by rows.
 
         Columns are those of `broadphase.io.EVENT_COLUMNS`. The bodies of an exit event may have been removed and their
@@ -201,7 +201,7 @@ class Scene:
     dim: int
     bounds: Corners | None
     boundary: str
-    method: str | bp.IndexOptions
+    method: str | bp.index.IndexOptions
     dt: float
     steps: int
     seed: int
@@ -213,7 +213,7 @@ class Scene:
     def changed(
         self,
         *,
-        method: str | bp.IndexOptions | None = None,
+        method: str | bp.index.IndexOptions | None = None,
         dt: float | None = None,
         steps: int | None = None,
         seed: int | None = None,
@@ -255,7 +255,7 @@ class Scene:
         """Build the world, and return a run that steps it under the rules."""
         return Run(self)
 
-    def run(self, steps: int | None = None, on_frame: Callable[[bp.Frame], Any] | None = None) -> Run:
+    def run(self, steps: int | None = None, on_frame: Callable[[bp.world.Frame], Any] | None = None) -> Run:
         """Run the scene, and return its state after the last step: the world, and the totals.
 
         Parameters

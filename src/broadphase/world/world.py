@@ -1202,7 +1202,7 @@ class World:
         >>> world = bp.World(dim=3)
         >>> world.add_many(bp.Sphere(1), [[0, 0, -10], [0, 0, -100], [0, 0, -500], [0, 0, 9]])
         array([0, 1, 2, 3], dtype=int32)
-        >>> camera = bp.perspective(1.0, 4 / 3, 0.1, 1000) @ bp.look_at([0, 0, 0], [0, 0, -1])
+        >>> camera = bp.cameras.perspective(1.0, 4 / 3, 0.1, 1000) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
         >>> seen = world.visible(camera)
         >>> seen.rows, seen.levels, seen.culled
         (array([0, 1, 2], dtype=int32), array([0, 1, 2], dtype=int32), 1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from broadphase.filters import ByRow
 
-__all__ = ["CombineName", "NeighborList", "Neighbors", "neighbors"]
+__all__ = ["NeighborList", "Neighbors", "neighbors"]
 
 #: What ``combine=`` takes.
 CombineName: TypeAlias = Literal["sum", "max"]
