@@ -11,9 +11,8 @@ import oracles.shapes
 import shape_cases
 from broadphase.plotting.pieces import PieceCollection
 from broadphase.scenes.groups import SCENE_TYPES
-from broadphase.shapes.records import shape_from_record
 from broadphase.shapes.kinds import RECORDS, RecordRow, ShapeKind, layout_of
-from broadphase.shapes.records import Geometries
+from broadphase.shapes.records import Geometries, shape_from_record
 from broadphase.shapes.registry import TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
