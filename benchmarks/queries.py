@@ -271,7 +271,7 @@ def follow(index: Any, task: Task, setting: Setting) -> Round:
 
         def few(number: int) -> Any:
             frame = setting.frames[number]
-            index.update(frame.boxes, frame.rows)
+            index.move(frame.rows, frame.boxes)
             return index.changes()
 
         return few

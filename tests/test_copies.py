@@ -102,7 +102,7 @@ RESULTS = {
     "RayHitsAll": lambda: bp.BVH(BOXES).raycast_all([[-1, 0.5]], [[1, 0]]),
     "ShapeRayHits": lambda: bp.raycast(flat(), [[-5, 0]], [[1, 0]]),
     "StepInfo": step_info,
-    "SweepHits": lambda: bp.BVH(BOXES).shapecast(BOXES, [[1, 0]] * 3),
+    "ShapecastHits": lambda: bp.BVH(BOXES).shapecast(BOXES, [[1, 0]] * 3),
     "Visible": lambda: world().visible(planes=[[1.0, 0, 5.0]]),
 }
 ARGUMENTS = {

@@ -54,3 +54,9 @@ def test_page_of_signatures_has_a_row_for_each_function(tmp_path):
     text = (tmp_path / "signatures.rst").read_text("utf-8")
     assert text.count("   * - ``") == len(FUNCTIONS) > 250
     assert "   * - ``pairs``\n     - ``boxes`` ``other``\n     - ``method`` ``workers`` ``sort``" in text
+
+
+def test_rows_come_before_the_values_that_they_get():
+    not_changes = {"broadphase.index.TreeCells", "broadphase.World.render"}
+    late = [name for name, s in FUNCTIONS.items() if "rows" in parameters_of(s)[0][1:]]
+    assert [name for name in late if name not in not_changes] == []

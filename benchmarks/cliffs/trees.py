@@ -147,7 +147,7 @@ def moved_and_asked(boxes: np.ndarray, moved: int) -> Callable[[], Any]:
     places = itertools.cycle([boxes[rows] + np.diff(boxes[rows], axis=1) / 2, boxes[rows]])
 
     def call() -> Any:
-        tree.update(next(places), rows)
+        tree.move(rows, next(places))
         return tree.query_points(points)
 
     return call
@@ -177,7 +177,7 @@ def of_updates(pace: float) -> Iterator[Row]:
         index = bp.BVH(boxes)
         half = np.random.default_rng(0).permutation(count)[: count // 2]
         places = cubes(np.random.default_rng(1).random((len(half), 3)) * float(boxes.max()))
-        index.update(places.astype(np.float32), half)
+        index.move(half, places.astype(np.float32))
         boxes[half] = places
         fresh = bp.BVH(boxes)
         times = median_times({"fresh": fresh.count_pairs, "scattered": index.count_pairs}, budget=0.5 * pace)

@@ -110,7 +110,7 @@ def test_rows_that_come_move_and_leave_keep_their_keys(kind):
         keys = np.concatenate([keys, np.zeros(max(0, rows.max() + 1 - len(keys)), int)])
         keys[rows] = new
         moved = rng.choice(index.rows, 10, replace=False)
-        index.update(lattice(rng, 10, 3, "float64", reach=6), moved)
+        index.move(moved, lattice(rng, 10, 3, "float64", reach=6))
         check_queries(index, keys, asked_of(rng, keys, 3), rng)
         living = index.rows
         expected = living[by_loop(index.boxes_of(), keys[living])]
@@ -159,10 +159,10 @@ def test_updates_by_scenes_keep_keys_and_refuse_others(kind):
     index = kind(scenes)
     index.update(other)
     assert_same_pairs(index.pairs(), by_loop(other.reshape(30, 2, 2), np.arange(6).repeat(5)), kind.__name__)
-    index.update(scenes[:2, ::-1], np.arange(10))
+    index.move(np.arange(10), scenes[:2, ::-1])
     for rows, row in ((np.arange(5, 15), 5), (np.arange(9, -1, -1), 9)):
         with pytest.raises(ValueError, match=f"boxes: row {row} has the key 1, and not 0"):
-            index.update(scenes[:2], rows)
+            index.move(rows, scenes[:2])
     with pytest.raises(ValueError, match="boxes: row 5 has the key 0, and not 1"):
         kind(scenes.reshape(30, 2, 2)).update(scenes)
     np.testing.assert_array_equal(index.boxes_of(np.arange(5)), scenes[0, ::-1])
@@ -212,9 +212,9 @@ def check_trees_follow(rng, sizes, dim, dtype, steps):
             elif what == 2:  # one batch alone
                 own = rows[keys[rows] == rng.choice(first)]
                 if len(own):
-                    index.update(moved_boxes(rng, index.boxes_of(own), str(rng.choice(hows))), own)
+                    index.move(own, moved_boxes(rng, index.boxes_of(own), str(rng.choice(hows))))
             else:
-                index.update(moved_boxes(rng, index.boxes_of(some), str(rng.choice(hows))), some)
+                index.move(some, moved_boxes(rng, index.boxes_of(some), str(rng.choice(hows))))
         boxes = np.zeros((index.slots, 2, dim))
         rows = index.rows
         boxes[rows] = index.boxes_of()
@@ -245,7 +245,7 @@ def test_changes_pack_only_trees_of_the_keys_that_need_it():
 
     follow()
     for row in range(100, 130):  # of one scene: its tree is refitted
-        index.update(index.boxes_of(row) + 0.25, row)
+        index.move(row, index.boxes_of(row) + 0.25)
         follow()
     index.update(index.boxes_of() + 0.25)
     follow()
@@ -269,7 +269,7 @@ def test_a_row_that_moves_in_a_large_batch_packs_nothing():
     index = bp.Grid(boxes, batch=np.arange(3000) // 2000)
     index.query(boxes[:1], batch=0)
     for step in range(40):
-        index.update([[step, step, step + 1, step + 1]], [step])
+        index.move([step], [[step, step, step + 1, step + 1]])
         if step % 4 == 0:
             index.remove([100 + step])
             index.insert([[0, 0, 0, 0]], batch=0)
@@ -298,7 +298,7 @@ class FailingTrees:
 def test_trees_that_failed_to_follow_a_change_are_built_again():
     index = bp.BVH([[0.0, 0, 1, 1]] * 4, batch=[1, 1, 2, 2])
     index.query([[0.0, 0, 1, 1]], batch=1)
-    index.update([[5, 5, 6, 6]], [0])
+    index.move([0], [[5, 5, 6, 6]])
     index._forest = FailingTrees()
     with pytest.raises(MemoryError):
         index.query([[5.0, 5, 6, 6]], batch=1)
@@ -309,7 +309,7 @@ def test_trees_that_failed_to_follow_a_change_are_built_again():
 def test_trees_follow_rows_of_which_the_caller_reuses_the_array():
     index, rows = bp.BVH([[0.0, 0, 1, 1]] * 4, batch=[1, 1, 2, 2]), np.array([0], np.int32)
     index.query([[0.0, 0, 1, 1]], batch=1)
-    index.update([[5, 5, 6, 6]], rows)
+    index.move(rows, [[5, 5, 6, 6]])
     rows[0] = 3
     assert index.query([[5.0, 5, 6, 6]], batch=1).rows.tolist() == [0]
 
@@ -331,7 +331,7 @@ def test_changes_of_batches_are_the_differences_of_their_pairs(kind, begins_with
             keys = np.concatenate([keys, np.zeros(max(0, rows.max() + 1 - len(keys)), int)])
             keys[rows] = new
             moved = rng.choice(index.rows, 20, replace=False)
-            index.update(lattice(rng, 20, 2, "float64", reach=8), moved)
+            index.move(moved, lattice(rng, 20, 2, "float64", reach=8))
             renewed |= set(gone.tolist())
         if step in (3, 8):
             continue

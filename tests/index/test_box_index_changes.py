@@ -31,7 +31,7 @@ def test_changes_of_a_moving_scene_balance_with_its_pairs(kind):
             index.update(steps.boxes)
         else:
             some = rng.choice(300, 20, replace=False)
-            index.update(steps.boxes[some], rows=some)
+            index.move(some, steps.boxes[some])
 
 
 @each_index_with("changes")
@@ -77,7 +77,7 @@ def test_changes_over_any_history_are_the_difference_of_two_states(kind, seed):
             elif action == 1:
                 index.insert(scene[rng.choice(4000, rng.integers(0, 15))], layer=int(rng.integers(1, 4)))
             elif action == 2:
-                index.update(scene[rng.choice(4000, len(some))], rows=some)
+                index.move(some, scene[rng.choice(4000, len(some))])
             elif action == 3:
                 index.update(scene[rng.choice(4000, len(index))])
             elif action == 4:
@@ -194,7 +194,7 @@ def test_changes_of_options_between_calls_are_the_difference_of_what_counts(kind
         assert exit_.tolist() == by_row(known - now), (seed, step)
         known = now
         some = rng.choice(index.rows, rng.integers(0, len(index) + 1), replace=False)
-        index.update(some_boxes(len(some)), rows=some)
+        index.move(some, some_boxes(len(some)))
         if rng.random() < 0.4:
             gone = rng.choice(index.rows, 4, replace=False)
             index.remove(gone)

@@ -33,5 +33,5 @@ def test_every_public_method_of_an_index_is_on_the_page():
 
 def test_every_question_of_an_index_shows_an_example():
     for name in ("query", "query_points", "query_ball", "query_obb", "frustum", "nearest", "raycast", "raycast_all",
-                 "raycast_any", "shapecast", "pairs", "changes", "insert", "update", "handles"):  # fmt: skip
+                 "raycast_any", "shapecast", "pairs", "changes", "insert", "move", "handles"):  # fmt: skip
         assert ">>> " in inspect.getdoc(getattr(bp.index.BoxIndex, name)), name

@@ -44,7 +44,7 @@ def test_bad_boxes_are_refused_and_named(index, boxes, message):
     with pytest.raises(ValueError, match=message):
         index.insert(boxes)
     with pytest.raises(ValueError, match=message):
-        index.update(boxes, rows=[5, 6])
+        index.move([5, 6], boxes)
 
 
 @pytest.mark.parametrize(("boxes", "message"), BAD_BOXES[:2])
@@ -73,7 +73,7 @@ def test_bad_rows_are_refused_and_named(index, rows, error, message):
     with pytest.raises(error, match=message):
         index.remove(rows)
     with pytest.raises(error, match=message):
-        index.update(boxes, rows=rows)
+        index.move(rows, boxes)
     if error is not ValueError:
         for ask in (index.boxes_of, index.handles, lambda rows: index.set_filters(rows, layer=1)):
             with pytest.raises(error, match=message):
@@ -84,7 +84,7 @@ def test_bad_rows_are_refused_and_named(index, rows, error, message):
 def test_wrong_numbers_of_boxes_or_bits_are_refused(index):
     boxes = np.zeros((2, 2, 2), np.float32)
     with pytest.raises(ValueError, match="2 boxes for 3 rows"):
-        index.update(boxes, rows=[1, 2, 4])
+        index.move([1, 2, 4], boxes)
     with pytest.raises(ValueError, match="2 boxes for 38 rows"):
         index.update(boxes)
     with pytest.raises(ValueError, match="layer has shape"):

@@ -153,7 +153,7 @@ def test_stats_say_what_all_kinds_say(kind):
     index = kind(boxes)
     index.query(boxes[:3]) if "query" in capabilities_of(kind) else None
     found = index.pairs()
-    index.update(boxes[:1], rows=[0])
+    index.move([0], boxes[:1])
     index.pairs()
     stats = index.stats()
     assert stats["method"] == kind.method

@@ -36,7 +36,7 @@ def in_the_middle_of(call, values):
 CHANGES = [
     lambda index: index.insert([[0, 0, 1, 1]]),
     lambda index: index.remove([0]),
-    lambda index: index.update([[0, 0, 1, 1]], rows=[0]),
+    lambda index: index.move([0], [[0, 0, 1, 1]]),
     lambda index: index.set_filters([0], layer=1),
     lambda index: index.changes(),
 ]
@@ -61,7 +61,7 @@ def test_change_while_another_thread_queries_raises_and_changes_nothing(change):
 
 def test_query_while_another_thread_changes_the_index_raises():
     index = bp.BVH(make_scene("rects", 50, dtype=np.float64))
-    thread, slow = in_the_middle_of(lambda boxes: index.update(boxes, rows=[0]), BOX)
+    thread, slow = in_the_middle_of(lambda boxes: index.move([0], boxes), BOX)
     for query in (index.pairs, index.stats, index.boxes_of, index.validate, lambda: index.query([[0, 0, 1, 1]])):
         with pytest.raises(RuntimeError, match=r"^cannot query the index while it is being modified$"):
             query()
@@ -90,7 +90,7 @@ def test_octree_update_that_drops_boxes_is_one_change():
                 seen.append(str(error))
             return np.array([[9.0, 9, 10, 10]])
 
-    tree.update(Spying(), rows=[0])
+    tree.move([0], Spying())
     assert tree.dropped.tolist() == [0]
     # Outside of the change both boxes are there, inside of it nobody may look: one is never seen moved and not dropped.
     assert set(seen) <= {2, "cannot query the index while it is being modified"}
@@ -153,7 +153,7 @@ class FailingBVH(bp.BVH):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda index: index.update([[0, 0, 1, 1]], rows=[3]),
+        lambda index: index.move([3], [[0, 0, 1, 1]]),
         lambda index: index.remove([5, 7]),
         lambda index: index.insert([[0, 0, 9, 9], [1, 1, 2, 2]]),
     ],

@@ -51,7 +51,7 @@ def test_optimized_tree_is_sound_cheaper_and_answers_the_same(scene, dtype):
     assert index.stats()["cost"] < before["cost"]
     assert index.stats()["depth"] == before["depth"]
     assert_same_pairs(index.pairs(), bp.pairs(boxes))
-    index.update(boxes[:50] + dtype(0.01), rows=np.arange(50))
+    index.move(np.arange(50), boxes[:50] + dtype(0.01))
     index.remove(np.arange(100, 900))
     index.optimize()
     index.validate()

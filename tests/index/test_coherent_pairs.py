@@ -38,7 +38,7 @@ def test_lattice_boxes_that_move_by_steps_have_the_pairs_of_the_oracle(kind, dim
         boxes = (boxes + motion * (number % 7 != 3)).astype(dtype)
         if number % 5 == 4:
             rows = rng.choice(COUNT, 40, replace=False)
-            index.update(boxes[rows], rows)
+            index.move(rows, boxes[rows])
             boxes = index.boxes_of()
         else:
             index.update(boxes)

@@ -81,7 +81,7 @@ def test_few_queries_after_each_change_are_about_the_boxes_as_they_are(kind):
         if step % 3 == 0:
             index.insert(lattice(rng, 1 + step % 2, 2, "float64", 6))
         elif step % 3 == 1:
-            index.update(lattice(rng, 1, 2, "float64", 6), [int(rng.choice(index.rows))])
+            index.move([int(rng.choice(index.rows))], lattice(rng, 1, 2, "float64", 6))
         else:
             index.remove(int(rng.choice(index.rows)))
         if step == 30:

@@ -96,12 +96,12 @@ def test_few_queries_again_and_again_equal_the_oracle_through_changes(name, dtyp
             assert near.tolist() == points.tolist()
         assert grid.memory_bytes > bytes_without_cells or name not in ("uniform", "lattice", "uniform_1d")
         if change == 0:
-            grid.update(grid.boxes_of(), rows=grid.rows)
+            grid.move(grid.rows, grid.boxes_of())
         elif change == 1:
             grid.remove(grid.rows[::7])
         else:
             spot = grid.rows[:50]
-            grid.update(grid.boxes_of(spot) + np.ones(boxes.shape[2], dtype), rows=spot)
+            grid.move(spot, grid.boxes_of(spot) + np.ones(boxes.shape[2], dtype))
 
 
 def test_many_queries_with_gaps_and_layers_equal_the_oracle():

@@ -150,7 +150,7 @@ def test_interruption_at_any_instruction_of_a_with_statement_leaves_the_guard_fr
     "use",
     [
         lambda index: index.query([[0, 0, 9, 9]]),
-        lambda index: index.update([[0, 0, 1, 1]], rows=[0]),
+        lambda index: index.move([0], [[0, 0, 1, 1]]),
         lambda index: index.boxes_of([0]),
         lambda index: index.changes(),
     ],
@@ -187,7 +187,7 @@ def test_signal_at_any_moment_leaves_the_guard_free():
             except Interruption:
                 raised += 1
             assert is_free(guard)
-            index.update([[0, 0, 2, 2]], rows=[0])
+            index.move([0], [[0, 0, 2, 2]])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -77,7 +77,7 @@ def test_degenerate_scenes_answer_as_the_oracle(name, kind):
     assert_same_pairs(index.pairs(), oracle.pairs(boxes), f"{name} {kind}")
     check_with_the_oracle(index, generator(kind), f"{name} {kind}", count=4)
     rows = generator(kind).permutation(200)[:100]
-    index.update(boxes[rows][::-1], rows)
+    index.move(rows, boxes[rows][::-1])
     index.remove(rows[:50])
     index.insert(boxes[:20])
     index.validate()
@@ -100,7 +100,7 @@ def test_degenerate_scenes_need_little_stack(name, kind):
             asker = Asker(generator(kind), boxes)
             for question in questions_of(index):
                 ask(index, question, QUESTIONS[question][2](asker, 5))
-            index.update(boxes[:500], np.arange(500))
+            index.move(np.arange(500), boxes[:500])
             index.remove(np.arange(0, 2000, 3))
             index.insert(boxes[:1000])
             index.validate()

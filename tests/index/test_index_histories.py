@@ -62,7 +62,7 @@ def test_boxes_that_leave_the_world_and_come_back_are_found(name, dtype):
                 index.update(boxes)
             else:
                 rows = rng.choice(60, 20, replace=False)
-                index.update((boxes[rows] + place).astype(dtype) if np.ndim(place) == 0 else place.astype(dtype), rows)
+                index.move(rows, (boxes[rows] + place).astype(dtype) if np.ndim(place) == 0 else place.astype(dtype))
             label = f"{name} {dtype} {'endless' if np.ndim(place) else place}"
             index.validate()
             check_pairs_of(index, label)
@@ -77,7 +77,7 @@ def test_numbers_that_come_late_and_are_far_smaller_are_kept(name):
         lower = rng.integers(1, 20, (n, 2)).astype(np.float32)
         boxes = np.stack([lower, lower + 2], axis=1) * np.float32(2.0**100)
         few = np.array([[[2.0**-140, 2.0**-120], [2.0**100, 1]]], np.float32)
-        for change in (lambda index, few=few: index.insert(few), lambda index, few=few: index.update(few, [0])):
+        for change in (lambda index, few=few: index.insert(few), lambda index, few=few: index.move([0], few)):
             index = getattr(bp, name)(boxes)
             change(index)
             index.validate()
@@ -157,13 +157,13 @@ def test_a_change_that_is_refused_changes_nothing(name):
     for error, message, change in (
         (ValueError, r"row 2: upper\[0\] is NaN", lambda: index.insert(bad)),
         (ValueError, r"row 1: lower\[0\] > upper\[0\]", lambda: index.insert(turned)),
-        (ValueError, r"row 2: upper\[0\] is NaN", lambda: index.update(bad, [0, 1, 2, 4])),
-        (ValueError, r"row 1: lower\[0\] > upper\[0\]", lambda: index.update(turned, [0, 1, 2, 4])),
-        (ValueError, "4 boxes for 2", lambda: index.update(boxes[:4], [0, 1])),
+        (ValueError, r"row 2: upper\[0\] is NaN", lambda: index.move([0, 1, 2, 4], bad)),
+        (ValueError, r"row 1: lower\[0\] > upper\[0\]", lambda: index.move([0, 1, 2, 4], turned)),
+        (ValueError, "4 boxes for 2", lambda: index.move([0, 1], boxes[:4])),
         (ValueError, "4 boxes for 28", lambda: index.update(boxes[:4])),
-        (ValueError, "row 1 is repeated", lambda: index.update(boxes[:3], [1, 2, 1])),
+        (ValueError, "row 1 is repeated", lambda: index.move([1, 2, 1], boxes[:3])),
         (ValueError, "row 1 is repeated", lambda: index.remove([1, 2, 1])),
-        (KeyError, "row 3 ", lambda: index.update(boxes[:2], [1, 3])),
+        (KeyError, "row 3 ", lambda: index.move([1, 3], boxes[:2])),
         (KeyError, "row 5 ", lambda: index.remove([0, 5])),
         (KeyError, "row 30 ", lambda: index.remove(30)),
         (KeyError, "row -1 ", lambda: index.remove(-1)),

@@ -22,7 +22,7 @@ def test_number_that_floats_round_is_still_answered_exactly(method: Any, by: str
     small = np.array([[[2.0**-140, 2.0**-140], [2.0**-139, 2.0**-139]]], np.float32)
     row = 2
     if by == "update":
-        index.update(small, rows=[2])
+        index.move([2], small)
     else:
         (row,) = index.insert(small)
     assert index.query_points([[2.0**-139, 2.0**-139]]).rows.tolist() == [row]

@@ -472,19 +472,19 @@ def test_nearest_of_spheres_is_by_the_farther_of_box_and_sphere(kind, dimension)
 def test_objects_that_have_spheres_are_not_moved_without_them():
     boxes = [[-1, -1, 1, 1], [3, 3, 5, 5], [7, 7, 11, 11]]
     tree = bp.Octree(boxes, spheres=([[0, 0], [4, 4], [9, 9]], [1, np.inf, 2]))
-    tree.update([[4, 4, 6, 6]], rows=[1])
+    tree.move([1], [[4, 4, 6, 6]])
     before = tree.boxes_of().tolist()
     with pytest.raises(ValueError, match="row 2 has a sphere: give the new ones by spheres="):
-        tree.update([[4, 4, 6, 6], [0, 0, 1, 1]], rows=[1, 2])
+        tree.move([1, 2], [[4, 4, 6, 6], [0, 0, 1, 1]])
     assert tree.boxes_of().tolist() == before
-    tree.update([[0, 0, 1, 1]], rows=[2], spheres=([[0, 0]], np.inf))
-    tree.update([[0, 0, 2, 2]], rows=[2])
+    tree.move([2], [[0, 0, 1, 1]], spheres=([[0, 0]], np.inf))
+    tree.move([2], [[0, 0, 2, 2]])
 
 
 def test_a_row_that_leaves_the_world_is_named():
     tree = bp.Octree([[1, 1, 2, 2], [3, 3, 4, 4], [5, 5, 6, 6]], bounds=[0, 0, 8, 8], outside="raise")
     with pytest.raises(ValueError, match="row 2 is not inside the world"):
-        tree.update([[1, 1, 2, 2], [7, 7, 9, 9]], rows=[0, 2])
+        tree.move([0, 2], [[1, 1, 2, 2], [7, 7, 9, 9]])
 
 
 def test_a_sweep_of_spheres_keeps_them_through_changes():
@@ -492,7 +492,7 @@ def test_a_sweep_of_spheres_keeps_them_through_changes():
     centers, radii = random.random((200, 3)) * 6, random.random(200) * 0.5
     sweep = bp.SweepAndPrune.from_spheres(centers, radii, axis=0)
     rows = sweep.insert(None, spheres=(centers[:20] + 0.1, radii[:20]))
-    sweep.update(None, rows=[5, 6], spheres=(centers[7:9], radii[7:9]))
+    sweep.move([5, 6], None, spheres=(centers[7:9], radii[7:9]))
     sweep.remove([0, 210])
     assert rows.tolist() == list(range(200, 220))
     all_centers, all_radii = np.concatenate([centers, centers[:20] + 0.1]), np.concatenate([radii, radii[:20]])

@@ -237,7 +237,7 @@ def test_boxes_inserted_one_by_one_are_filed_at_the_next_query():
     assert tree._builds == 1
     assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
     assert tree._builds == 2
-    tree.update(boxes[:1] + 0.25, [0])
+    tree.move([0], boxes[:1] + 0.25)
     tree.query(boxes[:1])
     assert tree._builds == 2
 
@@ -285,7 +285,7 @@ def test_origin_tuning_counts_searches_whatever_changes_between_them():
     points = points_at_random(300)
     tree = bp.LinearTree(points, tuning="origin", tune_every=4)
     for number in range(12):
-        tree.update(points[:1], rows=[0])
+        tree.move([0], points[:1])
         tree.update(points)
         tree.remove(tree.insert(points[:2]))
         tree.query(points[:3])
@@ -439,7 +439,7 @@ def test_update_of_few_rows_files_only_those_and_answers_as_a_fresh_tree():
     for _ in range(20):
         rows = rng.choice(2000, 50, replace=False)
         boxes[rows] += rng.normal(0, 1, (50, 1, 3))
-        tree.update(boxes[rows], rows=rows)
+        tree.move(rows, boxes[rows])
         tree.validate()
         assert_same_pairs(tree.pairs(), bp.pairs(boxes), "updated")
 
@@ -502,7 +502,7 @@ def test_rows_outside_the_bounds_are_told_found_and_can_be_left_out():
     tree.remove(tree.outside_rows)
     assert tree.pairs().tolist() == [[0, 4]]
     assert tree.outside_rows.tolist() == []
-    tree.update([[0, 0, 10, 10.5]], rows=[4])
+    tree.move([4], [[0, 0, 10, 10.5]])
     assert tree.outside_rows.tolist() == [4]
     assert bp.LinearTree(boxes, bounds=[[0, -np.inf], [np.inf, 10]]).outside_rows.tolist() == [1, 2, 3]
     assert bp.LinearTree(np.empty((0, 2, 2))).outside_rows.tolist() == []

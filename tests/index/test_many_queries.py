@@ -207,7 +207,7 @@ def test_boxes_changed_between_many_queries_are_found_where_they_are() -> None:
         lambda: index.update(some(400, np.float32)),
         lambda: index.remove(index.rows[::3]),
         lambda: index.insert(some(30, np.float32) + np.float32(0.5)),
-        lambda: index.update(some(2, np.float32), rows=index.rows[:2]),
+        lambda: index.move(index.rows[:2], some(2, np.float32)),
         lambda: index.remove(index.rows),
         lambda: index.insert(some(200, np.float32)),
     )
@@ -228,5 +228,5 @@ def test_boxes_asked_again_take_memory_until_they_change() -> None:
     at_first = index.memory_bytes
     index.query(boxes)
     assert index.memory_bytes > at_first + 4 * len(boxes)
-    index.update(boxes[:1], rows=[0])
+    index.move([0], boxes[:1])
     assert index.memory_bytes == at_first

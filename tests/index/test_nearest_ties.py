@@ -75,7 +75,7 @@ def test_nearest_of_equal_rows_follow_every_change(name: str) -> None:
     check("after a removal")
     index.insert(boxes[:2] + 0.001)
     check("after an insertion")
-    index.update(boxes[:3] - 0.001, [5, 6, 2000])
+    index.move([5, 6, 2000], boxes[:3] - 0.001)
     check("after a few moves")
     index.update(boxes[: len(index)] + np.arange(len(index))[::-1, None, None] % 3)
     check("after all have moved")

@@ -109,8 +109,8 @@ def test_changes_are_made_when_somebody_asks_and_not_before():
     tree = bp.Octree(boxes)
     settle(tree)
     for k in range(10):
-        tree.update(boxes[k : k + 1] + 0.5, rows=k)
-        tree.update(boxes[k : k + 1], rows=k)
+        tree.move(k, boxes[k : k + 1] + 0.5)
+        tree.move(k, boxes[k : k + 1])
     assert tree.pending == 10, "each row once"
     assert settle(tree)["updates"] == 1
     settle(tree)
@@ -129,9 +129,9 @@ def test_rows_that_come_and_go_in_between_cost_nothing():
 def test_moved_box_climbs_to_the_first_cell_that_contains_it_and_sinks():
     tree = bp.Octree([[0.25, 0.25, 0.5, 0.5], [7, 7, 7.5, 7.5], [0, 7, 0.5, 7.5]], bounds=[0, 0, 8, 8], **CLASSIC)
     settle(tree)
-    tree.update([[3.75, 3.25, 4.25, 3.5]], rows=0)
+    tree.move(0, [[3.75, 3.25, 4.25, 3.5]])
     assert cells_of(tree, [0]).tolist() == [[[0, 0], [8, 8]]]
-    tree.update([[7, 1, 7.5, 1.5]], rows=0)
+    tree.move(0, [[7, 1, 7.5, 1.5]])
     assert cells_of(tree, [0])[0].tolist() == [[4, 0], [8, 4]]
     tree.validate()
 
@@ -140,7 +140,7 @@ def test_boxes_that_move_within_their_cells_change_no_cell():
     boxes = make_scene("uniform", 2000)
     tree = bp.Octree(boxes)
     before = settle(tree)
-    tree.update(boxes[::10] + np.float32(1e-7), rows=np.arange(0, 2000, 10))
+    tree.move(np.arange(0, 2000, 10), boxes[::10] + np.float32(1e-7))
     after = settle(tree)
     assert after["cells_by_level"] == before["cells_by_level"]
     tree.validate()
@@ -150,7 +150,7 @@ def test_removed_boxes_leave_on_the_next_update_from_the_moved_ones_too():
     boxes = make_scene("uniform", 300)
     tree = bp.Octree(boxes)
     settle(tree)
-    tree.update(boxes[:20] + 0.25, rows=np.arange(20))
+    tree.move(np.arange(20), boxes[:20] + 0.25)
     tree.remove(np.arange(10))
     assert tree.pending == 20
     stats = settle(tree)
@@ -169,9 +169,9 @@ def test_rows_near_0_in_a_lattice_that_begins_far_from_it_are_in_their_cells():
 def visit(tree: bp.Octree, row: int, times: int = 1) -> bp.index.IndexStats:
     """Let a bullet fly through a far cell, and away: two updates each."""
     for _ in range(times):
-        tree.update([[60, 60, 60.5, 60.5]], rows=row)
+        tree.move(row, [[60, 60, 60.5, 60.5]])
         settle(tree)
-        tree.update([[1, 1, 1.5, 1.5]], rows=row)
+        tree.move(row, [[1, 1, 1.5, 1.5]])
         settle(tree)
     return tree.stats()
 
@@ -179,7 +179,7 @@ def visit(tree: bp.Octree, row: int, times: int = 1) -> bp.index.IndexStats:
 def updates_until_freed(tree: bp.Octree) -> int:
     freed = tree.stats()["cells_freed"]
     for count in range(1, 200):
-        tree.update([[3, 3, 3.5, 3.5]], rows=1)
+        tree.move(1, [[3, 3, 3.5, 3.5]])
         if settle(tree)["cells_freed"] > freed:
             return count
     raise AssertionError("never freed")
@@ -212,7 +212,7 @@ def test_mask_of_children_has_as_many_bits_as_a_cell_has_corners(dimension):
     assert tree.stats()["cells_by_level"] == [1, 2**dimension]
     tree.remove(np.arange(0, len(corners), 2))
     for _ in range(9):
-        tree.update([[corners[1], corners[1] + 1]], rows=1)
+        tree.move(1, [[corners[1], corners[1] + 1]])
         settle(tree)
     assert tree.stats()["cells_by_level"] == [1, 2 ** (dimension - 1)]
     tree.validate()
@@ -223,7 +223,7 @@ def test_root_grows_to_enclose_what_lies_outside():
     settle(tree)
     tree.insert([[-30, 3, -29, 4]])
     assert tree.stats()["root_edge"] == 64
-    tree.update([[3, 1000, 4, 1001]], rows=1)
+    tree.move(1, [[3, 1000, 4, 1001]])
     assert tree.stats()["root_edge"] == 1024
     assert tree.stats()["outside"] == 0
     assert tree.stats()["builds"] == 1, "growing is no building"
@@ -253,12 +253,12 @@ def test_dropped_boxes_are_reported_and_gone():
     handles = tree.handles()
     rows = tree.insert([[7, 7, 8, 8], [7, 7, 9, 9]])
     assert tree.dropped.tolist() == [rows[1]]
-    tree.update([[1, 1, 3, 3], [-5, 5, 6, 6]], rows=[0, 1])
+    tree.move([0, 1], [[1, 1, 3, 3], [-5, 5, 6, 6]])
     assert tree.dropped.tolist() == [1]
     assert tree.rows.tolist() == [0, 2]
     with pytest.raises(bp.errors.UnknownRowError):
         tree.rows_of(handles[1])
-    tree.update([[2, 2, 3, 3]], rows=[0])
+    tree.move([0], [[2, 2, 3, 3]])
     assert tree.dropped.tolist() == []
     assert bp.Octree([[1, 1, 2, 2], [9, 9, 10, 10]], bounds=[0, 0, 8, 8], outside="drop").dropped.tolist() == [1]
 
@@ -343,7 +343,7 @@ def test_random_history_stays_right(dimension, dtype):
                 if rng.random() < 0.4:
                     tree.remove(rows)
                 else:
-                    tree.update(lattice(rng, len(rows), dimension, dtype, reach), rows)
+                    tree.move(rows, lattice(rng, len(rows), dimension, dtype, reach))
             tree.validate()
             assert_same_pairs(tree.pairs(), living_pairs(tree))
 
@@ -353,7 +353,7 @@ def test_equal_points_are_one_cell(dimension):
     tree = bp.Octree(np.full((20_000, 2, dimension), 0.5))
     assert tree.stats()["cells"] <= 41
     assert tree.count_pairs() == 20_000 * 19_999 // 2
-    tree.update(np.full((1, 2, dimension), 0.75), rows=7)
+    tree.move(7, np.full((1, 2, dimension), 0.75))
     assert tree.count_pairs() == 19_999 * 19_998 // 2
     tree.validate()
 
@@ -433,7 +433,7 @@ def test_many_rows_on_all_ways_down_are_packed_for_queries_and_changed_with_the_
     for rows in (few, everything, few):
         boxes[rows] += 2.0**-10
         for index in (tree, other):
-            index.update(boxes[rows], rows)
+            index.move(rows, boxes[rows])
         found, expected = tree.query(boxes[::9]), other.query(boxes[::9])
         assert np.array_equal(found.rows, expected.rows)
         assert np.array_equal(found.offsets, expected.offsets)
@@ -486,7 +486,7 @@ def test_crowds_that_would_be_tested_in_vain_are_packed_for_pairs(scene, dtype):
     assert_same_pairs(bp.pairs(some, others, method="octree", margin=0.001), expected)
     rows = np.arange(0, len(boxes), 40)
     boxes[rows] += boxes.dtype.type(0.25)
-    tree.update(boxes[rows], rows)
+    tree.move(rows, boxes[rows])
     assert_same_pairs(tree.pairs(), oracle.pairs(boxes))
     tree.validate()
 

@@ -99,7 +99,7 @@ def test_objects_may_have_a_box_or_a_sphere_or_both():
     assert tree.pairs(sort=True, by="sphere").tolist() == [[0, 1]], "the sphere of 2 does not reach the box of 1"
     row = tree.insert(None, spheres=([[2.5, 2.5]], [0.1]))
     assert tree.pairs(sort=True, by="sphere").tolist() == [[0, 1], [2, row[0]]]
-    tree.update(None, rows=[0], spheres=([[9, 9]], 1))
+    tree.move([0], None, spheres=([[9, 9]], 1))
     assert tree.pairs(sort=True, by="sphere").tolist() == [[2, row[0]]]
 
 

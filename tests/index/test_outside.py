@@ -49,7 +49,7 @@ def test_dropped_boxes_are_reported_and_gone(name, dtype):
             alive = np.concatenate([alive, np.zeros(max(0, most - len(alive)), bool)])
         else:
             rows, new = tree.rows[::2].copy(), random_boxes(step + 2, len(tree.rows[::2]), dtype)
-            tree.update(new, rows=rows)
+            tree.move(rows, new)
         boxes[rows], alive[rows] = new, ~are_outside(new)
         assert sorted(tree.dropped.tolist()) == sorted(rows[are_outside(new)].tolist())
         assert tree.rows.tolist() == np.flatnonzero(alive).tolist()
@@ -67,12 +67,12 @@ def test_raising_names_the_box_and_changes_nothing(name):
     before = tree.boxes_of()
     for change in (
         lambda: tree.insert([[1, 1, 2, 2], [7, 7, 11, 9]]),
-        lambda: tree.update([[1, 1, 2, 2]], rows=[1]) or tree.update([[-1, 5, 6, 6], [1, 1, 2, 2]], rows=[1, 2]),
+        lambda: tree.move([1], [[1, 1, 2, 2]]) or tree.move([1, 2], [[-1, 5, 6, 6], [1, 1, 2, 2]]),
         lambda: tree.update([[-1, 5, 6, 6], [1, 1, 2, 2]]),
     ):
         with pytest.raises(ValueError, match="row 1 is not inside the world"):
             change()
-        tree.update([[5, 5, 6, 6]], rows=[1])
+        tree.move([1], [[5, 5, 6, 6]])
         assert (tree.boxes_of() == before).all()
     with pytest.raises(ValueError, match="row 1 is not inside the world"):
         make(name, [[1, 1, 2, 2], [1, 1, 2, 12]], "raise")

@@ -141,7 +141,7 @@ def test_periodic_index_follows_changes_and_is_copied():
             kept.update(zip(index.insert(more).tolist(), more, strict=True))
         else:
             rows, moved = rng.choice(list(kept), 7, replace=False), draw(rng, 7, period)
-            index.update(moved, rows)
+            index.move(rows, moved)
             kept.update(zip(rows.tolist(), moved, strict=True))
         rows = sorted(kept)
         places = oracle.pairs(asked, np.array([kept[row] for row in rows]), period=period)

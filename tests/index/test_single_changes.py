@@ -57,7 +57,7 @@ def test_one_change_after_another_and_queries_between(kind, dim, scene):
             index.remove(rng.choice(index.rows, min(len(index), 1 + number % 2), replace=False))
         else:
             row = rng.choice(index.rows, 1)
-            index.update(boxes_of(rng, 1, dim, scene).astype(dtype), row)
+            index.move(row, boxes_of(rng, 1, dim, scene).astype(dtype))
         if number % 17 == 0 or number > 325:
             check(index, rng)
         elif number % 3 == 0:

@@ -183,7 +183,7 @@ def change(index, objects):
         objects.alive[own], objects.keys[own] = True, key
     moved = objects.rng.permutation(objects.rows)[:25]
     boxes, centers, radii = objects.some(25)
-    index.update(boxes, moved, spheres=(centers, radii))
+    index.move(moved, boxes, spheres=(centers, radii))
     objects.boxes[moved], objects.centers[moved], objects.radii[moved] = boxes, centers, radii
 
 
@@ -261,13 +261,13 @@ def test_wrong_spheres_are_refused_and_change_nothing(kind, spheres, message):
     index = kind.from_spheres([[0, 0], [1, 0]], 1)
     for call in (
         lambda: index.insert(None, spheres=spheres),
-        lambda: index.update(None, rows=[1], spheres=spheres),
+        lambda: index.move([1], None, spheres=spheres),
     ):
         with pytest.raises(ValueError, match=message):
             call()
     assert (len(index), index.pairs(by="sphere").tolist()) == (2, [[0, 1]])
     with pytest.raises(ValueError, match="row 1 has a sphere: give the new ones by spheres="):
-        index.update([[5, 5, 6, 6]], rows=[1])
+        index.move([1], [[5, 5, 6, 6]])
     with pytest.raises(ValueError, match="unknown by"):
         index.query([[0, 0, 1, 1]], by="shape")
     with pytest.raises(ValueError, match='by="sphere" is for pairs within one index'):
@@ -287,7 +287,7 @@ def test_changes_by_spheres_are_the_differences_of_their_pairs(kind, has_keys):
     for step, by in enumerate(["sphere", "sphere", "box", "sphere", "sphere"]):
         moved = objects.rng.permutation(objects.rows)[:25]
         boxes, centers, radii = objects.some(25)
-        index.update(boxes, moved, spheres=(centers, radii))
+        index.move(moved, boxes, spheres=(centers, radii))
         objects.boxes[moved], objects.centers[moved], objects.radii[moved] = boxes, centers, radii
         if step == 3:
             index = pickle.loads(pickle.dumps(index))

@@ -74,14 +74,14 @@ def test_one_object_may_be_asked_about_from_many_threads_right_after_a_change():
 def test_void_borders_follow_the_boxes():
     sweep = bp.SweepAndPrune([[[0.0], [1.0]], [[3.0], [4.0]], [[6.0], [7.0]]])
     assert sweep.void_borders.tolist() == [[1, 3], [4, 6]]
-    sweep.update([[[2.0], [6.0]]], rows=[1])
+    sweep.move([1], [[[2.0], [6.0]]])
     assert sweep.void_borders.tolist() == [[1, 2]]
     row = sweep.insert([[[0.5], [2.5]]])
     assert sweep.void_borders.shape == (0, 2)
     sweep.remove(row)
     sweep.remove([0])
     assert sweep.void_borders.shape == (0, 2)
-    sweep.update([[[9.0], [9.5]]], rows=[2])
+    sweep.move([2], [[[9.0], [9.5]]])
     assert sweep.void_borders.tolist() == [[6, 9]]
 
 
@@ -169,7 +169,7 @@ def test_next_sort_starts_from_the_order_there_is():
         assert sweep.axis == 0  # sorts
     for _ in range(10):
         rows = rng.permutation(5000)[:50].astype(np.int32)
-        sweep.update(moved(sweep.boxes_of(rows), rng, 0.5), rows)
+        sweep.move(rows, moved(sweep.boxes_of(rows), rng, 0.5))
         assert sweep.axis == 0  # sorts
     rows = sweep.rows[:40].copy()
     boxes = sweep.boxes_of(rows)

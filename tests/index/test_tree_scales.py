@@ -139,7 +139,7 @@ def test_update_that_scatters_boxes_leaves_a_tree_as_good_as_a_fresh_one(share):
     index = bp.BVH(boxes)
     rows = rng.permutation(N)[: int(N * share)]
     places = make_scene("uniform", N, seed=8)[rows]
-    index.update(places, rows)
+    index.move(rows, places)
     boxes[rows] = places
     assert index.stats()["rebuilds"] == 1
     assert work_each(index) <= 1.5 * work_each(bp.BVH(boxes))
@@ -160,7 +160,7 @@ def test_queries_over_many_scales_and_of_long_boxes_equal_the_oracle(make, kind)
     index.count_pairs()
     # There, some back one by one, and there again: crowds come, go in part, and come.
     for at, rows in ((boxes, None), (even()[:40], np.arange(40)), (boxes[:40], np.arange(40))):
-        index.update(at, rows)
+        index.update(at) if rows is None else index.move(rows, at)
         index.count_pairs()
         index.validate()
     assert_same_pairs(index.pairs(), oracle.pairs(boxes), kind)
@@ -184,6 +184,6 @@ def test_octree_of_crowds_answers_after_they_have_come_and_gone(kind):
     tree.remove(tree.rows[100:])
     assert_same_answers(tree.query_points(points_of_crowd), query_oracle.query_points(crowd[:100], points_of_crowd))
     tree.insert(boxes[100:])
-    tree.update(boxes[:100], np.arange(100))
+    tree.move(np.arange(100), boxes[:100])
     _, ends = query_oracle.query_points(boxes, points)
     assert np.array_equal(tree.query_points(points).offsets, ends)

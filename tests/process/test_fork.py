@@ -106,7 +106,7 @@ def test_child_forked_beside_queries_can_query_and_change_the_index(name):
         assert hits(index, DENSE[:50]) == hits(bp.BruteForce(DENSE), DENSE[:50])
         index.remove([0, 1, 2])
         moved = DENSE[3:] + 1
-        index.update(moved, rows)
+        index.move(rows, moved)
         assert index.count_pairs() == bp.count_pairs(moved)
         assert index.insert(DENSE[:3]).tolist() != []
         return index.count_pairs(workers=2) == bp.count_pairs(np.concatenate([moved, DENSE[:3]]))
@@ -122,12 +122,12 @@ def test_child_forked_while_an_index_is_built_builds_it():
 
         def move_and_query(index=index):
             with contextlib.suppress(RuntimeError):  # another thread queries or updates
-                index.update(DENSE, index.rows)
+                index.move(index.rows, DENSE)
                 index.query(DENSE[:1])
 
         def work(index=index):
             try:
-                index.update(DENSE + 1, index.rows)
+                index.move(index.rows, DENSE + 1)
             except RuntimeError as error:
                 return "was modifying it when this process was forked" in str(error)
             return index.count_pairs() == bp.count_pairs(DENSE + 1)

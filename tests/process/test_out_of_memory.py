@@ -70,7 +70,7 @@ def followed():
 def changed(make):
     index = make(boxes, batch=keys)
     index.insert(others[:100], batch=keys[:100])
-    index.update(boxes[:200] + 1, np.arange(200))
+    index.move(np.arange(200), boxes[:200] + 1)
     index.remove(np.arange(50))
     return index.query(others[:20], batch=keys[:20]), index.pairs(sort=True)
 

@@ -13,7 +13,7 @@ DANGEROUS = (
     "pairs(batch)", "pairs(ignore_pairs)", "pairs(period)", "triangle_pairs(faces)", "neighbors[2](batch)",
     "NeighborList.update(batch)", "nms(batch)", "nms(boxes)", "soft_nms[gaussian-turned](scores)", "iou(pairs)",
     "contacts[2](pairs)", "Shapes.move[3](rows)", "Contacts.padded(pairs)", "Mesh(faces)", "BVH.update(boxes)",
-    "BVH.update(rows)", "BVH.remove(rows)", "BVH.rows_of(handles)", "BVH.query(ignore)", "BVH.query(boxes)",
+    "BVH.move(rows)", "BVH.remove(rows)", "BVH.rows_of(handles)", "BVH.query(ignore)", "BVH.query(boxes)",
     "BVH.nearest(rows)", "QueryResult.padded(offsets)", "World.set_filters[2](rows)", "World.ignore[2](pairs)",
     "World.step[3-0-0.01](positions)", "boxes.from_triangles(faces)", "boxes.from_parts(parts)", "join[inner](key)",
 )  # fmt: skip

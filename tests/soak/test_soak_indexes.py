@@ -118,7 +118,7 @@ def test_a_million_boxes_in_a_degenerate_world_take_little_stack_and_ten_times_a
             if KINDS[kind]:
                 index.count_pairs()
             rows = np.arange(0, n, 7)
-            index.update(boxes[rows], rows)
+            index.move(rows, boxes[rows])
             index.remove(rows)
             index.insert(boxes[rows])
             index.validate()

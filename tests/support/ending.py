@@ -48,7 +48,7 @@ class Disk(bp.CustomShape, dim=2, parameters=("radius",)):
 def keep_indexes():
     for make in (getattr(bp, method.index_class) for method in bp.METHODS):
         index = make(BOXES, layer=np.arange(len(BOXES)) % 3 + 1)
-        index.update(BOXES[:20] + 1, index.rows[:20])
+        index.move(index.rows[:20], BOXES[:20] + 1)
         index.query(BOXES[:5])
         index.query_ball(POINTS, 1.0)
         if make is bp.BVH:

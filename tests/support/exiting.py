@@ -69,7 +69,7 @@ def make_call(name: str, workers: int) -> Callable[[], object]:
             index = getattr(bp, what)(boxes[:2000])
             rows = index.insert(boxes[2000:2200])
             index.pairs(workers=workers)
-            index.update(boxes[2200:2400], rows)
+            index.move(rows, boxes[2200:2400])
             index.query(boxes[:50])
             index.remove(rows)
             index.count_pairs(workers=workers)

@@ -183,7 +183,7 @@ def check_rays(index: Any, arguments: Any, boxes: Any, label: str) -> int:
     return 3 * len(origins) * len(boxes)
 
 
-def check_casts(found: bp.index.SweepHits, moving: Any, motions: Any, boxes: Any, label: str) -> int:
+def check_casts(found: bp.index.ShapecastHits, moving: Any, motions: Any, boxes: Any, label: str) -> int:
     for k, (box, motion) in enumerate(zip(moving, motions, strict=True)):
         times = {row: exact.touch_time(box, motion, other) for row, other in enumerate(boxes)}
         true = {row: time for row, time in times.items() if time is not None and time <= 1}

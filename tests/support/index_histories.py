@@ -93,7 +93,7 @@ class History:
         if all_rows:
             self.index.update(boxes)
         else:
-            self.index.update(boxes, rows)
+            self.index.move(rows, boxes)
 
     def store(self) -> None:
         self.index = pickle.loads(pickle.dumps(self.index))

@@ -287,7 +287,7 @@ class Attack:
         rows = self.some_rows()
         boxes, radii = self.boxes(len(rows)), self.rng.choice([0.5, 1.0, np.inf], len(rows))
         after = self.dropped(self.account.moved(rows, boxes, radii), rows)
-        call = self.calling("update", boxes, rows, spheres=(boxes.mean(axis=1), radii))
+        call = self.calling("move", rows, boxes, spheres=(boxes.mean(axis=1), radii))
         return Change("update spheres", call, after)
 
     def remove(self) -> Change:
@@ -302,7 +302,7 @@ class Attack:
         rows = self.some_rows()
         boxes = self.boxes(len(rows))
         after = self.dropped(self.account.moved(rows, boxes), rows)
-        return Change("update", self.calling("update", boxes, rows, **self.without_spheres(boxes)), after)
+        return Change("update", self.calling("move", rows, boxes, **self.without_spheres(boxes)), after)
 
     def update_all(self) -> Change:
         rows = self.account.rows

@@ -330,7 +330,8 @@ QUERIES = {
 }
 CHANGES = {
     "insert": {"boxes": BOXES, **filters(), "batch": [1, 1, 2], "spheres": SPHERES},
-    "update": {"boxes": BOXES, "rows": [0, 1, 2], "spheres": SPHERES},
+    "move": {"rows": [0, 1, 2], "boxes": BOXES, "spheres": SPHERES},
+    "update": {"boxes": BOXES, "spheres": SPHERES},
     "remove": {"rows": [0]},
     "boxes_of": {"rows": [0]},
     "handles": {"rows": [0]},

@@ -32,7 +32,7 @@ def answers(thing):
         frames = [thing.step(0.1) for _ in range(5)]
         return [array for frame in frames for array in (frame.enter, frame.exit, frame.pairs)]
     if isinstance(thing, bp.index.BoxIndex):
-        thing.update(BOXES[:50] + 1, np.arange(50))
+        thing.move(np.arange(50), BOXES[:50] + 1)
         return [thing.pairs(workers=2, sort=True), thing.query(BOXES[:20]).rows, thing.rows]
     if isinstance(thing, bp.NeighborList):
         return list(thing.update(POINTS).pairs.T)

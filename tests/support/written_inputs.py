@@ -458,14 +458,15 @@ def index_calls():
         keyed = functools.partial(insert_and_remove, kind(boxes, batch=np.arange(n) % 5))
         yield f"{name}.insert", keyed, {"boxes": scene(q), "batch": np.arange(q) % 4}
 
-        def update(index=changed, **given):
-            index.update(**given)
+        def change(name, index=changed, **given):
+            getattr(index, name)(**given)
             index.query(boxes[:50])
             index.count_pairs()
 
-        yield f"{name}.update", update, {"boxes": boxes, "rows": rows}
-        yield f"{name}.update", update, {"boxes": boxes}
-        yield f"{name}.update", update, {"boxes": boxes[:40], "rows": rows[:40].astype(np.int32)}
+        move = functools.partial(change, "move")
+        yield f"{name}.move", move, {"rows": rows, "boxes": boxes}
+        yield f"{name}.move", move, {"rows": rows[:40].astype(np.int32), "boxes": boxes[:40]}
+        yield f"{name}.update", functools.partial(change, "update"), {"boxes": boxes}
         yield f"{name}.boxes_of", changed.boxes_of, {"rows": rows}
         yield f"{name}.handles", changed.handles, {"rows": rows}
         yield f"{name}.rows_of", changed.rows_of, {"handles": changed.handles()}

@@ -41,7 +41,7 @@ def query_boxes(boxes: NDArray[np.float64]) -> float:
     hits = index.raycast([[-1.0, 0.5]], [[1.0, 0.0]])
     assert_type(nearest.rows, NDArray[np.int32])
     assert_type(hits.rows, NDArray[np.int32])
-    index.update(boxes[:2], rows)
+    index.move(rows, boxes[:2])
     changes = index.changes()
     assert_type(changes.enter, NDArray[np.int32])
     return float(nearest.distances.min() + hits.distances.min() + len(changes.exit))

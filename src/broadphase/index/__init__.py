@@ -19,7 +19,7 @@ from broadphase.index.results import (
     QueryResult,
     RayHits,
     RayHitsAll,
-    SweepHits,
+    ShapecastHits,
 )
 from broadphase.index.stats import IndexStats
 from broadphase.index.sweep_and_prune import Delimiters, SweepAndPrune
@@ -28,5 +28,5 @@ from broadphase.methods import METHODS
 __all__ = [
     "BVH", "METHODS", "BoxIndex", "BruteForce", "Cells", "Changes", "Delimiters", "Grid", "Index", "IndexOptions",
     "IndexStats", "LinearTree", "Nearest", "Octree", "Outline", "PaddedHits", "PaddedPairs", "PaddedResult",
-    "QueryResult", "RayHits", "RayHitsAll", "SweepAndPrune", "SweepHits", "TreeCells",
+    "QueryResult", "RayHits", "RayHitsAll", "ShapecastHits", "SweepAndPrune", "TreeCells",
 ]  # fmt: skip

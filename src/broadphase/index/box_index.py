@@ -20,7 +20,7 @@ from broadphase.index import derived, queries
 from broadphase.index.batched import BatchedSearch
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.results import Changes, Nearest, Outline, QueryResult, SweepHits
+from broadphase.index.results import Changes, Nearest, Outline, QueryResult, ShapecastHits
 from broadphase.index.sphere_search import SphereSearch
 from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
@@ -398,15 +398,15 @@ class BoxIndex:
         with self._guard.changing:
             self._remove(self._store.distinct(rows))
 
-    def update(self, boxes: Boxes | None, rows: ArrayLike | None = None, *, spheres: SphereArrays = None) -> None:
-        """Move boxes: replace their corners.
+    def move(self, rows: ArrayLike, boxes: Boxes | None, *, spheres: SphereArrays = None) -> None:
+        """Move the boxes of some rows: replace their corners. `update` moves all.
 
         Parameters
         ----------
+        rows : array_like of int, shape (k,), or int
+            The row of each box, no row twice.
         boxes : array_like, shape (k, 2, d) or (k, 2*d), or tuple of two (k, d)
             As in `insert`. Rows keep their keys: boxes of shape (E, n, 2, d) need rows with the keys 0 to E - 1.
-        rows : array_like of int, shape (k,), or int, optional
-            The row of each box, no row twice. Default: all rows in use, ascending.
         spheres : optional
             As in the class. Rows that have spheres need new ones.
 
@@ -422,12 +422,17 @@ class BoxIndex:
         --------
         >>> import broadphase as bp
         >>> index = bp.BVH([[0, 0, 1, 1], [5, 5, 6, 6]])
-        >>> index.update([[4, 4, 5, 5]], rows=[0])
+        >>> index.move([0], [[4, 4, 5, 5]])
         >>> index.pairs()
         array([[0, 1]], dtype=int32)
         """
         with self._guard.changing:
-            self._update(boxes, None if rows is None else self._store.distinct(rows), spheres)
+            self._update(boxes, self._store.distinct(rows), spheres)
+
+    def update(self, boxes: Boxes | None, *, spheres: SphereArrays = None) -> None:
+        """Move all boxes: replace the corners of all rows in use, ascending. Parameters and errors as of `move`."""
+        with self._guard.changing:
+            self._update(boxes, None, spheres)
 
     def set_filters(self, rows: ArrayLike, *, layer: ByRow = None, mask: ByRow = None) -> None:
         """Set the layers or the masks of rows, (k,) or one; None leaves them unchanged. Errors are those of `insert`.
@@ -652,7 +657,7 @@ class BoxIndex:
         mask: ByRow = None,
         batch: ByRow = None,
         ignore: Ignored = None,
-    ) -> SweepHits:
+    ) -> ShapecastHits:
         """Find the first row that each moving box touches. None is missed, however fast the box moves.
 
         Errors are those of `query`.
@@ -669,7 +674,7 @@ class BoxIndex:
 
         Returns
         -------
-        SweepHits
+        ShapecastHits
             ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch, 0 if they touch at
             the beginning; -1 and infinity for none. Of several rows at one time, the lowest.
 
@@ -678,7 +683,7 @@ class BoxIndex:
         >>> import broadphase as bp
         >>> index = bp.BVH([[5, 0, 5.1, 9]])  # a thin wall
         >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
-        SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
+        ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
         >>> balls = bp.BVH.from_spheres([[5, 2], [9, 0]], 1)
         >>> balls.shapecast([[0, 0, 1, 1], [0, 0, 1, 0.5]], [10, 0], by="sphere").times.round(3)
         array([0.4, 0.7])
@@ -1030,7 +1035,7 @@ class BoxIndex:
         >>> index = bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]])
         >>> index.changes().enter
         array([[0, 1]], dtype=int32)
-        >>> index.update([[7, 7, 8, 8]], rows=[0])
+        >>> index.move([0], [[7, 7, 8, 8]])
         >>> changes = index.changes()
         >>> changes.enter, changes.exit
         (array([[0, 2]], dtype=int32), array([[0, 1]], dtype=int32))

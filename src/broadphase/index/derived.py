@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.index.queries import Answers
 from broadphase.index.regions import regions_of_boxes
-from broadphase.index.results import QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import QueryResult, RayHits, RayHitsAll, ShapecastHits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ class IndexAnswers(Answers, Protocol):
 
     def _find_first_touches(
         self, lower: Floats, upper: Floats, motions: Floats, workers: int, allowed: QueryFilter
-    ) -> SweepHits:
+    ) -> ShapecastHits:
         """First row that each moving box touches, finite, (q, d)."""
 
 
@@ -83,7 +83,7 @@ def find_any_hits(
 
 def find_first_touches(
     self: General, lower: Floats, upper: Floats, motions: Floats, workers: int, allowed: QueryFilter
-) -> SweepHits:
+) -> ShapecastHits:
     """Find the first row that each moving box touches."""
     moving = lower, upper, motions, np.ones(len(lower))
-    return SweepHits(*self._sweep(_native.sweep_first, moving, False, workers, allowed))
+    return ShapecastHits(*self._sweep(_native.sweep_first, moving, False, workers, allowed))

@@ -359,7 +359,7 @@ class LinearTree(BoxIndex):
 
     @property
     def dropped(self) -> NDArray[np.int32]:
-        """Rows that were outside and so removed: by the last `insert`, `update` or setting of `bounds`."""
+        """Rows that were outside and so removed: by the last `insert`, `move`, `update` or setting of `bounds`."""
         return self._dropped
 
     def _set(self, **settings: Any) -> None:

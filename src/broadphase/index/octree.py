@@ -96,7 +96,7 @@ class Octree(BoxIndex):
     >>> tree = bp.Octree([[0, 0, 2, 2], [1, 1, 3, 3], [8, 8, 9, 9]], minimum=1)
     >>> tree.pairs()
     array([[0, 1]], dtype=int32)
-    >>> tree.update([[8, 9, 10, 10]], rows=1)
+    >>> tree.move(1, [[8, 9, 10, 10]])
     >>> tree.pending, tree.pairs().tolist(), tree.pending
     (1, [[1, 2]], 0)
     """
@@ -356,7 +356,7 @@ class Octree(BoxIndex):
 
     @property
     def dropped(self) -> NDArray[np.int32]:
-        """Rows that were outside the world and so removed by the last `insert` or `update`."""
+        """Rows that were outside the world and so removed by the last `insert`, `move` or `update`."""
         return self._dropped
 
     @property

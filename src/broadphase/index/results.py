@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll", "SweepHits",
-    "with_columns",
+    "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll",
+    "ShapecastHits", "with_columns",
 ]  # fmt: skip
 
 _MOST_NUMBERS = 2**48  # of an array; beyond 2**60, NumPy says something else than that there is no memory
@@ -214,7 +214,7 @@ class RayHitsAll:
 
 
 @shown
-class SweepHits(NamedTuple):
+class ShapecastHits(NamedTuple):
     """The first row that each of q moving boxes or shapes touches.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.index import derived
 from broadphase.index.regions import rotation_matrices
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.index.spheres import lengths_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class SphereSearch:
 
     def _find_first_touches(
         self, lower: Floats, upper: Floats, motions: Floats, workers: int, allowed: QueryFilter
-    ) -> SweepHits:
+    ) -> ShapecastHits:
         # Times of boxes are rounded. Search a little later, so that no sphere at the end of a motion is missed.
         moving = lower, upper, motions, np.full(len(lower), _FARTHER)
         with self._index._guard.reading:
@@ -153,7 +153,7 @@ class SphereSearch:
             of, times = hits.query_rows, np.where(hits.distances <= 1, hits.distances, np.inf)
             times = balls.touched(hits.rows, lower[of], upper[of], motions[of], times)
         least: Any = _native.least_of_each(hits.rows, of.astype(np.int32), times, np.ones(len(lower)), 1)
-        return SweepHits(least[0][:, 0], least[1][:, 0])
+        return ShapecastHits(least[0][:, 0], least[1][:, 0])
 
 
 def kept(found: QueryResult, is_kept: NDArray[np.bool_]) -> QueryResult:

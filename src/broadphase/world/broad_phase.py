@@ -135,7 +135,7 @@ class BroadPhase:
 
     def enlarge(self, corners: NDArray[np.float64], rows: NDArray[np.int32]) -> None:
         """Give rows larger boxes in the index."""
-        self._synchronized(self._columns.spare.boxes).update(corners, rows)
+        self._synchronized(self._columns.spare.boxes).move(rows, corners)
 
     def pairs(self, still: NDArray[np.bool_] | None) -> NDArray[np.int32]:
         """Find the pairs of the spare placement by the method that was given; none of two rows that are flagged."""
@@ -184,7 +184,7 @@ class BroadPhase:
         kept = self.index._store.corners
         rows: Any = _native.left_boxes(boxes, kept, self.behind, columns.rows.alive, slots)
         if len(rows):
-            self.index.update(self._fat(boxes[rows]), rows)
+            self.index.move(rows, self._fat(boxes[rows]))
         return self.index
 
     def _follow(self, boxes: NDArray[np.float64]) -> None:

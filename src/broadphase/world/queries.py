@@ -21,7 +21,7 @@ from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, vectors
 from broadphase.index.regions import shape_rotations
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, SweepHits
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sphere
@@ -420,7 +420,7 @@ def shapecast(
     rotations: ArrayLike | None,
     workers: int,
     allowed: QueryFilter,
-) -> SweepHits:
+) -> ShapecastHits:
     """Answer `World.shapecast`."""
     moving = _placed(scene, shape, positions, rotations)
     count = len(moving)
@@ -436,7 +436,7 @@ def shapecast(
     near = _may_touch(begin, moved, shapes.boxes, rows, queries)
     rows, queries = rows[near], queries[near]
     times, _ = impacts(moving, shapes, queries, rows, moved[queries])
-    return SweepHits(*_first_of_each(rows, queries, times, count))
+    return ShapecastHits(*_first_of_each(rows, queries, times, count))
 
 
 def visible(scene: Scene, found: QueryResult, matrix: ArrayLike | None, eye: ArrayLike | None, lod: Any) -> Visible:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from broadphase.filters import ByRow, Ignored
     from broadphase.index.options import IndexOptions
-    from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, SweepHits
+    from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, ShapecastHits
     from broadphase.index.stats import IndexStats
     from broadphase.methods import MethodName
     from broadphase.shapes import Shape
@@ -1131,7 +1131,7 @@ class World:
         mask: Filter = None,
         batch: ByRow = None,
         ignore: Ignored = None,
-    ) -> SweepHits:
+    ) -> ShapecastHits:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
         Parameters
@@ -1145,7 +1145,7 @@ class World:
 
         Returns
         -------
-        SweepHits
+        ShapecastHits
             ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; 0 for shapes that
             touch at the beginning, infinite for none. Of several rows at one time, the lowest.
 
@@ -1155,7 +1155,7 @@ class World:
         >>> world = bp.World(dim=2)
         >>> wall = world.add(bp.Rectangle(0.1, 9), position=(5, 0), body_type="static")
         >>> world.shapecast(bp.Circle(1), [[0, 0], [0, 7]], [100, 0])
-        SweepHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
+        ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
         """
         with self._guard.reading:
             scene, allowed = self._scene.in_batches(batch), QueryFilter(layer, mask, ignore)
