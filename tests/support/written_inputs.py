@@ -691,9 +691,9 @@ FEW_NUMBERS = {
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
     ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
-    ("World.add", "velocity"), ("World.visible", "lod"), ("look_at", "eye"),
-    ("look_at", "target"), ("look_at", "up"), ("morton.number_of", "cell"), ("selection_matrix", "matrix"),
-    ("selection_matrix", "rectangle"), ("selection_matrix", "viewport"),
+    ("World.add", "velocity"), ("World.visible", "lod"), ("cameras.look_at", "eye"),
+    ("cameras.look_at", "target"), ("cameras.look_at", "up"), ("morton.number_of", "cell"), ("cameras.selection_matrix", "matrix"),
+    ("cameras.selection_matrix", "rectangle"), ("cameras.selection_matrix", "viewport"),
 }  # fmt: skip
 
 
