@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from broadphase.boxes.forms import Boxes
 
-__all__ = ["DecayName", "RatioName", "iou", "nms", "soft_nms"]
+__all__ = ["DecayName", "RatioName", "SoftNMS", "iou", "nms", "soft_nms"]
 
 #: What ``metric=`` takes.
 RatioName: TypeAlias = Literal["iou", "ios"]
@@ -29,6 +29,21 @@ DecayName: TypeAlias = Literal["gaussian", "linear"]
 
 _RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
 _DECAYS = {"gaussian": _native.Decay.gaussian, "linear": _native.Decay.linear}
+
+
+class SoftNMS(NamedTuple):
+    """The result of `soft_nms`: the boxes that are left, and their new scores.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int32
+        By descending new score, equal ones by ascending row.
+    scores : ndarray, shape (m,), float64
+        The new score of each of them.
+    """
+
+    rows: NDArray[np.int32]
+    scores: NDArray[np.float64]
 
 
 def nms(
@@ -153,7 +168,7 @@ def soft_nms(
     degrees: bool = False,
     workers: int = 1,
     batch: ArrayLike | None = None,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> SoftNMS:
     """Lower the scores of boxes that overlap better ones: Soft-NMS.
 
     The box with the highest score is taken, equal ones by ascending row, and the scores of all others are multiplied by
@@ -179,10 +194,9 @@ def soft_nms(
 
     Returns
     -------
-    rows : ndarray, shape (m,), int32
-        The rows that are left, by descending new score, equal ones by ascending row.
-    scores : ndarray, shape (m,), float64
-        Their new scores.
+    SoftNMS
+        ``rows``, int32: those that are left, by descending new score; ``scores``, float64: their new scores. New
+        arrays; a tuple of two.
 
     Raises
     ------
@@ -209,10 +223,10 @@ def soft_nms(
     --------
     >>> import broadphase as bp
     >>> boxes = [[0, 0, 10, 10], [1, 1, 11, 11], [20, 20, 30, 30]]
-    >>> rows, scores = bp.soft_nms(boxes, [0.8, 0.9, 0.7])
-    >>> rows
+    >>> found = bp.soft_nms(boxes, [0.8, 0.9, 0.7])
+    >>> found.rows
     array([1, 2, 0], dtype=int32)
-    >>> scores.round(3)
+    >>> found.scores.round(3)
     array([0.9  , 0.7  , 0.317])
     """
     if not isinstance(decay, str) or decay not in _DECAYS:
@@ -237,8 +251,7 @@ def soft_nms(
     parameter = width if decay == "gaussian" else limit
     options = (before, keys, _DECAYS[decay], parameter, least, worker_count(workers))
     found: Any = _native.soft_nms(_flat(given), *options) if rotated is None else rotated.soft_nms(*options)
-    rows, after = found
-    return rows, after
+    return SoftNMS(*found)
 
 
 def iou(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.suppression import SoftNMS
 from cases import DTYPES
 from oracles.rotated_boxes import plain_rotated_iou
 
@@ -89,6 +90,16 @@ def test_soft_nms_of_rotated_boxes_as_the_paper(form):
         require_same(bp.soft_nms(boxes, scores, decay=decay, form=form), expected)
         boxes[:, -1] = np.degrees(boxes[:, -1])
         require_same(bp.soft_nms(boxes, scores, decay=decay, form=form, degrees=True), expected)
+
+
+def test_soft_nms_result_has_names_and_unpacks():
+    boxes = [[0, 0, 10, 10, 0], [1, 1, 11, 11, 0], [20, 20, 30, 30, 0]]
+    for found in (bp.soft_nms(np.array(boxes)[:, :4], [0.8, 0.9, 0.7]), bp.soft_nms(boxes, [1, 1, 1], form="cxcywhr")):
+        assert isinstance(found, SoftNMS)
+        assert found._fields == ("rows", "scores")
+        rows, scores = found
+        assert rows is found.rows
+        assert scores is found.scores
 
 
 def test_soft_nms_ties_are_by_row():
