@@ -23,7 +23,7 @@ from broadphase.demo.colours import (
     faded,
     linear,
 )
-from broadphase.demo.drawing import cells_to_draw, edges_of, sweep_lines
+from broadphase.demo.drawing import cells_to_draw, sweep_lines
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
 from broadphase.demo.simulation import METHODS
@@ -132,16 +132,6 @@ def test_flat_solids_have_no_face_below(make):
     assert (normals[:, 2] >= -1e-9).all()
     assert normals[:, 2].max() > 0
     assert np.abs(vertices).max() == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("d", [2, 3])
-def test_edges_of_a_box_are_all_its_edges(d):
-    lines = edges_of(np.array([[[0.0] * d, [1, 2, 3][:d]]]))
-    assert lines.shape == (4 if d == 2 else 12, 2, d)
-    lengths = np.abs(lines[:, 1] - lines[:, 0])
-    assert ((lengths > 0).sum(axis=1) == 1).all()
-    assert lengths.sum() == {2: 6, 3: 24}[d]
-    assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)
 
 
 @pytest.mark.parametrize("settings", [{}, {"axis": 1}, {"axis": (1, 1)}])

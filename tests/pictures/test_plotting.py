@@ -15,7 +15,7 @@ from matplotlib.collections import EllipseCollection, LineCollection, PolyCollec
 from matplotlib.colors import to_hex  # noqa: E402
 
 from broadphase.plotting import ink  # noqa: E402
-from broadphase.plotting.pieces import hull_faces, unit_form  # noqa: E402
+from broadphase.plotting.pieces import edges_of, hull_faces, unit_form  # noqa: E402
 
 BOXES = np.array([[[0, 0], [2, 2]], [[1, 1], [3, 3]], [[5, 0], [6, 1]]], np.float64)
 
@@ -325,3 +325,13 @@ def test_rays_at_endless_boxes_end_where_they_hit(tmp_path):
     ax = bp.plot([[-INF, 5, INF, INF]], rays=([[0, 0], [1, 9]], [[0, 1], [1, 0]]))
     ax.figure.savefig(tmp_path / "rays.png")
     assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_edges_of_a_box_are_all_its_edges(d):
+    lines = edges_of(np.array([[[0.0] * d, [1, 2, 3][:d]]]))
+    assert lines.shape == (4 if d == 2 else 12, 2, d)
+    lengths = np.abs(lines[:, 1] - lines[:, 0])
+    assert ((lengths > 0).sum(axis=1) == 1).all()
+    assert lengths.sum() == {2: 6, 3: 24}[d]
+    assert len(np.unique(np.sort(lines, axis=1).reshape(len(lines), -1), axis=0)) == len(lines)

@@ -9,6 +9,7 @@ import numpy as np
 from broadphase.demo import meshes
 from broadphase.demo.colours import APART, BACKGROUND, CONTACT, LEVELS, QUERIED, SELECTED, STATIC, TRACER, faded, linear
 from broadphase.demo.stage import BALL, BOX, CAPSULE, FLAT_DEPTH
+from broadphase.plotting.pieces import edges_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["Bodies", "Overlays", "cells_to_draw", "edges_of", "sweep_lines"]
+__all__ = ["Bodies", "Overlays", "cells_to_draw", "sweep_lines"]
 
 MOST_INSTANCES = 20_000
 """Up to so many bodies are drawn as solids, more as points. Browsers need about 10 ms for each 10 000 solids."""
@@ -33,12 +34,6 @@ MOST_CONTACTS = 4000
 _STRIDE = 379  # a prime: the bodies of a fan that follow each other are far apart
 _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
-
-_CORNERS = {2: np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), 3: np.array(list(np.ndindex(2, 2, 2)))}
-_EDGES = {
-    2: np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
-    3: np.array([[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]]),
-}
 
 
 class Bodies:
@@ -176,13 +171,6 @@ def _meshes_of(dim: int) -> dict[int, tuple[Any, ...]]:
         BALL: (lambda: meshes.ball(2), lambda: meshes.ball(1), lambda: meshes.ball(0)),
         CAPSULE: (meshes.capsule, lambda: meshes.capsule(0.3, 6), meshes.box),
     }
-
-
-def edges_of(boxes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the edges of boxes (n, 2, d) as lines, shape (n * 4 or 12, 2, d)."""
-    d = boxes.shape[2]
-    corners = boxes[:, _CORNERS[d], np.arange(d)]
-    return corners[:, _EDGES[d]].reshape(-1, 2, d)
 
 
 def sweep_lines(stage: Stage, sweep: Sweep) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.plotting.pieces import rotation_matrices
 from broadphase.shapes.registry import TYPES
+from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ class Stage:
         everything = len(rows) == len(positions)  # saves a copy
         places = self._offsets.copy() if everything else self._offsets[rows]
         if self._offsets.any():
-            turns = rotation_matrices(self.world.rotations if everything else self.world.rotations[rows])
+            turns = as_matrices(self.world.rotations if everything else self.world.rotations[rows], d)
             places[:, :d] = (turns @ places[:, :d, np.newaxis])[:, :, 0]
         places[:, :d] += (positions if everything else positions[rows]) - self.middle[:d]
         places *= np.float32(self.scale)

@@ -90,8 +90,7 @@ def plot(
 
     import_extra("matplotlib", purpose="plotting", extra="plot")
     from broadphase.plotting.layers import Layers
-    from broadphase.plotting.plane import draw_plane
-    from broadphase.plotting.space import draw_space
+    from broadphase.plotting.picture import draw
 
     layers = Layers.of(what, pairs, cells, contacts, rays, labels)
     is_flat = layers.subject.dim == 2
@@ -99,7 +98,7 @@ def plot(
     if is_flat == (drawn.name == "3d"):
         wanted, given = ("2D", "3D") if is_flat else ("3D", "2D")
         raise ValueError(f'{wanted} plots need {wanted} axes, not {given} axes: projection="3d" makes 3D axes')
-    (draw_plane if is_flat else draw_space)(drawn, layers)
+    draw(drawn, layers)
     if title is not None:
         drawn.set_title(title, loc="left", fontsize=10)
     if legend:

@@ -10,6 +10,7 @@ import broadphase as bp
 from broadphase.extras import import_extra
 from broadphase.shapes.kinds import RECORDS, ShapeKind
 from broadphase.shapes.registry import Drawn, type_of
+from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +21,18 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int32]
 
 __all__ = [
-    "QUADS", "Form", "PieceCollection", "Pieces", "ball", "hull_faces", "pieces_of", "pieces_of_boxes",
-    "quaternions_of", "rotation_matrices", "unit_form",
+    "QUADS", "STATIC", "Form", "PieceCollection", "Pieces", "ball", "corners_of", "edges_of", "hull_faces",
+    "pieces_of", "pieces_of_boxes", "unit_form",
 ]  # fmt: skip
 
+STATIC = 1  # in World.body_types
 CORNERS_OF_DISC = 48
-# Sides of a box: four vertices of the unit cube each.
+_CORNERS = {2: np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), 3: np.array(list(np.ndindex(2, 2, 2)))[:, ::-1]}
+_EDGES = {
+    2: np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
+    3: np.array([[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]]),
+}
+# Sides of a box: four of its corners each.
 QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
 CORNERS_OF_CYLINDER = 20
 
@@ -62,7 +69,7 @@ class Pieces(NamedTuple):
         """Transform the pieces to world coordinates; positions and rotations are those of `broadphase.Shapes`."""
         anchors, matrices = self.anchors, self.matrices
         if rotations is not None:
-            turns = rotation_matrices(rotations[self.rows])
+            turns = as_matrices(rotations[self.rows], self.anchors.shape[1])
             anchors = (turns @ anchors[:, :, np.newaxis])[:, :, 0]
             matrices = np.where(self.aligned[:, np.newaxis, np.newaxis], matrices, turns @ matrices)
         return self._replace(anchors=positions[self.rows] + anchors, matrices=matrices)
@@ -80,36 +87,21 @@ class Pieces(NamedTuple):
         return corners + self.anchors[which, np.newaxis]
 
 
-def rotation_matrices(rotations: Floats) -> Floats:
-    """Convert angles (n,) or quaternions (n, 4) to rotation matrices (n, d, d)."""
-    if rotations.ndim == 1:
-        cosine, sine = np.cos(rotations), np.sin(rotations)
-        return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
-    w, x, y, z = (rotations / np.linalg.norm(rotations, axis=1, keepdims=True)).T
-    rows = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+def corners_of(boxes: NDArray[Any]) -> Floats:
+    """Return the corners of boxes (n, 2, d), shape (n, 2**d, d); in the plane in order, counter-clockwise."""
+    d = boxes.shape[2]
+    corners: Floats = boxes[:, _CORNERS[d], np.arange(d)]
+    return corners
 
 
-def quaternions_of(turns: Floats) -> Floats:
-    """Convert rotation matrices (n, 3, 3) to quaternions (x, y, z, w), the order that Rerun expects.
+def edges_of(boxes: NDArray[Any]) -> Floats:
+    """Return the edges of boxes (n, 2, d) as lines, shape (n * 4 or 12, 2, d).
 
-    >>> quaternions_of(rotation_matrices(np.array([[0.0, 0.0, 0.0, 1.0]])))
-    array([[0., 0., 1., 0.]])
+    >>> edges_of(np.array([[[0, 0], [2, 1]]])).tolist()
+    [[[0, 0], [2, 0]], [[2, 0], [2, 1]], [[2, 1], [0, 1]], [[0, 1], [0, 0]]]
     """
-    # Four times the products of each component with itself and the others; the row of the largest is the most precise.
-    xx, yy, zz = turns[:, 0, 0], turns[:, 1, 1], turns[:, 2, 2]
-    wx, wy, wz = (turns[:, j, i] - turns[:, i, j] for i, j in ((1, 2), (2, 0), (0, 1)))
-    xy, xz, yz = (turns[:, j, i] + turns[:, i, j] for i, j in ((0, 1), (0, 2), (1, 2)))
-    squares = 1 + np.stack([xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz])
-    products = np.array([[squares[0], xy, xz, wx], [xy, squares[1], yz, wy], [xz, yz, squares[2], wz],
-                         [wx, wy, wz, squares[3]]])  # fmt: skip
-    chosen: Floats = products[squares.argmax(axis=0), :, np.arange(len(turns))]
-    chosen = chosen / np.linalg.norm(chosen, axis=1, keepdims=True) + 0.0
-    return chosen
+    d = boxes.shape[2]
+    return corners_of(boxes)[:, _EDGES[d]].reshape(-1, 2, d)
 
 
 def pieces_of(shapes: bp.Shapes) -> Pieces:
@@ -243,9 +235,11 @@ def unit_form(name: str, dim: int) -> Form:
     if name == "line":
         return Form(name, np.eye(2, dim)[::-1] * [[0.0], [1.0]], _NO_FACES)
     if dim == 2:
-        corners = _ring(CORNERS_OF_DISC) if name == "disc" else np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+        corners = _ring(CORNERS_OF_DISC) if name == "disc" else 2.0 * _CORNERS[2] - 1.0
         return Form(name, corners, _NO_FACES)
-    return {"box": _cube, "ball": ball, "cylinder": _cylinder}[name]()
+    if name == "box":
+        return Form(name, 2.0 * _CORNERS[3] - 1.0, np.array(QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3), np.int32))
+    return ball() if name == "ball" else _cylinder()
 
 
 def fan(corners: int) -> Faces:
@@ -277,11 +271,6 @@ def hull_faces(points: Floats) -> Faces:
 def _ring(corners: int) -> Floats:
     angles = np.linspace(0.0, 2 * np.pi, corners, endpoint=False)
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-def _cube() -> Form:
-    vertices = np.array([[x, y, z] for z in (-1.0, 1) for y in (-1.0, 1) for x in (-1.0, 1)])
-    return Form("box", vertices, np.array(QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3), np.int32))
 
 
 def ball(refinements: int = 2) -> Form:

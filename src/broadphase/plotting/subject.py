@@ -8,7 +8,7 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.arguments import as_array, as_reals
-from broadphase.plotting.pieces import Pieces, pieces_of, pieces_of_boxes
+from broadphase.plotting.pieces import STATIC, Pieces, pieces_of, pieces_of_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Axis", "Rays", "Subject"]
 
-STATIC = 1  # in World.body_types
 _LARGEST = 1e100  # coordinates beyond are endless in a picture: volumes of boxes would overflow
 
 

@@ -17,7 +17,7 @@ import broadphase as bp
 from broadphase import scenes
 from broadphase.arguments import as_whole
 from broadphase.files import refuse_inputs, replacing
-from broadphase.plotting.pieces import PieceCollection
+from broadphase.plotting.pieces import STATIC, PieceCollection
 from broadphase.progress import Progress, reporting
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ STEPS = 65_535  # positions are stored in 16 bits per axis, relative to the exte
 MOST_NUMBERS = 150_000_000  # a page that holds more of them does not open
 _UNIT = 2.0**-16  # of positions in memory: coordinates are up to 1e40, and float32 to 3e38
 _CHUNK = 3 << 20  # bytes that are compressed at a time; a multiple of 3, as base64 takes
-STATIC = 1  # in World.body_types
 
 
 def save_replay(

@@ -11,7 +11,8 @@ import numpy as np
 
 from broadphase.extras import import_extra
 from broadphase.files import replacing
-from broadphase.plotting.pieces import PieceCollection, Pieces, quaternions_of
+from broadphase.plotting.pieces import STATIC, PieceCollection, Pieces
+from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording", "record"]
 
-STATIC = 1  # in World.body_types
 # Told apart with any kind of colour vision, on the dark background of the viewer.
 TOUCHING, APART, STATIC_COLOUR = (213, 94, 0), (138, 155, 176), (94, 106, 120)
 CONTACT = (86, 180, 233)
@@ -209,7 +209,8 @@ class Recording:
                     centers=anchors, half_sizes=sizes, colors=look, fill_mode=SOLID
                 )
             elif form.name == "box":
-                quaternions = quaternions_of(pieces.matrices[which] / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis])
+                turns = pieces.matrices[which] / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis]
+                quaternions = np.roll(quaternions_of(turns), -1, axis=1)  # Rerun has them as (x, y, z, w)
                 shown["bodies/boxes"] = rerun.Boxes3D(
                     centers=anchors, half_sizes=sizes, quaternions=quaternions, colors=look, fill_mode=SOLID
                 )
