@@ -137,6 +137,27 @@ def test_urdf_of_random_trees_has_the_poses_of_yourdfpy(tmp_path, seed):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("axis", [0, np.nan, 0], "joint 'swing': xyz of <axis> must be 3 numbers, not '0.0 nan 0.0'"),
+        ("axis", object(), "joint 'swing': xyz of <axis> must be 3 numbers, not '<object"),
+        ("origin", np.eye(3), "joint 'swing': 4x4 of <origin> must be 16 numbers"),
+        ("parent", "nobody", "joint 'swing': <parent>: there is no link 'nobody'"),
+        ("child", None, "joint 'swing': <child> has no link"),
+        ("type", "planar", "joint 'swing' is planar"),
+    ],
+)
+def test_damage_in_what_yourdfpy_has_read_is_named(urdf, name, value, message):
+    yourdfpy = pytest.importorskip("yourdfpy")
+    theirs = yourdfpy.URDF.load(str(urdf), load_meshes=False)
+    joint = next(one for one in theirs.robot.joints if one.name == "swing")
+    setattr(joint, name, value)
+    with pytest.raises(ValueError, match=f"^{message}"):
+        bp.Articulated.from_urdf(theirs)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_urdf_has_the_collision_geometries(urdf):
     yourdfpy = pytest.importorskip("yourdfpy")
     robot = bp.Articulated.from_urdf(yourdfpy.URDF.load(str(urdf), load_meshes=False))
@@ -183,7 +204,8 @@ def test_urdf_that_has_no_robot_here_is_refused(urdf, tmp_path):
     urdf.write_text(URDF.replace("finger.stl", "thumb.glb"), "utf-8")
     (urdf.parent / "thumb.glb").write_bytes(b"glTF" + bytes(100))
     with pytest.raises(
-        bp.errors.FileFormatError, match=r"gripper\.urdf: link 'left': the mesh 'thumb\.glb': binary glTF of version 0"
+        bp.errors.FileFormatError,
+        match=r"gripper\.urdf: line \d+: link 'left': the mesh 'thumb\.glb': binary glTF of version 0",
     ):
         bp.Articulated.from_urdf(urdf)
 

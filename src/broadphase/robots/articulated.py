@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Self, TypeAlias
 
     from numpy.typing import ArrayLike, NDArray
@@ -127,8 +128,7 @@ class Articulated:
         order = _parents_first(self.links, parents)
         self._place_of = np.empty(len(order), np.int64)  # of each link in the order of the core
         self._place_of[order] = np.arange(len(order))
-        self.joint_names, self.limits, columns, scales = _columns(self.links)
-        self._quaternions = [k for k, name in enumerate(_kinds_of_values(self.links)) if name == "qw"]
+        self.joint_names, self.limits, self._quaternions, columns, scales = _columns(self.links)
         self._shapes, self.part_links = _parts(self.links)
         self._geometries = Geometries()
         records = records_of(self._shapes, len(self.part_links), 3, self._geometries)
@@ -575,22 +575,24 @@ def _parents_first(links: tuple[Link, ...], parents: NDArray[np.int32]) -> list[
     return order
 
 
-def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[np.int32], Floats]:
-    """Give the names and limits of all columns; and of each link its first column, scale and offset."""
+def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, list[int], NDArray[np.int32], Floats]:
+    """Give names and limits of columns, and where quaternions begin; of links the first column, scale and offset."""
     columns, scales = np.zeros(len(links), np.int32), np.tile([1.0, 0.0], (len(links), 1))
     names: list[str] = []
-    limits = []
+    limits, quaternions = [], []
     joints: dict[str, int] = {}  # the links of joints
     for number, link in enumerate(links):
         if link.joint == "fixed":
             continue
-        name = _joint_name(link)
+        name = link.name if link.joint_name is None else link.joint_name
         if name in joints:
             raise ValueError(f"link {quoted(link.name)}: there are two joints {quoted(name)}")
         joints[name] = number
         if link.mimic is None:
             columns[number] = len(names)
-            names += [name] if link.joint not in VALUES else [f"{name}.{value}" for value in VALUES[link.joint]]
+            values = VALUES.get(link.joint, ())
+            quaternions += [len(names) + place for place, value in enumerate(values) if value == "qw"]
+            names += [f"{name}.{value}" for value in values] or [name]
             limits += _checked_limits(link)
         else:
             scales[number] = _factors(link)
@@ -598,31 +600,28 @@ def _columns(links: tuple[Link, ...]) -> tuple[tuple[str, ...], Floats, NDArray[
     for number, link in enumerate(links):
         if link.joint != "fixed" and link.mimic is not None:
             columns[number], scales[number] = _followed(number, links, joints, columns, own)
-    return tuple(names), np.array(limits).reshape(-1, 2), columns, scales
+    return tuple(names), np.array(limits).reshape(-1, 2), quaternions, columns, scales
 
 
-def _joint_name(link: Link) -> str:
-    return link.name if link.joint_name is None else link.joint_name
-
-
-def _kinds_of_values(links: tuple[Link, ...]) -> list[str]:
-    """Give what each column is: the name of a value of a joint that has several, or nothing."""
-    own = [link for link in links if link.joint != "fixed" and link.mimic is None]
-    return [value for link in own for value in VALUES.get(link.joint, ("",))]
+@contextmanager
+def _naming(link: Link) -> Iterator[None]:
+    """Let errors name a link."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"link {quoted(link.name)}: {error}") from None
 
 
 def _factors(link: Link) -> Floats:
     """Give the multiplier and the offset of a joint that mimics another."""
-    if link.joint in VALUES:
-        raise ValueError(f"link {quoted(link.name)}: a {link.joint} joint cannot mimic another")
-    is_named = isinstance(link.mimic, tuple | list) and len(link.mimic) == 3 and isinstance(link.mimic[0], str)
-    if not is_named or link.mimic is None:
-        raise TypeError(f"link {quoted(link.name)}: mimic must be a name and two numbers, not {quoted(link.mimic)}")
-    try:
-        factors: Floats = as_rows(link.mimic[1:], "mimic", (2,), "two numbers").rows[0]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"link {quoted(link.name)}: {error}") from None
-    return factors
+    with _naming(link):
+        if link.joint in VALUES:
+            raise ValueError(f"a {link.joint} joint cannot mimic another")
+        mimic = link.mimic
+        if not isinstance(mimic, tuple | list) or len(mimic) != 3 or not isinstance(mimic[0], str):
+            raise TypeError(f"mimic must be a name and two numbers, not {quoted(mimic)}")
+        factors: Floats = as_rows(mimic[1:], "mimic", (2,), "two numbers").rows[0]
+        return factors
 
 
 def _followed(
@@ -636,15 +635,14 @@ def _followed(
     at, passed = number, {number}
     while (mimic := links[at].mimic) is not None:
         scale, offset = scale * own[at, 0], scale * own[at, 1] + offset
-        above, where = joints.get(mimic[0]), f"link {quoted(links[at].name)}"
-        if above is None:
-            raise ValueError(f"{where}: there is no joint {quoted(mimic[0])} with values to mimic")
-        if links[above].joint in VALUES:
-            raise ValueError(
-                f"{where}: joint {quoted(mimic[0])} is {links[above].joint} and has no single value to mimic"
-            )
-        if above in passed:
-            raise ValueError(f"{where}: joints mimic each other in a circle, over {quoted(mimic[0])}")
+        with _naming(links[at]):
+            above = joints.get(mimic[0])
+            if above is None:
+                raise ValueError(f"there is no joint {quoted(mimic[0])} with values to mimic")
+            if links[above].joint in VALUES:
+                raise ValueError(f"joint {quoted(mimic[0])} is {links[above].joint} and has no single value to mimic")
+            if above in passed:
+                raise ValueError(f"joints mimic each other in a circle, over {quoted(mimic[0])}")
         passed.add(above)
         at = above
     if not np.isfinite([scale, offset]).all():
@@ -654,29 +652,27 @@ def _followed(
 
 def _checked_limits(link: Link) -> list[tuple[float, float]]:
     """Give the least and the greatest value of each column of a joint."""
-    if link.joint in VALUES:
-        if link.limits is not None:
-            raise ValueError(f"link {quoted(link.name)}: a {link.joint} joint has no limits")
-        return [(-1.0, 1.0) if value.startswith("q") else (-np.inf, np.inf) for value in VALUES[link.joint]]
-    if link.limits is None:
-        return [(-np.inf, np.inf)]
-    try:
+    with _naming(link):
+        if link.joint in VALUES:
+            if link.limits is not None:
+                raise ValueError(f"a {link.joint} joint has no limits")
+            return [(-1.0, 1.0) if value.startswith("q") else (-np.inf, np.inf) for value in VALUES[link.joint]]
+        if link.limits is None:
+            return [(-np.inf, np.inf)]
         given = as_reals(link.limits, "limits")
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"link {quoted(link.name)}: {error}") from None
-    if given.shape != (2,):
-        raise ValueError(f"link {quoted(link.name)}: limits must be two numbers, not {quoted(link.limits)}")
-    low, high = given.tolist()
-    if not low <= high:
-        raise ValueError(f"link {quoted(link.name)}: limits are {low} and {high}, not in order")
-    return [(low, high)]
+        if given.shape != (2,):
+            raise ValueError(f"limits must be two numbers, not {quoted(link.limits)}")
+        low, high = given.tolist()
+        if not low <= high:
+            raise ValueError(f"limits are {low} and {high}, not in order")
+        return [(low, high)]
 
 
 def _frames(links: tuple[Link, ...]) -> tuple[Floats, Floats, Floats]:
     """Give axes and rotations of length 1, and positions."""
     found = []
     for link in links:
-        try:
+        with _naming(link):
             axis = as_rows(link.axis, "axis", (3,), "(3,)")
             position = as_rows(link.position, "position", (3,), "(3,)")
             rotation = as_rotations(link.rotation, 3)
@@ -685,8 +681,6 @@ def _frames(links: tuple[Link, ...]) -> tuple[Floats, Floats, Floats]:
                     raise ValueError(f"{name} must be one, not {len(given.rows)}")
             if not axis.rows.any():
                 raise ValueError("axis is zero")
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"link {quoted(link.name)}: {error}") from None
         found.append((_unit(axis.rows[0]), position.rows[0], _unit(rotation.rows[0])))
     axes, positions, rotations = zip(*found, strict=True)
     return np.array(axes), np.array(positions), np.array(rotations)
@@ -704,11 +698,9 @@ def _parts(links: tuple[Link, ...]) -> tuple[list[Shape], NDArray[np.int32]]:
     shapes: list[Shape] = []
     owners: list[int] = []
     for number, link in enumerate(links):
-        try:
+        with _naming(link):
             given = as_shapes(link.shapes)
             dimension_of(given, 3)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"link {quoted(link.name)}: {error}") from None
         parts = [given] if isinstance(given, Shape) else given
         shapes += parts
         owners += [number] * sum(map(len, parts))

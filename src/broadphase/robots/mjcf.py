@@ -175,12 +175,9 @@ def _product(a: Floats, b: Floats) -> Floats:
 
 def _geoms(model: Any) -> list[int]:
     """Give the geometries that can touch anything, in the order of their bodies."""
-    paired = {*model.pair_geom1.tolist(), *model.pair_geom2.tolist()}
-    found = []
-    for geom in range(model.ngeom):
-        if model.geom_contype[geom] or model.geom_conaffinity[geom] or geom in paired:
-            found.append(geom)
-    return found
+    touches = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    touches[model.pair_geom1] = touches[model.pair_geom2] = True
+    return np.flatnonzero(touches).tolist()
 
 
 def _shape(mujoco: Any, model: Any, geom: int) -> Shape:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,7 +21,7 @@ from broadphase.shapes import Box, ConvexHull, Mesh, Shape, Sphere
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
@@ -31,42 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["links_of_urdf"]
 
+_EXPAND = "expand this file by xacro, and read what that writes"
 _JOINTS = tuple(joint for joint in JOINTS if joint != "ball")  # which URDF does not have
 # Of each geometry, the numbers by their attributes. The radius of a cylinder comes before its length.
 _GEOMETRIES = {"box": {"size": 3}, "sphere": {"radius": 1}, "cylinder": {"radius": 1, "length": 1}, "mesh": {}}
-
-
-@dataclass(frozen=True)
-class _Origin:
-    position: Any = (0.0, 0.0, 0.0)
-    rotation: Any = (1.0, 0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class _Geometry:
-    kind: str
-    sizes: tuple[float, ...]
-    origin: _Origin
-    mesh: str = ""  # the name of its file
-    scale: Any = 1.0
-
-
-@dataclass(frozen=True)
-class _Joint:
-    name: str
-    kind: Joint
-    parent: str
-    child: str
-    origin: _Origin
-    axis: Any
-    limits: tuple[float, float] | None
-    mimic: tuple[str, float, float] | None
-
-
-@dataclass(frozen=True)
-class _Robot:
-    geometries: dict[str, list[_Geometry]]  # of links by name, in the order of the file
-    joints: list[_Joint]
+_MATRIX = "4x4"  # of origins that yourdfpy has read; in a file, no name of an attribute begins with a digit
 
 
 def links_of_urdf(source: Any, hulls: bool) -> list[Link]:
@@ -74,142 +42,128 @@ def links_of_urdf(source: Any, hulls: bool) -> list[Link]:
     path = file_of(source)
     with naming_file(source):
         if path is not None:
-            folder = Path(path).absolute().parent
-            robot, find = _robot_of_xml(read_xml(path)), _finder(path, folder)
+            root, find = read_xml(path), _finder(path)
         elif hasattr(source, "robot"):
-            robot, find = _robot_of_yourdfpy(source.robot), _finder_of_yourdfpy(source)
+            root, find = _elements_of_yourdfpy(source.robot), _finder_of_yourdfpy(source)
         else:
             raise TypeError(f"source must be a path or a yourdfpy.URDF, not {quoted(source)}")
-        return _links(robot, find, hulls)
+        return _links(root, find, hulls)
 
 
-def _links(robot: _Robot, find: Find, hulls: bool) -> list[Link]:
-    shapes = {name: _shapes(name, given, find, hulls) for name, given in robot.geometries.items()}
-    links: dict[str, Link] = {}
-    # Joints in the order of the file, so that columns are as yourdfpy has them; then the links that hang on the world.
-    for joint in robot.joints:
-        if joint.child in links:
-            other = links[joint.child].joint_name
-            raise ValueError(f"joint {quoted(joint.name)}: link {quoted(joint.child)} is the child of {quoted(other)}")
-        links[joint.child] = Link(
-            joint.child,
-            shapes[joint.child],
-            joint.parent,
-            joint.kind,
-            axis=joint.axis,
-            position=joint.origin.position,
-            rotation=joint.origin.rotation,
-            limits=joint.limits,
-            joint_name=joint.name,
-            mimic=joint.mimic,
-        )
-    return [Link(name, shapes[name]) for name in shapes if name not in links] + list(links.values())
-
-
-def _shapes(link: str, geometries: list[_Geometry], find: Find, hulls: bool) -> list[Shape]:
-    """Give the collision geometries of a link, in its frame."""
-    found: list[Shape] = []
-    for geometry in geometries:
-        where: dict[str, Any] = {"offset": geometry.origin.position, "rotation": geometry.origin.rotation}
-        what = f"the mesh {quoted(geometry.mesh)}" if geometry.kind == "mesh" else f"<{geometry.kind}>"
-        try:
-            if geometry.kind == "box":
-                found.append(Box(*geometry.sizes, **where))
-            elif geometry.kind == "sphere":
-                found.append(Sphere(*geometry.sizes, offset=geometry.origin.position))
-            elif geometry.kind == "cylinder":
-                found.append(cylinder(*geometry.sizes, **where))
-            else:
-                vertices, faces = _mesh(find(geometry.mesh))
-                vertices = vertices * geometry.scale
-                found.append(ConvexHull(vertices, **where) if hulls else Mesh(vertices, faces, **where))
-        except ValueError as error:
-            raise ValueError(f"link {quoted(link)}: {what}: {error}") from error
-        except (FileNotFoundError, MissingExtraError) as error:
-            raise type(error)(f"link {quoted(link)}: {what}: {error}") from error
-    return found
-
-
-# ---- Files ----
-
-
-def _robot_of_xml(root: Element) -> _Robot:
+def _links(root: Element, find: Find, hulls: bool) -> list[Link]:
     if root.tag != "robot":
         raise ValueError(f"line {root.line}: the root element is {_tag(root)}, not <robot>")
     for child in root.children:
         if child.tag.startswith("xacro:"):
-            advice = "expand this file by xacro, and read what that writes"
-            raise ValueError(f"line {child.line}: {_tag(child)} belongs to xacro; {advice}")
-    geometries: dict[str, list[_Geometry]] = {}
+            raise ValueError(f"line {child.line}: {_tag(child)} belongs to xacro; {_EXPAND}")
+    shapes: dict[str, list[Shape]] = {}
     for element in root.all("link"):
-        name = _text(element, "name", f"line {element.line}")
-        if name in geometries:
-            raise ValueError(f"line {element.line}: two links are named {quoted(name)}")
-        where = f"line {element.line}: link {quoted(name)}"
-        geometries[name] = [_geometry(collision, where) for collision in element.all("collision")]
-    if not geometries:
+        name, where = _named(element)
+        if name in shapes:
+            raise ValueError(f"{_line(element)}two links are named {quoted(name)}")
+        shapes[name] = [_shape(collision, where, find, hulls) for collision in element.all("collision")]
+    if not shapes:
         raise ValueError("the robot has no <link>")
-    return _Robot(geometries, [_joint(element, geometries) for element in root.all("joint")])
+    links: dict[str, Link] = {}
+    # Joints in the order of the file, so that columns are as yourdfpy has them; then the links that hang on the world.
+    for element in root.all("joint"):
+        link = _joint(element, shapes)
+        if link.name in links:
+            both = quoted(links[link.name].joint_name)
+            raise ValueError(f"joint {quoted(link.joint_name)}: link {quoted(link.name)} is the child of {both}")
+        links[link.name] = link
+    return [Link(name, shapes[name]) for name in shapes if name not in links] + list(links.values())
 
 
-def _joint(element: Element, links: dict[str, Any]) -> _Joint:
-    name = _text(element, "name", f"line {element.line}")
-    where = f"line {element.line}: joint {quoted(name)}"
+def _joint(element: Element, shapes: dict[str, list[Shape]]) -> Link:
+    """Read a joint and the link below it."""
+    name, where = _named(element)
     kind = _joint_kind(_text(element, "type", where), where)
-    parent, child = (_end(element, tag, links, where) for tag in ("parent", "child"))
+    parent, child = (_end(element, tag, shapes, where) for tag in ("parent", "child"))
     axis, limit, mimic = (element.first(tag) for tag in ("axis", "limit", "mimic"))
-    if kind in ("fixed", "floating"):
-        axis = mimic = None
-    limits = None
+    position, rotation = _origin(element, where)
+    options: dict[str, Any] = {}
     if limit is not None and kind in ("revolute", "prismatic"):
-        low, high = (_number(limit, bound, where, "0") for bound in ("lower", "upper"))
-        limits = min(low, high), max(low, high)
-    return _Joint(
-        name,
-        kind,
-        parent,
+        options["limits"] = tuple(sorted(_number(limit, bound, where, "0") for bound in ("lower", "upper")))
+    if mimic is not None and kind not in ("fixed", "floating"):
+        factors = (_number(mimic, key, where, default) for key, default in (("multiplier", "1"), ("offset", "0")))
+        options["mimic"] = _text(mimic, "joint", where), *factors
+    if axis is None or kind in ("fixed", "floating"):
+        axis = Element("axis", {}, 0)
+    return Link(
         child,
-        _origin(element, where),
-        (1.0, 0.0, 0.0) if axis is None else _numbers(axis, "xyz", 3, where, "1 0 0"),
-        limits,
-        None
-        if mimic is None
-        else (
-            _text(mimic, "joint", where),
-            _number(mimic, "multiplier", where, "1"),
-            _number(mimic, "offset", where, "0"),
-        ),
+        shapes[child],
+        parent,
+        kind,
+        axis=_numbers(axis, "xyz", 3, where, "1 0 0"),
+        position=position,
+        rotation=rotation,
+        joint_name=name,
+        **options,
     )
 
 
-def _end(joint: Element, tag: str, links: dict[str, Any], where: str) -> str:
+def _joint_kind(given: str, where: str) -> Joint:
+    if given == "planar":
+        raise ValueError(f"{where} is planar: write it as two prismatic joints and a revolute one")
+    kind = next((one for one in _JOINTS if one == given), None)
+    if kind is None:
+        raise ValueError(f"{where}: {unknown_name('type', given, _JOINTS)}")
+    return kind
+
+
+def _end(joint: Element, tag: str, links: Collection[str], where: str) -> str:
     """Give the name of the link at one end of a joint."""
     end = joint.first(tag)
     if end is None:
         raise ValueError(f"{where} has no <{tag}>")
-    return _known_link(_text(end, "link", where), links, f"{where}: <{tag}>")
+    name = _text(end, "link", where)
+    if name not in links:
+        raise ValueError(f"{where}: <{tag}>: there is no link {quoted(name)}")
+    return name
 
 
-def _geometry(collision: Element, where: str) -> _Geometry:
+def _shape(collision: Element, where: str, find: Find, hulls: bool) -> Shape:
+    """Make the shape of a collision geometry, in the frame of its link."""
     holder = collision.first("geometry")
     given = [] if holder is None else holder.children
     if not given or given[0].tag not in _GEOMETRIES:
         what = "nothing" if not given else _tag(given[0])
         raise ValueError(f"{where}: a <collision> has {what} where URDF has one of {', '.join(_GEOMETRIES)}")
-    element, kind = given[0], given[0].tag
+    element, kind, what = given[0], given[0].tag, _tag(given[0])
     sizes = [number for name, count in _GEOMETRIES[kind].items() for number in _numbers(element, name, count, where)]
-    origin = _origin(collision, where)
-    if kind != "mesh":
-        return _Geometry(kind, tuple(sizes), origin)
-    texts = element.attributes.get("scale", "1").replace(",", " ").split()
-    scale = _numbers(element, "scale", 1 if len(texts) == 1 else 3, where, "1")
-    return _Geometry(kind, (), origin, _text(element, "filename", where), scale)
+    offset, rotation = _origin(collision, where)
+    if kind == "mesh":
+        name = _text(element, "filename", where)
+        what = f"the mesh {quoted(name)}"
+        texts = element.attributes.get("scale", "1").replace(",", " ").split()
+        scale = _numbers(element, "scale", 1 if len(texts) == 1 else 3, where, "1")
+    try:
+        if kind == "box":
+            return Box(*sizes, offset=offset, rotation=rotation)
+        if kind == "sphere":
+            return Sphere(*sizes, offset=offset)
+        if kind == "cylinder":
+            return cylinder(*sizes, offset=offset, rotation=rotation)
+        vertices, faces = _mesh(find(name))
+        vertices = vertices * scale
+        if hulls:
+            return ConvexHull(vertices, offset=offset, rotation=rotation)
+        return Mesh(vertices, faces, offset=offset, rotation=rotation)
+    except ValueError as error:
+        raise ValueError(f"{where}: {what}: {error}") from error
+    except (FileNotFoundError, MissingExtraError) as error:
+        raise type(error)(f"{where}: {what}: {error}") from error
 
 
-def _origin(element: Element, where: str) -> _Origin:
+def _origin(element: Element, where: str) -> tuple[Any, Any]:
+    """Give a position and a quaternion (w, x, y, z)."""
     origin = element.first("origin")
     if origin is None:
-        return _Origin()
+        return (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+    if _MATRIX in origin.attributes:
+        frame = np.reshape(_numbers(origin, _MATRIX, 16, where), (4, 4))
+        return frame[:3, 3], quaternions_of(frame[np.newaxis, :3, :3])[0]
     roll, pitch, yaw = (angle / 2 for angle in _numbers(origin, "rpy", 3, where, "0 0 0"))
     (sr, cr), (sp, cp), (sy, cy) = ((np.sin(half), np.cos(half)) for half in (roll, pitch, yaw))
     # About the fixed axes x, y and z in turn.
@@ -219,7 +173,17 @@ def _origin(element: Element, where: str) -> _Origin:
         cr * sp * cy + sr * cp * sy,
         cr * cp * sy - sr * sp * cy,
     )
-    return _Origin(_numbers(origin, "xyz", 3, where, "0 0 0"), rotation)
+    return _numbers(origin, "xyz", 3, where, "0 0 0"), rotation
+
+
+def _named(element: Element) -> tuple[str, str]:
+    """Give the name of a link or a joint, and what errors call it."""
+    name = _text(element, "name", _line(element).removesuffix(": "))
+    return name, f"{_line(element)}{element.tag} {quoted(name)}"
+
+
+def _line(element: Element) -> str:
+    return f"line {element.line}: " if element.line else ""
 
 
 def _text(element: Element, name: str, where: str) -> str:
@@ -244,7 +208,7 @@ def _numbers(element: Element, name: str, count: int, where: str, default: str |
         found = ()
     if len(found) != count or not np.isfinite(found).all() or "_" in text:  # Python reads 1_0 as ten
         wanted = "a number" if count == 1 else f"{count} numbers"
-        advice = "; expand this file by xacro, and read what that writes" if "${" in text else ""
+        advice = f"; {_EXPAND}" if "${" in text else ""
         raise ValueError(f"{where}: {name} of {_tag(element)} must be {wanted}, not {quoted(text)}{advice}")
     return found
 
@@ -253,8 +217,9 @@ def _tag(element: Element) -> str:
     return f"<{clipped(element.tag)}>"
 
 
-def _finder(file: str, folder: Path) -> Find:
+def _finder(file: str) -> Find:
     """Give what finds the meshes of a file: beside it, or in one of the folders above, by package first."""
+    folder = Path(file).absolute().parent
 
     def find(name: str) -> str:
         scheme, parted, rest = name.partition("://")
@@ -299,74 +264,6 @@ def _mesh(path: str) -> tuple[Floats, NDArray[np.int64]]:
     return vertices, faces
 
 
-# ---- yourdfpy ----
-
-
-def _robot_of_yourdfpy(robot: Any) -> _Robot:
-    geometries: dict[str, list[_Geometry]] = {}
-    for link in robot.links:
-        if link.name in geometries:
-            raise ValueError(f"two links are named {quoted(link.name)}")
-        where = f"link {quoted(link.name)}"
-        geometries[link.name] = [_geometry_of_yourdfpy(one, where) for one in link.collisions]
-    return _Robot(geometries, [_joint_of_yourdfpy(joint, geometries) for joint in robot.joints])
-
-
-def _joint_of_yourdfpy(joint: Any, links: dict[str, Any]) -> _Joint:
-    where = f"joint {quoted(joint.name)}"
-    kind = _joint_kind(joint.type, where)
-    axis, limit, mimic = joint.axis, joint.limit, joint.mimic
-    if kind in ("fixed", "floating"):
-        axis = mimic = None
-    limits = None
-    if limit is not None and kind in ("revolute", "prismatic"):
-        low, high = (float(_given(bound or 0.0, "a limit", (), where)) for bound in (limit.lower, limit.upper))
-        limits = min(low, high), max(low, high)
-    return _Joint(
-        joint.name,
-        kind,
-        _known_link(joint.parent, links, where),
-        _known_link(joint.child, links, where),
-        _origin_of_yourdfpy(joint.origin, where),
-        (1.0, 0.0, 0.0) if axis is None else _given(axis, "axis", (3,), where),
-        limits,
-        None if mimic is None else (mimic.joint, mimic.multiplier, mimic.offset),
-    )
-
-
-def _geometry_of_yourdfpy(collision: Any, where: str) -> _Geometry:
-    origin, geometry = _origin_of_yourdfpy(collision.origin, where), collision.geometry
-    for kind, sizes in _GEOMETRIES.items():
-        given = getattr(geometry, kind, None)
-        if given is None:
-            continue
-        if kind != "mesh":
-            numbers = [_given(getattr(given, name), name, () if n == 1 else (n,), where) for name, n in sizes.items()]
-            return _Geometry(kind, tuple(np.hstack(numbers).tolist()), origin)
-        scale = 1.0 if given.scale is None else given.scale
-        return _Geometry(
-            kind, (), origin, given.filename, _given(scale, "scale", (3,) if np.ndim(scale) else (), where)
-        )
-    raise ValueError(f"{where} has a <collision> without one of {', '.join(_GEOMETRIES)}")
-
-
-def _origin_of_yourdfpy(matrix: Any, where: str) -> _Origin:
-    if matrix is None:
-        return _Origin()
-    frame = _given(matrix, "origin", (4, 4), where)
-    return _Origin(frame[:3, 3], quaternions_of(frame[np.newaxis, :3, :3])[0])
-
-
-def _given(values: Any, name: str, shape: tuple[int, ...], where: str) -> Floats:
-    try:
-        found = as_reals(values, name)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error}") from error
-    if found.shape != shape or not np.isfinite(found).all():
-        raise ValueError(f"{where}: {name} must be finite numbers of shape {shape}, not {quoted(values)}")
-    return found
-
-
 def _finder_of_yourdfpy(source: Any) -> Find:
     def find(name: str) -> str:
         path: str = source._filename_handler(fname=name)
@@ -377,19 +274,46 @@ def _finder_of_yourdfpy(source: Any) -> Find:
     return find
 
 
-# ---- Both ----
+def _elements_of_yourdfpy(robot: Any) -> Element:
+    """Give what yourdfpy has read as the elements of a file, whose numbers are exactly the same."""
+    links = [_element("link", *map(_collision, link.collisions), name=link.name) for link in robot.links]
+    joints = []
+    for joint in robot.joints:
+        parts = [_element("parent", link=joint.parent), _element("child", link=joint.child)]
+        parts += [_element("axis", xyz=joint.axis), *_origin_element(joint.origin)]
+        if joint.limit is not None:
+            parts.append(_element("limit", lower=joint.limit.lower, upper=joint.limit.upper))
+        if joint.mimic is not None:
+            mimic = joint.mimic
+            parts.append(_element("mimic", joint=mimic.joint, multiplier=mimic.multiplier, offset=mimic.offset))
+        joints.append(_element("joint", *parts, name=joint.name, type=joint.type))
+    return _element("robot", *links, *joints)
 
 
-def _joint_kind(given: Any, where: str) -> Joint:
-    if given == "planar":
-        raise ValueError(f"{where} is planar: write it as two prismatic joints and a revolute one")
-    kind = next((one for one in _JOINTS if one == given), None)
-    if kind is None:
-        raise ValueError(f"{where}: {unknown_name('type', given, _JOINTS)}")
-    return kind
+def _collision(collision: Any) -> Element:
+    given = [(kind, getattr(collision.geometry, kind, None)) for kind in _GEOMETRIES]
+    geometries = []
+    for kind, values in given:
+        if values is not None:
+            names = _GEOMETRIES[kind] or ("filename", "scale")
+            geometries.append(_element(kind, **{name: getattr(values, name) for name in names}))
+    return _element("collision", _element("geometry", *geometries), *_origin_element(collision.origin))
 
 
-def _known_link(name: Any, links: dict[str, Any], where: str) -> str:
-    if name not in links:
-        raise ValueError(f"{where}: there is no link {quoted(name)}")
-    return str(name)
+def _origin_element(matrix: Any) -> list[Element]:
+    return [] if matrix is None else [_element("origin", **{_MATRIX: matrix})]
+
+
+def _element(tag: str, *children: Element, **attributes: Any) -> Element:
+    """Make an element without a line, with the attributes that are not None."""
+    texts = {name: _written(value) for name, value in attributes.items() if value is not None}
+    return Element(tag, texts, 0, list(children))
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return " ".join(map(repr, as_reals(value, "value").ravel().tolist()))
+    except (TypeError, ValueError):
+        return str(value)  # refused where it is read, with the name of the link or the joint
