@@ -185,8 +185,7 @@ def _placed(suffix: str, content: bytes, left: LeftOut) -> tuple[NDArray[np.floa
     nodes = parse_nodes(content, suffix, "mesh", left)
     _check_count(sum(len(node.faces) for node in nodes))
     with np.errstate(over="ignore", invalid="ignore"):
-        corners = [(node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3])[node.faces] for node in nodes]
-        placed = np.concatenate(corners).reshape(-1, 3).astype(np.float32)
+        placed = np.concatenate([node.placed()[node.faces] for node in nodes]).reshape(-1, 3).astype(np.float32)
     vertices, rows = np.unique(placed, axis=0, return_inverse=True)
     return vertices, rows.reshape(-1, 3).astype(np.uint32)
 

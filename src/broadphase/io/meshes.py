@@ -40,7 +40,7 @@ def read_mesh(path: Path, *, parts: bool = False) -> BoxFile:
     """
     nodes, _ = _read_nodes(path, "object")
     names = np.array([node.name for node in nodes], dtype=object)
-    meshes = [(_placed(node), node.faces) for node in nodes]
+    meshes = [(node.placed(), node.faces) for node in nodes]
     try:
         boxes = [from_triangles(vertices, faces) for vertices, faces in meshes]
         if not parts:
@@ -160,12 +160,6 @@ def _read_nodes(path: Path, parts: ObjParts) -> tuple[list[MeshNode], str | None
     if said:
         warnings.warn(f"{path}: {said}", PartialFileWarning, stacklevel=3)
     return nodes, unit
-
-
-def _placed(node: MeshNode) -> NDArray[np.float64]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        placed: NDArray[np.float64] = node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3]
-    return placed
 
 
 def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tuple[list[MeshNode], str | None]:

@@ -511,16 +511,22 @@ def _whole(table: dict[str, Any], key: str, where: str, default: int | None = No
 
 
 def _list(table: dict[str, Any], key: str, where: str, default: Any = None) -> Any:
-    value = table.get(key, default)
-    if not isinstance(value, list | tuple):
-        raise FileFormatError(f"{where}: {key} must be an array, not {quoted(value)}")
-    return value
+    return _of_type(list | tuple, "an array", table, key, where, default)
 
 
 def _dict(table: dict[str, Any], key: str, where: str, default: Any = None) -> dict[str, Any]:
+    found: dict[str, Any] = _of_type(dict, "an object", table, key, where, default)
+    return found
+
+
+def _name(table: dict[str, Any], where: str) -> str:
+    return str(_of_type(str, "a text", table, "name", where, ""))
+
+
+def _of_type(kind: Any, called: str, table: dict[str, Any], key: str, where: str, default: Any) -> Any:
     value = table.get(key, default)
-    if not isinstance(value, dict):
-        raise FileFormatError(f"{where}: {key} must be an object, not {quoted(value)}")
+    if not isinstance(value, kind):
+        raise FileFormatError(f"{where}: {key} must be {called}, not {quoted(value)}")
     return value
 
 
@@ -550,10 +556,3 @@ def _component(table: dict[str, Any], where: str, kinds: str = "iuf") -> str:
     if dtype is None or dtype[1] not in kinds:
         raise FileFormatError(f"{where}: componentType {quoted(value)} is not one of glTF 2.0")
     return dtype
-
-
-def _name(table: dict[str, Any], where: str) -> str:
-    name = table.get("name", "")
-    if not isinstance(name, str):
-        raise FileFormatError(f"{where}: name must be a text, not {quoted(name)}")
-    return name

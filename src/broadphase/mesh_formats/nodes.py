@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from broadphase.errors import clipped
+from broadphase.errors import FileFormatError, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "joined", "named_nodes"]
+__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "joined", "line_error", "named_nodes", "text_of"]
 
 _MOST_KINDS = 8  # in one message
 
@@ -30,6 +30,12 @@ class MeshNode(NamedTuple):
     faces: NDArray[np.int64]
     pose: NDArray[np.float64]
     parent: str | None
+
+    def placed(self) -> NDArray[np.float64]:
+        """Return the vertices where the scene places them; what overflows is not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            placed: NDArray[np.float64] = self.vertices @ self.pose[:3, :3].T + self.pose[:3, 3]
+        return placed
 
 
 class LeftOut:
@@ -65,11 +71,22 @@ class PlacedMesh(NamedTuple):
 
 def joined(nodes: list[MeshNode]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the vertices of all nodes where they are placed, and their faces, as one mesh."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        placed = [node.vertices @ node.pose[:3, :3].T + node.pose[:3, 3] for node in nodes]
-    first = np.cumsum([0, *(len(one) for one in placed)])
+    first = np.cumsum([0, *(len(node.vertices) for node in nodes)])
     faces = [node.faces + start for node, start in zip(nodes, first, strict=False)]
-    return np.concatenate(placed), np.concatenate(faces)
+    return np.concatenate([node.placed() for node in nodes]), np.concatenate(faces)
+
+
+def text_of(content: bytes) -> str:
+    """Decode a text whose encoding no format names."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def line_error(number: int, line: bytes, fault: str) -> FileFormatError:
+    """Make the error for a line of a text."""
+    return FileFormatError(f"line {number}: {clipped(text_of(line.strip()), 60)}: {fault}")
 
 
 def named_nodes(found: list[PlacedMesh], names: dict[int, str]) -> list[MeshNode]:
@@ -101,13 +118,9 @@ def _numbered(names: Iterable[str]) -> list[str]:
     last: dict[str, int] = {}
     unique = []
     for name in given:
-        if name not in last:
-            last[name] = 1
-            unique.append(name)
-            continue
-        number = last[name] + 1
-        while f"{name} ({number})" in taken:
+        number = last.get(name, 0) + 1
+        while number > 1 and f"{name} ({number})" in taken:
             number += 1
         last[name] = number
-        unique.append(f"{name} ({number})")
+        unique.append(name if number == 1 else f"{name} ({number})")
     return unique

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
-from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
+from broadphase.mesh_formats.nodes import PlacedMesh, line_error, named_nodes, text_of
 from broadphase.mesh_formats.polygons import cut_into_triangles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -87,14 +87,11 @@ def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list
             elif key in _LEFT_OUT:
                 left.add(_LEFT_OUT[key], f"line {number}")
             elif key not in _NO_GEOMETRY and not key.startswith(b"#"):
-                left.add("unknown statements", f"line {number}, {clipped(_text(key), 20)}")
+                left.add("unknown statements", f"line {number}, {clipped(text_of(key), 20)}")
         except (ValueError, OverflowError) as error:
             why = "needs three numbers" if key == b"v" else "needs row numbers of vertices, from 1 on"
-            raise FileFormatError(f"line {number}: {clipped(_text(line.strip()), 60)}: {_NAMES[key]} {why}") from error
+            raise line_error(number, line, f"a {'vertex' if key == b'v' else 'face'} {why}") from error
     return _nodes(np.array(positions).reshape(-1, 3), found.values(), stem, parts)
-
-
-_NAMES = {b"v": "a vertex", b"f": "a face", b"fo": "a face"}
 
 
 def _from_the_end(corner: int, count: int) -> int:
@@ -126,25 +123,17 @@ def _joined(lines: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
 
 
 def _below(here: _Part, key: bytes, line: bytes) -> _Part:
-    name = _text(line.split(None, 1)[1].strip() if len(line.split(None, 1)) > 1 else b"")
+    name = text_of(line.strip()[len(key) :].strip())
     if key == b"o":
         return here._replace(number=here.number + 1, name=name)
     return here._replace(group=name) if key == b"g" else here._replace(material=name)
 
 
-def _text(content: bytes) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
-
-
 def _nodes(
-    positions: NDArray[np.float64], found: Iterable[tuple[_Part, _Faces]], stem: str, parts: ObjParts
+    positions: NDArray[np.float64], found: Collection[tuple[_Part, _Faces]], stem: str, parts: ObjParts
 ) -> list[MeshNode]:
-    found = list(found)
-    meshes = []
-    for part, faces in found:
+    named = []
+    for row, (part, faces) in enumerate(found):
         corners = np.array(faces.corners)
         if corners.max() >= len(positions):
             raise FileFormatError(
@@ -152,9 +141,7 @@ def _nodes(
                 f" {len(positions):,}"
             )
         used, rows = np.unique(corners, return_inverse=True)
-        meshes.append((positions[used], cut_into_triangles(rows.reshape(-1), np.array(faces.sizes), positions[used])))
-    named = []
-    for row, ((part, _), mesh) in enumerate(zip(found, meshes, strict=True)):
+        mesh = positions[used], cut_into_triangles(rows.reshape(-1), np.array(faces.sizes), positions[used])
         name = part.name if parts == "object" else getattr(part, parts) or part.name
         above = -1 - part.number if parts != "object" and part.name else None  # negative: no row of a part
         named.append(PlacedMesh(row, above, name or stem, *mesh, np.eye(4)))

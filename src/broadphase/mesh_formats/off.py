@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from broadphase.errors import FileFormatError, clipped
-from broadphase.mesh_formats.nodes import MeshNode
+from broadphase.errors import FileFormatError
+from broadphase.mesh_formats.nodes import MeshNode, line_error
 from broadphase.mesh_formats.polygons import cut_into_triangles
 
 if TYPE_CHECKING:
@@ -50,13 +50,9 @@ def parse_off(content: bytes, stem: str, left: LeftOut) -> list[MeshNode]:
                 if len(own) != int(words[0]) or not all(0 <= one < counts[0] for one in own):
                     raise ValueError
             except ValueError as error:
-                text = clipped(b" ".join(words).decode("latin-1"), 60)
-                what = (
-                    "three numbers"
-                    if kind == "vertex"
-                    else f"its number of corners and rows of the {counts[0]} vertices"
-                )
-                raise FileFormatError(f"line {number}: {text}: {kind} {row} needs {what}") from error
+                corners_of = f"its number of corners and rows of the {counts[0]} vertices"
+                what = "three numbers" if kind == "vertex" else corners_of
+                raise line_error(number, b" ".join(words), f"{kind} {row} needs {what}") from error
             if len(own) < 3:
                 left.add("faces of less than three corners", f"line {number}")
                 continue

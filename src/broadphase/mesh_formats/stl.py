@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
-from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
+from broadphase.mesh_formats.nodes import PlacedMesh, line_error, named_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,15 +57,13 @@ def _solids(content: bytes, stem: str) -> tuple[list[str], list[NDArray[np.float
                 x, y, z = words[1:]
                 corners.extend((float(x), float(y), float(z)))
             except ValueError as error:
-                text = clipped(line.decode("latin-1").strip(), 60)
-                raise FileFormatError(f"line {number}: {text}: a vertex needs three numbers") from error
+                raise line_error(number, line, "a vertex needs three numbers") from error
         elif key == b"solid" and not len(corners) % 9:
             corners = array("d")
             names.append(line.split(None, 1)[1].decode("utf-8", "replace").strip() if len(words) > 1 else stem)
             solids.append(corners)
         elif len(words) > _MOST_WORDS.get(key, 0):
-            text = clipped(line.decode("latin-1").strip(), 60)
-            raise FileFormatError(f"line {number}: {text}: not one statement of an .stl file")
+            raise line_error(number, line, "not one statement of an .stl file")
         elif len(corners) % 9:
             raise FileFormatError(f"line {number}: a triangle of solid {clipped(names[-1])} has not three vertices")
     if len(corners) % 9:
