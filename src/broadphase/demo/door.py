@@ -21,11 +21,10 @@ import threading
 import time
 from contextlib import contextmanager
 from importlib import metadata
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from broadphase.demo.mesh_files import MESH_SUFFIXES, MOST_FILE_BYTES
+from broadphase.demo.mesh_files import fault_of_file
 from broadphase.demo.messages import (
     MOST_MESSAGE_BYTES,
     FileTransferPart,
@@ -158,16 +157,9 @@ class Door:
                     )
             return response
 
-        door = self
-
-        class Guarded(_guarded_connection()):  # type: ignore[misc]
-            def __init__(self, *arguments: Any, **options: Any) -> None:
-                super().__init__(*arguments, **options)
-                self.door = door
-
         return {
             "process_request": process_request,
-            "create_connection": Guarded,
+            "create_connection": _guarded_connection(self),
             "max_size": MOST_MESSAGE_BYTES,
             "open_timeout": _OPEN_SECONDS,
             "close_timeout": _CLOSE_SECONDS,
@@ -222,12 +214,8 @@ class Uploads:
     def _begin(self, message: FileTransferStartUpload) -> bool:
         door, name = self._door, clipped(message.filename)
         parts = -(-message.size_bytes // (512 << 10))
-        if PurePosixPath(message.filename).suffix.lower() not in MESH_SUFFIXES:
-            door.say(f"{name}: the demo reads {', '.join(MESH_SUFFIXES)} files.")
-        elif message.size_bytes > MOST_FILE_BYTES:
-            door.say(f"{name}: the demo reads files of at most {MOST_FILE_BYTES >> 20} MB.")
-        elif not message.size_bytes:
-            door.say(f"{name}: the file is empty.")
+        if (fault := fault_of_file(message.filename, message.size_bytes)) is not None:
+            door.say(f"{name}: {fault}.")
         elif message.transfer_uuid in self._left or message.part_count != parts:
             raise RefusedError("a malformed upload")
         elif door.uploads >= _MOST_UPLOADS or self._left:
@@ -243,25 +231,23 @@ class Uploads:
         self._door.uploads -= 1
 
 
-def _guarded_connection() -> Any:
-    """Make the class of connections, whose base is an extra."""
+def _guarded_connection(door: Door) -> Any:
+    """Make the class of the connections through a door; its base is an extra."""
     from websockets.asyncio.server import ServerConnection
 
     class GuardedConnection(ServerConnection):
-        door: Door
-
         def connection_made(self, transport: Any) -> None:
-            self.door.connections.add(self)
-            self._uploads = Uploads(self.door)
+            door.connections.add(self)
+            self._uploads = Uploads(door)
             self._credit, self._credited_at = _BURST, time.monotonic()
             self._delayed = self._refused = 0
             super().connection_made(transport)
-            if len(self.door.connections) > _MOST_CONNECTIONS:
+            if len(door.connections) > _MOST_CONNECTIONS:
                 transport.abort()
 
         def connection_lost(self, error: Exception | None) -> None:
-            self.door.connections.discard(self)
-            self.door.pages.discard(self)
+            door.connections.discard(self)
+            door.pages.discard(self)
             self._uploads.close()
             super().connection_lost(error)
 

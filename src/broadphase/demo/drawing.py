@@ -36,16 +36,35 @@ _LIFT = 0.06  # of overlays above flat bodies, in units of the picture
 _NORMAL = 0.2  # length of the line that shows a normal, in units of the picture
 
 
-class Bodies:
+class Drawn:
+    """What is drawn of a stage, by name, below the node `root` of the scene of the page."""
+
+    def __init__(self, scene: Any, stage: Stage, root: str) -> None:
+        self._scene, self._stage, self._root = scene, stage, root
+        self._handles: dict[str, Any] = {}
+
+    def hide(self, *names: str) -> None:
+        """Remove what has these names, if it is there."""
+        for name in names:
+            handle = self._handles.pop(name, None)
+            if handle is not None:
+                handle.remove()
+
+    def remove(self) -> None:
+        """Remove everything from the page."""
+        self.hide(*self._handles)
+
+
+class Bodies(Drawn):
     """The bodies of a stage on the page: instances of a few meshes, or a point cloud if there are too many.
 
-    They are drawn below the node `root` of the scene. `on_drag` is called in a thread of viser when a body is dragged:
-    with its row and the place that it is dragged to, or with None when it is let go.
+    `on_drag` is called in a thread of viser when a body is dragged: with its row and the place that it is dragged to,
+    or with None when it is let go.
     """
 
     def __init__(self, scene: Any, stage: Stage, root: str = "", on_drag: Callable[..., None] | None = None) -> None:
-        self._scene, self._stage, self._root, self._on_drag = scene, stage, root, on_drag
-        self._handles: dict[str, Any] = {}
+        super().__init__(scene, stage, root)
+        self._on_drag = on_drag
         self._rows = np.empty(0, np.int32)
         self._groups: dict[str, Any] = {}  # by name of a handle: what makes its mesh, and which of the rows it draws
         self._heights: NDArray[np.float32] | None = None
@@ -114,12 +133,9 @@ class Bodies:
             positions[np.isin(self._rows, raised), 2] = FLAT_DEPTH
 
     def remove(self) -> None:
-        """Remove everything from the page."""
-        for handle in self._handles.values():
-            handle.remove()
-        self._handles.clear()
+        """Remove all bodies; drags of them that are on their way change nothing."""
+        super().remove()
         self._groups.clear()
-        self._rows = np.empty(0, np.int32)
 
     def _dragged_of(self, name: str, do: Callable[..., None]) -> Any:
         async def dragged(event: Any) -> None:  # viser calls functions that are not async in any order
@@ -218,29 +234,17 @@ def cells_to_draw(
     return kept, np.where(occupied[kept], 0.15 + 0.4 * depth, 0.1) * min(1.0, 18 / max(1, len(kept)) ** 0.5)
 
 
-class Overlays:
-    """What is drawn over the bodies of a stage, below the node `root` of the scene."""
+class Overlays(Drawn):
+    """What is drawn over the bodies of a stage."""
 
     def __init__(self, scene: Any, stage: Stage, root: str = "") -> None:
-        self._scene, self._stage, self._root = scene, stage, f"{root}/over"
-        self._handles: dict[str, Any] = {}
+        super().__init__(scene, stage, f"{root}/over")
         self._probe_size = 0.0
         self._lit: dict[str, NDArray[np.int32]] = {}
-        self._draw_bounds()
-        self._draw_mesh()
-
-    def remove(self) -> None:
-        """Remove everything from the page."""
-        for handle in self._handles.values():
-            handle.remove()
-        self._handles.clear()
-
-    def hide(self, *names: str) -> None:
-        """Remove overlays from the page, if they are there."""
-        for name in names:
-            handle = self._handles.pop(name, None)
-            if handle is not None:
-                handle.remove()
+        self._lines("bounds", stage.to_view(edges_of(stage.bounds[None])), STATIC, 1.5)
+        if stage.mesh is not None:
+            vertices = stage.to_view(stage.mesh.vertices)
+            self._add_mesh("mesh", vertices, stage.mesh.faces, color=STATIC, opacity=0.55, flat_shading=True)
 
     def draw_cells(self, outline: bp.index.Outline, cells: NDArray[np.int64]) -> None:
         """Draw cells where they are in the world, coloured by level: the deeper, the brighter, and empty ones faint.
@@ -254,13 +258,12 @@ class Overlays:
         if stage.dim == 2:
             lines[..., 2] = _LIFT
         colours = faded(np.array(LEVELS, np.uint8)[outline.level[kept] % len(LEVELS)], strength)
-        colours = np.repeat(colours, 4 if stage.dim == 2 else 12, axis=0)
-        self._lines("cells", lines, np.repeat(colours[:, None], 2, axis=1), 1.5)
+        self._lines("cells", lines, np.repeat(colours, len(lines) // max(1, len(kept)), axis=0)[:, None], 1.5)
 
     def draw_sweep(self, sweep: Sweep) -> None:
         """Draw the line along which boxes are sorted, below the scene: where each begins, and the voids."""
         lines, colours = sweep_lines(self._stage, sweep)
-        self._lines("sweep", self._stage.to_view(lines), np.repeat(colours[:, None], 2, axis=1), 1.5)
+        self._lines("sweep", self._stage.to_view(lines), colours[:, None], 1.5)
 
     def draw_fan(self, rows: Rows, turn: int) -> None:
         """Draw lines from one body, another one each turn, to those that brute force compares it with."""
@@ -279,8 +282,7 @@ class Overlays:
         ends = stage.positions(rows)
         ways = np.zeros_like(ends)
         ways[:, : stage.dim] = world.velocities[rows] * (stage.dt * stage.scale)
-        colours = np.broadcast_to(np.array([TRACER, BACKGROUND], np.uint8), (len(rows), 2, 3)).copy()
-        self._lines("tracers", np.stack([ends, ends - ways], axis=1), colours, 2.5)
+        self._lines("tracers", np.stack([ends, ends - ways], axis=1), (TRACER, BACKGROUND), 2.5)
 
     def draw_contacts(self, contacts: bp.narrow.Contacts) -> None:
         """Draw contact points, and the normal at the first point of each pair."""
@@ -297,7 +299,7 @@ class Overlays:
         places[:, 2] += lift
         lines = np.stack([first, ends], axis=1)
         lines[..., 2] += lift
-        self._lines("normals", lines, np.broadcast_to(np.array(SELECTED, np.uint8), (len(lines), 2, 3)).copy(), 2.0)
+        self._lines("normals", lines, SELECTED, 2.0)
         self.hide("contact points")
         self._handles["contact points"] = self._scene.add_point_cloud(
             f"{self._root}/contacts", places, CONTACT, point_size=0.035, point_shape="circle", precision="float32"
@@ -307,21 +309,12 @@ class Overlays:
         """Draw the ball or box of the dragged query."""
         name = "query ball" if is_ball else "query box"
         self.hide("query box" if is_ball else "query ball")
-        handle = self._handles.get(name)
-        if handle is None or self._probe_size != size:
+        if name not in self._handles or self._probe_size != size:
             vertices, faces = meshes.ball(3) if is_ball else meshes.box()
             self._probe_size = size
-            flat = [1, 1, 0.05] if self._stage.dim == 2 else [1, 1, 1]
-            self.hide(name)
-            handle = self._handles[name] = self._scene.add_mesh_simple(
-                f"{self._root}/{name.replace(' ', '_')}",
-                vertices * size * np.array(flat, np.float32),
-                faces,
-                color=QUERIED,
-                opacity=0.3,
-                side="double",
-            )
-        handle.position = tuple(float(one) for one in place)
+            flat = np.array([1, 1, 0.05 if self._stage.dim == 2 else 1], np.float32)
+            self._add_mesh(name, vertices * size * flat, faces, color=QUERIED, opacity=0.3)
+        self._handles[name].position = tuple(float(one) for one in place)
 
     def draw_label(self, text: str, place: Any, name: str = "label") -> None:
         """Write a text above a point; see `Stage.label_place`."""
@@ -348,24 +341,6 @@ class Overlays:
             position=camera.position,
         )
 
-    def _draw_bounds(self) -> None:
-        stage = self._stage
-        lines = stage.to_view(edges_of(stage.bounds[None]))
-        self._lines("bounds", lines, np.broadcast_to(np.array(STATIC, np.uint8), (len(lines), 2, 3)).copy(), 1.5)
-
-    def _draw_mesh(self) -> None:
-        mesh = self._stage.mesh
-        if mesh is not None:
-            self._handles["mesh"] = self._scene.add_mesh_simple(
-                f"{self._root}/mesh",
-                self._stage.to_view(mesh.vertices),
-                mesh.faces,
-                color=STATIC,
-                opacity=0.55,
-                side="double",
-                flat_shading=True,
-            )
-
     def draw_triangles(self, name: str, rows: NDArray[np.int32], colour: tuple[int, int, int]) -> None:
         """Draw those of the rows that are triangles of the mesh in another colour."""
         mesh = self._stage.mesh
@@ -376,20 +351,20 @@ class Overlays:
             return
         self._lit[name] = faces
         self.hide(name)
-        if not len(faces):
-            return
-        corners = self._stage.to_view(mesh.vertices[mesh.faces[faces]].reshape(-1, 3))
-        self._handles[name] = self._scene.add_mesh_simple(
-            f"{self._root}/{name}",
-            corners,
-            np.arange(len(corners), dtype=np.uint32).reshape(-1, 3),
-            color=colour,
-            side="double",
-            flat_shading=True,
-        )
+        if len(faces):
+            corners = self._stage.to_view(mesh.vertices[mesh.faces[faces]].reshape(-1, 3))
+            numbers = np.arange(len(corners), dtype=np.uint32).reshape(-1, 3)
+            self._add_mesh(name, corners, numbers, color=colour, flat_shading=True)
 
-    def _lines(self, name: str, lines: NDArray[np.float32], colours: NDArray[np.uint8], thickness: float) -> None:
-        handle, colours = self._handles.get(name), linear(colours)
+    def _add_mesh(self, name: str, vertices: NDArray[np.float32], faces: NDArray[np.uint32], **look: Any) -> None:
+        self.hide(name)
+        path = f"{self._root}/{name.replace(' ', '_')}"
+        self._handles[name] = self._scene.add_mesh_simple(path, vertices, faces, side="double", **look)
+
+    def _lines(self, name: str, lines: NDArray[np.float32], colours: Any, thickness: float) -> None:
+        """Draw lines (n, 2, 3); colours are those of both ends, or of each line (n, 1, 3), or one."""
+        colours = np.broadcast_to(linear(np.array(colours, np.uint8)), lines.shape).copy()
+        handle = self._handles.get(name)
         if handle is None:
             self._handles[name] = self._scene.add_line_segments(
                 f"{self._root}/{name}", lines, colours, thickness=thickness, thickness_units="screen"

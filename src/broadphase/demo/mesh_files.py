@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MESH_SUFFIXES", "MOST_FILE_BYTES", "MOST_TRIANGLES", "read_mesh_file"]
+__all__ = ["MESH_SUFFIXES", "MOST_FILE_BYTES", "MOST_TRIANGLES", "fault_of_file", "read_mesh_file"]
 
 MOST_TRIANGLES = 100_000
 MOST_FILE_BYTES = 32 << 20
@@ -51,7 +51,11 @@ def read_mesh_file(name: str, content: bytes) -> Triangles:
     """
     import_extra("trimesh", purpose="reading meshes", extra="demo")
     shown = clipped(name)
-    suffix = _checked_suffix(shown, name, content)
+    suffix, fault = _suffix_of(name), fault_of_file(name, len(content))
+    if fault is None and not MESH_SUFFIXES[suffix](content):
+        fault = f"not a {suffix} file, or one with more than the demo can show"
+    if fault is not None:
+        raise FileFormatError(f"{shown}: {fault}")
     answer = _ask_process(shown, suffix, content)
     line, _, block = answer.partition(b"\n")
     try:
@@ -71,17 +75,17 @@ def read_mesh_file(name: str, content: bytes) -> Triangles:
     return Triangles(vertices, faces)
 
 
-def _checked_suffix(shown: str, name: str, content: bytes) -> str:
-    """Return the suffix if the content begins as such a file does."""
-    suffix = PurePosixPath(name).suffix.lower()
-    looks_right = MESH_SUFFIXES.get(suffix)
-    if looks_right is None:
-        raise FileFormatError(f"{shown}: the demo reads {', '.join(MESH_SUFFIXES)} files")
-    if len(content) > MOST_FILE_BYTES:
-        raise FileFormatError(f"{shown}: the demo reads files of at most {MOST_FILE_BYTES >> 20} MB")
-    if not looks_right(content):
-        raise FileFormatError(f"{shown}: not a {suffix} file, or one with more than the demo can show")
-    return suffix
+def fault_of_file(name: str, size: int) -> str | None:
+    """Say why a file of this name and of so many bytes is not read, or None."""
+    if _suffix_of(name) not in MESH_SUFFIXES:
+        return f"the demo reads {', '.join(MESH_SUFFIXES)} files"
+    if size > MOST_FILE_BYTES:
+        return f"the demo reads files of at most {MOST_FILE_BYTES >> 20} MB"
+    return None if size else "the file is empty"
+
+
+def _suffix_of(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
 
 
 def _is_stl(content: bytes) -> bool:

@@ -166,7 +166,7 @@ class Controls:
 
     def say(self, html: str) -> None:
         """Show a message below the query controls."""
-        self.answer.content = _note(html)
+        self.answer.content = f'<div id="bp-answer" style="{_NOTE};color:#d7dde6">{html}</div>'
 
 
 class Chart:
@@ -301,10 +301,6 @@ _STYLE = (
 
 
 _NOTE = "padding:4px 14px;font-size:13px"
-
-
-def _note(html: str) -> str:
-    return f'<div id="bp-answer" style="{_NOTE};color:#d7dde6">{html}</div>'
 
 
 def _depth(figures: Figures) -> str:

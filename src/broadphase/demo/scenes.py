@@ -10,7 +10,7 @@ import numpy as np
 import broadphase as bp
 from broadphase import data, scenes
 from broadphase.demo.meshes import Triangles, knot
-from broadphase.demo.stage import BALL, BOX, HIDDEN, Stage
+from broadphase.demo.stage import Stage
 from broadphase.errors import unknown_name
 from broadphase.scenes.values import Spread
 from broadphase.testing.draws import Draws
@@ -80,10 +80,8 @@ def _boxes(count: int, size: float, mesh: Triangles | None) -> Stage:
     side = float(np.cbrt(16.0 * count))
     world = bp.World(dim=3, bounds=[[0.0] * 3, [side] * 3], boundary="bounce")
     places = draws.between(0.5, max(0.5, side - 0.5), (count, 3))
-    rows = world.add_many(bp.Box(size, size, size), places, velocities=2 * draws.normal((count, 3)), layer="box")
-    stage = Stage(world, world.bounds, FRAME)
-    stage.describe(rows, BOX, size)
-    return stage
+    world.add_many(bp.Box(size, size, size), places, velocities=2 * draws.normal((count, 3)), layer="box")
+    return Stage(world, world.bounds, FRAME)
 
 
 def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
@@ -111,9 +109,7 @@ def _clusters(count: int, size: float, mesh: Triangles | None) -> Stage:
         world.velocities[rows] += (turned - ways)[of] - dt * pulls * (world.positions[rows] - middles[of])
         ways[:] = turned
 
-    stage = Stage(world, world.bounds, FRAME, steer=steer)
-    stage.describe(rows, BOX, sizes)
-    return stage
+    return Stage(world, world.bounds, FRAME, steer=steer)
 
 
 def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
@@ -124,18 +120,14 @@ def _counties(count: int, size: float, mesh: Triangles | None) -> Stage:
     boxes = boxes[((boxes[:, 0] >= low) & (boxes[:, 1] <= high)).all(axis=1)]
     sizes, middles = boxes[:, 1] - boxes[:, 0], boxes.mean(axis=1)
     world = bp.World(dim=2, bounds=[low, high], boundary="bounce")
-    counties = world.add_many(bp.Rectangle(*sizes.T), middles, body_type="static", layer="county")
-    radii = size * draws.between(0.2, 0.9, count)
-    storms = world.add_many(
-        bp.Circle(radii),
+    world.add_many(bp.Rectangle(*sizes.T), middles, body_type="static", layer="county")
+    world.add_many(
+        bp.Circle(size * draws.between(0.2, 0.9, count)),
         low + 1 + draws.random((count, 2)) * (high - low - 2),
         velocities=1.5 * draws.normal((count, 2)),
         layer="storm",
     )
-    stage = Stage(world, world.bounds, FRAME)
-    stage.describe(counties, BOX, sizes)
-    stage.describe(storms, BALL, 2 * radii[:, None])
-    return stage
+    return Stage(world, world.bounds, FRAME)
 
 
 def _mesh(count: int, size: float, mesh: Triangles | None) -> Stage:
@@ -147,18 +139,14 @@ def _mesh(count: int, size: float, mesh: Triangles | None) -> Stage:
     corners = vertices[faces].astype(float)
     room = np.array([middle - 0.6 * reach, middle + 0.6 * reach])
     world = bp.World(dim=3, bounds=room, boundary="bounce")
-    triangles = world.add_many(bp.Triangle(corners), np.zeros((len(corners), 3)), body_type="static", layer="triangle")
-    radii = size * reach * draws.between(0.008, 0.03, count)
-    balls = world.add_many(
-        bp.Sphere(radii),
+    world.add_many(bp.Triangle(corners), np.zeros((len(corners), 3)), body_type="static", layer="triangle")
+    world.add_many(
+        bp.Sphere(size * reach * draws.between(0.008, 0.03, count)),
         middle + draws.between(-0.55, 0.55, (count, 3)) * reach,
         velocities=0.12 * reach * draws.normal((count, 3)),
         layer="ball",
     )
-    stage = Stage(world, room, FRAME, mesh=Triangles(vertices, faces))
-    stage.describe(triangles, HIDDEN, 0.0)
-    stage.describe(balls, BALL, 2 * radii[:, None])
-    return stage
+    return Stage(world, room, FRAME, mesh=Triangles(vertices, faces))
 
 
 SCENES: tuple[DemoScene, ...] = (

@@ -82,15 +82,6 @@ class Stage:
             self._run.scene = self._run.scene.changed(dt=self.dt * speed)
         return self._run.step()
 
-    def describe(self, rows: Rows, form: int, sizes: Any) -> None:
-        """Set the form and the sizes of rows, which saves looking at each shape."""
-        self._make_room()
-        self._forms[rows] = form
-        self._sizes[rows] = 0.0
-        self._sizes[rows, : self.dim] = sizes
-        self._offsets[rows], self._aligned[rows] = 0.0, False
-        self._known[rows] = self.world.handles(rows)
-
     def forms(self, rows: Rows) -> NDArray[np.uint8]:
         """Return the form of each row, shape (k,): `BOX`, `BALL`, `CAPSULE` or `HIDDEN`."""
         self._learn(rows)
@@ -166,20 +157,17 @@ class Stage:
         layer = self.world.actor(row).layer
         return f"{layer if isinstance(layer, str) and layer != 'default' else 'body'} {row}"
 
-    def _make_room(self) -> None:
-        missing = self.world.slots - len(self._known)
-        if missing > 0:
-            self._known = np.concatenate([self._known, np.full(missing, -1, np.int64)])
-            self._forms = np.concatenate([self._forms, np.zeros(missing, np.uint8)])
-            self._sizes = np.concatenate([self._sizes, np.zeros((missing, 3), np.float32)])
-            self._offsets = np.concatenate([self._offsets, np.zeros((missing, 3), np.float32)])
-            self._aligned = np.concatenate([self._aligned, np.zeros(missing, np.bool_)])
-
     def _learn(self, rows: Rows) -> None:
         """Learn the forms of rows that were added since the last call."""
         if self._run is None and len(self._known) == self.world.slots:
             return  # only the rules of a scene remove and reuse rows
-        self._make_room()
+        missing = self.world.slots - len(self._known)
+        if missing > 0:
+            self._known = np.concatenate([self._known, np.full(missing, -1, np.int64)])
+            self._forms = np.concatenate([self._forms, np.full(missing, HIDDEN, np.uint8)])
+            self._sizes = np.concatenate([self._sizes, np.zeros((missing, 3), np.float32)])
+            self._offsets = np.concatenate([self._offsets, np.zeros((missing, 3), np.float32)])
+            self._aligned = np.concatenate([self._aligned, np.zeros(missing, np.bool_)])
         handles = self.world.handles(rows)
         fresh = self._known[rows] != handles
         if not fresh.any():
@@ -187,6 +175,8 @@ class Stage:
         self._known[rows] = handles
         self.renewals += 1
         fresh_rows = rows[fresh]
+        if self.mesh is not None:  # drawn as a whole
+            fresh_rows = fresh_rows[fresh_rows >= len(self.mesh.faces)]
         for layer in np.unique(self.world.layers[fresh_rows]):
             self._learn_alike(fresh_rows[self.world.layers[fresh_rows] == layer])
 
