@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase import _native, thresholds
 from broadphase.arguments import as_flag, as_own_array, as_real
-from broadphase.boxes.checking import as_integers, first_bad_row, require_boxes, require_finite
+from broadphase.boxes.checking import as_row_pairs, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
@@ -313,7 +313,7 @@ def iou(
         if other is not None:
             _require_volumes(second, "other")
     if pairs is not None:
-        rows = _as_row_pairs(pairs, len(first), len(second))
+        rows = as_row_pairs(pairs, (len(first), len(second)), "boxes")
     elif other is None:
         raise TypeError("iou needs other= or pairs=")
     elif len(first) != len(second):
@@ -374,16 +374,3 @@ def _as_ranked(scores: NDArray[Any]) -> NDArray[Any]:
         return np.empty(0)
     _, ranks = np.unique(scores, return_inverse=True)  # longer floats
     return np.where(np.isnan(scores), np.nan, ranks.astype(np.float64))
-
-
-def _as_row_pairs(values: ArrayLike, count: int, others: int) -> NDArray[np.int32]:
-    rows = as_integers(values, "pairs")
-    if rows.shape == (0,):
-        rows = rows.reshape(0, 2)
-    if rows.ndim != 2 or rows.shape[1] != 2:
-        raise ValueError(f"pairs must have shape (m, 2), not {rows.shape}")
-    for side, most in enumerate((count, others)):
-        bad = first_bad_row((rows[:, side] < 0) | (rows[:, side] >= most))
-        if bad is not None:
-            raise ValueError(f"pairs: row {bad} names box {rows[bad, side]}, but there are {most} boxes, from 0")
-    return rows.astype(np.int32, copy=False)

@@ -117,6 +117,20 @@ def as_elements(faces: ArrayLike, vertex_count: int) -> NDArray[Any]:
     return elements
 
 
+def as_row_pairs(values: ArrayLike, counts: tuple[int, int], things: str) -> NDArray[np.int32]:
+    """Return pairs of rows, shape (m, 2), of so many things on either side; an empty list has none."""
+    rows = as_integers(values, "pairs")
+    if rows.shape == (0,):
+        rows = rows.reshape(0, 2)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (m, 2), not {rows.shape}")
+    for side, count in enumerate(counts):
+        bad = first_bad_row((rows[:, side] < 0) | (rows[:, side] >= count))
+        if bad is not None:
+            raise ValueError(f"pairs: row {bad} is {rows[bad].tolist()}, but there are {count} {things}, from 0")
+    return rows.astype(np.int32, copy=False)
+
+
 def first_bad_row(bad: NDArray[np.bool_]) -> int | None:
     """Return the first row with anything True, or None."""
     if not bad.any():

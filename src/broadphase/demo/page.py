@@ -124,11 +124,10 @@ class DemoPage:
         self._stopping = threading.Event()
         self._error: BaseException | None = None
         self._dirty = True
-        self._drawn_at = self._figures_at = self._chart_at = self._cells_at = -1.0
+        self._done_at: dict[str, float] = {}  # when what is done at intervals was done last
         self._frozen: Floats | None = None
         self._race: Race | None = None
         self._lane_frame: bp.world.Frame | None = None
-        self._lane_at = -1.0
         self._lane: list[Any] = []  # what is drawn of its rival: bodies, overlays, and the node that they are below
         self._build()
         self._set_stage()
@@ -247,7 +246,8 @@ class DemoPage:
                 drawn.remove()
             self._race, self._lane = None, []
         if self.controls.race.value:
-            self._race, self._lane_at = Race(self.simulation), -1.0
+            self._race = Race(self.simulation)
+            self._done_at.pop("lane", None)
             scene, stage = self._server.scene, self._race.rival.stage
             node = scene.add_frame("/rival", show_axes=False, position=(-_ASIDE, 0.0, 0.0))
             self._lane = [Bodies(scene, stage, "/rival"), Overlays(scene, stage, "/rival"), node]
@@ -273,8 +273,7 @@ class DemoPage:
             self._lane_frame = rival.frame
             with self._server.atomic():
                 bodies.draw(rival.rows, _colours_of_state(rival))
-                if now - self._lane_at >= _LANE_EVERY:
-                    self._lane_at = now
+                if self._is_due("lane", now, _LANE_EVERY):
                     for over, one in ((overlays, rival), (self._overlays, simulation)):
                         top = 0.5 * one.stage.scale * one.stage.extent[1] + 0.2
                         over.draw_label(lane(one), (0.0, top, 0.0), "lane")
@@ -352,7 +351,7 @@ class DemoPage:
             self._bodies.remove()
             self._overlays.remove()
             self._set_stage()
-        self._figures_at = self._cells_at = -1.0
+        self._redraw()
 
     def _run(self) -> None:
         last = perf_counter()
@@ -406,18 +405,24 @@ class DemoPage:
 
     def _redraw(self) -> None:
         self._dirty = True
-        self._figures_at = self._cells_at = self._drawn_at = -1.0
+        for what in ("picture", "figures", "cells"):
+            self._done_at.pop(what, None)
+
+    def _is_due(self, what: str, now: float, every: float) -> bool:
+        if now - self._done_at.get(what, -every) < every:
+            return False
+        self._done_at[what] = now
+        return True
 
     def _show(self, now: float) -> None:
         simulation = self.simulation
         every = len(simulation.rows) / _POINTS_PER_SECOND if self._bodies.as_points else 0.0
-        if not self._dirty or now - self._drawn_at < every:
+        if not self._dirty or not self._is_due("picture", now, every):
             return
-        self._dirty, self._drawn_at = False, now
+        self._dirty = False
         with self._server.atomic():
             self._draw(now)
-            if now - self._figures_at >= _FIGURES_EVERY:
-                self._figures_at = now
+            if self._is_due("figures", now, _FIGURES_EVERY):
                 scene, figures = simulation.scene, simulation.figures()
                 pages = len(self._server.get_clients())
                 self._summary.content = summary_html(
@@ -429,8 +434,7 @@ class DemoPage:
                     drawn=self.controls.cells.value,
                 )
                 self._figures.content = figures_html(figures, simulation.paused)
-            if now - self._chart_at >= _CHART_EVERY and not simulation.paused:
-                self._chart_at = now
+            if not simulation.paused and self._is_due("chart", now, _CHART_EVERY):
                 self._chart.draw(simulation.history())
 
     def _draw(self, now: float) -> None:
@@ -444,8 +448,7 @@ class DemoPage:
         self._overlays.draw_tracers()
         if not controls.cells.value:
             self._overlays.hide("cells", "sweep", "fan")
-        elif now - self._cells_at >= _CELLS_EVERY:
-            self._cells_at = now
+        elif self._is_due("cells", now, _CELLS_EVERY):
             self._draw_structure()
         if controls.contacts.value and simulation.frame is not None:
             self._overlays.draw_contacts(simulation.frame.contacts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from broadphase.demo.cameras import matrix_of
 from broadphase.demo.panel import NO_QUERY, QUERY_BALL
+from broadphase.scenes.scene import living_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,8 @@ class Pointing:
 
     def held_row(self) -> int | None:
         """Return the row of the body that a hand holds, or None."""
-        rows = self._living(_NONE if self._held is None else np.array([self._held]))
+        handles = _NONE if self._held is None else np.array([self._held])
+        rows = living_rows(self._simulation.stage.world, handles)
         return int(rows[0]) if len(rows) else None
 
     def hold(self) -> None:
@@ -113,15 +115,7 @@ class Pointing:
 
     def selected_rows(self) -> Rows:
         """Return the selected rows that still exist."""
-        return self._living(self._selected)
-
-    def _living(self, handles: NDArray[np.int64]) -> Rows:
-        world = self._simulation.stage.world
-        rows, used = (handles & 0xFFFF_FFFF).astype(np.int32), world.rows
-        is_used = np.searchsorted(used, rows, "left") < np.searchsorted(used, rows, "right")
-        rows, handles = rows[is_used], handles[is_used]
-        kept: Rows = rows[world.handles(rows) == handles]
-        return kept
+        return living_rows(self._simulation.stage.world, self._selected)
 
     def queried_rows(self) -> Rows:
         """Return the rows that meet the dragged query; none if there is no query."""

@@ -98,12 +98,6 @@ class Layers:
         """Return the line width of edges: the more rows, the thinner."""
         return float(np.clip(18.0 / max(1, len(self.subject.rows)) ** 0.5, 0.15, WIDEST))
 
-    def contact_points(self) -> tuple[Floats, Floats]:
-        """Return all contact points, and the normal at each."""
-        assert self.contacts is not None
-        which, place = np.nonzero(np.arange(self.contacts.points.shape[1]) < self.contacts.counts[:, np.newaxis])
-        return self.contacts.points[which, place], self.contacts.normals[which]
-
     def arrow_length(self) -> float:
         """Return the length of normals: about half the size of a typical row."""
         boxes = self.subject.shown[self.subject.rows]

@@ -12,7 +12,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from broadphase.plotting import ink
 from broadphase.plotting.layers import WIDEST
-from broadphase.plotting.pieces import QUADS, ball, corners_of, edges_of
+from broadphase.plotting.pieces import QUADS, ball, contact_points, corners_of, edges_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def draw(axes: Any, layers: Layers) -> None:
         _add_dots(axes, rays.origins, s=12, color=ink.RAY, linewidths=0, zorder=5)
         _add_dots(axes, rays.ends[rays.hits], s=28, marker="x", color=ink.RAY, linewidths=1.6, zorder=6)
     if layers.contacts is not None:
-        _draw_contacts(axes, layers)
+        _draw_contacts(axes, layers, *contact_points(layers.contacts))
     if layers.labels:
         for row in layers.subject.rows.tolist():
             axes.text(*middles[row], str(row), zorder=8, clip_on=is_flat, **ink.label())
@@ -174,8 +174,7 @@ def _draw_axis(axes: Any, axis: Axis) -> None:
         _add_lines(axes, ways, colour, width, zorder=3, capstyle="butt")
 
 
-def _draw_contacts(axes: Any, layers: Layers) -> None:
-    points, normals = layers.contact_points()
+def _draw_contacts(axes: Any, layers: Layers, points: Floats, normals: Floats) -> None:
     ways, share = layers.arrow_length() * normals, layers.edge_width() / WIDEST
     if layers.subject.dim == 3:
         _add_lines(axes, np.stack([points, points + ways], axis=1), ink.CONTACT, 1.4, zorder=6)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Faces = NDArray[np.int32]
 
 __all__ = [
-    "QUADS", "STATIC", "Form", "PieceCollection", "Pieces", "ball", "corners_of", "edges_of", "hull_faces",
-    "pieces_of", "pieces_of_boxes", "unit_form",
+    "QUADS", "STATIC", "Form", "PieceCollection", "Pieces", "ball", "contact_points", "corners_of", "edges_of",
+    "hull_faces", "pieces_of", "pieces_of_boxes", "unit_form",
 ]  # fmt: skip
 
 STATIC = 1  # in World.body_types
@@ -250,6 +250,12 @@ def fan(corners: int) -> Faces:
     """
     last = np.arange(2, corners, dtype=np.int32)
     return np.stack([np.zeros_like(last), last - 1, last], axis=1)
+
+
+def contact_points(contacts: bp.narrow.Contacts) -> tuple[Floats, Floats]:
+    """Return all contact points, and the normal at each."""
+    which, place = np.nonzero(np.arange(contacts.points.shape[1]) < contacts.counts[:, np.newaxis])
+    return contacts.points[which, place], contacts.normals[which]
 
 
 def hull_faces(points: Floats) -> Faces:

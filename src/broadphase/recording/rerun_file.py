@@ -11,7 +11,7 @@ import numpy as np
 
 from broadphase.extras import import_extra
 from broadphase.files import replacing
-from broadphase.plotting.pieces import STATIC, PieceCollection, Pieces
+from broadphase.plotting.pieces import STATIC, PieceCollection, Pieces, contact_points
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
@@ -230,12 +230,10 @@ class Recording:
         return shown
 
     def _contacts(self, frame: bp.world.Frame) -> dict[str, Any]:
-        found = frame.contacts
-        which, place = np.nonzero(np.arange(found.points.shape[1]) < found.counts[:, np.newaxis])
-        if not len(which):
+        points, normals = contact_points(frame.contacts)
+        if not len(points):
             return {}
-        points, normals = found.points[which, place], found.normals[which]
-        boxes = self._world.shapes.boxes[np.unique(found.pairs)]
+        boxes = self._world.shapes.boxes[np.unique(frame.contacts.pairs)]
         length = 0.5 * float(np.median((boxes[:, 1] - boxes[:, 0]).max(axis=1)))
         make_points, make_arrows = self._of_dimension("Points", "Arrows")
         return {

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_length, as_own_array, as_reals
+from broadphase.arguments import as_flag, as_length, as_reals
 from broadphase.boxes import as_numbers
+from broadphase.boxes.checking import as_row_pairs
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, VALUES, Link
 from broadphase.robots.model_files import naming_file
@@ -135,7 +136,7 @@ class Articulated:
         if self._geometries.has_custom:
             raise UnsupportedQueryError("robots cannot have shapes of types of your own")
         self._allowed, self._neighbors = _checked_allowed(allowed, number_of), as_flag(neighbors, "neighbors")
-        self._only = None if pairs is None else _checked_pairs(pairs, len(self.part_links))
+        self._only = None if pairs is None else as_row_pairs(pairs, (len(self.part_links),) * 2, "shapes")
         self.pairs = self._compared(parents, order)
         blind = {first for first, second in self._allowed if second is None}
         axes, positions, rotations = _frames(self.links)
@@ -730,22 +731,6 @@ def _named(allowed: Allowed, links: Iterable[Link]) -> list[tuple[str, str | Non
     names = [link.name for link in links]
     found = _checked_allowed(allowed, {name: number for number, name in enumerate(names)})
     return [(names[first], None if second is None else names[second]) for first, second in found]
-
-
-def _checked_pairs(pairs: ArrayLike, count: int) -> NDArray[np.int32]:
-    """Check pairs of numbers of shapes, of so many shapes."""
-    given = as_own_array(pairs, "pairs")
-    if given.shape == (0,):
-        given = np.empty((0, 2), np.int32)
-    if given.ndim != 2 or given.shape[1] != 2:
-        raise ValueError(f"pairs must have shape (m, 2), not {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"pairs must be integers, not {given.dtype}")
-    good = ((given >= 0) & (given < count)).all(axis=1)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise ValueError(f"pairs: row {row} is {given[row].tolist()}, but there are {count} shapes, from 0")
-    return given.astype(np.int32)
 
 
 def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:

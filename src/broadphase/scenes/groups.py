@@ -188,6 +188,8 @@ def _read(table: Table, name: str, form: str, dim: int) -> Any:
 
 
 _BODY_TYPES = ("dynamic", "static", "kinematic")
+# What `World.add_many` takes as it is.
+_PASSED = ("body_type", "layer", "group", "sensor", "ccd", "update_interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,25 +247,15 @@ class Group:
         """Add `count` bodies to a world, and return their rows; `first` is the number of bodies added before."""
         if count == 0:
             return np.empty(0, np.int32)
-        dim = world.dim
         positions = self.place.draw(draws, count, first)
         options: dict[str, Any] = {
             "velocities": None if self.velocity is None else self.velocity.draw(draws, count),
-            "rotations": self._rotations(draws, count, dim),
+            "rotations": self._rotations(draws, count, world.dim),
             "angular_velocities": None if self.angular_velocity is None else self.angular_velocity.draw(draws, count),
+            "mask": None if self.mask is None else set(self.mask),
         }
-        rows: NDArray[np.int32] = world.add_many(
-            self.shape.make(draws, count),
-            positions,
-            body_type=self.body_type,
-            layer=self.layer,
-            mask=None if self.mask is None else set(self.mask),
-            group=self.group,
-            sensor=self.sensor,
-            ccd=self.ccd,
-            update_interval=self.update_interval,
-            **options,
-        )
+        options |= {name: getattr(self, name) for name in _PASSED}
+        rows: NDArray[np.int32] = world.add_many(self.shape.make(draws, count), positions, **options)
         return rows
 
     def _rotations(self, draws: Draws, count: int, dim: int) -> Any:

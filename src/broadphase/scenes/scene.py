@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from broadphase.scenes.groups import Corners, Group
 
-__all__ = ["EventLog", "Run", "Scene"]
+__all__ = ["EventLog", "Run", "Scene", "living_rows"]
 
 
 class Run:
@@ -63,8 +63,9 @@ class Run:
 
     def step(self) -> bp.world.Frame:
         """Apply the rules and do one step; return its frame."""
-        if self._doomed is not None:
-            self._remove(self._doomed)
+        if self._doomed is not None and len(rows := living_rows(self.world, self._doomed)):
+            self.world.remove(rows)
+            self.removed += len(rows)
         for rule, group, draws in self._sources:
             if rule.is_due(self.steps):
                 group.add_to(self.world, draws, rule.count, self._numbers[group.name])
@@ -80,14 +81,14 @@ class Run:
             self._doomed = self.world.handles(np.unique(np.concatenate(found)))
         return frame
 
-    def _remove(self, handles: NDArray[np.int64]) -> None:
-        """Remove the bodies of these handles that still exist."""
-        rows, used = (handles & 0xFFFF_FFFF).astype(np.int32), self.world.rows
-        is_used = np.searchsorted(used, rows, "left") < np.searchsorted(used, rows, "right")
-        rows = rows[is_used][self.world.handles(rows[is_used]) == handles[is_used]]
-        if len(rows):
-            self.world.remove(rows)
-            self.removed += len(rows)
+
+def living_rows(world: bp.World, handles: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the rows of those of some handles whose bodies still exist."""
+    rows, used = (handles & 0xFFFF_FFFF).astype(np.int32), world.rows
+    is_used = np.searchsorted(used, rows, "left") < np.searchsorted(used, rows, "right")
+    rows, handles = rows[is_used], handles[is_used]
+    kept: NDArray[np.int32] = rows[world.handles(rows) == handles]
+    return kept
 
 
 class EventLog:

@@ -12,7 +12,7 @@ import numpy as np
 from broadphase.errors import FileFormatError, quoted, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -79,35 +79,31 @@ class Table:
 
     def integer(self, key: str, default: Any = REQUIRED, *, least: int = 0, most: int = 2**31 - 1) -> int:
         """Return an integer from `least` to `most`."""
-        value = self.take(key, default)
-        if value is not default and (type(value) is not int or not least <= value <= most):
-            up_to = "" if most == 2**31 - 1 else f" to {most}"
-            raise self.wrong(key, f"must be an integer from {least}{up_to}{_but_not(value)}")
-        return value  # type: ignore[no-any-return]
+        wanted = f"an integer from {least}{'' if most == 2**31 - 1 else f' to {most}'}"
+        value: int = self._checked(key, default, wanted, lambda one: type(one) is int and least <= one <= most)
+        return value
 
     def number(self, key: str, default: Any = REQUIRED, *, least: float = -math.inf) -> float:
         """Give a finite number from `least` on."""
-        value = self.take(key, default)
-        if value is not default and (not is_number(value) or value < least):
-            wanted = "a number" if least == -math.inf else f"a number from {least:g} on"
-            raise self.wrong(key, f"must be {wanted}{_but_not(value)}")
+        wanted = "a number" if least == -math.inf else f"a number from {least:g} on"
+        value = self._checked(key, default, wanted, lambda one: is_number(one) and one >= least)
         return value if value is default else float(value)
 
     def boolean(self, key: str, default: Any = REQUIRED) -> bool:
         """Return true or false."""
+        value: bool = self._checked(key, default, "true or false", lambda one: isinstance(one, bool))
+        return value
+
+    def _checked(self, key: str, default: Any, wanted: str, is_right: Callable[[Any], bool]) -> Any:
         value = self.take(key, default)
-        if value is not default and not isinstance(value, bool):
-            raise self.wrong(key, f"must be true or false{_but_not(value)}")
-        return value  # type: ignore[no-any-return]
+        if value is not default and not is_right(value):
+            raise self.wrong(key, f"must be {wanted}{_but_not(value)}")
+        return value
 
     def string(self, key: str, default: Any = REQUIRED, *, choices: Collection[str] | None = None) -> str:
         """Return a string that is not empty; with `choices`, one of them."""
-        value = self.take(key, default)
-        if value is default:
-            return value  # type: ignore[no-any-return]
-        if not isinstance(value, str) or not value:
-            raise self.wrong(key, f"must be a string{_but_not(value)}")
-        if choices is not None and value not in choices:
+        value: str = self._checked(key, default, "a string", lambda one: isinstance(one, str) and one != "")
+        if value is not default and choices is not None and value not in choices:
             raise self.unknown(key, value, choices)
         return value
 
