@@ -1,6 +1,4 @@
 // Two shapes of the plane: what must hold of any.
-#include <string>
-
 #include "tests/narrow_2d_checks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -9,8 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Random random(data, size);
   const Style& style = kStyles[random.below(std::size(kStyles))];
   const ShapeKind first = random_kind<2>(random), second = random_kind<2>(random);
-  current_case() =
-      std::string(kNames[static_cast<std::size_t>(first)]) + " and " + kNames[static_cast<std::size_t>(second)];
+  current_case() = describe(first, second);
   if (random.below(2) == 0)
     check_pair(random, style, first, second);
   else

@@ -944,7 +944,7 @@ inline bool are_beyond(const std::array<double, 9>& a, const std::array<double, 
     const double x = dot(t[0], to), y = dot(t[1], to), z = dot(t[2], to);
     return x > y ? (x > z ? 0 : 2) : (y > z ? 1 : 2);
   };
-  polytopes::Simplex simplex;
+  polytopes::Simplex<std::size_t> simplex;
   Vec3 to = (q[0] + q[1] + q[2]) - (p[0] + p[1] + p[2]);
   for (int step = 0; step < kMostSteps; ++step) {
     const std::size_t i = farthest(p, to), j = farthest(q, -to);

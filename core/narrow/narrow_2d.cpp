@@ -1,8 +1,8 @@
 // The narrow phase in 2-d: overlap, signed distance, contact, raycast and time of impact of two placed shapes.
 //
-// Every shape but a compound is a rounded polygon: a convex polygon of one or more corners and all points within some
-// radius of it. So each query has one general algorithm, and closed forms for the most frequent types. Time is
-// O(corners * corners). Nothing is allocated.
+// A shape whose core has corners is a rounded polygon: a convex polygon of one or more corners and all points within
+// some radius of it. So each query has one general algorithm, and closed forms for the most frequent types. Time is
+// O(corners * corners). Nothing is allocated. Pairs with a curved core are those of its support function.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "narrow/compounds.hpp"
 #include "narrow/shape_queries.hpp"
+#include "narrow/support.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase::narrow_2d {
@@ -62,19 +63,24 @@ struct Edge {
 // own.
 class RoundedShape {
  public:
-  // Any kind but a compound.
+  // Any core but `kNone` and `kCurved`.
   explicit RoundedShape(const ShapeView<2>& shape) {
     const double* record = shape.record.data();
-    if (shape.kind == ShapeKind::kBox) {
-      own_ = {record[0], record[1], record[2], record[1], record[2], record[3], record[0], record[3]};
-      view_ = {own_.data(), 4, 0};
-    } else if (shape.kind == ShapeKind::kOrientedBox) {
-      set_oriented_box(record);
-    } else if (shape.kind == ShapeKind::kTriangle) {
-      set_triangle(record);
-    } else {  // corners in order, and at most one length: the radius
-      const std::size_t count = shape.record.size() / 2;
-      view_ = {record, count, shape.record.size() % 2 == 0 ? 0 : record[2 * count]};
+    switch (traits_of(shape.kind).core) {
+      case CoreForm::kBox:
+        if (shape.kind == ShapeKind::kOrientedBox) {
+          set_oriented_box(record);
+        } else {
+          own_ = {record[0], record[1], record[2], record[1], record[2], record[3], record[0], record[3]};
+          view_ = {own_.data(), 4, 0};
+        }
+        return;
+      case CoreForm::kTriangle: set_triangle(record); return;
+      case CoreForm::kPoint:
+      case CoreForm::kSegment:
+      case CoreForm::kPolygon:
+      case CoreForm::kNone:
+      case CoreForm::kCurved: view_ = {record, shape.record.size() / 2, radius_of(shape)};
     }
   }
   RoundedShape(const RoundedShape&) = delete;
@@ -961,6 +967,89 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   return std::ldexp(approach.time, -exponent);
 }
 
+// ---- Pairs with a curved core, by support functions: in a frame in which they are about 1 in size ----
+
+struct PlaneSupport {
+  const Rounded* corners;  // null for a curved core
+  ShapeView<2> shape;
+  Vec<2> origin;  // of the frame
+  double to;      // its units
+
+  Vec<2> operator()(const Vec<2>& way) const {
+    Vec<2> at{shape.record[0], shape.record[1]}, beyond{};
+    if (corners == nullptr) {
+      beyond = support_of<2>(shape.kind)(shape.record, way);
+    } else {
+      double highest = -kInfinity;
+      for (std::size_t k = 0; k < corners->count; ++k) {
+        const double x = corners->x(k), y = corners->y(k), height = (x - at[0]) * way[0] + (y - at[1]) * way[1];
+        if (!(height > highest)) continue;
+        highest = height;
+        beyond = {x - at[0], y - at[1]};
+      }
+    }
+    return {(at[0] - origin[0]) * to + beyond[0] * to, (at[1] - origin[1]) * to + beyond[1] * to};
+  }
+};
+
+// Calls visit(cores, origin, units) and returns what it does.
+template <class Visit>
+auto with_curved_cores(const ShapeView<2>& a, const ShapeView<2>& b, const Visit& visit) {
+  const Vec<2> origin{a.record[0], a.record[1]};
+  const double to = std::ldexp(1.0, -PairSize<2>(a, b).exponent());
+  const auto with_core = [&](const ShapeView<2>& shape, const auto& use) {
+    if (is_curved(shape))
+      return use(polytopes::SupportCore(polytopes::Prism<PlaneSupport>{{nullptr, shape, origin, to}}, 0));
+    const RoundedShape rounded(shape);
+    return use(polytopes::SupportCore(polytopes::Prism<PlaneSupport>{{&rounded.view(), shape, origin, to}},
+                                      rounded.view().radius * to));
+  };
+  return with_core(a, [&](const auto& first) {
+    return with_core(b, [&](const auto& second) {
+      return visit(polytopes::PlaneCores<PlaneSupport>{first, second}, origin, 1 / to);
+    });
+  });
+}
+
+using CurvedCores = polytopes::PlaneCores<PlaneSupport>;
+
+inline bool overlap_of_curved(const ShapeView<2>& a, const ShapeView<2>& b) {
+  return with_curved_cores(a, b,
+                           [](const CurvedCores& cores, const Vec<2>&, double) { return polytopes::overlap(cores); });
+}
+
+inline ShapeGap<2> gap_of_curved(const ShapeView<2>& a, const ShapeView<2>& b) {
+  return with_curved_cores(a, b, [](const CurvedCores& cores, const Vec<2>&, double back) {
+    const polytopes::CoreGap gap = polytopes::gap_of(cores);
+    return ShapeGap<2>{(gap.distance - cores.radii()) * back, polytopes::in_plane(gap.normal)};
+  });
+}
+
+inline Contact<2> contact_of_curved(const ShapeView<2>& a, const ShapeView<2>& b) {
+  return with_curved_cores(a, b, [](const CurvedCores& cores, const Vec<2>& origin, double back) {
+    Contact<2> contact = polytopes::plane_contact(cores, polytopes::gap_of(cores));
+    contact.depth *= back;
+    for (std::size_t k = 0; k < contact.count; ++k)
+      for (std::size_t axis = 0; axis < 2; ++axis)
+        contact.points[k][axis] = contact.points[k][axis] * back + origin[axis];
+    return contact;
+  });
+}
+
+inline ShapeImpact<2> cast_of_curved(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
+  const double length = std::hypot(motion[0], motion[1]);
+  if (!(length > 0)) return {};
+  return with_curved_cores(a, b, [&](const CurvedCores& cores, const Vec<2>&, double back) {
+    const double all_the_way = PairSize<2>(a, b).apart / length, scale = all_the_way / back;
+    Vec<3> normal{};
+    ShapeImpact<2> impact;
+    impact.time =
+        all_the_way * polytopes::first_touch(cores, {motion[0] * scale, motion[1] * scale, 0}, kInfinity, normal);
+    if (impact.time < kInfinity) impact.normal = polytopes::in_plane(normal);
+    return impact;
+  });
+}
+
 // ---- The queries ----
 
 struct Simple {
@@ -969,6 +1058,7 @@ struct Simple {
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
     if (is_any_box(a) && is_any_box(b)) return oriented_boxes_overlap(OrientedBox2d(a), OrientedBox2d(b));
     if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
+    if (is_any_curved(a, b)) return is_turned(a, b) ? overlap_of_curved(b, a) : overlap_of_curved(a, b);
     if (is_disc(a) || is_disc(b)) {
       const Disc disc(is_disc(a) ? a : b);
       const ShapeView<2>& other = is_disc(a) ? b : a;
@@ -989,6 +1079,8 @@ struct Simple {
       gap.distance = disc_distance(Disc(a), Disc(b), &gap.normal);
     } else if (is_turned(a, b)) {
       gap = turned(Simple::gap(b, a));
+    } else if (is_any_curved(a, b)) {
+      gap = gap_of_curved(a, b);
     } else if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
       gap.distance = box_distance(Corners(a), Corners(b), &gap.normal);
     } else if (is_disc(a) && is_any_box(b)) {
@@ -1004,6 +1096,7 @@ struct Simple {
   static Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
     if (is_disc(a) && is_disc(b)) return disc_contact(Disc(a), Disc(b));
     if (is_turned(a, b)) return turned(contact(b, a));
+    if (is_any_curved(a, b)) return contact_of_curved(a, b);
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
     if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
     const RoundedShape first(a), second(b);
@@ -1013,6 +1106,7 @@ struct Simple {
   // Precondition: they do not overlap.
   static ShapeImpact<2> cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
     if (is_turned(a, b)) return turned(cast(b, opposite<2>(motion), a));
+    if (is_any_curved(a, b)) return cast_of_curved(a, motion, b);
     ShapeImpact<2> impact;
     if (b.kind == ShapeKind::kBox && (a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint)) {
       // A ray against the box of all differences of their points.

@@ -5,13 +5,13 @@
 #include "narrow/narrow_3d.hpp"
 
 #include "narrow/shape_queries.hpp"
+#include "narrow/support.hpp"
 
 namespace broadphase {
 
 namespace solid {
 
 inline bool is_round(ShapeKind kind) { return kind == ShapeKind::kPoint || kind == ShapeKind::kBall; }
-inline double radius_of(const ShapeView<3>& round) { return round.kind == ShapeKind::kBall ? round.record[3] : 0; }
 
 // Concentric balls are separated along the x axis, in either order.
 inline bool are_concentric(const ShapeView<3>& a, const ShapeView<3>& b) {
@@ -30,6 +30,7 @@ struct Simple {
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
     if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
     if (is_turned(a, b)) return overlap(b, a);
+    if (is_any_curved(a, b)) return polytopes::overlap_of_curved(a, b);
     if (is_round(a.kind) && b.kind == ShapeKind::kBox)
       return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
     return with_cores(a, b, [](const auto& first, const auto& second, double x, double y, bool) {
@@ -39,6 +40,7 @@ struct Simple {
 
   static Gap gap(const ShapeView<3>& a, const ShapeView<3>& b) {
     if (is_turned(a, b) && !are_concentric(a, b)) return turned(gap(b, a));
+    if (is_any_curved(a, b)) return polytopes::gap_of_curved(a, b);
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
     if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
       const Vec3 way = to_box(a.record, b.record);
@@ -53,6 +55,7 @@ struct Simple {
 
   static Impact cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
     if (is_turned(a, b)) return turned(cast(b, -motion, a));
+    if (is_any_curved(a, b)) return polytopes::cast_of_curved(a, motion, b);
     if (b.kind == ShapeKind::kBox) {
       if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
       if (is_round(a.kind)) return cast_ball(a.record, radius_of(a), motion, b.record);
@@ -64,6 +67,7 @@ struct Simple {
 
   static Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
     if (is_turned(a, b) && !are_concentric(a, b)) return turned(contact(b, a));
+    if (is_any_curved(a, b)) return polytopes::contact_of_curved(a, b);
     const Gap gap = Simple::gap(a, b);
     Contact<3> contact;
     contact.normal = gap.normal;

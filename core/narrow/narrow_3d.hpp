@@ -210,31 +210,27 @@ auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
 
-// Calls `visit(core, radius)`. The shape is not a compound, hull or mesh.
+// Calls `visit(core, radius)`. Precondition: the core is neither `kNone` nor `kCurved`.
 template <class Visit>
 auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
   const auto& r = shape.record;
-  switch (shape.kind) {
-    case ShapeKind::kBall: return visit(PointCore{vector_at(r, 0) - origin}, r[3]);
-    case ShapeKind::kSegment: return with_segment(vector_at(r, 0), vector_at(r, 3), origin, 0.0, visit);
-    case ShapeKind::kCapsule: return with_segment(vector_at(r, 0), vector_at(r, 3), origin, r[6], visit);
-    case ShapeKind::kBox: {
+  switch (traits_of(shape.kind).core) {
+    case CoreForm::kSegment: return with_segment(vector_at(r, 0), vector_at(r, 3), origin, radius_of(shape), visit);
+    case CoreForm::kTriangle: return with_triangle({vector_at(r, 0), vector_at(r, 3), vector_at(r, 6)}, origin, visit);
+    case CoreForm::kBox: {
+      if (shape.kind == ShapeKind::kOrientedBox)
+        return visit(
+            BoxCore{vector_at(r, 0) - origin, vector_at(r, 3), {vector_at(r, 6), vector_at(r, 9), vector_at(r, 12)}},
+            0.0);
       const Vec3 half = (vector_at(r, 3) - vector_at(r, 0)) * 0.5;
       return visit(BoxCore{place_of(shape) - origin, half, {Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}}}, 0.0);
     }
-    case ShapeKind::kOrientedBox:
-      return visit(
-          BoxCore{vector_at(r, 0) - origin, vector_at(r, 3), {vector_at(r, 6), vector_at(r, 9), vector_at(r, 12)}},
-          0.0);
-    case ShapeKind::kTriangle: return with_triangle({vector_at(r, 0), vector_at(r, 3), vector_at(r, 6)}, origin, visit);
-    case ShapeKind::kPoint:
-    case ShapeKind::kPolygon:  // in the plane only, as those below are no single core
-    case ShapeKind::kCompound:
-    case ShapeKind::kHull:
-    case ShapeKind::kMesh:
-    case ShapeKind::kCustom: break;
+    case CoreForm::kPoint:
+    case CoreForm::kPolygon:  // in the plane only
+    case CoreForm::kNone:
+    case CoreForm::kCurved: break;
   }
-  return visit(PointCore{vector_at(r, 0) - origin}, 0.0);
+  return visit(PointCore{vector_at(r, 0) - origin}, radius_of(shape));
 }
 
 // Calls `visit(first, second, first radius, second radius, swapped)` with the cores in the order of their ranks.

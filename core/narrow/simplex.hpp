@@ -15,10 +15,12 @@ using solid::operator+, solid::operator-, solid::operator*;
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// `Name`: what names a corner of a core.
+template <class Name>
 struct Simplex {
   struct Corner {
     Vec3 at;  // a point of the difference: a corner of the second minus one of the first
-    std::size_t first, second;
+    Name first, second;
     double share;  // of the point nearest to the origin
   };
   std::size_t count = 0;
@@ -33,7 +35,16 @@ struct Simplex {
   }
 };
 
-inline Vec3 nearest_of_segment(Simplex& s) {
+// Its point nearest to the origin, as the shares say.
+template <class Name>
+inline Vec3 nearest_of(const Simplex<Name>& s) {
+  Vec3 at{};
+  for (std::size_t k = 0; k < s.count; ++k) at = at + s.corners[k].at * s.corners[k].share;
+  return at;
+}
+
+template <class Name>
+inline Vec3 nearest_of_segment(Simplex<Name>& s) {
   const Vec3 &a = s.corners[0].at, &b = s.corners[1].at, edge = b - a;
   const double along = -dot(a, edge), length = squared(edge);
   if (!(along > 0)) {
@@ -50,7 +61,8 @@ inline Vec3 nearest_of_segment(Simplex& s) {
   return s.corners[0].at;
 }
 
-inline Vec3 nearest_of_triangle(Simplex& s) {
+template <class Name>
+inline Vec3 nearest_of_triangle(Simplex<Name>& s) {
   const Vec3 a = s.corners[0].at, b = s.corners[1].at, c = s.corners[2].at;
   const Vec3 ab = b - a, ac = c - a, normal = cross(ab, ac);
   const double size = squared(normal);
@@ -64,14 +76,14 @@ inline Vec3 nearest_of_triangle(Simplex& s) {
     return normal * (dot(normal, a) / size);
   }
   // On an edge: on one that the origin is beyond, or on any if there is no normal.
-  Simplex best;
+  Simplex<Name> best;
   Vec3 nearest{};
   double least = kInfinity;
   const std::array<std::array<std::size_t, 2>, 3> edges = {{{0, 1}, {1, 2}, {2, 0}}};
   const std::array<double, 3> inside = {z, x, y};
   for (std::size_t k = 0; k < 3; ++k) {
     if (size > 0 && inside[k] > 0) continue;
-    Simplex edge = s;
+    Simplex<Name> edge = s;
     edge.keep({edges[k][0], edges[k][1]});
     const Vec3 point = nearest_of_segment(edge);
     if (const double far = squared(point); far < least) {
@@ -85,10 +97,11 @@ inline Vec3 nearest_of_triangle(Simplex& s) {
 }
 
 // If the origin is inside, all four corners are kept.
-inline Vec3 nearest_of_tetrahedron(Simplex& s) {
+template <class Name>
+inline Vec3 nearest_of_tetrahedron(Simplex<Name>& s) {
   constexpr std::array<std::array<std::size_t, 4>, 4> kFaces = {
       {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}}};
-  Simplex best;
+  Simplex<Name> best;
   Vec3 nearest{};
   double least = kInfinity;
   for (const auto& face : kFaces) {
@@ -96,7 +109,7 @@ inline Vec3 nearest_of_tetrahedron(Simplex& s) {
     const Vec3 normal = cross(b - a, c - a);
     const double other = dot(normal, s.corners[face[3]].at - a), origin = -dot(normal, a);
     if (other * origin > 0) continue;
-    Simplex triangle = s;
+    Simplex<Name> triangle = s;
     triangle.keep({face[0], face[1], face[2]});
     const Vec3 point = nearest_of_triangle(triangle);
     if (const double far = squared(point); far < least) {

@@ -36,9 +36,21 @@ enum class ShapeKind : std::uint8_t {
   kCustom,       // the same, and then any numbers of its own: a type of the user's, which Python tests
 };
 
+// What a shape is around, as far as its radius, the length in its record if there is one: what its pairs are tested by.
+enum class CoreForm : std::uint8_t {
+  kNone,     // several parts, or kept elsewhere
+  kPoint,    // the points of the record are its corners
+  kSegment,  // the same
+  kTriangle,
+  kPolygon,
+  kBox,
+  kCurved,  // any convex form: only its support function is known (narrow/support.hpp)
+};
+
 // The local records of one kind: points, then lengths, then axes. The same row as in shapes/kinds.py.
 struct ShapeTraits {
   ShapeKind kind;
+  CoreForm core = CoreForm::kNone;
   bool in_plane = true, in_space = true;
   std::size_t points = 1;          // if `is_open`, at least
   std::size_t lengths = 0;         // numbers that must not be negative, whatever the dimension
@@ -56,14 +68,15 @@ struct ShapeTraits {
 };
 
 inline constexpr std::array kShapeTraits{
-    ShapeTraits{.kind = ShapeKind::kPoint},
-    ShapeTraits{.kind = ShapeKind::kBall, .lengths = 1},
-    ShapeTraits{.kind = ShapeKind::kSegment, .points = 2},
-    ShapeTraits{.kind = ShapeKind::kCapsule, .points = 2, .lengths = 1},
-    ShapeTraits{.kind = ShapeKind::kBox, .has_halves = true},
-    ShapeTraits{.kind = ShapeKind::kOrientedBox, .has_halves = true, .has_axes = true},
-    ShapeTraits{.kind = ShapeKind::kTriangle, .points = 3},
-    ShapeTraits{.kind = ShapeKind::kPolygon, .in_space = false, .points = 3, .is_open = true},
+    ShapeTraits{.kind = ShapeKind::kPoint, .core = CoreForm::kPoint},
+    ShapeTraits{.kind = ShapeKind::kBall, .core = CoreForm::kPoint, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kSegment, .core = CoreForm::kSegment, .points = 2},
+    ShapeTraits{.kind = ShapeKind::kCapsule, .core = CoreForm::kSegment, .points = 2, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kBox, .core = CoreForm::kBox, .has_halves = true},
+    ShapeTraits{.kind = ShapeKind::kOrientedBox, .core = CoreForm::kBox, .has_halves = true, .has_axes = true},
+    ShapeTraits{.kind = ShapeKind::kTriangle, .core = CoreForm::kTriangle, .points = 3},
+    ShapeTraits{
+        .kind = ShapeKind::kPolygon, .core = CoreForm::kPolygon, .in_space = false, .points = 3, .is_open = true},
     ShapeTraits{.kind = ShapeKind::kCompound, .points = 0, .has_parts = true},
     ShapeTraits{.kind = ShapeKind::kHull, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
     ShapeTraits{.kind = ShapeKind::kMesh, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
@@ -96,6 +109,13 @@ struct ShapeView {
   ShapeKind kind;
   std::span<const double> record;
 };
+
+// The radius around the core of a shape whose core is no `kNone` and no `kCurved`.
+template <std::size_t D>
+constexpr double radius_of(const ShapeView<D>& shape) {
+  const ShapeTraits& traits = traits_of(shape.kind);
+  return traits.lengths > 0 ? shape.record[traits.points * D] : 0;
+}
 
 // Calls `visit(part)` for each part of a compound, until it returns false.
 template <std::size_t D, class Visit>

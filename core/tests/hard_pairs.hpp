@@ -98,42 +98,36 @@ struct Body {
       return place;
     };
     const bool turns = shape.kind == ShapeKind::kOrientedBox;
-    switch (shape.kind) {
-      case ShapeKind::kBall: radius = r[D]; [[fallthrough]];
-      case ShapeKind::kPoint: corners = {place_at(0)}; break;
-      case ShapeKind::kCapsule: radius = r[2 * D]; [[fallthrough]];
-      case ShapeKind::kSegment: corners = {place_at(0), place_at(D)}; break;
-      case ShapeKind::kBox:
-      case ShapeKind::kOrientedBox:
-        for (std::size_t row = 0; row < std::size_t{1} << D; ++row) {
-          Point corner = place_at(0);
-          for (std::size_t k = 0; k < D; ++k) {
-            const bool high = (row >> k & 1) != 0;
-            if (turns)
-              corner = sum(corner, vector_at(2 * D + D * k), high ? r[D + k] : -r[D + k]);
-            else if (high)
-              corner[k] = place_at(D)[k];
-          }
+    const ShapeTraits& traits = traits_of(shape.kind);
+    radius = radius_of(ShapeView<D>{shape.kind, r});
+    if (traits.core == CoreForm::kBox) {
+      for (std::size_t row = 0; row < std::size_t{1} << D; ++row) {
+        Point corner = place_at(0);
+        for (std::size_t k = 0; k < D; ++k) {
+          const bool high = (row >> k & 1) != 0;
+          if (turns)
+            corner = sum(corner, vector_at(2 * D + D * k), high ? r[D + k] : -r[D + k]);
+          else if (high)
+            corner[k] = place_at(D)[k];
+        }
+        corners.push_back(corner);
+      }
+      for (std::size_t k = 0; k < D; ++k) {
+        Point axis{};
+        axis[k] = 1;
+        edges.push_back(turns ? vector_at(2 * D + D * k) : axis);
+      }
+    } else if (shape.polytope != nullptr) {
+      if constexpr (D == 3)
+        for (std::size_t k = 0; k < shape.polytope->corner_count(); ++k) {
+          Point corner = place_at(1);
+          for (std::size_t axis = 0; axis < 3; ++axis)
+            corner = sum(corner, vector_at(4 + 3 * axis),
+                         std::ldexp(shape.polytope->corner(k)[axis], shape.polytope->exponent()));
           corners.push_back(corner);
         }
-        for (std::size_t k = 0; k < D; ++k) {
-          Point axis{};
-          axis[k] = 1;
-          edges.push_back(turns ? vector_at(2 * D + D * k) : axis);
-        }
-        break;
-      case ShapeKind::kHull:
-        if constexpr (D == 3)
-          for (std::size_t k = 0; k < shape.polytope->corner_count(); ++k) {
-            Point corner = place_at(1);
-            for (std::size_t axis = 0; axis < 3; ++axis)
-              corner = sum(corner, vector_at(4 + 3 * axis),
-                           std::ldexp(shape.polytope->corner(k)[axis], shape.polytope->exponent()));
-            corners.push_back(corner);
-          }
-        break;
-      default:
-        for (std::size_t k = 0; k < r.size(); k += D) corners.push_back(place_at(k));
+    } else {
+      for (std::size_t k = 0; k + traits.lengths < r.size(); k += D) corners.push_back(place_at(k));
     }
     // Without knowing which are edges: more directions do no harm.
     if (edges.empty())
@@ -331,34 +325,30 @@ class HardPairs {
       const Vec<D> point = sum(scaled(frame[0], size * x), frame[1], size * slim * y);
       r.insert(r.end(), point.begin(), point.end());
     };
-    switch (kind) {
-      case ShapeKind::kBall:
-        put(0);
-        r.push_back(extent());
-        break;
-      case ShapeKind::kSegment:
-      case ShapeKind::kCapsule: {
+    switch (traits_of(kind).core) {
+      case CoreForm::kPoint: put(0); break;
+      case CoreForm::kSegment: {
         const double half = random_.chance(0.8) ? 0.5 : slim;
         put(-half);
         put(half);
-        if (kind == ShapeKind::kCapsule) r.push_back(extent());
         break;
       }
-      case ShapeKind::kBox:
-        for (std::size_t k = 0; k < D; ++k) r.push_back(0);
-        for (std::size_t k = 0; k < D; ++k) r.push_back(extent());
+      case CoreForm::kBox:
+        if (kind == ShapeKind::kBox) {
+          for (std::size_t k = 0; k < D; ++k) r.push_back(0);
+          for (std::size_t k = 0; k < D; ++k) r.push_back(extent());
+        } else {
+          put(0);
+          for (std::size_t k = 0; k < D; ++k) r.push_back(extent() / 2);
+          for (const Vec<D>& axis : frame) r.insert(r.end(), axis.begin(), axis.end());
+        }
         break;
-      case ShapeKind::kOrientedBox:
-        put(0);
-        for (std::size_t k = 0; k < D; ++k) r.push_back(extent() / 2);
-        for (const Vec<D>& axis : frame) r.insert(r.end(), axis.begin(), axis.end());
-        break;
-      case ShapeKind::kTriangle:
+      case CoreForm::kTriangle:
         put(-0.5);
         put(0.5);
         put(random_.uniform() - 0.5, 1);
         break;
-      case ShapeKind::kPolygon: {
+      case CoreForm::kPolygon: {
         const std::size_t count = 3 + random_.below(5);
         for (std::size_t k = 0; k < count; ++k) {
           const double angle = 6.28 * (static_cast<double>(k) + 0.8 * random_.uniform()) / static_cast<double>(count);
@@ -366,7 +356,7 @@ class HardPairs {
         }
         break;
       }
-      case ShapeKind::kHull: {
+      case CoreForm::kNone: {  // a hull
         std::vector<double> points;
         do {
           points.clear();
@@ -380,8 +370,9 @@ class HardPairs {
         r.resize(1 + (3 + D) * D);
         break;
       }
-      default: put(0);
+      case CoreForm::kCurved: break;
     }
+    if (traits_of(kind).lengths > 0) r.push_back(extent());
     return shape;
   }
 
@@ -393,7 +384,8 @@ class HardPairs {
 template <std::size_t D>
 bool has_no_direction(const HardShape<D>& a, const HardShape<D>& b) {
   return (a.kind == b.kind && a.record == b.record) ||
-         (a.kind <= ShapeKind::kBall && b.kind <= ShapeKind::kBall && a.place() == b.place());
+         (traits_of(a.kind).core == CoreForm::kPoint && traits_of(b.kind).core == CoreForm::kPoint &&
+          a.place() == b.place());
 }
 
 template <std::size_t D>

@@ -15,9 +15,6 @@
 
 namespace broadphase::tests {
 
-inline constexpr const char* kNames[] = {"point",        "ball",     "segment", "capsule", "box",
-                                         "oriented box", "triangle", "polygon", "compound"};
-
 // How a scene is made: on a lattice, where touching, lying on one line and coinciding are common, or anywhere.
 struct Style {
   bool lattice;
@@ -38,28 +35,25 @@ class Shapes {
   Shape of_kind(ShapeKind kind) {
     Shape shape{kind, {}};
     auto& r = shape.record;
-    switch (kind) {
-      case ShapeKind::kPoint: add_points(r, 1); break;
-      case ShapeKind::kBall:
-        add_points(r, 1);
-        r.push_back(size());
+    const ShapeTraits& traits = traits_of(kind);
+    switch (traits.core) {
+      case CoreForm::kPoint:
+      case CoreForm::kSegment:
+      case CoreForm::kTriangle: add_points(r, traits.points); break;
+      case CoreForm::kBox:
+        if (kind == ShapeKind::kOrientedBox) {
+          add_oriented_box(r);
+        } else {
+          add_points(r, 1);
+          const double x = r[0] + 2 * size(), y = r[1] + 2 * size();
+          r.insert(r.end(), {x, y});
+        }
         break;
-      case ShapeKind::kSegment: add_points(r, 2); break;
-      case ShapeKind::kCapsule:
-        add_points(r, 2);
-        r.push_back(size());
-        break;
-      case ShapeKind::kBox: {
-        add_points(r, 1);
-        const double x = r[0] + 2 * size(), y = r[1] + 2 * size();
-        r.insert(r.end(), {x, y});
-        break;
-      }
-      case ShapeKind::kOrientedBox: add_oriented_box(r); break;
-      case ShapeKind::kTriangle: add_points(r, 3); break;
-      case ShapeKind::kPolygon: add_polygon(r); break;
-      default: add_parts(r);
+      case CoreForm::kPolygon: add_polygon(r); break;
+      case CoreForm::kNone:
+      case CoreForm::kCurved: add_parts(r);
     }
+    if (traits.lengths > 0) r.push_back(size());
     return shape;
   }
 
@@ -145,9 +139,7 @@ inline Vec<2> opposite(const Vec<2>& v) { return {-v[0], -v[1]}; }
 inline bool has_no_direction(const Shape& a, const Shape& b) {
   if (a.kind == ShapeKind::kCompound || b.kind == ShapeKind::kCompound) return true;
   if (a.kind == b.kind && a.record == b.record) return true;
-  const auto is_disc = [](const Shape& shape) {
-    return shape.kind == ShapeKind::kBall || shape.kind == ShapeKind::kPoint;
-  };
+  const auto is_disc = [](const Shape& shape) { return traits_of(shape.kind).core == CoreForm::kPoint; };
   return is_disc(a) && is_disc(b) && a.record[0] == b.record[0] && a.record[1] == b.record[1];
 }
 

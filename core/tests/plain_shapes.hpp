@@ -22,28 +22,16 @@ struct PlainCore {
 inline PlainCore plain_core(const ShapeView<2>& shape) {
   const auto& r = shape.record;
   PlainCore core;
-  const auto add = [&](std::size_t from, std::size_t to) {
-    for (std::size_t k = from; k < to; k += 2) core.corners.emplace_back(r[k], r[k + 1]);
-  };
-  switch (shape.kind) {
-    case ShapeKind::kBall:
-      add(0, 2);
-      core.radius = r[2];
-      break;
-    case ShapeKind::kCapsule:
-      add(0, 4);
-      core.radius = r[4];
-      break;
-    case ShapeKind::kBox:
-      for (const std::size_t x : {0u, 2u})
-        for (const std::size_t y : {1u, 3u}) core.corners.emplace_back(r[x], r[y]);
-      break;
-    case ShapeKind::kOrientedBox:
-      for (const Real u : {-1, 1})
-        for (const Real v : {-1, 1})
-          core.corners.emplace_back(r[0] + u * r[2] * r[4] + v * r[3] * r[6], r[1] + u * r[2] * r[5] + v * r[3] * r[7]);
-      break;
-    default: add(0, r.size());
+  core.radius = radius_of(shape);
+  if (shape.kind == ShapeKind::kBox) {
+    for (const std::size_t x : {0u, 2u})
+      for (const std::size_t y : {1u, 3u}) core.corners.emplace_back(r[x], r[y]);
+  } else if (shape.kind == ShapeKind::kOrientedBox) {
+    for (const Real u : {-1, 1})
+      for (const Real v : {-1, 1})
+        core.corners.emplace_back(r[0] + u * r[2] * r[4] + v * r[3] * r[6], r[1] + u * r[2] * r[5] + v * r[3] * r[7]);
+  } else {
+    for (std::size_t k = 0; k + 1 < r.size(); k += 2) core.corners.emplace_back(r[k], r[k + 1]);
   }
   return core;
 }

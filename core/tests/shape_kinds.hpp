@@ -5,15 +5,16 @@
 #include <array>
 #include <cstddef>
 #include <ranges>
+#include <string>
 
 #include "shapes/shape.hpp"
 
 namespace broadphase::tests {
 
-// Neither a compound nor kept elsewhere.
+// A core of corners: neither several parts, nor kept elsewhere, nor curved.
 template <std::size_t D>
 constexpr bool is_simple(const ShapeTraits& row) {
-  return row.is_in(D) && !row.has_parts && !row.is_kept_elsewhere;
+  return row.is_in(D) && row.core != CoreForm::kNone && row.core != CoreForm::kCurved;
 }
 
 template <std::size_t D>
@@ -32,6 +33,11 @@ ShapeKind random_kind(Random& random) {
 template <std::size_t D, class Random>
 ShapeKind random_simple_kind(Random& random) {
   return kSimpleKinds<D>[random.below(kSimpleKinds<D>.size())];
+}
+
+// For messages: the numbers of two kinds.
+inline std::string describe(ShapeKind first, ShapeKind second) {
+  return "kinds " + std::to_string(static_cast<int>(first)) + " and " + std::to_string(static_cast<int>(second));
 }
 
 }  // namespace broadphase::tests

@@ -28,39 +28,30 @@ struct Solid {
 
   ShapeView<3> view() const { return {kind, record}; }
   Point at(std::size_t k) const { return {record[k], record[k + 1], record[k + 2]}; }
-  double radius() const { return kind == ShapeKind::kBall ? record[3] : kind == ShapeKind::kCapsule ? record[6] : 0; }
+  double radius() const { return radius_of(view()); }
   // The corners of the shape, less its radius.
   std::vector<Point> corners() const {
-    switch (kind) {
-      case ShapeKind::kSegment:
-      case ShapeKind::kCapsule: return {at(0), at(3)};
-      case ShapeKind::kTriangle: return {at(0), at(3), at(6)};
-      case ShapeKind::kBox:
-      case ShapeKind::kOrientedBox: {
-        std::vector<Point> all;
-        for (std::size_t k = 0; k < 8; ++k) {
-          const std::array<bool, 3> high = {(k & 1) != 0, (k & 2) != 0, (k & 4) != 0};
-          Point corner = at(0);
-          for (std::size_t axis = 0; axis < 3; ++axis) {
-            if (kind == ShapeKind::kBox)
-              corner[axis] = record[axis + (high[axis] ? 3 : 0)];
-            else
-              corner = add(corner, at(6 + 3 * axis), high[axis] ? record[3 + axis] : -record[3 + axis]);
-          }
-          all.push_back(corner);
-        }
-        return all;
-      }
-      default: return {at(0)};
+    std::vector<Point> all;
+    if (traits_of(kind).core != CoreForm::kBox) {
+      for (std::size_t k = 0; k < traits_of(kind).points; ++k) all.push_back(at(3 * k));
+      return all;
     }
+    for (std::size_t k = 0; k < 8; ++k) {
+      const std::array<bool, 3> high = {(k & 1) != 0, (k & 2) != 0, (k & 4) != 0};
+      Point corner = at(0);
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (kind == ShapeKind::kBox)
+          corner[axis] = record[axis + (high[axis] ? 3 : 0)];
+        else
+          corner = add(corner, at(6 + 3 * axis), high[axis] ? record[3 + axis] : -record[3 + axis]);
+      }
+      all.push_back(corner);
+    }
+    return all;
   }
   Solid moved(const Point& by) const {
     Solid result = *this;
-    const std::size_t places =
-        kind == ShapeKind::kTriangle                                                               ? 3
-        : kind == ShapeKind::kPoint || kind == ShapeKind::kBall || kind == ShapeKind::kOrientedBox ? 1
-                                                                                                   : 2;
-    for (std::size_t k = 0; k < 3 * places; ++k) result.record[k] += by[k % 3];
+    shift_shape<3>(kind, result.record, by.data());
     return result;
   }
   // How far it reaches along a unit vector.
@@ -125,21 +116,16 @@ inline Solid random_solid(Random& random, ShapeKind kind, Form form) {
   const Point from = place(1.5);
   Solid solid{kind, {from[0], from[1], from[2]}};
   const auto push = [&](const Point& p) { solid.record.insert(solid.record.end(), p.begin(), p.end()); };
-  switch (kind) {
-    case ShapeKind::kBall: solid.record.push_back(extent()); break;
-    case ShapeKind::kSegment:
-    case ShapeKind::kCapsule: {
-      push(is_lattice ? place(1) : add(from, random_direction(random), extent()));
-      if (kind == ShapeKind::kCapsule) solid.record.push_back(extent());
+  switch (traits_of(kind).core) {
+    case CoreForm::kSegment: push(is_lattice ? place(1) : add(from, random_direction(random), extent())); break;
+    case CoreForm::kBox: {
+      const Point sizes{extent(), extent(), extent()};
+      push(kind == ShapeKind::kBox ? add(from, sizes) : sizes);
+      if (kind == ShapeKind::kOrientedBox)
+        for (const Point& axis : random_frame(random, is_lattice)) push(axis);
       break;
     }
-    case ShapeKind::kBox: push(add(from, {extent(), extent(), extent()})); break;
-    case ShapeKind::kOrientedBox: {
-      push({extent(), extent(), extent()});
-      for (const Point& axis : random_frame(random, is_lattice)) push(axis);
-      break;
-    }
-    case ShapeKind::kTriangle: {
+    case CoreForm::kTriangle: {
       push(is_lattice ? place(1) : add(from, random_direction(random), extent()));
       push(is_lattice ? place(1) : add(from, random_direction(random), extent()));
       if (form == Form::kNeedle && random.chance(0.5)) {  // the third corner next to a point of the first edge
@@ -149,8 +135,12 @@ inline Solid random_solid(Random& random, ShapeKind kind, Form form) {
       }
       break;
     }
-    default: break;
+    case CoreForm::kPoint:
+    case CoreForm::kPolygon:  // in the plane only
+    case CoreForm::kNone:
+    case CoreForm::kCurved: break;
   }
+  if (traits_of(kind).lengths > 0) solid.record.push_back(extent());
   return solid;
 }
 

@@ -113,13 +113,15 @@ int main(int argc, char** argv) {
   check_on_one_line();
   const std::size_t cases = rounds(argc, argv, 150);
   check_sliding(100 * cases);
-  for (std::size_t first = 0; first < 9; ++first)
-    for (std::size_t second = 0; second < 9; ++second)
+  std::vector<ShapeKind> kinds(kSimpleKinds<2>.begin(), kSimpleKinds<2>.end());
+  kinds.push_back(ShapeKind::kCompound);
+  for (std::size_t first = 0; first < kinds.size(); ++first)
+    for (std::size_t second = 0; second < kinds.size(); ++second)
       for (std::uint64_t seed = 0; seed < cases; ++seed) {
         const Style& style = kStyles[seed % std::size(kStyles)];
-        current_case() = std::string(kNames[first]) + " and " + kNames[second] + ", seed " + std::to_string(seed);
+        current_case() = describe(kinds[first], kinds[second]) + ", seed " + std::to_string(seed);
         Random random(seed * 100 + first * 10 + second);
-        check_pair(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
-        check_impact(random, style, static_cast<ShapeKind>(first), static_cast<ShapeKind>(second));
+        check_pair(random, style, kinds[first], kinds[second]);
+        check_impact(random, style, kinds[first], kinds[second]);
       }
 }

@@ -11,13 +11,13 @@
 #include "check.hpp"
 #include "robots/articulated.hpp"
 #include "robots/obstacles.hpp"
+#include "solids.hpp"
 
 namespace broadphase::tests {
 namespace {
 
 double between(Random& random, double low, double high) { return low + (high - low) * random.uniform(); }
 
-// A placed record of a ball, a capsule, a segment, a box, an oriented box or a triangle.
 struct Record {
   ShapeKind kind;
   std::vector<double> numbers;
@@ -31,44 +31,10 @@ std::array<double, 4> quaternion(Random& random) {
 }
 
 Record random_record(Random& random, double room, double far) {
-  const auto point = [&](std::vector<double>& to) {
-    for (std::size_t k = 0; k < 3; ++k) to.push_back(between(random, -room, room) + far);
-  };
-  Record made{ShapeKind::kBall, {}};
-  std::vector<double>& n = made.numbers;
-  switch (random.below(6)) {
-    case 0:
-      point(n);
-      n.push_back(between(random, 0, 0.5));
-      break;
-    case 1:
-    case 2:
-      made.kind = random.chance(0.5) ? ShapeKind::kCapsule : ShapeKind::kSegment;
-      point(n);
-      for (std::size_t k = 0; k < 3; ++k) n.push_back(n[k] + (random.chance(0.1) ? 0 : between(random, -1, 1)));
-      if (made.kind == ShapeKind::kCapsule) n.push_back(between(random, 0, 0.3));
-      break;
-    case 3: {
-      made.kind = ShapeKind::kBox;
-      point(n);
-      for (std::size_t k = 0; k < 3; ++k) n.push_back(n[k] + between(random, 0, 1));
-      break;
-    }
-    case 4: {
-      std::vector<double> local{
-          0, 0, 0, between(random, 0, 1), between(random, 0, 1), between(random, 0, 1), 1, 0, 0, 0, 1, 0, 0, 0, 1};
-      std::vector<double> at;
-      point(at);
-      n.resize(local.size());
-      made.kind =
-          place_shape<3>(ShapeKind::kOrientedBox, local, Pose<3>(at.data(), quaternion(random).data()), n.data());
-      break;
-    }
-    default:
-      made.kind = ShapeKind::kTriangle;
-      for (int k = 0; k < 3; ++k) point(n);
-  }
-  return made;
+  Point by;
+  for (double& x : by) x = between(random, -room, room) + far;
+  Solid solid = random_solid(random, random_simple_kind<3>(random), Form::kPlain).moved(by);
+  return {solid.kind, std::move(solid.record)};
 }
 
 Piece piece_of(const Record& record) {

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +13,6 @@ from shape_cases import EVERY_KIND, KINDS, convex_corners, hull, mesh, mixed, qu
 
 NAN, INF = float("nan"), float("inf")
 STILL = (1.0, 0.0, 0.0, 0.0)
-
-
-def test_kinds_have_the_numbers_that_the_core_gives_them():
-    header = Path(__file__).resolve().parents[2] / "core/shapes/shape.hpp"
-    names = re.findall(r"^  k(\w+),\s+//", header.read_text("utf-8"), flags=re.MULTILINE)
-    ours = [kind.name.title().replace("_", "") for kind in ShapeKind]
-    assert ours == names
 
 
 def test_parameters_given_for_one_shape_are_shown_for_one():

@@ -1,0 +1,777 @@
+// The general pair test of convex shapes, by their support functions: the point of a core that is farthest along a
+// direction. A shape is such a core and a radius around it. Hulls take this way (polytopes.cpp), and every kind of
+// shape whose core is curved (support.hpp).
+//
+// The Minkowski difference of two cores is searched by GJK for its point nearest to the origin, and by EPA for its face
+// nearest to an origin inside. Neither is believed: the gap along a direction, between the highest point of one and the
+// lowest of the other, is a lower bound of the distance and minus it an upper bound of the depth, whatever the
+// direction. An answer counts if such a gap proves it up to rounding. All others, mostly of cores that touch up to
+// rounding, are left to `undecided_gap`, which is written for each type of core.
+//
+// E. G. Gilbert, D. W. Johnson, S. S. Keerthi, "A Fast Procedure for Computing the Distance Between Complex Objects in
+// Three-Dimensional Space", IEEE Journal of Robotics and Automation 4, 1988, DOI 10.1109/56.2083.
+// G. van den Bergen, "Proximity Queries and Penetration Depth Computation on 3D Game Objects", GDC 2001.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <numbers>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "narrow/narrow_3d.hpp"
+#include "narrow/simplex.hpp"
+
+namespace broadphase::polytopes {
+
+struct Extent {
+  double lower, upper;
+};
+
+// What the test asks of a core, which is near the origin and about 1 in size. `Corner` names a point of its surface:
+// the number of a corner, or the point itself.
+template <class Core>
+concept ConvexCore = requires(Core core, const Core& fixed, const Vec3& way, typename Core::Corner corner) {
+  { fixed.farthest(way, corner) } -> std::same_as<typename Core::Corner>;  // along a direction; where to begin
+  { fixed.corner(corner) } -> std::same_as<Vec3>;
+  { fixed.extent(way) } -> std::same_as<Extent>;  // of the products with a vector of any length
+  { fixed.middle() } -> std::same_as<Vec3>;       // any point inside
+  { fixed.size() } -> std::same_as<double>;  // the largest absolute coordinate, or more: the scale of rounding errors
+  { fixed.radius } -> std::convertible_to<double>;
+  fixed.for_each_highest(way, 0.0,
+                         [](const Vec3&) {});  // the corners at most so far below the highest along a direction
+  core.move(way);
+  { Core::kIsCurved } -> std::convertible_to<bool>;  // then the surface is approached, not reached
+};
+
+// Two cores of a pair. What is found is about the second seen from the first.
+template <class Core>
+struct Cores {
+  const Core &first, &second;
+
+  double radii() const { return first.radius + second.radius; }
+  // Errors of a coordinate, of a distance, of a gap.
+  double rounding() const { return 0x1p-52 * (first.size() + second.size()); }
+  // The gap along a direction, in units of its length: below it is the first, above it the second.
+  double gap(const Vec3& way) const { return second.extent(way).lower - first.extent(way).upper; }
+};
+
+// ---- GJK ----
+
+// How far apart, in roundings, the bounds of a distance or of a depth may be for it to be known.
+inline constexpr double kExact = 1e3;
+
+enum class Relation { kApart, kInside, kDoubt };
+
+template <class Core>
+struct Search {
+  Relation relation = Relation::kDoubt;
+  double lower = -kInfinity, upper = kInfinity;  // of the distance
+  Vec3 normal{1, 0, 0};                          // the direction of `lower`
+  Simplex<typename Core::Corner> simplex;
+};
+
+// Says whether a search that ended proves the distance: by a gap along the normal of what is nearest.
+template <class Core>
+inline Search<Core> conclude(const Cores<Core>& cores, Search<Core> found) {
+  const auto& s = found.simplex;
+  Vec3 way = nearest_of(s);
+  if (s.count == 3) {
+    const Vec3 normal = cross(s.corners[1].at - s.corners[0].at, s.corners[2].at - s.corners[0].at);
+    way = dot(normal, way) < 0 ? -normal : normal;
+  } else if (s.count == 2) {
+    const Vec3 edge = s.corners[1].at - s.corners[0].at;
+    way = solid::without(way, edge, squared(edge));
+  }
+  found.lower = cores.gap(found.normal);
+  const double length = std::sqrt(squared(way));
+  if (length > 0) {
+    const Vec3 normal = way * (1 / length);
+    if (const double gap = cores.gap(normal); gap > found.lower) {
+      found.lower = gap;
+      found.normal = normal;
+    }
+  }
+  const bool is_proven =
+      found.lower > 4 * cores.rounding() && (Core::kIsCurved || found.upper - found.lower <= kExact * cores.rounding());
+  found.relation = is_proven ? Relation::kApart : Relation::kDoubt;
+  return found;
+}
+
+// Looks for the point of the difference nearest to the origin, until it is known up to rounding, or `enough(lower,
+// upper)` holds. `from`: the way to look first, if it is not that from middle to middle.
+template <class Core, class Enough>
+Search<Core> search(const Cores<Core>& cores, const Enough& enough, const Vec3* from = nullptr) {
+  constexpr int kMostSteps = 100;
+  const double rounding = cores.rounding();
+  Search<Core> found;
+  auto& s = found.simplex;
+  Vec3 way = from != nullptr ? *from : cores.second.middle() - cores.first.middle();
+  if (!(squared(way) > 0)) way = {1, 0, 0};
+  typename Core::Corner one{}, two{};
+  for (int step = 0; step < kMostSteps; ++step) {
+    one = cores.first.farthest(way, one);
+    two = cores.second.farthest(-way, two);
+    const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
+    const double length = std::sqrt(squared(way)), gap = dot(at, way) / length;
+    if (gap > found.lower) {
+      found.lower = gap;
+      found.normal = way * (1 / length);
+    }
+    if (enough(found.lower, found.upper)) {
+      found.relation = found.lower > 0 ? Relation::kApart : Relation::kDoubt;
+      return found;
+    }
+    if (found.upper - gap <= rounding) break;
+    for (std::size_t k = 0; k < s.count; ++k)
+      if (s.corners[k].first == one && s.corners[k].second == two) return conclude(cores, found);
+    [[maybe_unused]] std::conditional_t<Core::kIsCurved, Simplex<typename Core::Corner>, char> before;
+    if constexpr (Core::kIsCurved) before = s;
+    s.corners[s.count++] = {at, one, two, 1.0};
+    switch (s.count) {
+      case 1: way = at; break;
+      case 2: way = nearest_of_segment(s); break;
+      case 3: way = nearest_of_triangle(s); break;
+      default: way = nearest_of_tetrahedron(s); break;
+    }
+    if (s.count == 4) {
+      if constexpr (Core::kIsCurved)
+        if (found.lower > 0) {  // proven to be apart, so rounding made the tetrahedron
+          s = before;
+          break;
+        }
+      found.relation = Relation::kInside;
+      return found;
+    }
+    // Simplexes of curved cores get as slim as rounding allows: what counts is the point that their shares make.
+    if constexpr (Core::kIsCurved) way = nearest_of(s);
+    const double upper = std::sqrt(squared(way));
+    if (!(upper < found.upper)) {
+      if constexpr (Core::kIsCurved) s = before;
+      break;
+    }
+    found.upper = upper;
+    if (upper <= rounding) break;
+  }
+  return conclude(cores, found);
+}
+
+// Whether a tetrahedron holds the origin, farther from its faces than `rounding`.
+template <class Corner>
+inline bool holds_origin(const Simplex<Corner>& s, double rounding) {
+  constexpr std::array<std::array<std::size_t, 4>, 4> kFaces = {
+      {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}}};
+  for (const auto& face : kFaces) {
+    const Vec3 &a = s.corners[face[0]].at, &b = s.corners[face[1]].at, &c = s.corners[face[2]].at;
+    const Vec3 one = b - a, two = c - a, normal = cross(one, two);
+    const double size = std::sqrt(squared(normal)), origin = -dot(normal, a);
+    // The plane is known up to rounding, and its direction up to rounding of the edges in it.
+    const double longest = std::sqrt(std::max(squared(one), squared(two)));
+    const double error = rounding * (size + longest * (longest + std::sqrt(squared(a))));
+    if (!(std::fabs(origin) > error) || (dot(normal, s.corners[face[3]].at - a) > 0) != (origin > 0)) return false;
+  }
+  return true;
+}
+
+// ---- The shortest way out of each other ----
+
+struct WayOut {
+  double gap = -kInfinity;  // minus the depth; above 0 if they do not overlap
+  Vec3 normal{1, 0, 0};
+};
+
+// Turns a direction to where the gap along it is the widest nearby: along the slope, with steps that grow while they
+// gain; then, as faces and edges make ridges where that ends, by trying directions around it, closer and closer.
+template <class Core>
+WayOut widest_nearby(const Cores<Core>& cores, WayOut out) {
+  constexpr int kMostSteps = 200;
+  const double size = cores.first.size() + cores.second.size();
+  double step = 1 / size;
+  for (int k = 0; k < kMostSteps; ++k) {
+    const Vec3 between = cores.second.farthest(-out.normal, {}) - cores.first.farthest(out.normal, {});
+    const Vec3 slope = between - out.normal * dot(between, out.normal);
+    if (!(squared(slope) * step * step > 0x1p-104)) break;
+    const Vec3 normal = solid::unit(out.normal + slope * step);
+    const double gap = cores.gap(normal);
+    step *= gap > out.gap ? 2 : 0.25;
+    if (gap > out.gap) out = {gap, normal};
+  }
+  for (double turn = 1e-2; turn > 1e-11;) {
+    const Vec3 one = solid::perpendicular(out.normal), two = cross(out.normal, one);
+    WayOut best = out;
+    for (const Vec3& side : {one, two, one + two, one - two})
+      for (const double sign : {turn, -turn}) {
+        const Vec3 normal = solid::unit(out.normal + side * sign);
+        if (const double gap = cores.gap(normal); gap > best.gap) best = {gap, normal};
+      }
+    turn *= best.gap > out.gap ? 2 : 0.25;
+    out = best;
+  }
+  return out;
+}
+
+// EPA: a polytope of corners of the difference around the origin grows towards the nearest face of the difference. Its
+// surface is closed, and all of it is at least as far from the origin as the nearest of its planes: a lower bound of
+// the depth. The gap along that plane's normal is an upper bound.
+template <class Core>
+class Expansion {
+ public:
+  struct Corner {
+    Vec3 at;
+    typename Core::Corner first, second;
+  };
+  struct Face {
+    std::array<std::size_t, 3> corners;  // counterclockwise from outside
+    Vec3 normal;
+    double height;  // a lower bound of that of its plane over the origin
+    double above;   // what is higher sees it
+  };
+  using Edge = std::array<std::size_t, 2>;
+
+  // Room for so many corners, and twice as many faces and edges.
+  Expansion(Corner* corners, Face* faces, Edge* edges, std::size_t most_corners)
+      : corners_(corners), faces_(faces), edges_(edges), most_corners_(most_corners) {}
+
+  // Whether more room might have helped.
+  bool was_full() const { return was_full_; }
+
+  // Returns whether the way out is known up to rounding. Precondition: the tetrahedron holds the origin.
+  bool find(const Cores<Core>& cores, const Simplex<typename Core::Corner>& tetrahedron, WayOut& out) {
+    rounding_ = cores.rounding();
+    corner_count_ = face_count_ = 0;
+    was_full_ = false;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const auto& corner = tetrahedron.corners[k];
+      corners_[corner_count_++] = {corner.at, corner.first, corner.second};
+    }
+    const Vec3 &a = corners_[0].at, &b = corners_[1].at, &c = corners_[2].at, &d = corners_[3].at;
+    if (dot(cross(b - a, c - a), d - a) > 0) std::swap(corners_[1], corners_[2]);
+    return put(0, 1, 2) && put(0, 2, 3) && put(2, 1, 3) && put(1, 0, 3) && grow(cores, out);
+  }
+
+  // The same from the corners that are extreme along three axes: where the origin is on a side of every simplex, as of
+  // round cores in the same place.
+  bool find_around(const Cores<Core>& cores, const std::array<Vec3, 3>& axes, WayOut& out) {
+    rounding_ = cores.rounding();
+    corner_count_ = face_count_ = 0;
+    was_full_ = false;
+    for (const Vec3& axis : axes)
+      for (const Vec3& way : {axis, -axis}) {
+        const auto one = cores.first.farthest(-way, {}), two = cores.second.farthest(way, {});
+        corners_[corner_count_++] = {cores.second.corner(two) - cores.first.corner(one), one, two};
+      }
+    for (std::size_t x = 0; x < 2; ++x)
+      for (std::size_t y = 2; y < 4; ++y)
+        for (std::size_t z = 4; z < 6; ++z)
+          if (!((x + y + z) % 2 == 0 ? put(x, y, z) : put(x, z, y))) return false;
+    return grow(cores, out);
+  }
+
+ private:
+  bool grow(const Cores<Core>& cores, WayOut& out) {
+    out.gap = -kInfinity;
+    while (corner_count_ < most_corners_) {
+      std::size_t nearest = 0;
+      for (std::size_t k = 1; k < face_count_; ++k)
+        if (faces_[k].height < faces_[nearest].height) nearest = k;
+      const Face face = faces_[nearest];
+      const auto one = cores.first.farthest(-face.normal, corners_[face.corners[0]].first);
+      const auto two = cores.second.farthest(face.normal, corners_[face.corners[0]].second);
+      const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
+      const double height = dot(at, face.normal);
+      if (-height > out.gap) out = {-height, -face.normal};
+      if (-out.gap - face.height <= kExact * rounding_) {
+        out.gap = cores.gap(out.normal);
+        return -out.gap - face.height <= kExact * rounding_;
+      }
+      for (const std::size_t k : face.corners)
+        if (corners_[k].first == one && corners_[k].second == two) return false;
+      corners_[corner_count_] = {at, one, two};
+      if (!expand(nearest)) return false;
+      ++corner_count_;
+    }
+    return full();
+  }
+
+  bool full() {
+    was_full_ = true;
+    return false;
+  }
+
+  bool put(std::size_t i, std::size_t j, std::size_t k) {
+    if (face_count_ == 2 * most_corners_) return full();
+    const Vec3 &a = corners_[i].at, &b = corners_[j].at, &c = corners_[k].at;
+    const Vec3 one = b - a, two = c - a, normal = cross(one, two);
+    const double size = std::sqrt(squared(normal));
+    if (!(size > 0)) return false;
+    // The error of the normal leans the plane by that of the edges over the width of the triangle.
+    const double longest = std::sqrt(std::max(squared(one), squared(two)));
+    const double error = rounding_ * (1 + longest * (longest + std::sqrt(squared(a))) / size);
+    const Vec3 unit = normal * (1 / size);
+    const double height = dot(unit, a);
+    if (!(height - error > 0)) return false;
+    faces_[face_count_++] = {{i, j, k}, unit, height - error, height + error};
+    return true;
+  }
+
+  // Replaces the faces that the last corner sees.
+  bool expand(std::size_t nearest) {
+    const std::size_t top = corner_count_;
+    std::size_t edge_count = 0;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < face_count_; ++k) {
+      if (k != nearest && !(dot(faces_[k].normal, corners_[top].at) > faces_[k].above)) {
+        faces_[kept++] = faces_[k];
+        continue;
+      }
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::size_t p = faces_[k].corners[c], q = faces_[k].corners[(c + 1) % 3];
+        std::size_t back = 0;
+        while (back < edge_count && !(edges_[back][0] == q && edges_[back][1] == p)) ++back;
+        if (back < edge_count) {
+          edges_[back] = edges_[--edge_count];
+        } else {
+          if (edge_count == 2 * most_corners_) return full();
+          edges_[edge_count++] = {p, q};
+        }
+      }
+    }
+    face_count_ = kept;
+    for (std::size_t k = 0; k < edge_count; ++k)
+      if (!put(edges_[k][0], edges_[k][1], top)) return false;
+    return true;
+  }
+
+  double rounding_ = 0;
+  Corner* corners_;
+  Face* faces_;
+  Edge* edges_;
+  std::size_t most_corners_, corner_count_ = 0, face_count_ = 0;
+  bool was_full_ = false;
+};
+
+// Tries to find the way out by EPA; `is_round`: there is much to save.
+template <class Core>
+inline bool expand_from(const Cores<Core>& cores, const Search<Core>& found, Expansion<Core>& expansion, bool is_round,
+                        WayOut& out) {
+  if (found.relation == Relation::kInside && expansion.find(cores, found.simplex, out)) return true;
+  if (!is_round || expansion.was_full()) return false;
+  // Of cores beside each other along an axis, the origin often lies on a side of the simplex. From ways that are not
+  // theirs it seldom does.
+  constexpr std::array<Vec3, 3> kAxes = {
+      {{2.0 / 7, -3.0 / 7, 6.0 / 7}, {3.0 / 7, 6.0 / 7, 2.0 / 7}, {-6.0 / 7, 2.0 / 7, 3.0 / 7}}};
+  for (const Vec3& way : kAxes) {
+    const Search<Core> other = search(cores, [](double, double) { return false; }, &way);
+    if (other.relation == Relation::kApart) return false;
+    if (other.relation != Relation::kInside) continue;
+    if (expansion.find(cores, other.simplex, out)) return true;
+    if (expansion.was_full()) return false;
+  }
+  return expansion.find_around(cores, kAxes, out);
+}
+
+// ---- The queries on two cores ----
+
+struct CoreGap {
+  double distance = kInfinity;  // of the cores, without the radii
+  Vec3 normal{1, 0, 0};
+  bool is_apart = false;
+  Vec3 on_first{}, on_second{};  // the nearest points, if they are apart
+};
+
+// Of curved cores the search may end early, where its simplex gets so flat that rounding hides its nearest point: it
+// goes on along the direction of the widest gap nearby.
+template <class Core>
+void go_on(const Cores<Core>& cores, Search<Core>& found) {
+  constexpr int kMostSearches = 4;
+  for (int k = 0; k < kMostSearches && found.upper - found.lower > kExact * cores.rounding(); ++k) {
+    const WayOut wide = widest_nearby(cores, {found.lower, found.normal});
+    const Search<Core> other = search(cores, [](double, double) { return false; }, &wide.normal);
+    if (other.upper < found.upper) {
+      found.upper = other.upper;
+      found.simplex = other.simplex;
+    }
+    if (wide.gap > found.lower) {
+      found.lower = wide.gap;
+      found.normal = wide.normal;
+    }
+    if (other.lower > found.lower) {
+      found.lower = other.lower;
+      found.normal = other.normal;
+    }
+  }
+}
+
+template <class Core>
+inline CoreGap gap_of(const Cores<Core>& cores) {
+  Search<Core> found = search(cores, [](double, double) { return false; });
+  if constexpr (Core::kIsCurved)
+    if (found.relation == Relation::kApart) go_on(cores, found);
+  CoreGap gap;
+  if (found.relation == Relation::kApart) {
+    gap = {found.lower, found.normal, true, {}, {}};
+    for (std::size_t k = 0; k < found.simplex.count; ++k) {
+      const auto& corner = found.simplex.corners[k];
+      gap.on_first = gap.on_first + cores.first.corner(corner.first) * corner.share;
+      gap.on_second = gap.on_second + cores.second.corner(corner.second) * corner.share;
+    }
+    return gap;
+  }
+  const WayOut out = undecided_gap(cores, found);
+  return {out.gap, out.normal, false, {}, {}};
+}
+
+template <class Core>
+inline bool overlap(const Cores<Core>& cores) {
+  const double radii = cores.radii(), rounding = 4 * cores.rounding();
+  const double clear = radii + rounding, sure = radii - rounding;
+  const Search<Core> found = search(cores, [&](double lower, double upper) { return lower > clear || upper < sure; });
+  if (found.lower > clear && cores.gap(found.normal) > clear) return false;
+  if (found.upper < sure || (found.relation == Relation::kInside && holds_origin(found.simplex, rounding))) return true;
+  return gap_of(cores).distance <= radii;
+}
+
+// When the first, moved by `motion`, first touches the second: it advances as far as the planes across the gap allow,
+// again and again. Infinite if not before `limit`.
+template <class Core>
+inline double first_touch(const Cores<Core>& cores, const Vec3& motion, double limit, Vec3& normal) {
+  // In sizes of the hull: what is nearer than `kNear` touches. The normal of cores nearer than `kWide` may be little
+  // but rounding: it counts if the gap along it is wider. A motion that has not got there after so many steps is
+  // grazing, and the time reached is not too late.
+  constexpr double kNear = 1e-12, kWide = 1e-6;
+  constexpr int kMostSteps = 100;
+  double time = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    Core moved = cores.first;
+    moved.move(motion * time);
+    const CoreGap gap = gap_of(Cores<Core>{moved, cores.second});
+    const double distance = gap.distance - cores.radii(), speed = dot(motion, gap.normal);
+    const auto gap_along = [&](const Vec3& way) { return cores.gap(way) - time * dot(motion, way); };
+    const double along = gap_along(gap.normal), free = along - cores.radii();
+    const bool is_better = speed > 0 && (gap.distance > kWide || along > gap_along(normal) + kNear);
+    if (time == 0 || is_better) normal = gap.normal;
+    if (distance <= (time > 0 ? kNear : 0.0) || free <= 0) return time;
+    if (speed <= 0) return kInfinity;
+    time += free / speed;
+    if (time > 1 || time >= limit) return kInfinity;
+  }
+  return time;
+}
+
+// ---- The area in which two cores touch, seen along the normal ----
+
+using Place = std::array<double, 2>;
+using Outline = std::vector<Place>;
+
+struct Across {
+  std::array<Vec3, 2> axes;
+
+  explicit Across(const Vec3& normal) : axes{solid::perpendicular(normal), {}} { axes[1] = cross(normal, axes[0]); }
+  Place place(const Vec3& at) const { return {dot(at, axes[0]), dot(at, axes[1])}; }
+  Vec3 point(const Place& place) const { return axes[0] * place[0] + axes[1] * place[1]; }
+};
+
+// Twice the area of a triangle, above 0 if it is counterclockwise.
+inline double turn(const Place& a, const Place& b, const Place& c) {
+  return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+}
+inline Place between(const Place& p, const Place& q, double share) {
+  return {p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])};
+}
+
+// Corners at most this much below the highest belong to the face, so that a slightly tilted body rests on its face.
+inline constexpr double kFlat = 1e-4;
+
+// The outline of the corners that are the highest along `way`, counterclockwise: one place, two, or more.
+template <class Core>
+inline Outline outline_of(const Core& core, const Vec3& way, const Across& across) {
+  Outline places;
+  core.for_each_highest(way, kFlat, [&](const Vec3& at) { places.push_back(across.place(at)); });
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (places.size() < 3) return places;
+  Outline outline;
+  for (int side = 0; side < 2; ++side) {
+    const std::size_t begin = outline.size();
+    for (const Place& place : places) {
+      while (outline.size() > begin + 1 && turn(outline[outline.size() - 2], outline.back(), place) <= 0)
+        outline.pop_back();
+      outline.push_back(place);
+    }
+    outline.pop_back();
+    std::reverse(places.begin(), places.end());
+  }
+  return outline;
+}
+
+// The segment that two collinear segments share; nothing if they cross.
+inline Outline common_line(const Outline& first, const Outline& second) {
+  const Place &p = first[0], &q = first[1];
+  const Place along{q[0] - p[0], q[1] - p[1]};
+  const double length = along[0] * along[0] + along[1] * along[1];
+  if (std::max(std::fabs(turn(p, q, second[0])), std::fabs(turn(p, q, second[1]))) > kFlat * std::sqrt(length))
+    return {};
+  const auto share_of = [&](const Place& at) {
+    return ((at[0] - p[0]) * along[0] + (at[1] - p[1]) * along[1]) / length;
+  };
+  const double one = share_of(second[0]), two = share_of(second[1]);
+  const double begin = std::max(0.0, std::min(one, two)), end = std::min(1.0, std::max(one, two));
+  if (!(begin < end)) return {};
+  return {between(p, q, begin), between(p, q, end)};
+}
+
+// Clips one outline by the other.
+inline Outline common_of(const Outline& one, const Outline& other) {
+  const Outline &first = one.size() < other.size() ? other : one, &second = one.size() < other.size() ? one : other;
+  if (first.size() < 3) return second.size() == 2 ? common_line(first, second) : second;
+  Outline clipped = second, kept;
+  for (std::size_t e = 0; e < first.size(); ++e) {
+    const Place &p = first[e], &q = first[(e + 1) % first.size()];
+    kept.clear();
+    for (std::size_t k = 0; k < clipped.size(); ++k) {
+      const Place &place = clipped[k], &following = clipped[(k + 1) % clipped.size()];
+      const double height = turn(p, q, place), next = turn(p, q, following);
+      if (height >= 0) kept.push_back(place);
+      // A line is not closed: it has no way back.
+      if (((height < 0 && next > 0) || (next < 0 && height > 0)) && (clipped.size() > 2 || k == 0))
+        kept.push_back(between(place, following, height / (height - next)));
+    }
+    std::swap(clipped, kept);
+  }
+  return clipped;
+}
+
+// Midway between two outlines where they are nearest; where they cross, if both are segments that do.
+inline Place nearest_place(const Outline& first, const Outline& second) {
+  if (first.size() == 2 && second.size() == 2) {
+    const double before = turn(second[0], second[1], first[0]), after = turn(second[0], second[1], first[1]);
+    const double one = turn(first[0], first[1], second[0]), two = turn(first[0], first[1], second[1]);
+    if ((before < 0) != (after < 0) && (one < 0) != (two < 0))
+      return between(first[0], first[1], before / (before - after));
+  }
+  double least = kInfinity;
+  Place nearest{};
+  for (const auto& [places, lines] : {std::pair{&first, &second}, std::pair{&second, &first}})
+    for (const Place& place : *places)
+      for (std::size_t k = 0; k < lines->size(); ++k) {
+        const Place &p = (*lines)[k], &q = (*lines)[(k + 1) % lines->size()];
+        const Place along{q[0] - p[0], q[1] - p[1]}, from{place[0] - p[0], place[1] - p[1]};
+        const double length = along[0] * along[0] + along[1] * along[1];
+        const double at = along[0] * from[0] + along[1] * from[1];
+        const Place on_line = between(p, q, length > 0 ? solid::clamped(at / length, 0, 1) : 0);
+        const double x = place[0] - on_line[0], y = place[1] - on_line[1];
+        if (x * x + y * y >= least) continue;
+        least = x * x + y * y;
+        nearest = between(place, on_line, 0.5);
+      }
+  return nearest;
+}
+
+// At most four places: the nearest to the origin, the farthest from it, and the extreme one on either side.
+inline void keep_four(Outline& places) {
+  const auto square = [](const Place& place) { return place[0] * place[0] + place[1] * place[1]; };
+  std::stable_sort(places.begin(), places.end(), [&](const Place& a, const Place& b) { return square(a) < square(b); });
+  if (places.size() <= 4) return;
+  const Place near = places[0];
+  const auto farthest = [&](const auto& height) {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < places.size(); ++k)
+      if (height(places[k]) > height(places[best])) best = k;
+    return best;
+  };
+  const std::size_t far = farthest([&](const Place& at) { return square({at[0] - near[0], at[1] - near[1]}); });
+  const Place end = places[far];
+  const std::size_t left = farthest([&](const Place& at) { return turn(near, end, at); });
+  const std::size_t right = farthest([&](const Place& at) { return -turn(near, end, at); });
+  Outline four;
+  std::array<std::size_t, 4> rows{0, far, left, right};
+  for (std::size_t k = 0; k < 4; ++k)
+    if (std::find(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(k), rows[k]) ==
+        rows.begin() + static_cast<std::ptrdiff_t>(k))
+      four.push_back(places[rows[k]]);
+  places = four;
+}
+
+// Where they first touch if the second comes against the normal: the middle of what the outlines share. What they share
+// may be hidden by rounding.
+inline Place meeting_place(const Outline& first, const Outline& second, const Outline& common) {
+  if (common.empty()) return nearest_place(first, second);
+  Place sum{};
+  for (const Place& place : common) {
+    sum[0] += place[0];
+    sum[1] += place[1];
+  }
+  const double share = 1 / static_cast<double>(common.size());
+  return {sum[0] * share, sum[1] * share};
+}
+
+// Corners of what the faces that look at each other have in common, midway between the surfaces, the nearest to the
+// deepest point first; that point itself, if it is not even a line.
+template <class Core>
+inline void put_points(const Cores<Core>& cores, const CoreGap& gap, Contact<3>& contact) {
+  const Vec3& normal = gap.normal;
+  const Across across(normal);
+  const Outline first = outline_of(cores.first, normal, across), second = outline_of(cores.second, -normal, across);
+  Outline common = common_of(first, second);
+  Vec3 middle;
+  if (gap.is_apart) {
+    middle = (gap.on_first + normal * cores.first.radius + gap.on_second - normal * cores.second.radius) * 0.5;
+  } else {
+    const double top = cores.first.extent(normal).upper + cores.first.radius;
+    const double bottom = cores.second.extent(normal).lower - cores.second.radius;
+    middle = across.point(meeting_place(first, second, common)) + normal * ((top + bottom) / 2);
+  }
+  if (common.size() < 2) {
+    contact.points[contact.count++] = middle;
+    return;
+  }
+  const Place centre = across.place(middle);
+  for (Place& place : common) place = {place[0] - centre[0], place[1] - centre[1]};
+  keep_four(common);
+  for (const Place& place : common) contact.points[contact.count++] = across.point(place) + middle;
+}
+// Frame: what a point of the world is in the units of the pair (polytope_core.hpp).
+template <class Core, class Frame>
+Contact<3> contact_of(const Cores<Core>& cores, const CoreGap& gap, const Frame& frame) {
+  const double distance = gap.distance - cores.radii();
+  Contact<3> found;
+  found.normal = gap.normal;
+  found.depth = distance < 0 ? -distance * frame.back : 0;
+  put_points(cores, gap, found);
+  for (std::size_t k = 0; k < found.count; ++k) found.points[k] = found.points[k] * frame.back + frame.origin;
+  return found;
+}
+
+// ---- Cores of which only the support function is known ----
+
+// Directions that lean this much from each other are those of one face, and points that near to each other, in sizes of
+// a core, are one: a curved surface whose radius is up to fifty times its size touches in a point.
+inline constexpr double kLean = 1e-5, kSame = 1e-3;
+
+// `support(way)` is the point farthest along a direction of any length but 0: a pure function, in the frame of the
+// pair.
+template <class Support>
+class SupportCore {
+ public:
+  using Corner = Vec3;
+  static constexpr bool kIsCurved = true;
+
+  double radius = 0;
+
+  SupportCore(Support support, double around) : radius(around), support_(std::move(support)) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      Vec3 way{};
+      way[k] = 1;
+      const Vec3 high = support_(way), low = support_(-way);
+      middle_ = middle_ + (high + low) * (1.0 / 6);
+      size_ = std::max({size_, std::fabs(high[k]), std::fabs(low[k])});
+    }
+  }
+
+  Vec3 farthest(const Vec3& way, const Corner&) const { return support_(way) + offset_; }
+  Vec3 corner(const Corner& at) const { return at; }
+  Extent extent(const Vec3& way) const { return {dot(farthest(-way, {}), way), dot(farthest(way, {}), way)}; }
+  Vec3 middle() const { return middle_ + offset_; }
+  double size() const { return size_ + solid::magnitude(offset_); }
+  void move(const Vec3& by) { offset_ = offset_ + by; }
+
+  // The farthest point along a unit vector, and those along vectors that lean from it a little: the corners of a face,
+  // the ends of an edge, and points on the outline of what is round. What is that near to another is the same point.
+  template <class Visit>
+  void for_each_highest(const Vec3& way, double, const Visit& visit) const {
+    constexpr std::size_t kWays = 8;
+    const double same = kSame * size_;
+    const Across across(way);
+    std::array<Vec3, 1 + kWays> found{farthest(way, {})};
+    visit(found[0]);
+    for (std::size_t k = 0, count = 1; k < kWays; ++k) {
+      const double turn = 2 * std::numbers::pi * static_cast<double>(k) / kWays;
+      const Vec3 at = farthest(way + across.point({kLean * std::cos(turn), kLean * std::sin(turn)}), {});
+      const auto is_same = [&](const Vec3& other) { return squared(at - other) <= same * same; };
+      if (std::any_of(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), is_same)) continue;
+      found[count++] = at;
+      visit(at);
+    }
+  }
+
+ private:
+  Support support_;
+  Vec3 middle_{}, offset_{};
+  double size_ = 0;
+};
+
+// Where EPA finds no way out, as of cores without volume, the best of some directions.
+template <class Support>
+WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<SupportCore<Support>>& found) {
+  using Growth = Expansion<SupportCore<Support>>;
+  constexpr std::size_t kCorners = 256;
+  std::array<typename Growth::Corner, kCorners> corners;
+  std::array<typename Growth::Face, 2 * kCorners> faces;
+  std::array<typename Growth::Edge, 2 * kCorners> edges;
+  Growth expansion(corners.data(), faces.data(), edges.data(), kCorners);
+  WayOut out{cores.gap(found.normal), found.normal};
+  if (found.upper - out.gap <= kExact * cores.rounding()) return out;
+  out = {};
+  if (expand_from(cores, found, expansion, true, out)) return out;
+  if (out.gap > -kInfinity) out = widest_nearby(cores, {cores.gap(out.normal), out.normal});
+  for (const Vec3& way : {found.normal, Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}})
+    for (const Vec3& normal : {way, -way})
+      if (const WayOut other = widest_nearby(cores, {cores.gap(normal), normal}); other.gap > out.gap) out = other;
+  return out;
+}
+
+// ---- The plane: cores of it as prisms in space, so high that no way out leads along them ----
+
+template <class Support>
+struct Prism {
+  static constexpr double kHeight = 8;  // of cores about 1 in size
+
+  Support support;  // Vec<2>(const Vec<2>& way), where the way may be 0
+
+  Vec3 operator()(const Vec3& way) const {
+    const Vec<2> at = support(Vec<2>{way[0], way[1]});
+    return {at[0], at[1], way[2] < 0 ? -kHeight : kHeight};
+  }
+};
+
+template <class Support>
+using PlaneCores = Cores<SupportCore<Prism<Support>>>;
+
+inline Vec<2> in_plane(const Vec3& way) {
+  const double length = std::hypot(way[0], way[1]);
+  return {way[0] / length, way[1] / length};
+}
+
+// The ends of what two faces share, or one point: midway between the surfaces.
+template <class Support>
+Contact<2> plane_contact(const PlaneCores<Support>& cores, const CoreGap& gap) {
+  Contact<2> contact;
+  const double distance = gap.distance - cores.radii();
+  contact.normal = in_plane(gap.normal);
+  contact.depth = distance < 0 ? -distance : 0;
+  const Vec3 normal{contact.normal[0], contact.normal[1], 0}, along{-normal[1], normal[0], 0};
+  const auto end = [&](const auto& core, const Vec3& way, double side) {
+    return dot(core.farthest(way + along * (side * kLean), {}), along);
+  };
+  const double lower = std::max(end(cores.first, normal, -1), end(cores.second, -normal, -1));
+  const double upper = std::min(end(cores.first, normal, 1), end(cores.second, -normal, 1));
+  const double top = cores.first.extent(normal).upper + cores.first.radius;
+  const double bottom = cores.second.extent(normal).lower - cores.second.radius;
+  const auto add = [&](double at) {
+    contact.points[contact.count++] = {along[0] * at + normal[0] * (top + bottom) / 2,
+                                       along[1] * at + normal[1] * (top + bottom) / 2};
+  };
+  if (upper - lower > kSame) {
+    add(lower);
+    add(upper);
+  } else {
+    add(gap.is_apart ? dot(gap.on_first + gap.on_second, along) / 2 : (lower + upper) / 2);
+  }
+  return contact;
+}
+
+}  // namespace broadphase::polytopes
