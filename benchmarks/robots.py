@@ -82,7 +82,7 @@ class Scene:
         for place, q in enumerate(self.q[rows]):
             placed = self.robot.placed(q)
             every = np.stack(np.divmod(np.arange(len(placed) * count), count), axis=1)
-            distances = bp.distance(placed, self.placed, pairs=every, within=near)
+            distances = bp.distance(placed, self.placed, pairs=every, max_distance=near)
             found[place] = (
                 min(np.abs(distances).min(), np.abs(bp.distance(placed, pairs=self.robot.pairs)).min()) < near
             )
@@ -293,7 +293,7 @@ def ours_alone(count: int, budget: float) -> list[str]:
         "collides, only the robot itself": lambda: robot.collides(q),
         "collides": lambda: robot.collides(q, obstacles),
         "collides, padding of 0.02": lambda: robot.collides(q, obstacles, padding=0.02),
-        "clearance up to 0.05": lambda: robot.clearance(q, obstacles, within=0.05),
+        "clearance up to 0.05": lambda: robot.clearance(q, obstacles, max_distance=0.05),
         "collides, a call for each": lambda: [robot.collides(row, obstacles) for row in q[few]],
         "first_contact, ways of up to 0.2 rad": lambda: robot.first_contact(q[few], ends, obstacles),
     }

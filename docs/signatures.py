@@ -30,7 +30,7 @@ MODULES = (
 #: Options that several functions share, in the order in which each of them takes these.
 ORDER = (
     "boxes", "points", "other", "origins", "directions", "centers", "half_sizes", "radii", "positions", "rotations",
-    "k", "max_distance", "pairs", "within", "exclude_self", "by",
+    "k", "pairs", "max_distance", "exclude_self", "by",
     "method", "device", "workers", "sort", "touching", "margin",
     "layer", "mask", "group", "static", "ignore_pairs", "ignore_shared",
     "batch", "ignore", "period", "max_pairs", "capacity", "invalid", "progress",

@@ -79,7 +79,7 @@ def step_info():
 RESULTS = {
     "Changes": lambda: bp.BVH(BOXES).changes(),
     "Clashes": lambda: bp.clashes(solids()),
-    "Clearances": lambda: bp.clearances(solids(), within=1.0),
+    "Clearances": lambda: bp.clearances(solids(), max_distance=1.0),
     "Contact": lambda: event().contact,
     "Contacts": lambda: bp.contacts(flat()),
     "Delimiters": lambda: bp.SweepAndPrune(BOXES).delimiters(),

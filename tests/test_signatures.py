@@ -19,7 +19,7 @@ OTHER_DEFAULTS = {
     ("broadphase.World.add", "group"),
     ("broadphase.World.add_many", "batch"),
     ("broadphase.World.add_many", "group"),
-    ("broadphase.clearances", "within"),
+    ("broadphase.clearances", "max_distance"),
     ("broadphase.scale.pairs", "workers"),
     ("broadphase.scenes.Scene.changed", "method"),
     ("broadphase.triangle_pairs", "ignore_shared"),
@@ -37,7 +37,7 @@ def test_options_that_functions_share_have_one_default():
     defaults = {}
     for name, signature in FUNCTIONS.items():
         for one in signature.parameters.values():
-            is_shared = one.name in ORDER[ORDER.index("method") :] or one.name in ("max_distance", "within")
+            is_shared = one.name in ORDER[ORDER.index("method") :] or one.name == "max_distance"
             if is_shared and one.default is not inspect.Parameter.empty and (name, one.name) not in OTHER_DEFAULTS:
                 defaults.setdefault(one.name, {}).setdefault(repr(one.default), []).append(name)
     assert {option: values for option, values in defaults.items() if len(values) > 1} == {}

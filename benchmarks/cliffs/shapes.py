@@ -83,9 +83,9 @@ def _part_rows(pace: float) -> Iterator[Row]:
     pairs = bp.pairs(parts.boxes, margin=0.5, sort=True)
     found = median_times(
         {
-            "ours": partial(bp.clearances, parts, within=0.5),
+            "ours": partial(bp.clearances, parts, max_distance=0.5),
             "fcl": partial(_fcl_distances, fcl, objects, pairs.tolist()),
-            "moved": partial(bp.clearances, bp.Shapes(meshes[0], [0.1, 0.2, 0.3]), parts, within=0.5),
+            "moved": partial(bp.clearances, bp.Shapes(meshes[0], [0.1, 0.2, 0.3]), parts, max_distance=0.5),
         },
         budget=3 * pace,
     )

@@ -47,7 +47,7 @@ obstacles = bp.Obstacles(bp.Shapes(shapes, centers))
 low, high = arm.limits.T
 q = random.uniform(low, high, (10_000, 6))
 hit = arm.collides(q, obstacles)
-room = arm.clearance(q[~hit], obstacles, within=0.2)
+room = arm.clearance(q[~hit], obstacles, max_distance=0.2)
 print(f"{hit.mean():.0%} collide; {np.mean(room > 0.05):.0%} of the others have 5 cm")
 
 # %%

@@ -177,7 +177,7 @@ def test_parts_of_a_file_are_placed_in_a_list_of_parts(tmp_path):
     assert len(repr(file.parts)) < 300
     [(first, second)] = bp.clashes(file.parts).pairs.tolist()
     assert {file.parts[first].name, file.parts[second].name} == {"rear", "spare"}
-    assert bp.clearances(file.parts, [trimesh.creation.box((1, 1, 1))], within=0.0).pairs[:, 0].tolist() == [
+    assert bp.clearances(file.parts, [trimesh.creation.box((1, 1, 1))], max_distance=0.0).pairs[:, 0].tolist() == [
         [part.name for part in file.parts].index("front")
     ]
 

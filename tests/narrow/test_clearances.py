@@ -22,7 +22,7 @@ def placed(parts):
 
 def where(mesh, points):
     """0 outside, 1 on the surface, 2 inside; what is outside is not within 1e-9 of the surface."""
-    found = bp.clearances(placed([mesh]), bp.Shapes(bp.Point(), np.asarray(points, float)), within=1e-9)
+    found = bp.clearances(placed([mesh]), bp.Shapes(bp.Point(), np.asarray(points, float)), max_distance=1e-9)
     answers = np.zeros(len(points), int)
     answers[found.pairs[:, 1]] = 1 + found.inside
     return answers
@@ -142,16 +142,16 @@ def test_clearances_are_the_distances_of_fcl(seed):
             gap = fcl.distance(objects[i], objects[j], fcl.DistanceRequest(), fcl.DistanceResult())
             if gap <= 1.5:
                 wanted[i, j] = max(gap, 0.0)
-    found = bp.clearances(shapes, within=1.5, solid=False)
+    found = bp.clearances(shapes, max_distance=1.5, solid=False)
     assert [tuple(pair) for pair in found.pairs.tolist()] == sorted(wanted)
     assert np.allclose(found.gaps, [wanted[pair] for pair in sorted(wanted)], atol=1e-12)
     assert 5 < (found.gaps > 0).sum() < len(found.gaps) - 5
     between = np.linalg.norm(found.points[:, 1] - found.points[:, 0], axis=1)
     assert np.allclose(between, found.gaps, atol=1e-12)
     again = bp.Shapes([bp.Mesh(*surface) for surface in surfaces], places, turns)  # whose trees threads build
-    threaded = bp.clearances(again, within=1.5, solid=False, workers=3)
+    threaded = bp.clearances(again, max_distance=1.5, solid=False, workers=3)
     assert all(np.array_equal(one, two) for one, two in zip(found, threaded, strict=True))
-    inner = bp.distance(shapes, pairs=found.pairs, within=0.5)
+    inner = bp.distance(shapes, pairs=found.pairs, max_distance=0.5)
     every = bp.distance(shapes, pairs=found.pairs)
     assert np.array_equal(inner[every <= 0.5], every[every <= 0.5])
     assert np.isinf(inner[every > 0.5]).all()
@@ -222,7 +222,7 @@ def check_exact(seed):
         faces = rng.integers(0, 6, (4, 3))
         parts.append((vertices, np.concatenate([faces, faces[:1, ::-1], faces[1:2]])))
     shapes = placed([bp.Mesh(vertices.astype(float), faces) for vertices, faces in parts])
-    found = bp.clearances(shapes, within=100.0, solid=False)
+    found = bp.clearances(shapes, max_distance=100.0, solid=False)
     assert len(found.pairs) == 3
     for (i, j), gap, (p, q) in zip(found.pairs.tolist(), found.gaps.tolist(), found.points, strict=True):
         corners = [
@@ -257,7 +257,7 @@ def check_coal(seed, count=12):
         model.addTriangles(faces.astype(np.int32))
         model.endModel()
         models.append(model)
-    found = bp.clearances(shapes, within=50.0, solid=False)
+    found = bp.clearances(shapes, max_distance=50.0, solid=False)
     assert len(found.pairs) == count * (count - 1) // 2
     apart = 0
     for (i, j), gap, points in zip(found.pairs.tolist(), found.gaps, found.points, strict=True):
@@ -281,7 +281,7 @@ def test_points_are_on_both_shapes():
     rng = np.random.default_rng(2)
     solids = [bp.Sphere(0.5), bp.Box(1, 0.5, 0.7), bp.Capsule((0, 0, 0), (1, 0, 0), 0.2), bp.ConvexHull(CUBE), cube()]
     shapes = bp.Shapes(solids * 4, rng.uniform(0, 6, (20, 3)), quaternions(rng, 20))
-    found = bp.clearances(shapes, within=2.0)
+    found = bp.clearances(shapes, max_distance=2.0)
     apart = found.gaps > 1e-9
     assert apart.sum() > 30
     for side in (0, 1):
@@ -294,15 +294,15 @@ def test_points_are_on_both_shapes():
 
 def test_what_is_inside_has_no_gap_however_far_the_surface_is():
     parts = placed([cube(100.0), cube(1.0, at=(3, 4, 5)), bp.Sphere(1.0), cube(1.0, at=(70, 0, 0))])
-    found = bp.clearances(parts, within=1.0)
+    found = bp.clearances(parts, max_distance=1.0)
     assert found.pairs.tolist() == [[0, 1], [0, 2], [1, 2]] or found.pairs.tolist() == [[0, 1], [0, 2]]
     assert found.gaps[:2].tolist() == [0, 0]
     assert found.inside[:2].tolist() == [1, 1]
-    turned = bp.clearances(placed([cube(1.0), cube(100.0)]), within=1.0)
+    turned = bp.clearances(placed([cube(1.0), cube(100.0)]), max_distance=1.0)
     assert turned.inside.tolist() == [-1]
-    surfaces = bp.clearances(placed([cube(100.0), cube(1.0)]), within=1.0, solid=False)
+    surfaces = bp.clearances(placed([cube(100.0), cube(1.0)]), max_distance=1.0, solid=False)
     assert len(surfaces.pairs) == 0
-    opened = bp.clearances(placed([cube(100.0, faces=CUBE_FACES[1:]), cube(1.0)]), within=1000.0)
+    opened = bp.clearances(placed([cube(100.0, faces=CUBE_FACES[1:]), cube(1.0)]), max_distance=1000.0)
     assert opened.are_solid.tolist() == [[False, True]]
     assert opened.gaps[0] > 40
 
@@ -362,7 +362,7 @@ def test_filters_leave_pairs_out():
     assert bp.clashes(parts, ignore_pairs=[[0, 1]]).pairs.tolist() == [[0, 2], [1, 2]]
     assert bp.clashes(parts, layer=[1, 2, 4], mask=[2, 1, 0]).pairs.tolist() == [[0, 1]]
     assert bp.clashes(parts, group=[-1, -1, 0]).pairs.tolist() == [[0, 2], [1, 2]]
-    two = bp.clearances(parts, parts, within=0.0, parent=([1, 2, 3], [1, -1, 3]))
+    two = bp.clearances(parts, parts, max_distance=0.0, parent=([1, 2, 3], [1, -1, 3]))
     assert two.pairs.tolist() == [[0, 1], [0, 2], [1, 0], [1, 1], [1, 2], [2, 0], [2, 1]]
 
 
@@ -370,7 +370,7 @@ def test_anything_with_vertices_and_faces_is_a_part():
     class Model:
         vertices, faces = np.asarray(CUBE, float), np.asarray(CUBE_FACES)
 
-    found = bp.clearances([Model(), bp.Sphere(0.1, offset=(90, 0, 0))], within=200.0)
+    found = bp.clearances([Model(), bp.Sphere(0.1, offset=(90, 0, 0))], max_distance=200.0)
     assert found.pairs.tolist() == [[0, 1]]
     assert bp.Mesh.from_trimesh(Model(), offset=(1, 0, 0)).offset.tolist() == [1, 0, 0]
     with pytest.raises(TypeError, match="vertices and faces"):
@@ -380,7 +380,7 @@ def test_anything_with_vertices_and_faces_is_a_part():
 def test_degenerate_triangles_have_clearances():
     line = bp.Mesh([[0.0, 0, 0], [2, 0, 0], [1, 0, 0]], [[0, 1, 2]])
     point = bp.Mesh([[1.0, 3, 0]] * 3, [[0, 1, 2]])
-    found = bp.clearances(placed([line, point, cube(1.0, at=(-50, 0, 0))]), within=10.0)
+    found = bp.clearances(placed([line, point, cube(1.0, at=(-50, 0, 0))]), max_distance=10.0)
     assert found.pairs.tolist() == [[0, 1]]
     assert found.gaps.tolist() == [3.0]
     assert found.points.tolist() == [[[1, 0, 0], [1, 3, 0]]]
@@ -398,8 +398,8 @@ def test_few_parts_have_no_pairs(count):
 def test_wrong_arguments_are_named():
     parts = placed([cube()])
     for options, message in (
-        ({"within": -1.0}, "within must be finite"),
-        ({"within": np.nan}, "within must be finite"),
+        ({"max_distance": -1.0}, "max_distance must be finite"),
+        ({"max_distance": np.nan}, "max_distance must be finite"),
         ({"parent": [1, 2]}, r"parent has shape \(2,\)"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -410,8 +410,8 @@ def test_wrong_arguments_are_named():
         bp.clashes(5)
     with pytest.raises(TypeError, match="other: 5, at 1, is no shape"):
         bp.clashes(parts, [cube(), 5])
-    with pytest.raises(ValueError, match="within must be at least 0"):
-        bp.distance(parts, pairs=[[0, 0]], within=-1)
+    with pytest.raises(ValueError, match="max_distance must be at least 0"):
+        bp.distance(parts, pairs=[[0, 0]], max_distance=-1)
 
 
 def test_duplicates_are_equal_parts_however_they_are_described():

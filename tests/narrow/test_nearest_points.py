@@ -69,9 +69,9 @@ def test_nearest_points_of_hulls_are_proven_by_a_plane(kind, other_kind, gap):
         # Apart along the normal by the gap: the true distance is that or more.
         apart = (first @ normal).max() - (second @ normal).min() + gap
         second = second + apart * normal
-        found = bp.clearances([bp.ConvexHull(first), bp.ConvexHull(second)], within=200.0 + 10 * gap)
+        found = bp.clearances([bp.ConvexHull(first), bp.ConvexHull(second)], max_distance=200.0 + 10 * gap)
         assert found.gaps[0] >= gap - 1e-12 * (1 + gap)
-        placed = bp.clearances([bp.ConvexHull(second), bp.ConvexHull(first)], within=200.0 + 10 * gap)
+        placed = bp.clearances([bp.ConvexHull(second), bp.ConvexHull(first)], max_distance=200.0 + 10 * gap)
         size = 8 + gap
         require_nearest([first, second], (0, 0), found.gaps[0], found.points[0], size, normal)
         assert placed.gaps[0] == pytest.approx(found.gaps[0], abs=1e-12 * size)
@@ -95,5 +95,5 @@ def test_nearest_points_of_a_hull_and_other_shapes_are_proven_by_a_plane(kind):
         for _ in range(4):
             first, way = cloud(rng, kind), rng.normal(size=3)
             place = way / np.linalg.norm(way) * rng.uniform(12, 20)
-            found = bp.clearances(bp.Shapes([bp.ConvexHull(first), shape], [[0, 0, 0], place]), within=100.0)
+            found = bp.clearances(bp.Shapes([bp.ConvexHull(first), shape], [[0, 0, 0], place]), max_distance=100.0)
             require_nearest([first, core + place], (0, radius), found.gaps[0], found.points[0], 30)

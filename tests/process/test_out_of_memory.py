@@ -85,7 +85,7 @@ def of_robots():
     links = [bp.Link("a", hulls[0], joint="revolute"), bp.Link("b", meshes[0], "a", "prismatic")]
     robot, known = bp.Articulated(links), bp.Obstacles(meshes)
     q = points[:200, :2]
-    found = robot.collides(q, known, workers=2), robot.clearance(q[:20], known, within=0.5), robot.poses(q)
+    found = robot.collides(q, known, workers=2), robot.clearance(q[:20], known, max_distance=0.5), robot.poses(q)
     return found, robot.first_contact(q[:5], q[5:10], known)
 
 def refused(call, number):
@@ -126,7 +126,7 @@ CALLS |= {
     "neighbors of radii": lambda: bp.neighbors(points, np.linspace(0.1, 3, len(points)), combine="max", workers=2),
     "neighbor list": followed,
     "contacts of meshes": lambda: bp.contacts(meshes),
-    "clearances": lambda: bp.clearances(meshes, within=0.5, workers=2),
+    "clearances": lambda: bp.clearances(meshes, max_distance=0.5, workers=2),
     "faces": lambda: bp.overlapping_faces(meshes, pairs=[[0, 1], [2, 3]]),
     "rays": lambda: bp.raycast(meshes, points[:60], np.ones((60, 3)), rows=np.arange(60)),
     "impacts": lambda: bp.time_of_impact(hulls, pairs=[[0, 1], [2, 3]], motions=np.ones((2, 3))),

@@ -89,7 +89,7 @@ def test_progress_of_clashes_names_each_stage():
     assert list(stages) == ["prepare", "measure", "compare", "depths"]
     check(told, stages)
     told.clear()
-    bp.clearances(CUBES, within=0.5, progress=lambda *report: told.append(report))
+    bp.clearances(CUBES, max_distance=0.5, progress=lambda *report: told.append(report))
     assert {stage for stage, _, _ in told} == {"prepare", "measure"}
 
 

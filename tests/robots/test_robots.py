@@ -473,8 +473,8 @@ def test_clearance_of_random_robots_is_the_least_distance(seed):
     np.testing.assert_allclose(found, wanted, atol=1e-12)
     assert (found[robot.collides(q, scene)] == 0).all()
     assert np.array_equal(robot.clearance(q, scene, workers=2), found)
-    for within in (0.0, 0.1, 0.5):
-        assert np.array_equal(robot.clearance(q, scene, within=within), np.where(found <= within, found, np.inf))
+    for limit in (0.0, 0.1, 0.5):
+        assert np.array_equal(robot.clearance(q, scene, max_distance=limit), np.where(found <= limit, found, np.inf))
 
 
 def test_clearance_without_anything_to_compare_is_infinite():
@@ -747,8 +747,8 @@ def test_options_out_of_range_are_named():
     for wrong in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match="padding must be finite and at least 0"):
             robot.collides([0] * 6, padding=wrong)
-    with pytest.raises(ValueError, match="within must be at least 0, not -1"):
-        robot.clearance([0] * 6, within=-1)
+    with pytest.raises(ValueError, match="max_distance must be at least 0, not -1"):
+        robot.clearance([0] * 6, max_distance=-1)
     with pytest.raises(ValueError, match="tolerance must be above 0"):
         robot.first_contact([0] * 6, [0] * 6, tolerance=0)
     with pytest.raises(ValueError, match="q0 and q1 must have the same shape"):

@@ -176,7 +176,7 @@ def functions():
         "ignore_pairs": [[0, 2]],
         "parent": [1, 1, -1],
     }
-    yield "clearances", bp.clearances, {"shapes": solids(), "within": 1.0, **some}
+    yield "clearances", bp.clearances, {"shapes": solids(), "max_distance": 1.0, **some}
     yield "clearances", bp.clearances, {"shapes": solids(), "other": solids(), "parent": ([1, 1, -1], [1, 2, 3])}
     yield "clashes", bp.clashes, {"shapes": solids(), "clearance": 1.0, "tolerance": 0.1, **some}
     yield "clashes", bp.clashes, {"shapes": solids(), "other": solids()}
@@ -306,7 +306,7 @@ def methods():
     yield "Articulated", slide, "poses", {"q": [[1.0]]}
     yield "Articulated", slide, "placed", {"q": [1.0]}
     yield "Articulated", slide, "collides", {"q": [[1.0]], "obstacles": solids(), "padding": 0.1, "workers": 1}
-    yield "Articulated", slide, "clearance", {"q": [[1.0]], "obstacles": solids(), "within": 1.0, "workers": 1}
+    yield "Articulated", slide, "clearance", {"q": [[1.0]], "obstacles": solids(), "max_distance": 1.0, "workers": 1}
     yield "Articulated", slide, "first_contact", {
         "q0": [[1.0]], "q1": [[2.0]], "obstacles": solids(), "padding": 0.1, "tolerance": 1e-4, "workers": 1,
     }  # fmt: skip

@@ -345,13 +345,13 @@ def shape_calls():
         "positions": solid_places, "rotations": quaternions,
     }  # fmt: skip
     filters = attributes(n, ("layer", "mask", "group", "ignore_pairs", "parent"))
-    yield "clearances", functools.partial(bp.clearances, solids, within=0.2), filters
+    yield "clearances", functools.partial(bp.clearances, solids, max_distance=0.2), filters
     yield "clearances", lambda mine, theirs: bp.clearances(solids, solids, 0.2, parent=(mine, theirs)), {
         "mine": np.arange(n) % 9, "theirs": np.arange(n) % 7,
     }  # fmt: skip
     yield "clashes", functools.partial(bp.clashes, solids, clearance=0.1), filters
     vertices, faces = sphere_mesh()
-    yield "clearances", lambda vertices, faces: bp.clearances([bp.Mesh(vertices, faces)] * 3, within=0.2), {
+    yield "clearances", lambda vertices, faces: bp.clearances([bp.Mesh(vertices, faces)] * 3, max_distance=0.2), {
         "vertices": vertices, "faces": faces,
     }  # fmt: skip
     yield "Mesh", lambda **given: bp.Shapes(bp.Mesh(**given), [[0, 0, 0]]), {"vertices": vertices, "faces": faces}

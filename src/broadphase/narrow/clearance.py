@@ -68,7 +68,7 @@ class Clearances(NamedTuple):
 def clearances(
     shapes: Parts,
     other: Parts | None = None,
-    within: float = 5.0,
+    max_distance: float = 5.0,
     *,
     solid: bool = True,
     workers: int = 1,
@@ -86,7 +86,7 @@ def clearances(
     shapes, other : Shapes, or iterable of Shape or of anything with ``vertices`` and ``faces``
         Placed shapes in space; those in a list are where their vertices say. With `other`, find every pair of a shape
         of the first set and one of the second.
-    within : float
+    max_distance : float
         The limit, in the unit of the shapes. Closed: a pair at exactly this distance counts.
     solid : bool
         Closed meshes contain what is inside them; see `Mesh.is_watertight`. Open ones are surfaces, and so are all if
@@ -118,7 +118,7 @@ def clearances(
     Notes
     -----
     Candidates are found by their boxes; trees of the triangles, which meshes keep, are compared with a bound that
-    shrinks from `within`. Whether surfaces meet, and whether a point is inside, is decided by exact signs for the
+    shrinks from `max_distance`. Whether surfaces meet, and whether a point is inside, is decided by exact signs for the
     vertices as they are placed, which are rounded once. A mesh of several pieces is inside another mesh if all its
     pieces are; if only some are, the two overlap. Releases the GIL.
 
@@ -126,11 +126,11 @@ def clearances(
     --------
     >>> import broadphase as bp
     >>> shapes = bp.Shapes([bp.Sphere(1), bp.Box(2, 2, 2)], [[0, 0, 0], [3, 0, 0]])
-    >>> found = bp.clearances(shapes, within=1.5)
+    >>> found = bp.clearances(shapes, max_distance=1.5)
     >>> found.pairs.tolist(), found.gaps.tolist(), found.points.tolist()
     ([[0, 1]], [1.0], [[[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]])
     """
-    limit, workers = as_length(within, "within"), worker_count(workers)
+    limit, workers = as_length(max_distance, "max_distance"), worker_count(workers)
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     with reporting(progress) as told:
         first, second = solids_of(shapes, other, solid, workers, told)

@@ -132,7 +132,7 @@ def overlapping_faces(
 
 
 def distance(
-    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, within: float = np.inf, workers: int = 1
+    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
 ) -> Floats:
     """Compute the signed distances of pairs of shapes.
 
@@ -140,7 +140,7 @@ def distance(
     ----------
     a, b, pairs
         As in `overlaps`; the pairs must be given.
-    within : float
+    max_distance : float
         Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
     workers : int
         Threads to use for pairs with a hull or a mesh; -1 for one per core. Does not change the result.
@@ -155,7 +155,7 @@ def distance(
     Raises
     ------
     ValueError, TypeError
-        As `overlaps`; `within` below 0 or NaN.
+        As `overlaps`; `max_distance` below 0 or NaN.
 
     Notes
     -----
@@ -171,8 +171,8 @@ def distance(
     """
     other = _other(a, b)
     which = _checked_pairs(pairs, a, other)
-    limit = as_length(within, "within", finite=False)
-    return row_pairs.distances(a, other, *_columns(which), within=limit, workers=worker_count(workers))
+    limit = as_length(max_distance, "max_distance", finite=False)
+    return row_pairs.distances(a, other, *_columns(which), max_distance=limit, workers=worker_count(workers))
 
 
 def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None) -> Contacts:

@@ -65,13 +65,13 @@ def distances(
     first: Rows,
     second: Rows,
     offsets: Floats | None = None,
-    within: float = np.inf,
+    max_distance: float = np.inf,
     workers: int = 1,
 ) -> Floats:
-    """Compute the signed distance of each pair: below 0, minus the penetration depth; infinite beyond `within`."""
-    gaps = separations(a, b, first, second, offsets, within, workers)[0]
-    if within < np.inf:
-        gaps[gaps > within] = np.inf
+    """Compute the signed distance of each pair: below 0, minus the depth; infinite beyond `max_distance`."""
+    gaps = separations(a, b, first, second, offsets, max_distance, workers)[0]
+    if max_distance < np.inf:
+        gaps[gaps > max_distance] = np.inf
     return gaps
 
 
@@ -81,17 +81,17 @@ def separations(
     first: Rows,
     second: Rows,
     offsets: Floats | None = None,
-    within: float = np.inf,
+    max_distance: float = np.inf,
     workers: int = 1,
 ) -> tuple[Floats, Floats]:
     """Compute the signed distance of each pair, and the direction, a unit vector, from the first to the second.
 
-    Distances of hulls and meshes beyond `within` may be infinite; then there is no direction.
+    Distances of hulls and meshes beyond `max_distance` may be infinite; then there is no direction.
     """
     gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
-        asked = a, b, first[some], second[some], _of(offsets, some), within, workers
+        asked = a, b, first[some], second[some], _of(offsets, some), max_distance, workers
         gaps[some], normals[some] = _of_geometries(_native.geometry_distances, "distance", *asked)
     return gaps, normals
 

@@ -370,7 +370,7 @@ class Articulated:
         return found[0] if single else found
 
     def clearance(
-        self, q: ArrayLike, obstacles: AnyObstacles = None, *, within: float = np.inf, workers: int = 1
+        self, q: ArrayLike, obstacles: AnyObstacles = None, *, max_distance: float = np.inf, workers: int = 1
     ) -> Any:
         """Compute the least distance of a link from an obstacle, or from another link.
 
@@ -378,7 +378,7 @@ class Articulated:
         ----------
         q, obstacles, workers
             As in `collides`, and so are errors.
-        within : float
+        max_distance : float
             Distances above are infinite, which saves time. At least 0.
 
         Returns
@@ -393,7 +393,7 @@ class Articulated:
         apart than the least distance so far are left out.
         """
         values, single = self._values(q, "q")
-        limit = as_length(within, "within", finite=False)
+        limit = as_length(max_distance, "max_distance", finite=False)
         gaps: Any = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
         return gaps[0] if single else gaps
 
