@@ -36,10 +36,6 @@ def core_rows():
     return {name: dict(re.findall(r"\.(\w+) = ([\w:]+)", fields)) for name, fields in rows}
 
 
-def is_curved(kind):
-    return core_rows()[name_in_core(kind)].get("core") == "CoreForm::kCurved"
-
-
 def classes_of(kind):
     return [row for row in TYPES if row.shape_class.kind == kind]
 
@@ -55,10 +51,10 @@ def test_the_core_has_a_row_for_each_of_its_kinds():
 def test_the_row_of_a_kind_is_that_of_the_core(kind):
     assert kind in RECORDS, f"shapes/kinds.py: RECORDS has no row for {kind.name}"
     theirs = core_rows()[name_in_core(kind)]
-    theirs.pop("core", None)
     dimensions = tuple(d for d, where in ((2, "in_plane"), (3, "in_space")) if theirs.pop(where, "true") == "true")
+    is_curved = theirs.pop("core", None) == "CoreForm::kCurved"
     values = {name: int(text) if text.isdigit() else text == "true" for name, text in theirs.items()}
-    assert RecordRow(dimensions, **values) == RECORDS[kind]
+    assert RecordRow(dimensions, **values, is_curved=is_curved) == RECORDS[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -80,7 +76,7 @@ def test_a_type_is_public_and_has_its_documentation(row):
 @each_type
 def test_a_type_has_samples_and_an_oracle_for_the_tests(row):
     assert row.name in shape_cases.ARGUMENTS, f"tests/support/shape_cases.py: ARGUMENTS has no {row.name}"
-    without = row.name in ("Compound", "Mesh") or is_curved(row.shape_class.kind)
+    without = row.name in ("Compound", "Mesh") or RECORDS[row.shape_class.kind].is_curved
     assert without or row.name in oracles.shapes.OWN_POINTS, f"tests/oracles/shapes.py: OWN_POINTS has no {row.name}"
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import shapely
 
 from broadphase import _native
+from broadphase.shapes.kinds import RECORDS, ShapeKind
+from shape_cases import CORNERED
 
-KINDS = ("point", "ball", "segment", "capsule", "box", "oriented_box", "triangle", "polygon", "compound")
-SIMPLE = KINDS[:-1]
+KINDS = (*(kind.name.lower() for kind in CORNERED[2]), "compound")
 ANGULAR = ("oriented_box", "compound")  # whose corners are rounded
 
 
@@ -71,16 +72,18 @@ def at(lengths: list[int]) -> np.ndarray:
 
 def make(rng: np.random.Generator, kind: str, count: int, style: Style, scale: float = 1.0) -> Cases:
     """Make shapes of a kind."""
-    many = rng.integers(1, 4, count) if kind == "compound" else np.ones(count, dtype=int)
+    number = ShapeKind[kind.upper()]
+    is_compound = number == ShapeKind.COMPOUND
+    many = rng.integers(1, 4, count) if is_compound else np.ones(count, dtype=int)
     owner = np.repeat(np.arange(count), many)
-    kinds = rng.integers(0, len(SIMPLE), len(owner)) if kind == "compound" else np.full(count, KINDS.index(kind))
+    kinds = rng.choice(CORNERED[2], len(owner)) if is_compound else np.full(count, number)
     parts = _simple(rng, kinds, style, scale)
     records = parts.records
-    if kind == "compound":
+    if is_compound:
         headed = [np.concatenate([[k, len(r)], r]) for k, r in zip(kinds, records, strict=True)]
         starts = np.searchsorted(owner, np.arange(count + 1))
         records = [np.concatenate(headed[i:j]) for i, j in pairwise(starts)]
-    return Cases(stored(KINDS.index(kind), records), parts, owner)
+    return Cases(stored(number, records), parts, owner)
 
 
 def stored(kind: int, records: list[np.ndarray]) -> _native.ShapeStore:
@@ -105,31 +108,23 @@ def _simple(rng: np.random.Generator, kinds: np.ndarray, style: Style, scale: fl
 
     records, corners, radii = [], [], np.zeros(len(kinds))
     for row, kind in enumerate(kinds):
-        match SIMPLE[kind]:
-            case "point":
-                core = numbers(1)
-                record = core.ravel()
-            case "ball" | "capsule" as name:
-                core = numbers(1 if name == "ball" else 2)
-                radii[row] = length()
-                record = np.append(core, radii[row])
-            case "segment" | "triangle" as name:
-                core = numbers(2 if name == "segment" else 3)
-                record = core.ravel()
-            case "box":
-                centre, half = numbers(1)[0], np.array([length(), length() / style.flat])
-                record = np.append(centre, half)
-                core = centre + half * [[-1, -1], [1, -1], [1, 1], [-1, 1]]
-            case "oriented_box":
-                centre, half = numbers(1)[0], np.array([length(), length() / style.flat])
+        layout = RECORDS[ShapeKind(kind)]
+        if layout.is_open:
+            core = _polygon(rng, numbers)
+            record = core.ravel()
+        elif layout.has_halves:
+            centre, half = numbers(1)[0], np.array([length(), length() / style.flat])
+            u, v = np.eye(2)
+            if layout.has_axes:
                 angle = np.pi / 4 * rng.integers(0, 8) if style.lattice else rng.uniform(0, 7)
                 u = np.array([np.cos(angle), np.sin(angle)])
                 v = np.array([-u[1], u[0]])
-                record = np.concatenate([centre, half, u, v])
-                core = centre + [s * half[0] * u + t * half[1] * v for s in (-1, 1) for t in (-1, 1)]
-            case _:
-                core = _polygon(rng, numbers)
-                record = core.ravel()
+            record = np.concatenate([centre, half, *([u, v] if layout.has_axes else [])])
+            core = centre + [s * half[0] * u + t * half[1] * v for s in (-1, 1) for t in (-1, 1)]
+        else:
+            core = numbers(layout.points)
+            radii[row] = length() if layout.lengths else 0.0
+            record = np.append(core, radii[row : row + layout.lengths])
         records.append(record)
         corners.append(core)
     return Simple(kinds, records, corners, radii)

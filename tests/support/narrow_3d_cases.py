@@ -5,12 +5,11 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from broadphase import _native
-from broadphase.shapes.kinds import ShapeKind
+from broadphase.shapes.kinds import RECORDS, ShapeKind
 from oracles.shapes import Part, shape_distance
+from shape_cases import CORNERED
 
-# Numbers in a record.
-SIZES = {"POINT": 3, "BALL": 4, "SEGMENT": 6, "CAPSULE": 7, "BOX": 6, "ORIENTED_BOX": 15, "TRIANGLE": 9}
-KINDS = list(SIZES)
+KINDS = [kind.name for kind in CORNERED[3]]
 PAIRS_OF_KINDS = list(combinations_with_replacement(KINDS, 2))
 FORMS = ["plain", "lattice", "needle", "sizes", "far", "aligned"]
 
@@ -50,10 +49,10 @@ def random_records(rng, kind, form, n):
         way = rng.normal(size=(n, 3))
         return at + way / np.linalg.norm(way, axis=1, keepdims=True) * extents(rng, form, (n, 1)) * 1.5
 
-    columns = [at]
-    if kind in ("SEGMENT", "CAPSULE"):
+    layout, columns = RECORDS[ShapeKind[kind]], [at]
+    if layout.points == 2:
         columns.append(corner())
-    if kind in ("BALL", "CAPSULE"):
+    if layout.lengths:
         columns.append(extents(rng, form, (n, 1)))
     if kind == "BOX":
         columns.append(at + extents(rng, form, (n, 3)))
@@ -79,7 +78,7 @@ def random_records(rng, kind, form, n):
 def moved(kind, records, by):
     """The same shapes elsewhere."""
     result = records.copy()
-    places = {"POINT": 1, "BALL": 1, "ORIENTED_BOX": 1, "TRIANGLE": 3}.get(kind, 2)
+    places = 2 if kind == "BOX" else RECORDS[ShapeKind[kind]].points
     result[:, : 3 * places] += np.tile(by, places)
     return result
 
@@ -92,7 +91,7 @@ def store_of(kind, records):
         store.set_boxes(records.reshape(n, 2, 3))
         return store
     rows = np.arange(n, dtype=np.int32)
-    sizes = np.full(n, SIZES[kind], np.int32)
+    sizes = np.full(n, records.shape[1], np.int32)
     store.set(rows, np.full(n, int(ShapeKind[kind]), np.uint8), sizes, np.ascontiguousarray(records).ravel())
     zeros = np.zeros((n, 3))
     store.place(rows, zeros, None, zeros.copy(), None, np.zeros((n, 2, 3)))
@@ -102,7 +101,8 @@ def store_of(kind, records):
 def corners(kind, records):
     """The corners of each shape, less its radius, (n, k, 3), and the radii, (n,)."""
     n = len(records)
-    radii = records[:, -1] if kind in ("BALL", "CAPSULE") else np.zeros(n)
+    layout = RECORDS[ShapeKind[kind]]
+    radii = records[:, -1] if layout.lengths else np.zeros(n)
     signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
     if kind == "BOX":
         at = np.where(signs[np.newaxis] < 0, records[:, np.newaxis, :3], records[:, np.newaxis, 3:])
@@ -110,7 +110,7 @@ def corners(kind, records):
         ways = records[:, 6:].reshape(n, 3, 3) * records[:, 3:6, np.newaxis]
         at = records[:, np.newaxis, :3] + np.einsum("sk,nkd->nsd", signs, ways)
     else:
-        at = records[:, : (SIZES[kind] // 3) * 3].reshape(n, -1, 3)
+        at = records[:, : 3 * layout.points].reshape(n, -1, 3)
     return at, radii
 
 
@@ -151,7 +151,8 @@ def turned(kind, records, frames):
     if kind == "BOX":
         return records
     result = records.copy()
-    places = {"POINT": [0], "BALL": [0], "ORIENTED_BOX": [0, 6, 9, 12], "TRIANGLE": [0, 3, 6]}.get(kind, [0, 3])
+    layout = RECORDS[ShapeKind[kind]]
+    places = [3 * k for k in (*range(layout.points), *range(2, 5 if layout.has_axes else 2))]
     for at in places:
         result[:, at : at + 3] = np.einsum("ni,nij->nj", records[:, at : at + 3], frames)
     return result

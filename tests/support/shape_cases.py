@@ -107,13 +107,21 @@ ARGUMENTS = {
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},
 }  # fmt: skip
 
-# Names of the classes by dimension: of all; of those whose records say everything; of those that are no compounds.
+# The kinds of records of hulls of a few points with a radius, which are no compounds and not kept elsewhere.
+CORNERED = {
+    d: [kind for kind, row in RECORDS.items()
+        if d in row.dimensions and not (row.has_parts or row.is_kept_elsewhere or row.is_curved)]
+    for d in (2, 3)
+}  # fmt: skip
+
+# Names of the classes by dimension: of all; of those whose records say everything; of those that are no compounds; and
+# of those for which there is an oracle.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
 RECORDED = {
     d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_kept_elsewhere]
     for d in (2, 3)
 }
-PARTS = {d: [row.name for row in TYPES if d in row.dimensions and row.make is not None] for d in (2, 3)}
+PARTS = {d: [row.name for row in TYPES if d in row.dimensions and row.shape_class.kind in CORNERED[d]] for d in (2, 3)}
 
 
 def shape_of(name, numbers):

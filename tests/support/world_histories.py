@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+import shape_cases
 from broadphase import _native
 from index_cases import generator
 from oracles.shapes import Part, parts_of, shapes_touch
@@ -101,19 +102,8 @@ class AnyShapes(RoundedBoxes):
         return self.rng.normal(size=4)
 
     def shape(self) -> tuple[Any, dict[str, Any]]:
-        rng, d = self.rng, self.dimension
-        offset, corners = rng.uniform(-1, 1, d), rng.uniform(-1, 1, (3, d))
-        made = (
-            lambda: (bp.Circle if d == 2 else bp.Sphere)(rng.uniform(0, 1), offset=offset),
-            lambda: bp.AABB(rng.uniform(0, 2, d), offset=offset),
-            lambda: bp.Segment(*corners[:2]),
-            lambda: bp.Capsule(*corners[:2], rng.uniform(0, 0.5)),
-            lambda: (bp.Rectangle if d == 2 else bp.Box)(*rng.uniform(0, 2, d), rotation=self.rotation()),
-            lambda: bp.Triangle(corners),
-            lambda: bp.Compound([bp.Capsule(*corners[:2], 0.25), (bp.Circle if d == 2 else bp.Sphere)(0.5)]),
-            bp.Point,
-        )
-        shape = made[rng.integers(len(made))]()
+        name = self.rng.choice([*shape_cases.PARTS[self.dimension], "Compound"])
+        shape = shape_cases.shape_of(name, shape_cases.Numbers(self.rng, self.dimension))
         self.shapes.append(shape)
         return shape, {"shape": shape}
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import broadphase as bp
+import shape_cases
 from broadphase.narrow.row_pairs import impacts, overlap_mask, ray_hits, separations
 from broadphase.shapes.placed import shapes_of_boxes
 
@@ -32,28 +33,35 @@ class Draws:
         quarters = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, -1.0]])
         return quarters[self.rng.integers(0, len(quarters), count)]
 
-    def shapes(self, n):
-        numbers, d = self.numbers, self.d
-        shared = [
-            (bp.Circle if d == 2 else bp.Sphere)(numbers(0, 1, n)),
-            bp.AABB(numbers(0, 2, n, d)),
-            (bp.Rectangle if d == 2 else bp.Box)(*numbers(0.3, 2, d, n), rotation=self.turns(n)),
-            bp.Capsule(numbers(-1, 1, n, d), numbers(-1, 1, n, d), numbers(0, 0.5, n)),
-            bp.Segment(numbers(-1, 1, n, d), numbers(-1, 1, n, d)),
-            bp.Point(),
-            bp.Triangle(numbers(-1, 1, n, 3, d)),
-        ]
-        if d == 3:
-            return shared
-        polygon = bp.ConvexPolygon([[0, 0], [1, 0], [1.5, 1], [0, 1.5]], offset=numbers(-1, 1, n, 2))
-        return [*shared, polygon, bp.Compound([bp.Circle(0.5, offset=(-1, 0)), bp.Rectangle(0.5, 2)])]
+
+class DrawnRows(shape_cases.Rows):
+    """What rows of shapes are made of, as drawn."""
+
+    def __init__(self, draws, n):
+        super().__init__(draws.rng, draws.d, n)
+        self.draws = draws
+
+    def sizes(self, count):
+        return self.draws.numbers(0, 1, count, self.n)
+
+    def size(self):
+        return self.draws.numbers(0, 2, self.n, self.d)
+
+    def place(self):
+        return self.draws.numbers(-1, 1, self.n, self.d)
+
+    def places(self, count):
+        return self.draws.numbers(-1, 1, self.n, count, self.d)
+
+    def turned(self):
+        return {"rotation": self.draws.turns(self.n)}
 
 
 def make_world(d, seed, lattice=False, **options):
     """Give a random world with holes in its rows, and what to draw questions from."""
     draws = Draws(seed, d, lattice)
     world = bp.World(dim=d, **options)
-    for shapes in draws.shapes(12):
+    for shapes in shape_cases.one_of_each(d, DrawnRows(draws, 12), shape_cases.RECORDED[d]):
         layer = [LAYERS[number] for number in draws.rng.integers(0, 3, 12)]
         world.add_many(shapes, draws.places(12), rotations=draws.turns(12), layer=layer)
     world.remove(draws.rng.choice(world.rows, 11, replace=False))

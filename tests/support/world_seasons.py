@@ -3,6 +3,7 @@
 from typing import Any
 
 import broadphase as bp
+import shape_cases
 from index_cases import generator
 
 
@@ -18,15 +19,9 @@ class Season:
         self.world.layer("bonus", priority=2)
         self.frame: Any = None
         self.begun = self.ended = self.calls = 0
-        self.shapes = [
-            [
-                bp.Circle(0.5),
-                bp.Rectangle(1, 2),
-                bp.Capsule([0, 0], [1, 0], 0.25),
-                bp.Triangle([[0, 0], [1, 0], [0, 1]]),
-            ],
-            [bp.Sphere(0.5), bp.Box(1, 2, 1), bp.Capsule([0] * 3, [1, 0, 0], 0.25), bp.Box(1, 1, 2)],
-        ][dimension - 2]
+        self.shapes = shape_cases.one_of_each(
+            dimension, shape_cases.Numbers(self.rng, dimension), shape_cases.PARTS[dimension]
+        )
         self.add(self.BODIES)
         self.world.on_enter("bonus")(self.hear)
 

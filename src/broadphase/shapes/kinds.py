@@ -56,6 +56,8 @@ class RecordRow(NamedTuple):
         Whether the record begins with the number of a geometry that Python keeps (`Geometries`), and ends with its box.
     has_parts : bool
         Whether the record is a sequence of others, each after its kind and its length.
+    is_curved : bool
+        Whether it is more than the hull of a few points with a radius: its pairs are tested by its support function.
     """
 
     dimensions: tuple[int, ...] = (2, 3)
@@ -66,6 +68,7 @@ class RecordRow(NamedTuple):
     is_open: bool = False
     is_kept_elsewhere: bool = False
     has_parts: bool = False
+    is_curved: bool = False
 
 
 RECORDS = MappingProxyType(

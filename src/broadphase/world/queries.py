@@ -24,7 +24,8 @@ from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
 from broadphase.representations import html_of_result, short_repr
-from broadphase.shapes import Box, Capsule, Circle, Point, Rectangle, Shapes, Sphere
+from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
+from broadphase.shapes.kinds import RECORDS, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.world.actor import Actor
@@ -307,7 +308,7 @@ def find_shapes(
 ) -> QueryResult:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
-    is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape), len(placed)))
+    is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed)))
     return _overlapping(scene, placed, workers, allowed, is_everywhere)
 
 
@@ -619,17 +620,14 @@ def _fills_a_period(scene: Scene, radii: Floats) -> NDArray[np.bool_]:
     return fills
 
 
-def _inner_radius(shape: Shape) -> Floats:
-    """Give the radius of a ball that fits into a shape: the largest, or 0 where that is not known."""
-    if isinstance(shape, Circle | Sphere | Capsule):
-        sizes = [2 * np.asarray(shape.radius)]
-    elif isinstance(shape, Rectangle):
-        sizes = [np.asarray(shape.width), np.asarray(shape.height)]
-    elif isinstance(shape, Box):
-        sizes = [np.asarray(shape.x), np.asarray(shape.y), np.asarray(shape.z)]
-    else:
-        sizes = [np.zeros(1)]
-    least: Floats = np.minimum.reduce(np.broadcast_arrays(*sizes)) / 2
+def _inner_radius(shape: Shape, dim: int) -> Floats:
+    """Give the radius of a ball that fits into a shape: its least length, or 0 where that says nothing."""
+    row = RECORDS[shape.kind]
+    if row.has_parts or row.is_kept_elsewhere or row.is_curved:
+        return np.zeros(1)
+    records = shape.records(dim)
+    lengths = records[:, layout_of(shape.kind, dim, records.shape[1]).lengths]
+    least: Floats = lengths.min(axis=1) if lengths.shape[1] else np.zeros(1)
     return least
 
 
