@@ -114,9 +114,13 @@ CORNERED = {
     for d in (2, 3)
 }  # fmt: skip
 
-# Names of the classes by dimension: of all; of those whose records say everything; of those that are no compounds; and
-# of those for which there is an oracle.
+# Names of the classes by dimension: of all; of those that the oracle knows, or knows the parts of; of those whose
+# records say everything; of those that are hulls of a few points with a radius.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
+WITH_ORACLE = {
+    d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_curved]
+    for d in (2, 3)
+}
 RECORDED = {
     d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_kept_elsewhere]
     for d in (2, 3)
@@ -150,6 +154,6 @@ def mesh(rng, **placing):
 
 
 def mixed(rng, dimension, count):
-    """Single shapes of random kinds."""
-    makers = list(KINDS[dimension].values())
+    """Single shapes of random kinds that the oracle knows."""
+    makers = [make for name, make in KINDS[dimension].items() if name in WITH_ORACLE[dimension]]
     return [makers[rng.integers(len(makers))](rng) for _ in range(count)]

@@ -5,9 +5,9 @@ import numpy as np
 import broadphase as bp
 from broadphase.narrow import row_pairs
 from oracles.shapes import parts_of, shape_distance
-from shape_cases import CLASSES, Numbers, convex_corners, shape_of
+from shape_cases import WITH_ORACLE, Numbers, convex_corners, shape_of
 
-TYPES = CLASSES
+TYPES = WITH_ORACLE
 ORDERED = [(d, first, second) for d, types in TYPES.items() for first in types for second in types]
 FORMS = ["plain", "lattice", "thin", "corners"]
 
