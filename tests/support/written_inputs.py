@@ -692,7 +692,8 @@ FEW_NUMBERS = {
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
     ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
     ("World.add", "velocity"), ("World.visible", "lod"), ("cameras.look_at", "eye"),
-    ("cameras.look_at", "target"), ("cameras.look_at", "up"), ("morton.number_of", "cell"), ("cameras.selection_matrix", "matrix"),
+    ("cameras.look_at", "target"), ("cameras.look_at", "up"), ("morton.number_of", "cell"),
+    ("cameras.selection_matrix", "matrix"),
     ("cameras.selection_matrix", "rectangle"), ("cameras.selection_matrix", "viewport"),
 }  # fmt: skip
 
