@@ -1,6 +1,6 @@
 """The public functions, classes and methods with their parameters, in order: a page of the reference.
 
-`ORDER` is the order of the parameters that several of them share; tests/test_signatures.py checks it.
+Their order is `ORDER` of `broadphase.options`; tests/test_signatures.py checks it.
 """
 
 import importlib
@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
+
+from broadphase.index.queries import Queries
 
 METHODS = FunctionType | classmethod | staticmethod
 MODULES = (
@@ -27,14 +29,6 @@ MODULES = (
     "broadphase.testing",
     "broadphase.world",
 )
-#: Options that several functions share, in the order in which each of them takes these.
-ORDER = (
-    "boxes", "points", "other", "origins", "directions", "centers", "half_sizes", "radii", "positions", "rotations",
-    "k", "pairs", "max_distance", "exclude_self", "by",
-    "method", "device", "workers", "sort", "touching", "margin",
-    "layer", "mask", "group", "static", "ignore_pairs", "ignore_shared",
-    "batch", "ignore", "period", "max_pairs", "capacity", "invalid", "progress",
-)  # fmt: skip
 
 
 def public_functions() -> Iterator[tuple[str, inspect.Signature]]:
@@ -53,8 +47,9 @@ def public_functions() -> Iterator[tuple[str, inspect.Signature]]:
                 continue
             if not issubclass(value, tuple | Exception):
                 yield path, inspect.signature(value)
-            for method in sorted(vars(value)):
-                if not method.startswith("_") and isinstance(vars(value)[method], METHODS):
+            own = {**vars(Queries), **vars(value)} if Queries in value.__bases__ else vars(value)
+            for method in sorted(own):
+                if not method.startswith("_") and isinstance(own[method], METHODS):
                     yield f"{path}.{method}", inspect.signature(getattr(value, method))
 
 

@@ -1,4 +1,4 @@
-"""The registry of methods: every row is complete and tells the truth."""
+"""The registries of methods and of queries: every row is complete and tells the truth."""
 
 import ast
 import inspect
@@ -6,13 +6,18 @@ import re
 import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.pairs import method_names
 
 import broadphase as bp
+from broadphase.index.queries import QUERIES, Queries
 from broadphase.methods import METHODS, Method, MethodName
 from broadphase.testing import oracle
+from broadphase.world.queries import ANSWERS
 from cases import scene
+from oracles import queries as query_oracle
+from query_cases import AWKWARD, arguments_of
 
 ROOT = Path(__file__).resolve().parents[1]
 each_method = pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
@@ -181,3 +186,68 @@ def test_lists_of_methods_in_the_core_are_made_from_its_list():
     for reader in ("core/fuzz/boxes.cpp", "core/tests/test_every_method.cpp", "core/tests/test_out_of_memory.cpp"):
         assert "kMethods" in read(reader), reader
     assert [*typing.get_args(MethodName)] == [*method_names()]
+
+
+# Every place of a query: see "To add a query" in ARCHITECTURE.md ----------------------------------------------------
+
+
+def table_of_queries():
+    """The lines of docs/indexes.md that begin with a query, by its name."""
+    lines = re.findall(r"^\| (`\w+\(.*)$", read("docs/indexes.md"), flags=re.MULTILINE)
+    return {name: line for line in lines for name in re.findall(r"`(\w+)\(", line.partition(" | ")[0])}
+
+
+def functions_of_queries():
+    return set(re.findall(r"^def (\w+)\(\s*self: Queries", read("src/broadphase/index/queries.py"), flags=re.MULTILINE))
+
+
+def missing_places_of_query(name):
+    row = next((query for query in QUERIES if query.name == name), None)
+    result = "an array" if row and row.result is np.ndarray else f"`bp.index.{row.result.__name__}`" if row else ""
+    given = arguments_of(np.ones((1, 2, 2)), np.ones((1, 2)))
+    places = {
+        "a row in QUERIES, src/broadphase/index/queries.py": row is not None,
+        "a function in src/broadphase/index/queries.py": name in functions_of_queries(),
+        "a method of Queries or BoxIndex": hasattr(bp.index.BoxIndex, name),
+        "an example in its docstring": ">>> " in (inspect.getdoc(getattr(bp.index.BoxIndex, name, None)) or ""),
+        "its capability in src/broadphase/methods.py": row and any(row.capability in m.capabilities for m in METHODS),
+        "an answer in ANSWERS, src/broadphase/world/queries.py": row and row.in_worlds == (name in ANSWERS),
+        f"a line with {result} in the table of docs/indexes.md": result in table_of_queries().get(name, ""),
+        "a function in tests/oracles/queries.py": hasattr(query_oracle, name),
+        "arguments in arguments_of, tests/support/query_cases.py": name in given,
+        "arguments in AWKWARD, tests/support/query_cases.py": name in AWKWARD,
+    }
+    return [place for place, is_there in places.items() if not is_there]
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {query.name for query in QUERIES}
+        | functions_of_queries()
+        | {*ANSWERS}
+        | {name.removesuffix("_planes") for name in AWKWARD}
+        | {*arguments_of(np.ones((1, 2, 2)), np.ones((1, 2)))}
+        | {name for name in table_of_queries() if hasattr(Queries, name)}
+    ),
+)
+def test_a_query_that_has_one_place_has_them_all(name):
+    assert missing_places_of_query(name) == []
+
+
+def test_queries_of_worlds_are_those_of_the_registry():
+    of_worlds = {name for name, answer in vars(Queries).items() if inspect.isfunction(answer) and name[0] != "_"}
+    assert of_worlds == {query.name for query in QUERIES if query.in_worlds} == {*ANSWERS}
+    assert issubclass(bp.World, Queries)
+    assert issubclass(bp.index.BoxIndex, Queries)
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+def test_lists_of_queries_are_made_from_the_registry(folder):
+    names = ({query.name for query in QUERIES},)
+    rows = {"src/broadphase/world/queries.py", "tests/support/query_cases.py"}
+    wrong = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if path.relative_to(ROOT).as_posix() not in rows and "gpu" not in path.parts:
+            wrong += [f"{path.relative_to(ROOT)}:{line}" for line in lists_by_hand(path.read_text("utf-8"), names)]
+    assert wrong == []

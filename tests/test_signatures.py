@@ -1,6 +1,5 @@
 """Functions that are alike take what they have in common in one order, with one default."""
 
-import inspect
 import sys
 from pathlib import Path
 
@@ -9,7 +8,9 @@ import pytest
 pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs"))
 
-from signatures import ORDER, parameters_of, public_functions, write_page
+from signatures import parameters_of, public_functions, write_page
+
+from broadphase.options import ORDER
 
 FUNCTIONS = dict(public_functions())
 # Other defaults for a reason: what is added to a world, and what takes minutes and so runs on all cores.
@@ -38,7 +39,8 @@ def test_options_that_functions_share_have_one_default():
     for name, signature in FUNCTIONS.items():
         for one in signature.parameters.values():
             is_shared = one.name in ORDER[ORDER.index("method") :] or one.name == "max_distance"
-            if is_shared and one.default is not inspect.Parameter.empty and (name, one.name) not in OTHER_DEFAULTS:
+            is_its_own = one.name == "workers" and one.default is None  # those of the index or the world
+            if is_shared and not is_its_own and one.default is not one.empty and (name, one.name) not in OTHER_DEFAULTS:
                 defaults.setdefault(one.name, {}).setdefault(repr(one.default), []).append(name)
     assert {option: values for option, values in defaults.items() if len(values) > 1} == {}
 

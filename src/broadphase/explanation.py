@@ -10,7 +10,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import is_on_device
 from broadphase.representations import html_facts
-from broadphase.searches import prepare, refuse_on_device
+from broadphase.searches import of_device, prepare
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
@@ -138,11 +138,11 @@ def explain(
     'grid'
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
-        refuse_on_device("auto", workers, None, period, None)
+        of_device({"workers": workers, "period": period})
         from broadphase.gpu.explanation import explain as on_device  # imported where there is a device
 
         return on_device(boxes, other, batch=batch)
-    search = prepare(boxes, other, "auto", workers, True, 0.0, "raise", batch=batch, period=period)
+    search = prepare(boxes, other, workers=workers, batch=batch, period=period)
     lower, upper, other_lower, other_upper = search.corners
     batches = search.arguments[-2]
     try:

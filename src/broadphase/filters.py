@@ -15,7 +15,7 @@ from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["NO_FILTER", "ByRow", "PairFilter", "QueryFilter", "as_attribute", "filter_of", "without_invalid"]
+__all__ = ["NO_FILTER", "ByRow", "PairFilter", "as_attribute", "without_invalid"]
 
 #: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
 ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
@@ -100,13 +100,6 @@ class PairFilter:
 NO_FILTER = PairFilter()
 
 
-def filter_of(layer: Any, mask: Any, group: Any, static: Any, ignore_pairs: Any, ignore_shared: Any) -> PairFilter:
-    """Make a filter of the options of `broadphase.pairs`; `NO_FILTER`, quickly, where none is given."""
-    if layer is mask is group is static is ignore_pairs is ignore_shared is None:
-        return NO_FILTER
-    return PairFilter(layer, mask, group, static, ignore_pairs, ignore_shared)
-
-
 def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.generic]) -> tuple[Any, Any]:
     """One array per set, checked and in the core's dtype."""
     if value is None:
@@ -125,20 +118,6 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
         for k in range(2)
     )
     return first, second
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QueryFilter:
-    """Which rows queries may find; None, the default of each, filters nothing.
-
-    Values are as the caller gave them: who answers the queries checks them. A row is found if its mask has a bit in
-    common with the layer of the query, and its layer with the mask of the query.
-    """
-
-    layer: Any = None  # uint64, (q,), or int; in a world also names
-    mask: Any = None
-    ignore: Any = None  # rows or handles that each query leaves out, (q,), (q, k), (1, k) or int; -1 is none
-    own: npt.NDArray[np.int32] | None = None  # (q,), a row in use that each query leaves out besides: the one that asks
 
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

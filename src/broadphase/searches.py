@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
@@ -15,19 +15,18 @@ from broadphase.batches import batched_rows
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
 from broadphase.capacity import PaddedPairs, capacity_of, padded_pairs
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
-from broadphase.filters import NO_FILTER, PairFilter, filter_of, without_invalid
-from broadphase.periods import out_of_cell, periods_of
+from broadphase.filters import NO_FILTER, PairFilter, without_invalid
+from broadphase.options import PAIR_DEFAULTS, PairKeywords, require_known, shows
+from broadphase.periods import Period, out_of_cell, periods_of
 from broadphase.progress import Progress, reporting, searching
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from broadphase.filters import ByRow
-    from broadphase.methods import MethodName
-    from broadphase.periods import Period
 
-__all__ = ["count_pairs", "iter_pairs", "pair_limit", "pairs", "prepare", "refuse_on_device"]
+__all__ = ["count_pairs", "iter_pairs", "of_device", "pair_limit", "pairs", "prepare"]
 
 NO_LIMIT = 2**64 - 1
 _MOST_BOXES = 2**31 - 64
@@ -39,23 +38,11 @@ def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
-    method: MethodName = "auto",
-    workers: int = 1,
     sort: bool = False,
-    touching: bool = True,
-    margin: float = 0.0,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    group: ByRow = None,
-    static: ByRow = None,
-    ignore_pairs: ArrayLike | None = None,
-    ignore_shared: ByRow = None,
-    batch: ByRow = None,
-    period: Period = None,
     max_pairs: int | None = None,
     capacity: None = None,
-    invalid: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
+    **options: Unpack[PairKeywords],
 ) -> NDArray[np.int32]: ...
 
 
@@ -64,47 +51,24 @@ def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
-    method: MethodName = "auto",
-    workers: int = 1,
     sort: bool = False,
-    touching: bool = True,
-    margin: float = 0.0,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    group: ByRow = None,
-    static: ByRow = None,
-    ignore_pairs: ArrayLike | None = None,
-    ignore_shared: ByRow = None,
-    batch: ByRow = None,
-    period: Period = None,
     max_pairs: int | None = None,
     capacity: int,
-    invalid: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
+    **options: Unpack[PairKeywords],
 ) -> PaddedPairs: ...
 
 
+@shows(PairKeywords, PAIR_DEFAULTS)
 def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
-    method: MethodName = "auto",
-    workers: int = 1,
     sort: bool = False,
-    touching: bool = True,
-    margin: float = 0.0,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    group: ByRow = None,
-    static: ByRow = None,
-    ignore_pairs: ArrayLike | None = None,
-    ignore_shared: ByRow = None,
-    batch: ByRow = None,
-    period: Period = None,
     max_pairs: int | None = None,
     capacity: int | None = None,
-    invalid: Literal["raise", "skip"] = "raise",
     progress: Progress = None,
+    **options: Unpack[PairKeywords],
 ) -> NDArray[np.int32] | PaddedPairs:
     """Find every pair of overlapping boxes.
 
@@ -211,32 +175,13 @@ def pairs(
     array([[0, 1]], dtype=int32)
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
-        refuse_on_device(method, workers, ignore_pairs, period, progress)
+        more: Any = of_device({**options, "progress": progress})
         from broadphase.gpu.pairs import pairs as on_device  # imported where there is a device
 
-        made: NDArray[np.int32] | PaddedPairs = on_device(
-            boxes,
-            other,
-            sort=sort,
-            touching=touching,
-            margin=margin,
-            layer=layer,
-            mask=mask,
-            group=group,
-            static=static,
-            ignore_shared=ignore_shared,
-            batch=batch,
-            max_pairs=max_pairs,
-            capacity=capacity,
-            invalid=invalid,
-        )
+        made: NDArray[np.int32] | PaddedPairs
+        made = on_device(boxes, other, sort=sort, max_pairs=max_pairs, capacity=capacity, **more)
         return made
-    pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search: _Search | _WholeSearch | None = None
-    if type(boxes) is np.ndarray and boxes.dtype.kind == "i" and margin == 0 and batch is period is progress is None:
-        search = _whole_intervals(boxes, other, method, workers, touching, invalid, pair_filter)
-    if search is None:
-        search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+    search = _search("pairs", boxes, other, options, progress)
     room = None if capacity is None else capacity_of(capacity, max_pairs)
     try:
         if isinstance(search, _WholeSearch):
@@ -256,41 +201,29 @@ def pairs(
     return rows if room is None else padded_pairs(rows, room)
 
 
-def refuse_on_device(method: Any, workers: Any, ignore_pairs: Any, period: Any, progress: Any) -> None:
-    """Raise ValueError for options that boxes in host memory have, and those on a device have not."""
-    advice = {
-        "method": (method != "auto", "a device has one method; leave it out"),
-        "workers": (workers != 1, "a device uses no threads of the host; leave it out"),
-        "ignore_pairs": (
-            ignore_pairs is not None,
-            "use group=, of which rows with one negative number are no pairs, or ignore_shared=",
-        ),
-        "period": (period is not None, "use broadphase.gpu.neighbors for points, or copy the boxes to host memory"),
-        "progress": (progress not in (None, False), "a device does not report progress; leave it out"),
-    }
-    for name, (is_given, instead) in advice.items():
-        if is_given:
+# Options that boxes in host memory have, and those on a device have not: the default, and advice.
+_OF_HOST: dict[str, tuple[Any, str]] = {
+    "method": ("auto", "a device has one method; leave it out"),
+    "workers": (1, "a device uses no threads of the host; leave it out"),
+    "ignore_pairs": (None, "use group=, of which rows with one negative number are no pairs, or ignore_shared="),
+    "period": (None, "use broadphase.gpu.neighbors for points, or copy the boxes to host memory"),
+    "progress": (False, "a device does not report progress; leave it out"),
+}
+
+
+def of_device(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that boxes on a device have too; ValueError for another that is not its default."""
+    for name, (usual, instead) in _OF_HOST.items():
+        value = options.get(name)
+        is_usual = value is None or value is usual or (isinstance(value, str | int | np.integer) and value == usual)
+        if not is_usual:
             raise ValueError(f"{name} is not for boxes on a device: {instead}")
+    return {name: value for name, value in options.items() if name not in _OF_HOST}
 
 
+@shows(PairKeywords, PAIR_DEFAULTS)
 def count_pairs(
-    boxes: Boxes,
-    other: Boxes | None = None,
-    *,
-    method: MethodName = "auto",
-    workers: int = 1,
-    touching: bool = True,
-    margin: float = 0.0,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    group: ByRow = None,
-    static: ByRow = None,
-    ignore_pairs: ArrayLike | None = None,
-    ignore_shared: ByRow = None,
-    batch: ByRow = None,
-    period: Period = None,
-    invalid: Literal["raise", "skip"] = "raise",
-    progress: Progress = None,
+    boxes: Boxes, other: Boxes | None = None, *, progress: Progress = None, **options: Unpack[PairKeywords]
 ) -> int:
     """Count the pairs of overlapping boxes, in memory that does not depend on their number.
 
@@ -320,28 +253,11 @@ def count_pairs(
     499500
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
-        refuse_on_device(method, workers, ignore_pairs, period, progress)
+        more: Any = of_device({**options, "progress": progress})
         from broadphase.gpu.pairs import count_pairs as on_device
 
-        return on_device(
-            boxes,
-            other,
-            touching=touching,
-            margin=margin,
-            layer=layer,
-            mask=mask,
-            group=group,
-            static=static,
-            ignore_shared=ignore_shared,
-            batch=batch,
-            invalid=invalid,
-        )
-    pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-    search: _Search | _WholeSearch | None = None
-    if type(boxes) is np.ndarray and boxes.dtype.kind == "i" and margin == 0 and batch is period is progress is None:
-        search = _whole_intervals(boxes, other, method, workers, touching, invalid, pair_filter)
-    if search is None:
-        search = prepare(boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period)
+        return on_device(boxes, other, **more)
+    search = _search("count_pairs", boxes, other, options, progress)
     try:
         if isinstance(search, _WholeSearch):
             return _native.count_intervals(*search.arguments)
@@ -353,24 +269,9 @@ def count_pairs(
         raise search.invalid_box() from None
 
 
+@shows(PairKeywords, PAIR_DEFAULTS)
 def iter_pairs(
-    boxes: Boxes,
-    other: Boxes | None = None,
-    *,
-    chunk: int = 1_000_000,
-    method: MethodName = "auto",
-    workers: int = 1,
-    touching: bool = True,
-    margin: float = 0.0,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    group: ByRow = None,
-    static: ByRow = None,
-    ignore_pairs: ArrayLike | None = None,
-    ignore_shared: ByRow = None,
-    batch: ByRow = None,
-    period: Period = None,
-    invalid: Literal["raise", "skip"] = "raise",
+    boxes: Boxes, other: Boxes | None = None, *, chunk: int = 1_000_000, **options: Unpack[PairKeywords]
 ) -> Iterator[NDArray[np.int32]]:
     """Find the pairs of overlapping boxes a chunk at a time, for more pairs than fit into memory.
 
@@ -399,10 +300,8 @@ def iter_pairs(
     [2000, 2000, 950]
     """
     chunk = as_whole(chunk, "chunk", 1)
-    pair_filter = copy.deepcopy(filter_of(layer, mask, group, static, ignore_pairs, ignore_shared))
-    search = prepare(
-        boxes, other, method, workers, touching, margin, invalid, pair_filter, batch, period
-    ).with_own_arrays()
+    require_known("iter_pairs", options, PairKeywords)
+    search = prepare(boxes, other, **copy.deepcopy(options)).with_own_arrays()
     try:
         stream = _native.PairStream(*search.arguments, search.periods)
     except _native.InvalidBoxes:
@@ -445,13 +344,23 @@ class _WholeSearch(NamedTuple):
 
 
 def _whole_intervals(
-    boxes: NDArray[Any], other: Any, method: Any, workers: Any, touching: Any, invalid: Any, pair_filter: PairFilter
+    boxes: NDArray[Any],
+    other: Any,
+    *,
+    method: str = "auto",
+    workers: int = 1,
+    touching: bool = True,
+    margin: float = 0.0,
+    batch: ByRow = None,
+    period: Period = None,
+    invalid: str = "raise",
+    **filters: Any,
 ) -> _WholeSearch | None:
     """Return a search among int32 or int64 boxes of one axis, which are read as they are; None for anything else."""
-    if method not in ("auto", "sweep_and_prune") or invalid != "raise":
+    if method not in ("auto", "sweep_and_prune") or invalid != "raise" or margin != 0 or batch is not None:
         return None
     dtype = boxes.dtype
-    if dtype not in (np.int32, np.int64):  # False for the other byte order
+    if period is not None or dtype not in (np.int32, np.int64):  # False for the other byte order
         return None
     sets = [boxes] if other is None else [boxes, other]
     for one in sets:
@@ -460,7 +369,7 @@ def _whole_intervals(
         if one.strides[0] % dtype.itemsize or len(one) > _MOST_BOXES:
             return None
     columns = [(one[:, 0, 0], one[:, 1, 0], None) for one in sets]
-    native_filter = None if pair_filter is NO_FILTER else pair_filter.native(*map(len, sets))
+    native_filter = PairFilter(**filters).native(*map(len, sets)) if filters else None
     second = columns[1] if len(columns) > 1 else None
     return _WholeSearch((columns[0], second, 1, as_flag(touching, "touching"), native_filter, worker_count(workers)))
 
@@ -513,19 +422,36 @@ class _Search:
         return InvalidBoxError("the boxes were modified while they were read")
 
 
+def _search(
+    function: str, boxes: Boxes, other: Boxes | None, options: Mapping[str, Any], progress: Progress
+) -> _Search | _WholeSearch:
+    """Prepare a search by the options that a function was given by keyword."""
+    try:
+        if type(boxes) is np.ndarray and boxes.dtype.kind == "i" and progress is None:
+            whole = _whole_intervals(boxes, other, **options)
+            if whole is not None:
+                return whole
+        return prepare(boxes, other, **options)
+    except TypeError:
+        require_known(function, options, PairKeywords)
+        raise
+
+
 def prepare(
     boxes: Boxes,
     other: Boxes | None,
-    method: str,
-    workers: int,
-    touching: bool,
-    margin: float,
-    invalid: str,
-    pair_filter: PairFilter = NO_FILTER,
+    *,
+    method: str = "auto",
+    workers: int = 1,
+    touching: bool = True,
+    margin: float = 0.0,
     batch: ByRow = None,
     period: Period = None,
+    invalid: str = "raise",
+    **filters: Any,
 ) -> _Search:
     """Check the options of `pairs`, and convert them to the arguments of the core."""
+    pair_filter = PairFilter(**filters) if filters else NO_FILTER
     size = other_lower = other_upper = other_size = counts = None
     if type(boxes) is not np.ndarray or boxes.ndim == 4:
         boxes, size = as_rows(boxes, "boxes")

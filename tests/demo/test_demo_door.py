@@ -163,7 +163,7 @@ def test_link_opens_scene_method_and_settings_for_all(page):
         ("scene=", "unknown scene"),
         ("method=octre", "did you mean 'octree'"),
         ("method=<script>", "unknown method"),
-        ("method=octree&settings=workers%3D64", "unknown setting .workers"),
+        ("method=octree&settings=workers%3D64", "does not offer this setting"),
         ("method=octree&settings=__class__%3D1", "__class__"),
         ("method=linear_tree&settings=storage%3Dflat+depth%3D12", "at most 7 levels"),
         ("method=auto&settings=depth%3D3", "unknown setting 'depth'"),

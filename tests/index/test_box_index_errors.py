@@ -1,13 +1,16 @@
 """Input that an index refuses: it names the row, and is unchanged."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.index.queries import QUERIES
 from broadphase.testing import make_scene
 from cases import EACH_INDEX, capabilities_of
+from query_cases import arguments_of
 
 NAN = float("nan")
 BAD_BOXES = [
@@ -150,13 +153,9 @@ def test_too_many_pairs_are_refused():
 @EACH_INDEX
 def test_unsupported_query_names_the_indexes_that_support_it(kind):
     index = kind(make_scene("rects", 10))
+    given = arguments_of(np.zeros((1, 2, 2)), np.ones((1, 2)))
     queries = {
-        "query": lambda: index.query(np.zeros((1, 2, 2))),
-        "query_ball": lambda: index.query_ball([[0, 0]], 1),
-        "nearest": lambda: index.nearest([[0, 0]]),
-        "raycast": lambda: index.raycast([[0, 0]], [1, 0]),
-        "shapecast": lambda: index.shapecast(np.zeros((1, 2, 2)), [1, 0]),
-        "convex": lambda: index.query_obb([[0, 0]], 1, 0.0),
+        **{row.capability: partial(getattr(index, row.name), **given[row.name]) for row in QUERIES},
         "changes": index.changes,
         "outline": index.outline,
     }

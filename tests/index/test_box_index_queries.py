@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.index.queries import QUERIES
 from broadphase.testing import make_scene
 from cases import EACH_INDEX, capabilities_of, each_index_with
 from oracles import queries as query_oracle
@@ -43,25 +44,24 @@ def test_every_question_equals_the_oracle(kind, dtypes, bits):
     ends = np.stack([points, points + rng.uniform(0, size, points.shape)], axis=1).astype(dtypes[1])
     motion = rng.normal(size=points.shape) * size
     reach = rng.uniform(0, 3 * size, Q)
-    calls = {
-        "query": [("query", (ends,))],
-        "query_ball": [("query_ball", (points, reach))],
-        "nearest": [("nearest", (points, 3)), ("nearest", (points, 2, reach))],
-        "raycast": [(name, (points, motion)) for name in ("raycast", "raycast_all", "raycast_any")]
-        + [(name, (points, motion, reach)) for name in ("raycast", "raycast_all", "raycast_any")],
-        "shapecast": [("shapecast", (ends, motion))],
+    forms = {
+        "query": [(ends,)],
+        "query_ball": [(points, reach)],
+        "nearest": [(points, 3), (points, 2, reach)],
+        "shapecast": [(ends, motion)],
     }
-    calls["query"].append(("query_points", (points,)))
-    able_words = capabilities_of(kind)
-    for word, named in calls.items():
-        for name, arguments in named if word in able_words else []:
+    rays, able_words = [(points, motion), (points, motion, reach)], capabilities_of(kind)
+    for row in QUERIES:
+        for arguments in forms.get(row.name, rays if row.capability == "raycast" else [(points,)]):
+            if row.capability == "convex" or row.capability not in able_words:
+                continue
             for workers in (1, 3):
-                actual = getattr(index, name)(*arguments, workers=workers, **asked)
-                expected = getattr(query_oracle, name)(living, *arguments, **plain)
-                if name == "raycast_any":
-                    assert np.array_equal(actual, expected), name
+                actual = getattr(index, row.name)(*arguments, workers=workers, **asked)
+                expected = getattr(query_oracle, row.name)(living, *arguments, **plain)
+                if row.result is np.ndarray:
+                    assert np.array_equal(actual, expected), row.name
                 else:
-                    assert_same_answers(actual, expected, name)
+                    assert_same_answers(actual, expected, row.name)
 
 
 @each_index_with("query")

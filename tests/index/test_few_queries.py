@@ -2,6 +2,7 @@
 
 import threading
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import broadphase as bp
 from broadphase import _native
 from broadphase.errors import InvalidBoxError
 from cases import lattice
+from query_cases import arguments_of
 
 INDEXES = [bp.BVH, bp.Index, bp.Octree, bp.LinearTree]
 
@@ -179,18 +181,13 @@ def test_small_queries_take_no_memory_in_proportion_to_the_index(kind):
     lower = np.random.default_rng(7).random((count, 2))
     index = kind(np.stack([lower, lower + 1e-4], axis=1))
     box, point = index.boxes_of([0]), lower[:1].copy()
+    given = arguments_of(box, np.full((1, 2), 1e-4), 1e-3)
     asked = [
         lambda: index.query(box),
         lambda: index.query(box, mask=1),
         lambda: index.query(box, layer=[3], workers=2),
-        lambda: index.query_points(point),
-        lambda: index.query_ball(point, 1e-3, mask=5),
-        lambda: index.query_obb(point, 1e-3, 0.3),
         lambda: index.nearest(point, 3, mask=2),
-        lambda: index.raycast(point, [[1e-9, 1.0]], mask=2),
-        lambda: index.raycast_any(point, [[1e-9, 1.0]], 1e-3),
-        lambda: index.frustum(np.diag([100.0, 100.0, 1.0])),
-        lambda: index.shapecast(box, [[0.0, 1e-3]]),
+        *(partial(getattr(index, name), **given[name]) for name in given),
     ]
     for query in asked:
         query()

@@ -7,6 +7,7 @@ import broadphase as bp
 from broadphase.errors import UnknownRowError
 from broadphase.testing import simd_level, simd_levels
 from index_cases import CLASSES
+from query_cases import arguments_of, some_of
 
 INDEXES = [getattr(bp, name) for name in CLASSES]
 MANY = 600  # from 512 on, queries are sorted, walk together and take turns
@@ -39,28 +40,22 @@ def as_lists(result):
 
 def queries_of(random, count, dimension):
     """Every query that takes `count` places, as functions of what is asked."""
-    points = random.random((count, dimension)) * 8 - 1
-    boxes = boxes_at(random, count, dimension)
+    boxes = boxes_at(random, count, dimension).reshape(count, 2, dimension)
     ways = random.normal(size=(count, dimension))
-    turns = random.random(count) * 6 if dimension == 2 else random.normal(size=(count, 4))
-    planes = np.concatenate([ways, random.random((count, 1))], axis=1)[:, np.newaxis]
-    shape = bp.Circle(0.3) if dimension == 2 else bp.Sphere(0.3)
+    points, shape = boxes[:, 0], bp.Circle(0.3) if dimension == 2 else bp.Sphere(0.3)
+
+    def asking(name, given):
+        return lambda who, at, **o: getattr(who, name)(**some_of(given, at), **o)
+
+    asked = {name: asking(name, given) for name, given in arguments_of(boxes, ways).items()}
     return {
-        "query": lambda who, at, **o: who.query(boxes[at], **o),
-        "query_points": lambda who, at, **o: who.query_points(points[at], **o),
-        "query_ball": lambda who, at, **o: who.query_ball(points[at], 1.0, **o),
-        "query_obb": lambda who, at, **o: who.query_obb(points[at], 0.7, turns[at], **o),
-        "frustum": lambda who, at, **o: who.frustum(planes=planes[at], **o),
-        "nearest": lambda who, at, **o: who.nearest(points[at], 1, **o),
+        **asked,
         "nearest of five": lambda who, at, **o: who.nearest(points[at], 5, 3.0, **o),
         "nearest of thirty": lambda who, at, **o: who.nearest(points[at], 30, **o),
-        "raycast": lambda who, at, **o: who.raycast(points[at], ways[at], **o),
-        "raycast_all": lambda who, at, **o: who.raycast_all(points[at], ways[at], 4.0, **o),
-        "raycast_any": lambda who, at, **o: who.raycast_any(points[at], ways[at], 1.0, **o),
         "shapecast": lambda who, at, **o: (
             who.shapecast(shape, points[at], ways[at], **o)
             if isinstance(who, bp.World)
-            else who.shapecast(boxes[at], ways[at], **o)
+            else asked["shapecast"](who, at, **o)
         ),
     }
 

@@ -1,12 +1,14 @@
 """Spheres decide in an octree and a sweep: in pairs, balls, rays, views and records, compared with fractions."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 import broadphase as bp
+from query_cases import arguments_of
 
 KINDS = ("uniform", "lattice", "tangent", "far", "huge", "tiny", "mixed")
 
@@ -394,20 +396,12 @@ def test_pairs_of_spheres_come_in_chunks_and_by_rows():
 
 def test_wrong_bounds_are_refused_by_every_question():
     tree = bp.Octree.from_spheres([[0.0, 0]], 1)
+    right = arguments_of(np.ones((1, 2, 2)), np.eye(2)[:1])
     for ask in (
         tree.pairs,
         tree.count_pairs,
         tree.records,
-        lambda **given: tree.query([[0, 0, 1, 1]], **given),
-        lambda **given: tree.query_points([[0, 0]], **given),
-        lambda **given: tree.nearest([[0, 0]], **given),
-        lambda **given: tree.query_ball([[0, 0]], 1, **given),
-        lambda **given: tree.raycast([[0, 0]], [[1, 0]], **given),
-        lambda **given: tree.raycast_all([[0, 0]], [[1, 0]], **given),
-        lambda **given: tree.raycast_any([[0, 0]], [[1, 0]], **given),
-        lambda **given: tree.frustum(planes=[[1, 0, 0]], **given),
-        lambda **given: tree.query_obb([[0, 0]], 1, 0.5, **given),
-        lambda **given: tree.shapecast([[0, 0, 1, 1]], [[1, 0]], **given),
+        *(partial(getattr(tree, name), **right[name]) for name in right),
         lambda **given: bp.SweepAndPrune.from_spheres([[0.0, 0]], 1).query_rows([0], **given),
         tree.iter_pairs,
     ):

@@ -11,6 +11,7 @@ import broadphase as bp
 from broadphase.errors import InvalidBoxError, UnsupportedQueryError
 from cases import DTYPES
 from oracles import periodic_boxes as oracle
+from query_cases import arguments_of
 
 INF = np.inf
 
@@ -166,17 +167,11 @@ def test_periodic_index_empty_and_of_one_box_answers():
 
 def test_periodic_index_other_queries_are_refused():
     index = bp.Index([[0, 0, 1, 1]], period=3)
-    for ask in (
-        lambda **more: index.raycast([[0, 0]], [[1, 0]], **more),
-        lambda **more: index.raycast_all([[0, 0]], [[1, 0]], **more),
-        lambda **more: index.raycast_any([[0, 0]], [[1, 0]], **more),
-        lambda **more: index.query_obb([[0, 0]], 1, 0.5, **more),
-        lambda **more: index.frustum(planes=[[1, 0, 0]], **more),
-        lambda **more: index.shapecast([[0, 0, 1, 1]], [[1, 0]], **more),
-    ):
+    given = arguments_of(np.ones((1, 2, 2)), np.eye(2)[:1])
+    for name in given.keys() - {"query", "query_points", "query_ball", "nearest"}:
         for more in ({}, {"batch": 0}):
             with pytest.raises(UnsupportedQueryError, match="periodic"):
-                ask(**more)
+                getattr(index, name)(**given[name], **more)
     with pytest.raises(UnsupportedQueryError, match="periodic"):
         index.changes()
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import broadphase as bp
+from broadphase.index.regions import regions_of_boxes, regions_of_planes, regions_of_views
 from broadphase.testing.oracle import corners, overlaps
 from oracles import exact
 from oracles.exact import whole
@@ -126,6 +127,21 @@ def shapecast(
     """
     times = touch_times(*as_float64(boxes), *as_float64(moving), np.asarray(motion, np.float64), latest=1.0)
     return first((times <= 1) & allowed(times.shape, layers), times, numbers(times.shape[1], rows))
+
+
+def query_obb(boxes: Any, *turned: Any, **options: Any) -> tuple[Rows, Offsets]:
+    """Find the boxes that overlap each oriented box: centers, half sizes and rotations."""
+    return convex(boxes, regions_of_boxes(*turned), **options)
+
+
+def frustum(boxes: Any, matrices: ArrayLike, **options: Any) -> tuple[Rows, Offsets]:
+    """Find the boxes in view of each camera."""
+    return convex(boxes, regions_of_views(matrices), **options)
+
+
+def frustum_planes(boxes: Any, planes: ArrayLike, **options: Any) -> tuple[Rows, Offsets]:
+    """Find the boxes that overlap each region between planes."""
+    return convex(boxes, regions_of_planes(planes), **options)
 
 
 def convex(

@@ -1,12 +1,14 @@
 """Too little memory, or one block refused: `MemoryError`, and everything as it was before the call."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from cases import METHOD_NAMES, run_script
 from failing_malloc import compiler, run_with_failing_malloc
 
+SUPPORT = str(Path(__file__).resolve().parents[1] / "support")
 SCRIPT = """
 import resource, numpy as np, broadphase as bp
 boxes = np.broadcast_to(np.array([[0.0, 0.0], [1.0, 1.0]]), (10_000, 2, 2)).copy()  # 400 MB of pairs
@@ -43,6 +45,9 @@ import numpy as np, pyarrow, broadphase as bp
 from broadphase import scale
 from broadphase.scale.planning import divide
 from broadphase.testing import make_scene
+
+sys.path.append(SUPPORT)
+import query_cases
 
 step = int(sys.argv[1])
 boxes, others = make_scene("uniform", 700), make_scene("uniform", 300, seed=2)
@@ -138,13 +143,9 @@ for name in (method.index_class for method in bp.METHODS):
     make = getattr(bp, name)
     CALLS["make " + name] = lambda make=make: make(boxes).query(boxes[:3])
     index = make(boxes)
-    for query, arguments in {
-        "query": (others,), "query_ball": (points, 1.0), "nearest": (points, 3), "raycast": (points, np.ones(3)),
-        "raycast_all": (points[:100], np.ones(3)), "frustum": (view,),
-        "raycast_any": (points, np.ones(3)), "shapecast": (boxes[:100], np.ones(3)), "query_points": (points,),
-        "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
-    }.items():
-        CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), arguments=arguments: ask(*arguments)
+    for query, given in query_cases.arguments_of(others[:100], np.ones((100, 3))).items():
+        CALLS[f"{name} {query}"] = lambda ask=getattr(index, query), given=given: ask(**given)
+    CALLS[f"{name} frustum of a camera"] = lambda index=index: index.frustum(view)
     CALLS[f"{name} pairs"] = lambda index=index: copy.copy(index).pairs()
     CALLS[f"{name} pairs of before"] = lambda index=index: again(copy.copy(index))
     CALLS[f"{name} changes"] = lambda make=make: changed(make)
@@ -168,7 +169,9 @@ for name, call in CALLS.items():
 def refusals(folder, step):
     """Refuse every `step`-th block of every call; give how many refusals were raised, by the name of the call."""
     pytest.importorskip("pyarrow")
-    said = run_with_failing_malloc(REFUSED.replace("METHOD_NAMES", repr(METHOD_NAMES)), folder, str(step)).splitlines()
+    said = run_with_failing_malloc(
+        REFUSED.replace("METHOD_NAMES", repr(METHOD_NAMES)).replace("SUPPORT", repr(SUPPORT)), folder, str(step)
+    ).splitlines()
     return {name: int(raised) for name, _, raised in (line.rsplit(":", 2) for line in said)}
 
 

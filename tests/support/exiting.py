@@ -17,11 +17,13 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import scale
+from broadphase.index import queries
 from broadphase.testing import make_scene
+from query_cases import arguments_of
 
 METHODS = tuple(method.name for method in bp.METHODS)
 CLASSES = tuple(method.index_class for method in bp.METHODS)
-QUERIES = ("query", "query_ball", "nearest", "raycast", "raycast_any", "raycast_all", "query_obb")
+QUERIES = tuple(row.name for row in queries.QUERIES)
 OTHERS = (
     *(
         "count_pairs",
@@ -76,13 +78,8 @@ def make_call(name: str, workers: int) -> Callable[[], object]:
 
         return change
     index = bp.BVH(boxes)
-    arguments = {
-        "query": (boxes,),
-        "query_ball": (points, 1.0),
-        "nearest": (points, 3),
-        "query_obb": (points, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]),
-    }.get(what, (points, np.ones(3)))
-    return lambda: getattr(index, what)(*arguments, workers=workers)
+    arguments = arguments_of(boxes, np.ones((len(boxes), 3)))[what]
+    return lambda: getattr(index, what)(**arguments, workers=workers)
 
 
 def make_other(name: str, workers: int, boxes: np.ndarray, points: np.ndarray) -> Callable[[], object]:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from broadphase.index.regions import regions_of_boxes, regions_of_planes, regions_of_views
+from broadphase.index.queries import QUERIES
 from broadphase.methods import METHODS
 from broadphase.testing import assert_same_pairs, oracle
 from cases import lattice
 from oracles import queries as query_oracle
 from oracles.queries import assert_same_answers
+from query_cases import AWKWARD
 
 # Every class of index, and what the registry says of it.
 CAPABILITIES = {row.index_class: row.capabilities for row in METHODS}
@@ -220,48 +221,17 @@ class Asker:
         return np.ldexp(planes, -np.frexp(np.abs(planes).max(axis=1, keepdims=True))[1])
 
 
-def rays(asker: Asker, count: int) -> tuple[Any, ...]:
-    origins = asker.places(count)
-    directions = asker.motions(origins)
-    lengths = np.where(asker.rng.random(count) < 0.5, np.inf, asker.lengths(count))
-    with np.errstate(over="ignore"):
-        stretched = np.ldexp(directions, asker.rng.choice([-300, -20, 0, 0, 20, 300], (count, 1)))
-    return origins, np.where(np.isfinite(stretched), stretched, directions), lengths
+ALL, FLAT_AND_SOLID = (1, 2, 3, 4), (2, 3)
+NEEDED = {row.name: row.capability for row in QUERIES}
 
 
-def swept(asker: Asker, count: int) -> tuple[Any, ...]:
-    boxes = np.nan_to_num(asker.boxes(count, endless=0), posinf=0.0, neginf=0.0)
-    return np.sort(boxes, axis=1), asker.motions(boxes[:, 0].astype(np.float64))
+def question(name: str) -> tuple[str, tuple[int, ...], Callable[[Asker, int], tuple[Any, ...]], Callable[..., Any]]:
+    """Capability, dimensions, what to ask with, and the oracle."""
+    needed = NEEDED[name.removesuffix("_planes")]
+    return needed, FLAT_AND_SOLID if needed == "convex" else ALL, AWKWARD[name], getattr(query_oracle, name)
 
 
-def convex(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda boxes, *arguments, **options: query_oracle.convex(boxes, make(*arguments), **options)
-
-
-# name: (capability, dimensions, what to ask with, the oracle)
-QUESTIONS: dict[str, tuple[str, tuple[int, ...], Callable[[Asker, int], tuple[Any, ...]], Callable[..., Any]]] = {
-    "query": ("query", (1, 2, 3, 4), lambda a, q: (a.boxes(q),), query_oracle.query),
-    "query_points": ("query", (1, 2, 3, 4), lambda a, q: (a.places(q),), query_oracle.query_points),
-    "query_ball": ("query_ball", (1, 2, 3, 4), lambda a, q: (a.places(q), a.lengths(q)), query_oracle.query_ball),
-    "nearest": (
-        "nearest",
-        (1, 2, 3, 4),
-        lambda a, q: (a.places(q), int(a.rng.choice([1, 2, 7, 60])), a.rng.choice([np.inf, a.lengths(1)[0]])),
-        query_oracle.nearest,
-    ),
-    "raycast": ("raycast", (1, 2, 3, 4), rays, query_oracle.raycast),
-    "raycast_all": ("raycast", (1, 2, 3, 4), rays, query_oracle.raycast_all),
-    "raycast_any": ("raycast", (1, 2, 3, 4), rays, query_oracle.raycast_any),
-    "shapecast": ("shapecast", (1, 2, 3, 4), swept, query_oracle.shapecast),
-    "query_obb": (
-        "convex",
-        (2, 3),
-        lambda a, q: (a.places(q), np.abs(a.motions(a.places(q))) / 2, a.turns(q)),
-        convex(regions_of_boxes),
-    ),
-    "frustum": ("convex", (2, 3), lambda a, q: (a.matrix(),), convex(regions_of_views)),
-    "frustum_planes": ("convex", (2, 3), lambda a, q: (a.planes(),), convex(regions_of_planes)),
-}
+QUESTIONS = {name: question(name) for name in AWKWARD}
 
 
 def ask(index: Any, name: str, arguments: tuple[Any, ...], **options: Any) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import boxes as box_functions, io, morton, scenes, testing
+from broadphase.index import queries
+from query_cases import arguments_of
 from shape_cases import ARGUMENTS, CLASSES, Numbers
 
 BOXES = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [9, 9, 10, 10]]).reshape(3, 2, 2)
@@ -294,8 +296,9 @@ def methods():
         "query_rows",
         {"rows": [0], "workers": 1, "by": "box"},
     )
-    for method, given in QUERIES.items():
-        if method != "shapecast":
+    for row in queries.QUERIES:
+        method, given = row.name, QUERIES[row.name]
+        if row.in_worlds:
             yield "World", world, method, {**given, "layer": "ball", "mask": "ball", "batch": 0, "workers": 1}
     for method, given in WORLD.items():
         yield "World", world, method, given
@@ -316,18 +319,8 @@ def methods():
     yield "Contacts", functools.partial(bp.contacts, discs), "padded", {"width": 2, "count": 2, "batch": [0, 1]}
 
 
-QUERIES = {
-    "query": {"boxes": BOXES},
-    "query_points": {"points": POINTS},
-    "query_ball": {"centers": POINTS, "radii": 1.0},
-    "query_obb": {"centers": POINTS, "half_sizes": (1, 1), "rotations": 0.5},
-    "nearest": {"points": POINTS, "k": 1, "max_distance": 9.0},
-    "raycast": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
-    "raycast_all": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
-    "raycast_any": {"origins": POINTS, "directions": (1, 0), "max_distance": 9.0},
-    "shapecast": {"boxes": BOXES, "motions": (1, 0)},
-    "frustum": {"planes": [[1.0, 0.0, 5.0]]},
-}
+QUERIES = arguments_of(BOXES, np.ones((3, 2)), 9.0)
+QUERIES["nearest"]["k"] = 1
 CHANGES = {
     "insert": {"boxes": BOXES, **filters(), "batch": [1, 1, 2], "spheres": SPHERES},
     "move": {"rows": [0, 1, 2], "boxes": BOXES, "spheres": SPHERES},
@@ -390,9 +383,7 @@ def calls():
 
 def supports(name, method):
     row = next((row for row in bp.METHODS if row.name == re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()), None)
-    needed = {"query_points": "query", "query_obb": "convex", "frustum": "convex", "changes": "changes"}.get(
-        method, "raycast" if method.startswith("raycast") else method
-    )
+    needed = {row.name: row.capability for row in queries.QUERIES}.get(method, method)
     return row is None or needed in row.capabilities or needed == "query"
 
 

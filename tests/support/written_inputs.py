@@ -24,7 +24,9 @@ import numpy as np
 
 import broadphase as bp
 from broadphase import boxes as box_functions, io
+from broadphase.index.queries import QUERIES
 from public_calls import calls as public_calls
+from query_cases import arguments_of
 from shape_cases import ARGUMENTS, PARTS, Rows
 
 FOLDER = pathlib.Path(tempfile.mkdtemp())
@@ -415,17 +417,7 @@ def index_calls():
         points = rng.uniform(0, 60, (q, 2))
         bits = {"layer": np.full(q, 2**64 - 1, np.uint64), "mask": np.full(q, 2**64 - 1, np.uint64)}
         ignore = rng.integers(0, n, (q, 3))
-        queries = {
-            "query": {"boxes": scene(q)},
-            "query_points": {"points": points},
-            "query_ball": {"centers": points, "radii": rng.uniform(0, 3, q)},
-            "query_obb": {"centers": points, "half_sizes": rng.uniform(0, 3, (q, 2)), "rotations": rng.random(q)},
-            "nearest": {"points": points, "max_distance": rng.uniform(0, 9, q)},
-            "raycast": {"origins": points, "directions": rng.normal(size=(q, 2)), "max_distance": rng.uniform(1, 9, q)},
-            "frustum": {"planes": rng.normal(size=(4, 3))},
-            "shapecast": {"boxes": scene(q), "motions": rng.normal(size=(q, 2))},
-        }
-        queries["raycast_all"] = queries["raycast_any"] = queries["raycast"]
+        queries = arguments_of(scene(q), rng.normal(size=(q, 2)), 3.0)
         for method, given in queries.items():
             call = getattr(index, method, None)
             try:
@@ -433,9 +425,8 @@ def index_calls():
             except (bp.errors.UnsupportedQueryError, TypeError, AttributeError):
                 continue
             yield f"{name}.{method}", call, given
-            if method not in ("frustum",):
-                yield f"{name}.{method}", call, {**given, **bits}
-                yield f"{name}.{method}", call, {**given, "ignore": ignore}
+            yield f"{name}.{method}", call, {**given, **bits}
+            yield f"{name}.{method}", call, {**given, "ignore": ignore}
         keyed = kind(boxes, batch=np.arange(n) % 5)
         yield f"{name}.query", keyed.query, {"boxes": scene(q), "batch": np.arange(q) % 5}
         yield (
@@ -572,18 +563,9 @@ def world_calls():
             world.step(0.01)
 
         yield f"World.remove[{dim}]", remove, {"rows": rows}
-        queries = {
-            "query": {"boxes": scene(200, dim)},
-            "query_points": {"points": places},
-            "query_ball": {"centers": places, "radii": rng.uniform(0, 3, 200)},
-            "query_obb": {"centers": places, "half_sizes": places, "rotations": turns},
-            "nearest": {"points": places, "max_distance": rng.uniform(0, 9, 200)},
-            "raycast": {"origins": places, "directions": places, "max_distance": rng.uniform(0, 9, 200)},
-            "raycast_all": {"origins": places, "directions": places, "max_distance": rng.uniform(0, 9, 200)},
-            "raycast_any": {"origins": places, "directions": places, "max_distance": rng.uniform(0, 9, 200)},
-            "frustum": {"planes": rng.normal(size=(4, dim + 1))},
-        }
-        for method, given in queries.items():
+        given_to = arguments_of(scene(200, dim), rng.normal(size=(200, dim)), 3.0)
+        for method in (row.name for row in QUERIES if row.in_worlds):
+            given = given_to[method]
             yield f"World.{method}[{dim}]", getattr(world, method), given
             if method == "query":
                 yield f"World.{method}[{dim}]", world.query, {**given, "ignore": rng.integers(0, n, (200, 2))}

@@ -331,7 +331,7 @@ DERIVED = {
         *("_pending_count", "_share", "outside", "world"),
     },
     # What a step with a budget takes is measured again.
-    "World": {"_guard", "_bus", "_answers", "_queries"},
+    "World": {"_guard", "_bus", "_answers"},
 }
 
 

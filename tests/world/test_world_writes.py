@@ -217,5 +217,5 @@ def test_query_obb_takes_one_number_for_the_size(dim):
 
 
 def test_world_is_one_class_and_hides_its_index():
-    assert [one.__name__ for one in bp.World.__mro__] == ["World", "object"]
+    assert [one.__name__ for one in bp.World.__mro__] == ["World", "Queries", "object"]
     assert not hasattr(bp.World(), "index")

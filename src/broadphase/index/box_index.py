@@ -6,7 +6,7 @@ import copy
 from dataclasses import replace
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,17 +15,27 @@ from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
-from broadphase.filters import QueryFilter, as_attribute, filter_of
-from broadphase.index import derived, queries
-from broadphase.index.batched import BatchedSearch
+from broadphase.filters import NO_FILTER, PairFilter, as_attribute
+from broadphase.index import queries
+from broadphase.index.joining import keep_found
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
+from broadphase.index.outside import leaving
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.results import Changes, Nearest, Outline, QueryResult, ShapecastHits
-from broadphase.index.sphere_search import SphereSearch
+from broadphase.index.results import Changes, Outline, QueryResult
 from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
+from broadphase.index.walks import of_boxes, search_spheres
 from broadphase.methods import METHODS
+from broadphase.options import (
+    PAIR_DEFAULTS,
+    ChangeKeywords,
+    IndexPairKeywords,
+    PairFilterKeywords,
+    QueryOptions,
+    require_known,
+    shows,
+)
 from broadphase.representations import html_facts
 from broadphase.searches import count_pairs, iter_pairs, pair_limit, pairs
 from broadphase.workers import worker_count
@@ -36,17 +46,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow, Ignored, PairFilter
-    from broadphase.index.derived import General, IndexAnswers
+    from broadphase.filters import ByRow
     from broadphase.index.protocol import Arrangement
-    from broadphase.index.queries import Bound
-    from broadphase.index.regions import Regions
     from broadphase.index.spheres import SphereArrays
+    from broadphase.index.walks import Found, Walk
+    from broadphase.options import Bound
 
     Floats = NDArray[np.float64]
+    #: What an arrangement is needed for.
+    Need: TypeAlias = Literal["all", "queries", "pairs"]
+    #: Where pairs are found: in the arrangement, without it, or where it is faster.
+    PairWay: TypeAlias = Literal["tree", "once", "any"]
     _Behind: TypeAlias = tuple["_Behind | None", NDArray[np.int32]]
 
-__all__ = ["BoxIndex"]
+__all__ = ["INDEX_DEFAULTS", "BoxIndex", "IndexKeywords", "PairSearch"]
+
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # State that is not pickled, but made again by `_begin`.
@@ -58,9 +72,51 @@ _FLEETING = (
 _CHUNK = 1_000_000
 # A call of at most so many queries prepares the fast path for the next ones like it.
 _FEW_QUERIES = 8
+# What searches for pairs show: None stands for the threads of the index.
+_DEFAULTS = {**PAIR_DEFAULTS, "workers": None}
+_NO_OPTIONS = QueryOptions()
 
 
-class BoxIndex:
+# Capability and result of each query.
+_QUERIES = {row.name: row for row in queries.QUERIES}
+
+
+class IndexKeywords(TypedDict, total=False):
+    """What every index class takes besides boxes and its settings; `BoxIndex` describes them."""
+
+    workers: int
+    layer: ByRow
+    mask: ByRow
+    batch: ByRow
+    spheres: SphereArrays
+
+
+#: Of the keywords that are not None by default.
+INDEX_DEFAULTS = {"workers": 1}
+
+
+class PairSearch(NamedTuple):
+    """A search for pairs, checked but for `other` and the filter."""
+
+    other: BoxIndex | Boxes | None
+    filter: PairFilter
+    touching: bool
+    margin: float
+    workers: int
+    batch: ByRow
+    by_spheres: bool
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `broadphase.pairs`."""
+        return {"workers": self.workers, "touching": self.touching, "margin": self.margin}
+
+
+# A search for all pairs, on one thread.
+_EVERY_PAIR = PairSearch(None, NO_FILTER, True, 0.0, 1, None, False)
+
+
+class BoxIndex(queries.Queries):
     """Boxes that are kept to be queried and changed; the base of all index classes.
 
     The boxes are copied. Each has a row: its row in the first array, or what `insert` returned. Rows of removed boxes
@@ -76,6 +132,9 @@ class BoxIndex:
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d), or None
         As in `broadphase.pairs`. They decide `dim` and `dtype`; to begin without boxes, give
         ``np.empty((0, 2, d), dtype)``. None: the boxes of `spheres`.
+    workers : int
+        Threads of queries that are not given theirs; of a tree of `BVH` and `Index` also to build it and to move many
+        boxes. -1 for one per core.
     layer, mask : array_like of uint64, shape (n,), or int, optional
         Bits that filter queries and pairs. Default: all bits.
     batch : array_like of int, shape (n,), or int, optional
@@ -104,9 +163,10 @@ class BoxIndex:
     #         method = "octree"
     #         options = classmethod(checked_options)
     #
-    #         def __init__(self, boxes, *, layer=None, mask=None, leaf_capacity=1):
+    #         @shows(IndexKeywords, INDEX_DEFAULTS)
+    #         def __init__(self, boxes, *, leaf_capacity=1, **options: Unpack[IndexKeywords]):
     #             self._settings = self._checked(leaf_capacity)
-    #             super().__init__(boxes, layer=layer, mask=mask)
+    #             super().__init__(boxes, **options)
     #
     #         @staticmethod
     #         def _checked(leaf_capacity=1):
@@ -118,6 +178,9 @@ class BoxIndex:
     # See `Arrangement` for what that object must do. Inside queries and changes, `_arranged()` returns it, built if
     # needed; `_store.views` are the corners by slot, and `_store.numbers` the rows in use. Queries run in
     # `with self._guard.reading:`, and changes, whose writes a `Change` collects, in `with self._guard.changing:`.
+    # A few classes replace more: how they find boxes (`_candidates`, `_cell`) and pairs (`_pair_way`), what they do
+    # before they are searched (`_arranged`), when they build (`_build_first`, `_keeps_up`), and what they keep besides
+    # (`_forget`, `_core_stats`, `_nbytes`).
 
     __slots__ = (
         "__weakref__",
@@ -126,6 +189,7 @@ class BoxIndex:
         "_behind_count",
         "_builds",
         "_coherent",
+        "_dropped",
         "_few",
         "_forest",
         "_guard",
@@ -134,6 +198,7 @@ class BoxIndex:
         "_seconds",
         "_served",
         "_store",
+        "_threads",
         "_watch",
     )
 
@@ -141,11 +206,13 @@ class BoxIndex:
     _classes: ClassVar[dict[str, type[BoxIndex]]] = {}
     #: Name of its row in the registry.
     method: ClassVar[str]
-    #: What `build`, `insert` and `update` of the arrangement take by name.
-    _core_options: Mapping[str, Any] = MappingProxyType({})
     _capabilities: ClassVar[frozenset[str]] = frozenset()
     #: Edge lengths of a periodic cell, if any.
     _periods: NDArray[np.float64] | None = None
+    #: Checked settings of the class, by name.
+    _settings: Mapping[str, Any] = MappingProxyType({})
+    #: Rows that were outside the bounds of a tree and so dropped by the last change.
+    _dropped: NDArray[np.int32]
     #: What `changes` remembers, once it has been called.
     _watch: PairWatch | None
 
@@ -160,13 +227,16 @@ class BoxIndex:
         self,
         boxes: Boxes | None,
         *,
+        workers: int = 1,
         layer: ByRow = None,
         mask: ByRow = None,
         batch: ByRow = None,
         spheres: SphereArrays = None,
     ) -> None:
+        self._threads = worker_count(workers)
         self._store = BoxStore(boxes, layer, mask, batch, spheres)
         self._watch = None
+        self._dropped = np.empty(0, np.int32)
         self._begin()
         self._build_first()
 
@@ -203,10 +273,16 @@ class BoxIndex:
         self._guard = _native.Guard("index")
         self._seconds: dict[str, float | None] = {"build": None, "update": None, "query": None}
 
-    # For subclasses: all settings, checked as far as possible without boxes, as values that can be hashed.
+    # For subclasses: their own settings, checked as far as possible without boxes, as values that can be hashed.
     @staticmethod
     def _checked() -> dict[str, Any]:
         return {}
+
+    @classmethod
+    def _all_settings(cls, *, workers: Any = 1, **settings: Any) -> dict[str, Any]:
+        """Check the settings of the class, and those that all classes have."""
+        worker_count(workers)
+        return {**cls._checked(**settings), "workers": int(workers)}
 
     # For subclasses: raises if checked settings do not fit boxes of so many dimensions.
     @staticmethod
@@ -216,6 +292,11 @@ class BoxIndex:
     # For subclasses: the object of the compiled module that arranges the rows.
     def _make_core(self) -> Arrangement:
         raise NotImplementedError
+
+    @property
+    def _core_options(self) -> dict[str, Any]:
+        """What `build`, `insert` and `update` of the arrangement take by name."""
+        return {"workers": self._threads} if isinstance(self._arrangement, _native.Bvh) else {}
 
     # For subclasses: numbers for `stats`.
     def _core_stats(self) -> dict[str, Any]:
@@ -229,21 +310,27 @@ class BoxIndex:
     def _forget(self, change: Change) -> None:
         pass
 
-    # The corners of the world that settings name as `bounds`, in subclasses with a setting `outside`, see `outside.py`.
     @staticmethod
     def _bounds_of(settings: Mapping[str, Any]) -> Floats | None:
+        """Return the corners of the world that settings name as `bounds`, in classes that have such, see `outside`."""
         bounds = settings.get("bounds")
         return None if bounds is None else np.sort(np.array(bounds), axis=0)
 
-    # For these subclasses: which boxes leave that world, as flags, or a slice of none.
+    # For subclasses: the bounds that boxes are held against, if there are any.
+    def _limits(self) -> Floats | None:
+        return self._bounds_of(self._settings)
+
     def _leaving(
         self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
     ) -> NDArray[np.bool_] | slice:
-        return slice(0, 0)
+        """Return which boxes leave the bounds, as flags, or a slice of none."""
+        outside = self._settings.get("outside", "grow")
+        return slice(0, 0) if outside == "grow" else leaving(lower, upper, self._limits(), outside, rows)
 
-    # Likewise: adds to a change that these rows were dropped.
     def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
-        pass
+        """Add to a change that these rows were dropped."""
+        if "outside" in self._settings:
+            change.set_slot(self, "_dropped", rows)
 
     # For subclasses that build at the first query.
     def _build_first(self) -> None:
@@ -539,7 +626,18 @@ class BoxIndex:
         if self._forest is not None:
             self._leave_trees_behind(change, rows, dropped)
 
-    def _arranged(self) -> Any:
+    # For subclasses: how pairs are found.
+    @property
+    def _pair_way(self) -> PairWay:
+        return "any"
+
+    # Whether pairs are found without the arrangement where all boxes have moved, and no query has used it since.
+    @property
+    def _finds_pairs_at_once(self) -> bool:
+        return True
+
+    # For subclasses that need less for some searches.
+    def _arranged(self, need: Need = "all") -> Any:
         """Return the arrangement with every row in its place. For the inside of a query or a change."""
         self._is_asked = True
         if self._is_stale:
@@ -547,19 +645,6 @@ class BoxIndex:
                 if self._is_stale:
                     self._build()
         return self._arrangement
-
-    # Whether pairs are found without the arrangement where all boxes have moved, and no query has used it since.
-    @property
-    def _finds_pairs_at_once(self) -> bool:
-        return True
-
-    # For subclasses whose queries need only a part of the arrangement.
-    def _arranged_for_queries(self) -> Any:
-        return self._arranged()
-
-    # Likewise for pairs.
-    def _arranged_for_pairs(self) -> Any:
-        return self._arranged()
 
     def _build(self) -> None:
         began = perf_counter()
@@ -605,12 +690,6 @@ class BoxIndex:
             self._forest = forest
         return forest
 
-    def _in_batches(self, batch: Any) -> BatchedSearch:
-        return BatchedSearch(self, batch)
-
-    def _by(self, by: Bound, searched: General) -> IndexAnswers:
-        return SphereSearch(self, searched) if self._are_spheres(by) else searched
-
     def _are_spheres(self, by: Bound, other: Any = None) -> bool:
         """Check `by`, and return whether spheres decide."""
         if by is None:
@@ -629,161 +708,79 @@ class BoxIndex:
 
     # Queries ---------------------------------------------------------------------------------------------------------
 
-    query = queries.query
-    query_points = queries.query_points
-    query_ball = queries.query_ball
-    query_obb = queries.query_obb
-    frustum = queries.frustum
-    nearest = queries.nearest
-    raycast = queries.raycast
-    raycast_all = queries.raycast_all
-    raycast_any = queries.raycast_any
+    shapecast = queries.shapecast
 
-    _find_points = derived.find_points
-    _find_obbs = derived.find_obbs
-    _find_first_hits = derived.find_first_hits
-    _find_all_hits = derived.find_all_hits
-    _find_any_hits = derived.find_any_hits
-    _find_first_touches = derived.find_first_touches
-
-    def shapecast(
+    def _find(
         self,
-        boxes: Boxes,
-        motions: ArrayLike,
-        *,
-        by: Bound = None,
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
-    ) -> ShapecastHits:
-        """Find the first row that each moving box touches. None is missed, however fast the box moves.
-
-        Errors are those of `query`.
-
-        Parameters
-        ----------
-        boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
-            Where they begin. Finite.
-        motions : array_like, shape (q, d), or (d,) for all
-            How far each moves, along a straight line. Finite.
-        by, workers, layer, mask, batch, ignore
-            As in `query`. By spheres, boxes must touch the sphere of a row too, which decides the time; whether they
-            touch is decided exactly. Looks at every row on the way, not only at the first.
-
-        Returns
-        -------
-        ShapecastHits
-            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch, 0 if they touch at
-            the beginning; -1 and infinity for none. Of several rows at one time, the lowest.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> index = bp.BVH([[5, 0, 5.1, 9]])  # a thin wall
-        >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
-        ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
-        >>> balls = bp.BVH.from_spheres([[5, 2], [9, 0]], 1)
-        >>> balls.shapecast([[0, 0, 1, 1], [0, 0, 1, 0.5]], [10, 0], by="sphere").times.round(3)
-        array([0.4, 0.7])
-        """
-        searched: General = self if batch is None else self._in_batches(batch)
-        lower, upper, moved = queries.motions_of(boxes, motions, self.dim)
-        threads, allowed = worker_count(workers), QueryFilter(layer, mask, ignore)
-        return self._by(by, searched)._find_first_touches(lower, upper, moved, threads, allowed)
-
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
-        self._require("query")
-        began = perf_counter()
-        with self._guard.reading:
-            found = self._find_in_boxes(lower, upper, self._native_filter(len(lower), allowed), workers)
-            self._expect_few(len(lower))
-        self._seconds["query"] = perf_counter() - began
-        return QueryResult(*found)
-
-    def _find_balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
-        self._require("query_ball")
-        began = perf_counter()
-        with self._guard.reading:
-            found = self._find_in_balls(centers, radii, self._native_filter(len(centers), allowed), workers)
-            self._expect_few(len(centers))
-        self._seconds["query"] = perf_counter() - began
-        return QueryResult(*found)
-
-    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
-        self._require("convex")
-        began = perf_counter()
-        with self._guard.reading:
-            query_filter = self._native_filter(len(regions.around_lower), allowed)
-            found = self._find_in_regions(regions, query_filter, workers)
-        self._seconds["query"] = perf_counter() - began
-        return QueryResult(*found)
-
-    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
-        self._require("nearest")
-        began = perf_counter()
-        with self._guard.reading:
-            if k > 1:
-                k = max(1, min(k, len(self)))
-            query_filter = self._native_filter(len(points), allowed)
-            core, corners = self._arranged_for_queries(), self._store.views
-            found: Any = _native.nearest(core, *corners, points, k, limits, query_filter, workers)
-            self._expect_few(len(points))
-        self._seconds["query"] = perf_counter() - began
-        rows, distances = found
-        return Nearest(rows.reshape(len(points), k), distances.reshape(len(points), k))
-
-    def _sweep(
-        self, sweep: Callable[..., Any], moving: tuple[Floats, ...], is_ray: bool, workers: int, allowed: QueryFilter
+        query: str,
+        given: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        own: NDArray[np.int32] | None = None,
     ) -> Any:
-        self._require("raycast" if is_ray else "shapecast")
+        options = _NO_OPTIONS
+        if keywords or own is not None:
+            options = QueryOptions.of(query, keywords, own)
+            self._are_spheres(options.by)
+        workers = self._threads if options.workers is None else worker_count(options.workers)
+        row = _QUERIES[query]
+        walk = row.walk(*given)
+        self._require(row.capability)
         began = perf_counter()
         with self._guard.reading:
-            query_filter = self._native_filter(len(moving[0]), allowed)
-            found = sweep(self._arranged_for_queries(), *self._store.views, *moving, is_ray, query_filter, workers)
-            self._expect_few(len(moving[0]))
+            found = self._answer(walk, options, workers)
         self._seconds["query"] = perf_counter() - began
-        return found
+        return found[0] if row.result is np.ndarray else row.result(*found)
 
-    # For subclasses whose arrangement is not a BlockIndex: rows and offsets for checked boxes, of either dtype.
-    def _find_in_boxes(
-        self, lower: NDArray[Any], upper: NDArray[Any], query_filter: _native.QueryFilter | None, workers: int
-    ) -> Any:
-        return _native.query_boxes(
-            self._arranged_for_queries(), *self._store.views, lower, upper, query_filter, workers
-        )
+    def _answer(self, walk: Walk, options: QueryOptions, workers: int) -> tuple[Any, ...]:
+        """Answer a walk in the first way of these that can. For the inside of a query."""
+        store, core = self._store, None
+        if self._periods is not None:
+            periodic: tuple[Any, ...] = self._cell().answer(walk, store, options, workers)
+            return periodic
+        if options.by == "sphere" and store.spheres is not None:
+            boxes = options._replace(by=None)
+            return search_spheres(walk, store, lambda other: self._answer(other, boxes, workers))
+        query_filter = self._native_filter(walk.query_count, options)
+        if options.batch is not None:
+            core = self._keyed(options.batch, walk.query_count, workers)
+        elif (found := self._candidates(walk, workers)) is not None:
+            return tuple(keep_found(walk, found, store, query_filter, workers))
+        else:
+            core = self._arranged("queries")
+        answer: tuple[Any, ...] = walk.search(core, *store.views, *walk.given, query_filter, workers)
+        if walk.query_count <= _FEW_QUERIES and options.batch is None:
+            self._expect_few()
+        return answer
 
-    # Likewise for balls around finite points.
-    def _find_in_balls(
-        self, centers: Floats, radii: Floats, query_filter: _native.QueryFilter | None, workers: int
-    ) -> Any:
-        return _native.query_balls(
-            self._arranged_for_queries(), *self._store.views, centers, radii, query_filter, workers
-        )
+    # For subclasses with periodic cells: what answers queries in the cell. Only inside a query.
+    def _cell(self) -> Any:
+        raise NotImplementedError
 
-    # Likewise for convex regions.
-    def _find_in_regions(self, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
-        core, (lower, upper) = self._arranged_for_queries(), self._store.views
-        return _native.query_convex(core, lower, upper, *regions.slabs, query_filter, workers)
+    # For subclasses that find boxes without a tree, or may: rows whose boxes overlap the boxes around the queries.
+    def _candidates(self, walk: Walk, workers: int) -> Found | None:
+        return None
 
-    # For callers that test the rows: those whose boxes overlap the given ones, and perhaps some that nearly do.
-    def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> QueryResult:
-        began = perf_counter()
+    def _keyed(self, batch: Any, count: int, workers: int) -> _native.KeyedQueries:
+        """Return the trees of the batches for queries with these keys."""
+        return _native.KeyedQueries(self._trees(workers), as_attribute("batch", batch, count, np.int64))
+
+    def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, batch: Any = None) -> QueryResult:
+        """Find rows whose boxes overlap others, and perhaps some that nearly do: for callers that test them."""
+        began, threads = perf_counter(), worker_count(workers)
         with self._guard.reading:
-            core, corners = self._arranged_for_queries(), self._store.views
-            found: Any = _native.query_boxes(core, *corners, lower, upper, None, worker_count(workers), True)
+            core = self._arranged("queries") if batch is None else self._keyed(batch, len(lower), threads)
+            roughly = () if batch is not None else (True,)
+            found: Any = _native.query_boxes(core, *self._store.views, lower, upper, None, threads, *roughly)
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _expect_few(self, count: int) -> None:
+    def _expect_few(self) -> None:
         """Prepare the fast path after a call of a few queries, inside it."""
         core, store = self._arrangement, self._store
-        is_plain = store.layer is None and store.mask is None
-        if count <= _FEW_QUERIES and is_plain and isinstance(core, _native.BlockIndex):
+        if store.layer is None and store.mask is None and isinstance(core, _native.BlockIndex):
             self._few = _native.FewQueries(self._guard, core, *store.views, self._seconds)
 
-    def _native_filter(self, count: int, allowed: QueryFilter) -> _native.QueryFilter | None:
+    def _native_filter(self, count: int, allowed: QueryOptions) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits
         layer, mask = allowed.layer, allowed.mask
         ignored = self._store.ignored(allowed.ignore, count, allowed.own)
@@ -810,23 +807,14 @@ class BoxIndex:
 
     # Pairs -----------------------------------------------------------------------------------------------------------
 
+    @shows(IndexPairKeywords, _DEFAULTS)
     def pairs(
         self,
         other: BoxIndex | Boxes | None = None,
         *,
-        by: Bound = None,
-        workers: int = 1,
         sort: bool = False,
-        touching: bool = True,
-        margin: float = 0.0,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        group: ByRow = None,
-        static: ByRow = None,
-        ignore_pairs: ArrayLike | None = None,
-        ignore_shared: ByRow = None,
-        batch: ByRow = None,
         max_pairs: int | None = None,
+        **options: Unpack[IndexPairKeywords],
     ) -> NDArray[np.int32]:
         """Find every pair of overlapping boxes of the index, or of a box of the index and one of another set.
 
@@ -837,7 +825,9 @@ class BoxIndex:
         by : {"box", "sphere"}, optional
             As in `query`. "sphere": of overlapping boxes, the spheres must touch too; the box of a row without a sphere
             stands for it. Not with `other`. `touching`, `margin` and `max_pairs` are those of the boxes.
-        workers, sort, touching, margin, max_pairs
+        workers : int, optional
+            Threads to use; -1 for one per core. Default: those of the index.
+        sort, touching, margin, max_pairs
             As in `broadphase.pairs`.
         layer, mask, group, static, ignore_pairs, ignore_shared : optional
             As in `broadphase.pairs`, by row: arrays have `slots` entries, of which those of free rows are ignored. With
@@ -871,84 +861,39 @@ class BoxIndex:
         >>> index.pairs([[2, 2, 9, 9]], sort=True)
         array([[0, 0], [1, 0], [2, 0]], dtype=int32)
         """
-        by_spheres = self._are_spheres(by, other)
-        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-        touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
-        _refuse_keys_of_an_index(other, batch)
+        search = self._search("pairs", other, options)
         began = perf_counter()
         with self._guard.reading:
-            if other is None and margin == 0.0 and self._store.batch is None:
-                given = pair_filter, touching, worker_count(workers), as_flag(sort, "sort"), max_pairs
-                try:
-                    found = self._pairs_of_before(*given)
-                    if found is None:
-                        found = self._pairs(*given)
-                        if self._coherent is not None:
-                            self._coherent.note(len(found))
-                except _native.TooManyPairs:
-                    raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
-            else:
-                options = {"workers": workers, "touching": touching, "margin": margin}
-                found = self._at_once(pairs, other, pair_filter, batch, sort=sort, max_pairs=max_pairs, **options)
-            if by_spheres:
+            found = self._pairs(search, as_flag(sort, "sort"), max_pairs)
+            if search.by_spheres:
                 found = self._with_touching_spheres(found)
         self._seconds["query"] = perf_counter() - began
         return found
 
-    def count_pairs(
-        self,
-        other: BoxIndex | Boxes | None = None,
-        *,
-        by: Bound = None,
-        workers: int = 1,
-        touching: bool = True,
-        margin: float = 0.0,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        group: ByRow = None,
-        static: ByRow = None,
-        ignore_pairs: ArrayLike | None = None,
-        ignore_shared: ByRow = None,
-        batch: ByRow = None,
-    ) -> int:
+    @shows(IndexPairKeywords, _DEFAULTS)
+    def count_pairs(self, other: BoxIndex | Boxes | None = None, **options: Unpack[IndexPairKeywords]) -> int:
         """Count the pairs that `pairs` finds, in memory that does not depend on their number.
 
         Parameters and errors are those of `pairs`.
         """
-        by_spheres = self._are_spheres(by, other)
-        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-        touching, margin = as_flag(touching, "touching"), as_real(margin, "margin")
-        _refuse_keys_of_an_index(other, batch)
+        search = self._search("count_pairs", other, options)
         began = perf_counter()
         with self._guard.reading:
-            if by_spheres:
-                options = {"workers": workers, "touching": touching, "margin": margin, "chunk": _CHUNK}
-                chunks = self._at_once(iter_pairs, None, pair_filter, **options)
+            if search.by_spheres:
+                chunks = self._at_once(iter_pairs, search, chunk=_CHUNK)
                 count = sum(len(self._with_touching_spheres(some)) for some in chunks)
-            elif other is None and margin == 0.0 and self._store.batch is None:
-                count = self._count_pairs(pair_filter, touching, worker_count(workers))
+            elif self._is_plain(search) and self._pair_way != "once":
+                native_filter = self._with_layers(search.filter).native(self._store.slots)
+                core = self._arranged("pairs")
+                count = core.count(*self._store.views, search.touching, native_filter, search.workers)
             else:
-                options = {"workers": workers, "touching": touching, "margin": margin}
-                count = self._at_once(count_pairs, other, pair_filter, batch, **options)
+                count = self._at_once(count_pairs, search)
         self._seconds["query"] = perf_counter() - began
         return count
 
+    @shows(IndexPairKeywords, _DEFAULTS)
     def iter_pairs(
-        self,
-        other: BoxIndex | Boxes | None = None,
-        *,
-        chunk: int = _CHUNK,
-        by: Bound = None,
-        workers: int = 1,
-        touching: bool = True,
-        margin: float = 0.0,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        group: ByRow = None,
-        static: ByRow = None,
-        ignore_pairs: ArrayLike | None = None,
-        ignore_shared: ByRow = None,
-        batch: ByRow = None,
+        self, other: BoxIndex | Boxes | None = None, *, chunk: int = _CHUNK, **options: Unpack[IndexPairKeywords]
     ) -> Iterator[NDArray[np.int32]]:
         """Find the pairs that `pairs` finds, a chunk at a time: for more than fit into memory.
 
@@ -976,30 +921,16 @@ class BoxIndex:
         >>> next(index.iter_pairs(chunk=1)).tolist()
         [[0, 1]]
         """
-        by_spheres = self._are_spheres(by, other)
-        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-        _refuse_keys_of_an_index(other, batch)
-        options = {"workers": workers, "touching": touching, "margin": as_real(margin, "margin"), "chunk": chunk}
+        search = self._search("iter_pairs", other, options)
         with self._guard.reading:
-            stream: Iterator[NDArray[np.int32]] = self._at_once(iter_pairs, other, pair_filter, batch, **options)
-            if not by_spheres or self._store.spheres is None:
+            stream: Iterator[NDArray[np.int32]] = self._at_once(iter_pairs, search, chunk=chunk)
+            if not search.by_spheres or self._store.spheres is None:
                 return stream
             balls, corners = Spheres.of(self._store.spheres.copy()), self._store.corners.copy()
         return (some[balls.touch(some, corners)] for some in stream)
 
-    def changes(
-        self,
-        *,
-        by: Bound = None,
-        workers: int = 1,
-        touching: bool = True,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        group: ByRow = None,
-        static: ByRow = None,
-        ignore_pairs: ArrayLike | None = None,
-        ignore_shared: ByRow = None,
-    ) -> Changes:
+    @shows(ChangeKeywords, _DEFAULTS)
+    def changes(self, **options: Unpack[ChangeKeywords]) -> Changes:
         """Find the pairs that overlap since the last call, and those that no longer do.
 
         The first call reports all pairs as `enter`. Pairs of a removed box are in `exit`; if a new box has its row and
@@ -1007,7 +938,7 @@ class BoxIndex:
 
         Parameters
         ----------
-        by, workers, touching, layer, mask, group, static, ignore_pairs, ignore_shared
+        **options
             As in `pairs`. Pairs that count only by the values of one of the two calls are changes too.
 
         Returns
@@ -1041,69 +972,102 @@ class BoxIndex:
         (array([[0, 2]], dtype=int32), array([[0, 1]], dtype=int32))
         """
         self._require("changes")
-        by_spheres = self._are_spheres(by)
-        pair_filter = filter_of(layer, mask, group, static, ignore_pairs, ignore_shared)
-        touching = as_flag(touching, "touching")
+        search = self._search("changes", None, options, ChangeKeywords)
         began = perf_counter()
         with self._guard.changing:
             if self._watch is None:
-                self._watch = PairWatch(touching)
-            if by_spheres or self._store.batch is not None or self._watch.compares_pairs:
-                options = {"workers": workers, "touching": touching, "margin": 0.0, "sort": True}
-                current = self._at_once(pairs, None, pair_filter, **options)
-                current = self._with_touching_spheres(current) if by_spheres else current
+                self._watch = PairWatch(search.touching)
+            if search.by_spheres or self._store.batch is not None or self._watch.compares_pairs:
+                current = self._at_once(pairs, search, sort=True)
+                current = self._with_touching_spheres(current) if search.by_spheres else current
                 changes = self._watch.changes_of_pairs(current, self._arranged, self._builds, self._store)
             else:
-                core, threads = self._arranged(), worker_count(workers)
-                own_filter = self._with_layers(pair_filter)
-                changes = self._watch.changes(core, self._builds, self._store, own_filter, touching, threads)
+                core, own_filter = self._arranged(), self._with_layers(search.filter)
+                given = own_filter, search.touching, search.workers
+                changes = self._watch.changes(core, self._builds, self._store, *given)
         self._seconds["query"] = perf_counter() - began
         return changes
+
+    def _search(
+        self,
+        function: str,
+        other: BoxIndex | Boxes | None,
+        keywords: Mapping[str, Any],
+        known: type = IndexPairKeywords,
+    ) -> PairSearch:
+        """Check the options that a search for pairs was given by keyword."""
+        if not keywords and other is None:
+            return _EVERY_PAIR if self._threads == 1 else _EVERY_PAIR._replace(workers=self._threads)
+        require_known(function, keywords, known)
+        given: dict[str, Any] = {**PAIR_DEFAULTS, **keywords}
+        batch, workers = given.get("batch"), keywords.get("workers")
+        if batch is not None and (other is None or isinstance(other, BoxIndex)):
+            whose = "this index" if other is None else "other, an index,"
+            raise ValueError(f"batch: the boxes of {whose} have keys already; leave it out")
+        filters = {name: value for name, value in keywords.items() if name in PairFilterKeywords.__annotations__}
+        return PairSearch(
+            other,
+            PairFilter(**filters) if filters else NO_FILTER,
+            as_flag(given["touching"], "touching"),
+            as_real(given["margin"], "margin"),
+            self._threads if workers is None else worker_count(workers),
+            batch,
+            self._are_spheres(given.get("by"), other),
+        )
+
+    def _is_plain(self, search: PairSearch) -> bool:
+        """Whether the arrangement can find these pairs."""
+        return search.other is None and search.margin == 0.0 and self._store.batch is None
 
     def _with_touching_spheres(self, found: NDArray[np.int32]) -> NDArray[np.int32]:
         """Keep the pairs whose spheres touch. For the inside of a query."""
         balls = self._store.balls
         return found if balls is None else found[balls.touch(found, self._store.corners)]
 
-    # For subclasses: the pairs without margin.
-    def _pairs_of_before(
-        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
-    ) -> NDArray[np.int32] | None:
+    def _pairs(self, search: PairSearch, sort: bool, max_pairs: int | None) -> NDArray[np.int32]:
+        """Find pairs in the first way of these that can. For the inside of a query."""
+        if not self._is_plain(search):
+            joined: NDArray[np.int32] = self._at_once(pairs, search, sort=sort, max_pairs=max_pairs)
+            return joined
+        try:
+            near = None if self._pair_way == "tree" else self._pairs_of_before(search, sort, max_pairs)
+            if near is not None:
+                return near
+            found = self._pairs_of_now(search, sort, max_pairs)
+            if self._coherent is not None:
+                self._coherent.note(len(found))
+        except _native.TooManyPairs:
+            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        return found
+
+    def _pairs_of_before(self, search: PairSearch, sort: bool, max_pairs: int | None) -> NDArray[np.int32] | None:
         """Find the pairs among the near pairs of an earlier search, if boxes have moved little since; else None."""
         store, self._served = self._store, None
-        if store.living < thresholds.FEWEST_KEPT or self._periods is not None or not pair_filter.is_empty:
+        if store.living < thresholds.FEWEST_KEPT or self._periods is not None or not search.filter.is_empty:
             return None
         if self._coherent is None:
             self._coherent = _native.CoherentPairs()
-        native_filter = self._with_layers(pair_filter).native(store.slots)
+        native_filter = self._with_layers(search.filter).native(store.slots)
         method = getattr(_native.Method, self.method, _native.Method.auto)
         living, limit = None if store.living == store.slots else store.numbers, pair_limit(max_pairs)
-        found: Any = self._coherent.pairs(method, *store.views, living, touching, native_filter, workers, sort, limit)
+        options: Any = (search.touching, native_filter, search.workers, sort, limit)
+        found: Any = self._coherent.pairs(method, *store.views, living, *options)
         near: NDArray[np.int32] | None = found
         self._served = None if near is None else (self._coherent.tests, len(near))
         return near
 
-    def _pairs(
-        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
-    ) -> NDArray[np.int32]:
+    def _pairs_of_now(self, search: PairSearch, sort: bool, max_pairs: int | None) -> NDArray[np.int32]:
         is_asked = self._is_asked
-        if self._is_stale and not is_asked and len(self) >= thresholds.FEWEST_KEPT:
-            options = {"touching": touching, "workers": workers, "sort": sort, "max_pairs": max_pairs}
-            once: NDArray[np.int32] = self._at_once(pairs, None, pair_filter, **options)
+        is_idle = self._is_stale and not is_asked and len(self) >= thresholds.FEWEST_KEPT
+        if self._pair_way == "once" or (is_idle and self._pair_way == "any"):
+            once: NDArray[np.int32] = self._at_once(pairs, search, sort=sort, max_pairs=max_pairs)
             return once
-        core = self._arranged_for_pairs()
+        core = self._arranged("pairs")
         self._is_asked = is_asked
-        native_filter = self._with_layers(pair_filter).native(self._store.slots)
-        found: NDArray[np.int32] = core.pairs(
-            *self._store.views, touching, native_filter, workers, sort, pair_limit(max_pairs)
-        )
+        native_filter = self._with_layers(search.filter).native(self._store.slots)
+        given = search.touching, native_filter, search.workers, sort, pair_limit(max_pairs)
+        found: NDArray[np.int32] = core.pairs(*self._store.views, *given)
         return found
-
-    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
-        core = self._arranged_for_pairs()
-        native_filter = self._with_layers(pair_filter).native(self._store.slots)
-        count: int = core.count(*self._store.views, touching, native_filter, workers)
-        return count
 
     def _with_layers(self, pair_filter: PairFilter) -> PairFilter:
         """Fill in the layers, masks and keys that the boxes were given."""
@@ -1115,49 +1079,41 @@ class BoxIndex:
         layer = layer if pair_filter.layer is None else pair_filter.layer
         return replace(pair_filter, layer=layer, mask=mask if pair_filter.mask is None else pair_filter.mask)
 
-    def _at_once(
-        self,
-        function: Callable[..., Any],
-        other: BoxIndex | Boxes | None,
-        pair_filter: PairFilter,
-        batch: ByRow = None,
-        **options: Any,
-    ) -> Any:
+    def _at_once(self, function: Callable[..., Any], search: PairSearch, **more: Any) -> Any:
         """Search without the arrangement; or look up few boxes in the tree of many."""
-        options["method"] = self.method
+        other, options = search.other, {"method": self.method, "period": self._periods, **search.options, **more}
         if isinstance(other, BoxIndex) and not _are_same(self._periods, other._periods):
             raise ValueError(f"the two indexes have different periods: {self._periods} and {other._periods}")
-        options["period"] = self._periods
         if other is None:
-            return find_at_once(function, set_of(self._store), None, pair_filter, **options)
+            return find_at_once(function, set_of(self._store), None, search.filter, **options)
         if not isinstance(other, BoxIndex):
-            rows, batch = keys_by_shape(other, batch)
+            rows, batch = keys_by_shape(other, search.batch)
             lower, upper = as_corners(rows, name="other", empty_dim=self.dim)
             corners = lower.copy(), upper.copy()  # as they are checked
             count = len(lower)
             keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
-            return self._with_set(function, BoxSet(corners, None, count, None, None, keys), None, pair_filter, options)
+            return self._with_set(function, BoxSet(corners, None, count, None, None, keys), None, search, options)
         with other._guard.reading:
-            return self._with_set(function, set_of(other._store), other, pair_filter, options)
+            return self._with_set(function, set_of(other._store), other, search, options)
 
     def _with_set(
         self,
         function: Callable[..., Any],
         second: BoxSet,
         other: BoxIndex | None,
-        pair_filter: PairFilter,
+        search: PairSearch,
         options: dict[str, Any],
     ) -> Any:
-        plain = options["touching"] and options["margin"] == 0.0 and options.get("max_pairs") is None
+        plain = search.touching and search.margin == 0.0 and options.get("max_pairs") is None
         has_keys = second.batch is not None or self._store.batch is not None
-        if function is pairs and plain and pair_filter.is_empty and not has_keys and self._periods is None:
-            sort, workers = options["sort"], worker_count(options["workers"])
+        if function is pairs and plain and search.filter.is_empty and not has_keys and self._periods is None:
+            sort, workers = options["sort"], search.workers
             if self._is_tree_of_many_more(second):
                 return _sorted(self._looked_up(second, workers), sort)
             first = set_of(self._store)
             if other is not None and other._is_tree_of_many_more(first):
                 return _sorted(other._looked_up(first, workers)[::-1], sort)
-        return find_at_once(function, set_of(self._store), second, pair_filter, **options)
+        return find_at_once(function, set_of(self._store), second, search.filter, **options)
 
     def _is_tree_of_many_more(self, others: BoxSet) -> bool:
         lower, upper = others.corners
@@ -1170,9 +1126,8 @@ class BoxIndex:
     def _looked_up(self, others: BoxSet, workers: int) -> NDArray[np.int32]:
         """Return the pairs with others, shape (2, m): rows of this index, then rows of the others."""
         lower, upper = others.corners
-        rows, offsets = self._find_in_boxes(
-            lower, upper, self._native_filter(len(lower), QueryFilter(*others.bits())), workers
-        )
+        options = QueryOptions(None, None, *others.bits())
+        rows, offsets = self._answer(of_boxes(lower, upper), options, workers)
         numbers = np.arange(len(lower), dtype=np.int32) if others.rows is None else others.rows
         return np.stack([rows, np.repeat(numbers, np.diff(offsets))])
 
@@ -1230,12 +1185,6 @@ class BoxIndex:
         arrangement: int = 0 if self._arrangement is None else self._arrangement.memory_bytes
         others = (self._forest, self._coherent)
         return self._store.nbytes + arrangement + sum(0 if one is None else one.memory_bytes for one in others)
-
-
-def _refuse_keys_of_an_index(other: Any, batch: Any) -> None:
-    if batch is not None and (other is None or isinstance(other, BoxIndex)):
-        whose = "this index" if other is None else "other, an index,"
-        raise ValueError(f"batch: the boxes of {whose} have keys already; leave it out")
 
 
 def _are_same(periods: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> bool:

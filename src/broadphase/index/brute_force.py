@@ -18,7 +18,7 @@ class BruteForce(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`, which documents all queries.
 
     Notes

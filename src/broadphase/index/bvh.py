@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
-from broadphase.index.box_index import BoxIndex
+from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
 from broadphase.index.options import checked_options
-from broadphase.workers import worker_count
+from broadphase.options import shows
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow
-    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["BVH"]
 
@@ -26,10 +24,8 @@ class BVH(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`, which documents all queries.
-    workers : int
-        Threads to build it and to move many boxes; -1 for one per core.
     quality : {"balanced", "fast", "sah"}
         How it is built. "balanced": by medians along the axis of largest extent. "fast": along a Hilbert curve, in half
         the time, but queries visit twice as many nodes. "sah": by the surface-area heuristic, which takes longest and
@@ -65,31 +61,26 @@ class BVH(BoxIndex):
     array([0, 1, 2], dtype=int32)
     """
 
-    __slots__ = ("_core_options", "_settings")
+    __slots__ = ("_settings",)
     method = "bvh"
     options = classmethod(checked_options)
 
+    @shows(IndexKeywords, INDEX_DEFAULTS)
     def __init__(
         self,
         boxes: Boxes | None,
         *,
-        workers: int = 1,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        spheres: SphereArrays = None,
         quality: Literal["balanced", "fast", "sah"] = "balanced",
+        **options: Unpack[IndexKeywords],
     ) -> None:
-        self._settings = self._checked(quality, workers)
-        self._core_options = {"workers": worker_count(workers)}
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
+        self._settings = self._checked(quality)
+        super().__init__(boxes, **options)
 
     @staticmethod
-    def _checked(quality: Any = "balanced", workers: Any = 1) -> dict[str, Any]:
+    def _checked(quality: Any = "balanced") -> dict[str, Any]:
         if not isinstance(quality, str) or quality not in _QUALITIES:
             raise ValueError(unknown_name("quality", quality, _QUALITIES))
-        worker_count(workers)
-        return {"quality": str(quality), "workers": int(workers)}
+        return {"quality": str(quality)}
 
     def _make_core(self) -> Any:
         return _native.Bvh(self.dim, _QUALITIES[self._settings["quality"]])

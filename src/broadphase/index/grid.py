@@ -8,18 +8,17 @@ import numpy as np
 
 from broadphase import _native, thresholds
 from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import KeptCells, find_in_balls, find_in_boxes, find_in_regions, join
+from broadphase.index.joining import KeptCells, boxes_around, join
 from broadphase.index.options import checked_options
-from broadphase.searches import count_pairs, pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.change import Change
-    from broadphase.filters import PairFilter
-    from broadphase.index.joining import Found
+    from broadphase.index.box_index import PairSearch, PairWay
     from broadphase.index.protocol import Arrangement
     from broadphase.index.store import BoxStore
+    from broadphase.index.walks import Found, Walk
 
 __all__ = ["Grid"]
 
@@ -33,7 +32,7 @@ class Grid(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
         `frustum`.
 
@@ -61,10 +60,6 @@ class Grid(BoxIndex):
     method = "grid"
     options = classmethod(checked_options)
 
-    _find_in_boxes = find_in_boxes
-    _find_in_balls = find_in_balls
-    _find_in_regions = find_in_regions
-
     def _begin(self) -> None:
         super()._begin()
         self._cells = KeptCells(self._store, self._guard)
@@ -75,23 +70,18 @@ class Grid(BoxIndex):
     def _make_core(self) -> Arrangement:
         return _Columns(self._store)
 
-    def _pairs(
-        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
-    ) -> NDArray[np.int32]:
-        if len(self) == self.slots:
-            return super()._pairs(pair_filter, touching, workers, sort, max_pairs)
-        options = {"touching": touching, "workers": workers, "sort": sort, "max_pairs": max_pairs}
-        found: NDArray[np.int32] = self._at_once(pairs, None, pair_filter, **options)
-        self._arranged().pairs_found = len(found)
+    @property
+    def _pair_way(self) -> PairWay:
+        return "any" if len(self) == self.slots else "once"
+
+    def _pairs_of_now(self, search: PairSearch, sort: bool, max_pairs: int | None) -> NDArray[np.int32]:
+        found = super()._pairs_of_now(search, sort, max_pairs)
+        if self._pair_way == "once":
+            self._arranged().pairs_found = len(found)
         return found
 
-    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
-        if len(self) == self.slots:
-            return super()._count_pairs(pair_filter, touching, workers)
-        count: int = self._at_once(count_pairs, None, pair_filter, touching=touching, workers=workers)
-        return count
-
-    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
+    def _candidates(self, walk: Walk, workers: int) -> Found:
+        lower, upper = boxes_around(walk)
         if thresholds.BOXES_FOR_EACH_OF_FEW * len(lower) <= len(self):
             return self._cells.find(lower, upper, workers, searches=thresholds.SEARCHES_BEFORE_CELLS)
         own_lower, own_upper, rows = self._store.living_corners()

@@ -1,13 +1,9 @@
-"""Queries answered by joining two sets of boxes: for indexes that can only find overlapping boxes.
-
-`Grid` and `SweepAndPrune` take `find_in_boxes`, `find_in_balls` and `find_in_regions` as methods: they find candidates
-by their boxes, and test each exactly.
-"""
+"""Queries answered by joining two sets of boxes: candidates are found by their boxes, and each is tested exactly."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,61 +13,36 @@ from broadphase.errors import InvalidBoxError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.index.regions import Regions
     from broadphase.index.store import BoxStore
+    from broadphase.index.walks import Found, Walk
 
-    #: Rows, and the offsets of those of each query.
-    Found = tuple[NDArray[np.int32], NDArray[np.int64]]
-
-__all__ = [
-    "Joinable", "KeptCells", "boxes_as_seen_by", "find_in_balls", "find_in_boxes", "find_in_regions", "in_one_dtype",
-    "join",
-]  # fmt: skip
+__all__ = ["KeptCells", "boxes_around", "boxes_as_seen_by", "in_one_dtype", "join", "keep_found"]
 
 
-class Joinable(Protocol):
-    """An index that finds the boxes that overlap others."""
-
-    _store: BoxStore
-
-    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        """Rows whose boxes overlap each of these; compared exactly, whatever the dtypes."""
-
-
-def find_in_boxes(
-    self: Joinable, lower: NDArray[Any], upper: NDArray[Any], query_filter: _native.QueryFilter | None, workers: int
-) -> Any:
-    """Find the rows that overlap each box and pass the filter."""
-    found = self._candidates(lower, upper, workers)
-    if query_filter is None:
-        return found
-    return _native.keep_allowed(*found, *self._store.views, query_filter, workers)
-
-
-def find_in_balls(
-    self: Joinable,
-    centers: NDArray[np.float64],
-    radii: NDArray[np.float64],
-    query_filter: _native.QueryFilter | None,
-    workers: int,
-) -> Any:
-    """Find the rows within each distance of a point that pass the filter."""
-    # Farther than a distance is rounded, so that no box on the border is lost.
-    with np.errstate(over="ignore"):
-        reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
-        lower, upper = np.nextafter(centers - reach, -np.inf), np.nextafter(centers + reach, np.inf)
-    found = self._candidates(lower, upper, workers)
-    return _native.keep_near(*found, *self._store.views, centers, radii, query_filter, workers)
-
-
-def find_in_regions(self: Joinable, regions: Regions, query_filter: _native.QueryFilter | None, workers: int) -> Any:
-    """Find the rows that overlap each convex region and pass the filter."""
-    lower, upper = regions.around_lower, regions.around_upper
+def boxes_around(walk: Walk) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a box around each query for boxes, balls or regions, with lower > upper for none."""
+    if walk.kind == "boxes":
+        return walk.given[0], walk.given[1]
+    if walk.kind == "balls":
+        centers, radii = walk.given
+        # Farther than a distance is rounded, so that no box on the border is lost.
+        with np.errstate(over="ignore"):
+            reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
+            return np.nextafter(centers - reach, -np.inf), np.nextafter(centers + reach, np.inf)
+    lower, upper = walk.given[-2:]
     # The box around an empty region may have lower > upper.
     empty = ~(lower <= upper).all(axis=1, keepdims=True)
-    rows, offsets = self._candidates(np.where(empty, np.inf, lower), np.where(empty, np.inf, upper), workers)
-    lower, upper = self._store.views
-    return _native.keep_convex(rows, offsets, lower, upper, *regions.slabs, query_filter, workers)
+    return np.where(empty, np.inf, lower), np.where(empty, np.inf, upper)
+
+
+def keep_found(
+    walk: Walk, found: Found, store: BoxStore, query_filter: _native.QueryFilter | None, workers: int
+) -> Any:
+    """Keep the rows that a walk looks for, of those whose boxes overlap the boxes around its queries."""
+    if walk.kind == "boxes":
+        return found if query_filter is None else _native.keep_allowed(*found, *store.views, query_filter, workers)
+    keep: Any = _native.keep_near if walk.kind == "balls" else _native.keep_convex
+    return keep(*found, *store.views, *walk.given, query_filter, workers)
 
 
 class FiledBoxes(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
-from broadphase.index.box_index import BoxIndex
+from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
 from broadphase.index.cells import TreeCells, tree_cells
 from broadphase.index.options import checked_options
 from broadphase.index.outside import as_bounds, as_policy, leaving, require_fit
+from broadphase.options import shows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow, PairFilter
+    from broadphase.index.box_index import Need, PairWay
     from broadphase.index.protocol import Arrangement
-    from broadphase.index.spheres import SphereArrays
 
 __all__ = ["Cells", "LinearTree"]
 
@@ -61,7 +61,7 @@ class LinearTree(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`, which documents all queries.
     storage : {"sparse", "flat"}
         "sparse" stores occupied cells, "flat" also a table of all cells.
@@ -116,18 +116,15 @@ class LinearTree(BoxIndex):
     Cells(level=array([2], dtype=int32), number=array([9], dtype=uint64))
     """
 
-    __slots__ = ("_deeper", "_dropped", "_edits_since_query", "_frames", "_settings", "_shallower", "_tuned_depth")
+    __slots__ = ("_deeper", "_edits_since_query", "_frames", "_settings", "_shallower", "_tuned_depth")
     method = "linear_tree"
     options = classmethod(checked_options)
 
+    @shows(IndexKeywords, INDEX_DEFAULTS)
     def __init__(
         self,
         boxes: Boxes | None,
         *,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        spheres: SphereArrays = None,
         storage: Literal["sparse", "flat"] = "sparse",
         traversal: Literal["ancestors", "covered_leaves"] = "ancestors",
         depth: int | Literal["auto"] = "auto",
@@ -139,6 +136,7 @@ class LinearTree(BoxIndex):
         tune_shares: tuple[float, float] = _SHARES,
         bounds: ArrayLike | None = None,
         outside: Literal["grow", "drop", "raise"] = "grow",
+        **options: Unpack[IndexKeywords],
     ) -> None:
         self._settings = self._checked(
             storage,
@@ -153,11 +151,10 @@ class LinearTree(BoxIndex):
             bounds,
             outside,
         )
-        self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
         self._tuned_depth: int | None = None
         self._frames = self._deeper = self._shallower = 0
         self._edits_since_query = 0
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
+        super().__init__(boxes, **options)
         self._remove_outside()
 
     @staticmethod
@@ -220,14 +217,6 @@ class LinearTree(BoxIndex):
                 raise ValueError(f"{name} must be from {least} to {most}, not {wanted}")
         require_fit(settings["bounds"], dim)
 
-    def _leaving(
-        self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
-    ) -> NDArray[np.bool_] | slice:
-        return leaving(lower, upper, self._bounds_of(self._settings), self._settings["outside"], rows)
-
-    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
-        change.set_slot(self, "_dropped", rows)
-
     def _core_of(self, settings: Mapping[str, Any]) -> Arrangement:
         """Make an arrangement by settings."""
         self._require_fit(settings, self.dim)
@@ -248,26 +237,13 @@ class LinearTree(BoxIndex):
         most = self._settings["most_depth"] or min(_TUNED_MOST, _deepest(self._settings, self.dim))
         return int(min(max(depth, self._settings["least_depth"]), most))
 
-    def _pairs_of_before(
-        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
-    ) -> NDArray[np.int32] | None:
-        # The depth is tuned by what searches find in the tree.
-        return None if self._is_tuned else super()._pairs_of_before(pair_filter, touching, workers, sort, max_pairs)
-
-    def _pairs(
-        self, pair_filter: PairFilter, touching: bool, workers: int, sort: bool, max_pairs: int | None
-    ) -> NDArray[np.int32]:
-        self._begin_frame()
-        return super()._pairs(pair_filter, touching, workers, sort, max_pairs)
-
-    def _count_pairs(self, pair_filter: PairFilter, touching: bool, workers: int) -> int:
-        self._begin_frame()
-        return super()._count_pairs(pair_filter, touching, workers)
+    # The depth is tuned by what searches find in the tree.
+    @property
+    def _pair_way(self) -> PairWay:
+        return "tree" if self._is_tuned else "any"
 
     def _begin_frame(self) -> None:
-        """Count a frame; if tuning is due and changes the depth, file the boxes again."""
-        if not self._is_tuned:
-            return
+        """Count a frame of a tuned tree; if tuning is due and changes the depth, file the boxes again."""
         core = self._arranged()
         with self._guard.building:  # several threads may search at once
             is_due, self._frames = self._frames % self._settings["tune_every"] == 0, self._frames + 1
@@ -298,16 +274,16 @@ class LinearTree(BoxIndex):
         few = self._edits_since_query <= thresholds.MOST_BESIDE
         return few or (self._edits_since_query == changed and changed <= len(self) // 8)
 
-    def _arranged_for_queries(self) -> Any:
+    def _arranged(self, need: Need = "all") -> Any:
+        if need == "pairs" and self._is_tuned:
+            self._begin_frame()
         self._edits_since_query = 0
-        return super()._arranged()
-
-    def _arranged(self) -> Any:
-        if not self._arranged_for_queries().is_settled:
+        core = super()._arranged()
+        if need != "queries" and not core.is_settled:
             with self._guard.building:  # several threads may come here at once
                 if not self._arrangement.is_settled:
                     # Another arrangement: other threads may be reading this one.
-                    core: Any = self._make_core()
+                    core = self._make_core()
                     core.build(*self._store.views, self._store.numbers)
                     self._builds += 1
                     self._arrangement = core
@@ -364,7 +340,7 @@ class LinearTree(BoxIndex):
 
     def _set(self, **settings: Any) -> None:
         """Change settings; the next query files all boxes again."""
-        wanted = self._checked(**(self._settings | settings))
+        wanted = self._checked(**{**self._settings, **settings})
         self._require_fit(wanted, self.dim)
         with self._guard.changing:
             change = Change()

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.errors import quoted
-from broadphase.index.box_index import BoxIndex
+from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
-from broadphase.index.outside import as_bounds, as_policy, leaving, require_fit
+from broadphase.index.outside import as_bounds, as_policy, require_fit
+from broadphase.options import shows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.change import Change
-    from broadphase.filters import ByRow
+    from broadphase.index.box_index import Need
     from broadphase.index.protocol import Arrangement
-    from broadphase.index.queries import Bound
-    from broadphase.index.spheres import SphereArrays
+    from broadphase.options import Bound
 
 __all__ = ["Octree"]
 
@@ -58,7 +57,7 @@ class Octree(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`, which documents all queries.
     minimum : "auto" or float
         Edge of the smallest cells, in the unit of the boxes. The root's edge is this times a power of two.
@@ -101,27 +100,24 @@ class Octree(BoxIndex):
     (1, [[1, 2]], 0)
     """
 
-    __slots__ = ("_dropped", "_settings")
+    __slots__ = ("_settings",)
     method = "octree"
     options = classmethod(checked_options)
 
+    @shows(IndexKeywords, INDEX_DEFAULTS)
     def __init__(
         self,
         boxes: Boxes | None,
         *,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        spheres: SphereArrays = None,
         minimum: float | Literal["auto"] = "auto",
         leaf_capacity: int = 32,
         looseness: float = 2.0,
         bounds: ArrayLike | None = None,
         outside: Literal["grow", "drop", "raise"] = "grow",
+        **options: Unpack[IndexKeywords],
     ) -> None:
         self._settings = self._checked(minimum, leaf_capacity, looseness, bounds, outside)
-        self._dropped: NDArray[np.int32] = np.empty(0, np.int32)
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
+        super().__init__(boxes, **options)
         self._require_fit(self._settings, self.dim)
         if bounds is not None:  # otherwise the root is put around these boxes
             self._remove_outside()
@@ -378,19 +374,14 @@ class Octree(BoxIndex):
     def _build_first(self) -> None:
         """Wait for the first query."""
 
-    def _arranged(self) -> Any:
+    def _arranged(self, need: Need = "all") -> Any:
         core = self._settled()
-        if core.needs_packing:
+        if core.is_crowded if need == "pairs" else core.needs_packing:
             with self._guard.building:  # several threads may come here at once
-                if core.needs_packing:
+                if need == "pairs":
+                    core.pack_for_pairs(*self._store.views)
+                elif core.needs_packing:
                     core.pack(*self._store.views)
-        return core
-
-    def _arranged_for_pairs(self) -> Any:
-        core = self._settled()
-        if core.is_crowded:
-            with self._guard.building:
-                core.pack_for_pairs(*self._store.views)
         return core
 
     def _settled(self) -> Any:
@@ -403,16 +394,9 @@ class Octree(BoxIndex):
                     self._seconds[work] = perf_counter() - began
         return core
 
-    def _leaving(
-        self, lower: NDArray[Any], upper: NDArray[Any], rows: NDArray[np.int32] | None = None
-    ) -> NDArray[np.bool_] | slice:
-        outside, world = self._settings["outside"], self._bounds_of(self._settings)
-        if world is None and outside != "grow" and len(self):
-            world = self._root()
-        return leaving(lower, upper, world, outside, rows)
-
-    def _note_dropped(self, change: Change, rows: NDArray[np.int32]) -> None:
-        change.set_slot(self, "_dropped", rows)
+    def _limits(self) -> NDArray[np.float64] | None:
+        bounds = super()._limits()
+        return self._root() if bounds is None and len(self) else bounds
 
 
 def _dtype(dimension: int, kind: type[np.void], *names: str) -> np.dtype[np.void]:

@@ -116,7 +116,7 @@ class IndexOptions:
     def require_fit(self, dim: int) -> None:
         """Raise ValueError if a setting does not fit boxes of so many dimensions."""
         if self.settings:
-            self.index_class._require_fit(self.index_class._checked(**dict(self.settings)), dim)
+            self.index_class._require_fit(self.index_class._all_settings(**dict(self.settings)), dim)
 
     def make(self, boxes: Any, **more: Any) -> BoxIndex:
         """Make an index of boxes with these settings; `more` are other parameters of the class, such as ``layer``."""
@@ -140,11 +140,11 @@ def checked_options(cls: type[BoxIndex], /, **settings: Any) -> IndexOptions:
     >>> world.method
     BVH.options(quality='sah')
     """
-    defaults = cls._checked()
+    defaults = cls._all_settings()
     for name in settings:
         if name not in defaults:
             raise TypeError(f"{cls.__name__}.options: {unknown_name('setting', name, defaults)}")
-    given = cls._checked(**settings)
+    given = cls._all_settings(**settings)
     return IndexOptions(cls, tuple((name, value) for name, value in given.items() if value != defaults[name]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +11,16 @@ from broadphase import _native, thresholds
 from broadphase.errors import InvalidBoxError
 from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
-from broadphase.index.results import Nearest, QueryResult
 from broadphase.periods import out_of_cell
 from broadphase.searches import pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.filters import QueryFilter
+    from broadphase.index.results import Nearest
     from broadphase.index.store import BoxStore
+    from broadphase.index.walks import Walk
+    from broadphase.options import QueryOptions
 
     Floats = NDArray[np.float64]
 
@@ -58,40 +58,48 @@ class CellSearch:
         """Bytes of the trees."""
         return self._tree.memory_bytes + (0 if self._places is None else self._places.memory_bytes)
 
-    def boxes(
-        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
-    ) -> QueryResult:
+    def answer(self, walk: Walk, store: BoxStore, options: QueryOptions, workers: int) -> tuple[Any, ...]:
+        """Find the rows of which an image is what a walk looks for, with the rows of `store` that options ignore."""
+        ignored = store.ignored(options.ignore, walk.query_count, options.own)
+        given = *walk.given, workers, options._replace(ignore=ignored, own=None)
+        if walk.kind == "boxes":
+            return self._boxes(*given)
+        return self._balls(*given) if walk.kind == "balls" else self._nearest(*given)
+
+    def _boxes(
+        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, options: QueryOptions
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Find the rows of which an image overlaps each box; exact."""
-        found = self._overlapping(lower, upper, workers, replace(allowed, ignore=None), batch)
-        if allowed.ignore is not None:
+        found = self._overlapping(lower, upper, workers, options._replace(ignore=None))
+        if options.ignore is not None:
             query_filter = _native.QueryFilter()
-            query_filter.set_ignored(self._places_of(allowed.ignore))
+            query_filter.set_ignored(self._places_of(options.ignore))
             kept: Any = _native.keep_allowed(*found, self._lower, self._upper, query_filter, workers)
             found = kept
-        return QueryResult(self._numbers(found[0]), found[1])
+        return self._numbers(found[0]), found[1]
 
     def _overlapping(
-        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter, batch: Any
+        self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryOptions
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         lower, upper = _doubles(lower), _doubles(upper)
         if len(lower) >= max(thresholds.FEWEST_JOINED, thresholds.JOINED_SHARE * len(self._lower)):
-            return self._joined(lower, upper, workers, allowed, batch)
+            return self._joined(lower, upper, workers, allowed)
         try:
             asked = self._placed.others(lower, upper)
         except _native.InvalidBoxes:
             raise self._error("boxes", lower, upper) from None
         images, numbers = asked.placed()
-        found = self._tree.query(images, workers=workers, **self._of_queries(allowed, batch, len(lower), numbers))
+        found = self._tree.query(images, workers=workers, **self._of_queries(allowed, len(lower), numbers))
         kept: Any = self._placed.keep(asked, found.rows, found.offsets, workers)
         return kept[0], kept[1]
 
     def _joined(
-        self, lower: Floats, upper: Floats, workers: int, allowed: QueryFilter, batch: Any
+        self, lower: Floats, upper: Floats, workers: int, allowed: QueryOptions
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         names, own = ("layer", "mask", "batch"), self._attributes
         options: dict[str, Any] = {}
         for name, given, mine, usual in zip(
-            names, (allowed.layer, allowed.mask, batch), own, (None, None, 0), strict=True
+            names, (allowed.layer, allowed.mask, allowed.batch), own, (None, None, 0), strict=True
         ):
             if name == "batch" and given is None:
                 continue  # all batches
@@ -103,36 +111,38 @@ class CellSearch:
         offsets = np.searchsorted(found[:, 0], np.arange(len(lower) + 1))
         return np.ascontiguousarray(found[:, 1]), offsets
 
-    def balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter, batch: Any) -> QueryResult:
+    def _balls(
+        self, centers: Floats, radii: Floats, workers: int, allowed: QueryOptions
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Find the rows of which an image is within each radius of a point; distances are rounded."""
         tree, centers, count = self._tree_of_places(), self._within(centers), len(centers)
-        options = self._of_queries(allowed, batch, count, np.arange(count))
+        options = self._of_queries(allowed, count, np.arange(count))
         here = tree.query_ball(centers, radii, workers=workers, **options)
         queries, moved = self._images(centers, radii)
         if not len(queries):
-            return QueryResult(self._numbers(here.rows), here.offsets)
-        options = self._of_queries(allowed, batch, count, queries)
+            return self._numbers(here.rows), here.offsets
+        options = self._of_queries(allowed, count, queries)
         there = tree.query_ball(moved, radii[queries], workers=workers, **options)
         owners = np.concatenate([here.query_rows, queries[there.query_rows]]).astype(np.int64)
         keys = np.unique(owners << 32 | np.concatenate([here.rows, there.rows]))
         offsets = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) << 32)
-        return QueryResult(self._numbers((keys & _LOW).astype(np.int32)), offsets)
+        return self._numbers((keys & _LOW).astype(np.int32)), offsets
 
-    def nearest(
-        self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter, batch: Any
-    ) -> Nearest:
+    def _nearest(
+        self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryOptions
+    ) -> tuple[NDArray[np.int32], Floats]:
         """Find the rows whose images are nearest to each point; distances are rounded."""
         count, width = len(points), max(1, min(k, len(self._lower)))
         tree, points = self._tree_of_places(), self._within(points)
-        options = self._of_queries(allowed, batch, count, np.arange(count))
+        options = self._of_queries(allowed, count, np.arange(count))
         rows, distances = tree.nearest(points, width, limits, workers=workers, **options)
         limits = np.minimum(limits, distances[:, -1] * _MORE)  # infinite where there are fewer
         queries, moved = self._images(points, limits)
         if len(queries):
-            options = self._of_queries(allowed, batch, count, queries)
+            options = self._of_queries(allowed, count, queries)
             there = tree.nearest(moved, width, limits[queries], workers=workers, **options)
             _merge(rows, distances, queries, there)
-        return Nearest(np.where(rows < 0, np.int32(-1), self._numbers(np.maximum(rows, 0))), distances)
+        return np.where(rows < 0, np.int32(-1), self._numbers(np.maximum(rows, 0))), distances
 
     def _images(self, points: Floats, reach: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return the images of points, except the points, that are within a reach of the boxes at their places."""
@@ -176,11 +186,12 @@ class CellSearch:
             return rows
         return np.where(rows < 0, np.int32(-1), np.searchsorted(self._rows, rows)).astype(np.int32)
 
-    def _of_queries(self, allowed: QueryFilter, batch: Any, count: int, numbers: NDArray[Any]) -> dict[str, Any]:
+    def _of_queries(self, allowed: QueryOptions, count: int, numbers: NDArray[Any]) -> dict[str, Any]:
         """Return the attributes of the images of queries, with rows to ignore as places."""
-        given = (("layer", allowed.layer, np.uint64), ("mask", allowed.mask, np.uint64), ("batch", batch, np.int64))
         options: dict[str, Any] = {
-            name: as_attribute(name, value, count, kind)[numbers] for name, value, kind in given if value is not None
+            name: as_attribute(name, value, count, kind)[numbers]
+            for name, kind in (("layer", np.uint64), ("mask", np.uint64), ("batch", np.int64))
+            if (value := getattr(allowed, name)) is not None
         }
         if allowed.ignore is not None:
             places = self._places_of(allowed.ignore)

@@ -23,7 +23,7 @@ class Arrangement(Protocol):
     `build`, `insert` and `update` also take the index's ``_core_options`` by name, such as ``workers``.
 
     A ``_native.BlockIndex`` answers all queries of `broadphase.index.BoxIndex`. For others, the index class answers
-    those that the registry lists, by its own ``_find_in_boxes``, ``_find_in_balls`` and ``_find_in_regions``.
+    those that the registry lists, by its own ``_candidates``.
     """
 
     @property

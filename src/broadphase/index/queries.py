@@ -1,14 +1,15 @@
-"""The queries that indexes and worlds share: each is one function, with its checks and its docstring.
+"""The queries that indexes and worlds share: a row for each in `QUERIES`, and a function with its checks and docstring.
 
-An index takes them as methods, ``query = queries.query``, and answers by the methods of `Searchable` for its boxes. A
-world passes its `SceneQueries`, which answers for the shapes of its bodies. The functions check everything but the
-`QueryFilter`: a world also accepts names of layers, and actors. The methods take their own guard, and refuse queries
-that their class does not support.
+`Queries` has the functions as methods. They check everything but the `QueryOptions`, and hand the rest to ``_find``: an
+index answers for its boxes by the `Walk` of the row, a world for the shapes of its bodies by the function of the same
+name in `broadphase.world.queries`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -16,112 +17,73 @@ from broadphase.arguments import as_real, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
-from broadphase.filters import QueryFilter
+from broadphase.index import walks
 from broadphase.index.regions import halves_of, regions_of_planes, regions_of_views
-from broadphase.index.results import Nearest, QueryResult, RayHits, with_columns
+from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits, with_columns
 from broadphase.index.store import checked_corners
-from broadphase.workers import worker_count
+from broadphase.options import QueryKeywords, shows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase import _native
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow, Ignored
-    from broadphase.index.regions import Regions
-    from broadphase.index.results import RayHitsAll
+    from broadphase.index.walks import Walk
 
-    Bound: TypeAlias = Literal["box", "sphere"] | None
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "MOST_NEAREST", "Answers", "Searchable", "finite_points", "frustum", "motions_of", "nearest", "nonnegative",
-    "places_of", "points_without_nan", "query", "query_ball", "query_obb", "query_points", "raycast", "raycast_all",
-    "raycast_any", "rays", "vectors",
+    "MOST_NEAREST", "QUERIES", "Queries", "Query", "finite_points", "nonnegative", "points_without_nan", "raycast",
+    "raycast_all", "rays", "vectors",
 ]  # fmt: skip
 
 MOST_NEAREST = 2**31 - 1  # there are no more row numbers
 
 
-class Answers(Protocol):
-    """What answers queries: an index, a world, or a view of one for queries with keys.
+@dataclass(frozen=True)
+class Query:
+    """A query of indexes.
 
-    Arguments are checked and contiguous, except `allowed`. Results are those of the public functions.
+    Attributes
+    ----------
+    name : str
+        The method of an index.
+    capability : str
+        What `Method.capabilities` must have so that the index of a method answers it.
+    walk : callable
+        Makes the walk of an index from the arguments that ``_find`` gets.
+    result : type
+        What it returns.
+    in_worlds : bool
+        Whether worlds have it, with the same arguments.
     """
 
-    @property
-    def _few(self) -> _native.FewQueries | None:
-        """Fast path for a few plain queries, if there is one; it returns None for those that it does not answer."""
-
-    def _find_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
-        """Rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
-
-    def _find_points(self, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
-        """Rows that contain each point, (q, d) float32 or float64; no NaN."""
-
-    def _find_balls(self, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
-        """Rows within each finite radius, (q,), of a finite point, (q, d)."""
-
-    def _find_obbs(
-        self, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, allowed: QueryFilter
-    ) -> QueryResult:
-        """Rows that overlap each oriented box; `centers` and `half_sizes` are (q, d), `rotations` unchecked.
-
-        See `rotation_matrices` and `shape_rotations` of `broadphase.index.regions`.
-        """
-
-    def _find_regions(self, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
-        """Rows that overlap each convex region, of any dimension."""
-
-    def _find_nearest(self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
-        """Up to k rows nearest to each finite point, (q, d), none beyond its limit, (q,).
-
-        There may be fewer columns than k where there are fewer rows.
-        """
-
-    def _find_first_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
-    ) -> RayHits:
-        """First row on each ray; all of shape (q, d), limits (q,)."""
-
-    def _find_all_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
-    ) -> RayHitsAll:
-        """All rows on each ray."""
-
-    def _find_any_hits(
-        self, origins: Floats, directions: Floats, limits: Floats, workers: int, allowed: QueryFilter
-    ) -> NDArray[np.bool_]:
-        """Whether each ray hits a row, shape (q,)."""
+    name: str
+    capability: str
+    walk: Callable[..., Walk]
+    result: type
+    in_worlds: bool = True
 
 
-class Searchable(Answers, Protocol):
-    """What the functions of this file need of an index or a world."""
-
-    @property
-    def dim(self) -> int:
-        """Number of axes."""
-
-    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Check rows; return them, and their places, (q, d)."""
-
-    def _in_batches(self, batch: Any) -> Answers:
-        """Return what answers queries with these keys: one for each query, or one for all; unchecked."""
-
-    def _by(self, by: Bound, searched: Any) -> Answers:
-        """Return what answers queries by this bound of the rows, unchecked, where `searched` answers them by boxes."""
+QUERIES: tuple[Query, ...] = (
+    Query("query", "query", walks.of_boxes, QueryResult),
+    Query("query_points", "query", walks.of_points, QueryResult),
+    Query("query_ball", "query_ball", walks.of_balls, QueryResult),
+    Query("query_obb", "convex", walks.of_turned_boxes, QueryResult),
+    Query("frustum", "convex", walks.of_regions, QueryResult),
+    Query("nearest", "nearest", walks.of_nearest, Nearest),
+    Query("raycast", "raycast", walks.of_first_ray, RayHits),
+    Query("raycast_all", "raycast", walks.of_every_ray, RayHitsAll),
+    Query("raycast_any", "raycast", walks.of_some_ray, np.ndarray),
+    Query("shapecast", "shapecast", walks.of_motions, ShapecastHits, in_worlds=False),
+)
 
 
+@shows(QueryKeywords, {})
 def query(
-    self: Searchable,
+    self: Queries,
     boxes: Boxes,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> QueryResult:
     """Find the rows that overlap each of these boxes.
 
@@ -136,8 +98,8 @@ def query(
     by : {"box", "sphere"}, optional
         What decides in an index. "box", the default: the boxes. "sphere": of rows that have a sphere, it must overlap
         too. Decided exactly. A world always compares shapes.
-    workers : int
-        Threads to use; -1 for one per core. Does not change the result.
+    workers : int, optional
+        Threads to use; -1 for one per core. Does not change the result. Default: those of the index or the world.
     layer, mask : array_like of uint64, shape (q,), or int; in a world also str or set of str; optional
         A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
         query: ``mask="wall"`` finds walls. Default: all bits.
@@ -187,25 +149,20 @@ def query(
     >>> world.query([[0.8, 0.8, 4, 4], [1, -1, 2, 1]]).counts.tolist()
     [1, 1]
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
-    if ignore is None and (few := searched._few) is not None:
-        found: Any = few.boxes(boxes, workers, layer, mask)
-        if found is not None:
-            return QueryResult(*found)
+    if (few := self._few) is not None and (not options or (len(options) == 1 and "workers" in options)):
+        few_found: Any = few.boxes(boxes, options.get("workers", 1), None, None)
+        if few_found is not None:
+            return QueryResult(*few_found)
     lower, upper = checked_corners(boxes, "boxes", self.dim, own=True)
-    return searched._find_boxes(lower, upper, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: QueryResult = self._find("query", (lower, upper), options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def query_points(
-    self: Searchable,
+    self: Queries,
     points: ArrayLike,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> QueryResult:
     """Find the rows that contain each point, on their border too. Results and errors are those of `query`.
 
@@ -213,7 +170,7 @@ def query_points(
     ----------
     points : array_like, shape (q, d)
         No NaN; in a world, finite.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`.
 
     Examples
@@ -222,26 +179,21 @@ def query_points(
     >>> bp.BVH([[0, 0, 2, 2], [1, 1, 3, 3]]).query_points([[2, 1]])[0]
     array([0, 1], dtype=int32)
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
-    if ignore is None and (few := searched._few) is not None:
-        found: Any = few.points(points, workers, layer, mask)
-        if found is not None:
-            return QueryResult(*found)
+    if (few := self._few) is not None and (not options or (len(options) == 1 and "workers" in options)):
+        few_found: Any = few.points(points, options.get("workers", 1), None, None)
+        if few_found is not None:
+            return QueryResult(*few_found)
     at = points_without_nan(points, "points", self.dim)
-    return searched._find_points(at, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: QueryResult = self._find("query_points", (at,), options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def query_ball(
-    self: Searchable,
+    self: Queries,
     centers: ArrayLike,
     radii: ArrayLike,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> QueryResult:
     """Find the rows within a distance of each point: those that overlap a closed ball.
 
@@ -253,7 +205,7 @@ def query_ball(
         Finite.
     radii : array_like, shape (q,), or one number
         Finite, at least 0.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`.
 
     Examples
@@ -262,28 +214,23 @@ def query_ball(
     >>> bp.BVH([[0, 0, 2, 2], [8, 8, 9, 9]]).query_ball([[5, 6]], 5)[0]
     array([0, 1], dtype=int32)
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
-    if ignore is None and (few := searched._few) is not None:
-        found: Any = few.balls(centers, radii, workers, layer, mask)
-        if found is not None:
-            return QueryResult(*found)
+    if (few := self._few) is not None and (not options or (len(options) == 1 and "workers" in options)):
+        few_found: Any = few.balls(centers, radii, options.get("workers", 1), None, None)
+        if few_found is not None:
+            return QueryResult(*few_found)
     points = finite_points(centers, "centers", self.dim)
     reach = nonnegative(radii, "radii", len(points), is_finite=True)
-    return searched._find_balls(points, reach, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: QueryResult = self._find("query_ball", (points, reach), options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def query_obb(
-    self: Searchable,
+    self: Queries,
     centers: ArrayLike,
     half_sizes: ArrayLike,
     rotations: ArrayLike,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> QueryResult:
     """Find the rows that overlap each of these oriented boxes. In 2D and 3D.
 
@@ -297,7 +244,7 @@ def query_obb(
         Matrices whose columns are the axes of the box, of shape (q, d, d) or (d, d). In 2D also angles of shape (q,) or
         one number, in radians, counterclockwise; in 3D also quaternions w, x, y, z, of shape (q, 4) or (4,), of any
         length.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`.
 
     Returns
@@ -330,26 +277,22 @@ def query_obb(
     >>> index.query_obb([[0, 0]], [5, 0.5], np.pi / 4)[0]
     array([0], dtype=int32)
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
     half = halves_of(half_sizes, points)
-    return searched._find_obbs(points, half, rotations, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: QueryResult = self._find("query_obb", (points, half, rotations), options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def frustum(
-    self: Searchable,
+    self: Queries,
     matrix: ArrayLike | None = None,
     *,
     planes: ArrayLike | None = None,
     depth: Literal["minus_one_to_one", "zero_to_one"] = "minus_one_to_one",
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> QueryResult:
     """Find the rows whose boxes a camera sees, or that overlap the region between planes. In 2D and 3D.
 
@@ -366,7 +309,7 @@ def frustum(
         differ by some 1e-12 count as equal.
     depth : {"minus_one_to_one", "zero_to_one"}
         The range of depth after projection: -1 to 1 as in OpenGL, or 0 to 1 as in Vulkan, Direct3D and Metal.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`.
 
     Returns
@@ -388,7 +331,6 @@ def frustum(
     >>> index.frustum(camera)[0]
     array([0], dtype=int32)
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     if matrix is not None and planes is None:
         regions = regions_of_views(matrix, depth=depth)
     elif matrix is None and planes is not None:
@@ -398,23 +340,20 @@ def frustum(
     of_region = regions.around_lower.shape[1]
     if of_region != self.dim:
         raise ValueError(f"the region has {of_region} dimensions; {self.dim} are needed")
-    return searched._find_regions(regions, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: QueryResult = self._find("frustum", (regions,), options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def nearest(
-    self: Searchable,
+    self: Queries,
     points: ArrayLike | None = None,
     k: int = 1,
     max_distance: ArrayLike = np.inf,
     *,
     rows: ArrayLike | None = None,
     exclude_self: bool = True,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> Nearest:
     """Find the rows nearest to each point, or to some of the rows themselves. Errors are those of `query`.
 
@@ -431,7 +370,7 @@ def nearest(
         positions of its bodies. An infinite box is an error that names its row.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`. By spheres, the distance is that to the box or to the sphere of a row, whichever is larger.
 
     Returns
@@ -474,31 +413,24 @@ def nearest(
     >>> world.nearest(rows=[0, 1]).rows.tolist()
     [[1], [0]]
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
-    points, own = places_of(self, points, rows, exclude_self)
-    if ignore is None and own is None and (few := searched._few) is not None:
-        found: Any = few.nearest(points, k, max_distance, workers, layer, mask)
+    points, own = _points_of(self, points, rows, exclude_self)
+    if own is None and (few := self._few) is not None and (not options or (len(options) == 1 and "workers" in options)):
+        found: Any = few.nearest(points, k, max_distance, options.get("workers", 1), None, None)
         if found is not None:
             return Nearest(*found)
     k = as_whole(k, "k", 1, MOST_NEAREST)
     at = finite_points(points, "points", self.dim)
     limits = nonnegative(max_distance, "max_distance", len(at))
-    found = searched._find_nearest(at, k, limits, worker_count(workers), QueryFilter(layer, mask, ignore, own))
-    return with_columns(found, k)
+    return with_columns(self._find("nearest", (at, k, limits), options, own), k)
 
 
+@shows(QueryKeywords, {})
 def raycast(
-    self: Searchable,
+    self: Queries,
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> RayHits:
     """Find the first row on each ray; in a world, for a single ray, the `Hit`. Errors are those of `query`.
 
@@ -513,7 +445,7 @@ def raycast(
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
         Length of each ray in length units, whatever the length of its direction.
-    by, workers, layer, mask, batch, ignore
+    **options
         As in `query`. By spheres, rays must hit the sphere of a row too, which decides the distance; whether they hit
         is decided exactly. Takes as long as `raycast_all`.
 
@@ -545,27 +477,22 @@ def raycast(
     >>> hit.actor.row, hit.distance, hit.position, hit.normal
     (0, 3.0, array([3., 0.]), array([-1.,  0.]))
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
-    if ignore is None and (few := searched._few) is not None:
-        found: Any = few.first_hits(origins, directions, max_distance, workers, layer, mask)
-        if found is not None:
-            return RayHits(*found)
+    if (few := self._few) is not None and (not options or (len(options) == 1 and "workers" in options)):
+        few_found: Any = few.first_hits(origins, directions, max_distance, options.get("workers", 1), None, None)
+        if few_found is not None:
+            return RayHits(*few_found)
     checked = rays(self.dim, origins, directions, max_distance)
-    return searched._find_first_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: RayHits = self._find("raycast", checked, options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def raycast_all(
-    self: Searchable,
+    self: Queries,
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> RayHitsAll:
     """Find every row on each ray, in the order in which the ray enters them; in a world, for a single ray, the hits.
 
@@ -573,7 +500,7 @@ def raycast_all(
 
     Parameters
     ----------
-    origins, directions, max_distance, by, workers, layer, mask, batch, ignore
+    origins, directions, max_distance, **options
         As in `raycast`.
 
     Returns
@@ -593,29 +520,24 @@ def raycast_all(
     >>> hit.actor == wall, hit.distance, hit.position, hit.normal
     (True, 4.0, array([4., 1.]), array([-1.,  0.]))
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     checked = rays(self.dim, origins, directions, max_distance)
-    return searched._find_all_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: RayHitsAll = self._find("raycast_all", checked, options)
+    return found
 
 
+@shows(QueryKeywords, {})
 def raycast_any(
-    self: Searchable,
+    self: Queries,
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
-    *,
-    by: Bound = None,
-    workers: int = 1,
-    layer: ByRow = None,
-    mask: ByRow = None,
-    batch: ByRow = None,
-    ignore: Ignored = None,
+    **options: Unpack[QueryKeywords],
 ) -> NDArray[np.bool_]:
     """Find out whether each ray hits anything: for shadows and lines of sight. Errors are those of `query`.
 
     Parameters
     ----------
-    origins, directions, max_distance, by, workers, layer, mask, batch, ignore
+    origins, directions, max_distance, **options
         As in `raycast`.
 
     Returns
@@ -629,19 +551,90 @@ def raycast_any(
     >>> bp.BVH([[2, 0, 3, 1]]).raycast_any([[0, 0.5], [0, 0.5]], [1, 0], max_distance=[1, 2])
     array([False,  True])
     """
-    searched: Answers = self if batch is None and by is None else _searched(self, batch, by)
     checked = rays(self.dim, origins, directions, max_distance)
-    return searched._find_any_hits(*checked, worker_count(workers), QueryFilter(layer, mask, ignore))
+    found: NDArray[np.bool_] = self._find("raycast_any", checked, options)
+    return found
 
 
-def _searched(self: Searchable, batch: Any, by: Bound) -> Answers:
-    """Return what answers a query with keys, or by a bound."""
-    searched = self if batch is None else self._in_batches(batch)
-    return searched if by is None else self._by(by, searched)
+@shows(QueryKeywords, {})
+def shapecast(self: Queries, boxes: Boxes, motions: ArrayLike, **options: Unpack[QueryKeywords]) -> ShapecastHits:
+    """Find the first row that each moving box touches. None is missed, however fast the box moves.
+
+    Errors are those of `query`.
+
+    Parameters
+    ----------
+    boxes : array_like, shape (q, 2, d) or (q, 2*d), or tuple of two (q, d)
+        Where they begin. Finite.
+    motions : array_like, shape (q, d), or (d,) for all
+        How far each moves, along a straight line. Finite.
+    **options
+        As in `query`. By spheres, boxes must touch the sphere of a row too, which decides the time; whether they touch
+        is decided exactly. Looks at every row on the way, not only at the first.
+
+    Returns
+    -------
+    ShapecastHits
+        ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch, 0 if they touch at the
+        beginning; -1 and infinity for none. Of several rows at one time, the lowest.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> index = bp.BVH([[5, 0, 5.1, 9]])  # a thin wall
+    >>> index.shapecast([[0, 0, 1, 1], [0, 0, 1, 1]], [[8, 0], [0, 8]])
+    ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.5, inf]))
+    >>> balls = bp.BVH.from_spheres([[5, 2], [9, 0]], 1)
+    >>> balls.shapecast([[0, 0, 1, 1], [0, 0, 1, 0.5]], [10, 0], by="sphere").times.round(3)
+    array([0.4, 0.7])
+    """
+    found: ShapecastHits = self._find("shapecast", motions_of(boxes, motions, self.dim), options)
+    return found
 
 
-def places_of(
-    searched: Searchable, points: ArrayLike | None, rows: ArrayLike | None, exclude_self: bool
+class Queries:
+    """The queries that indexes and worlds share."""
+
+    __slots__ = ()
+
+    #: Fast path for a few plain queries, if there is one; it returns None for those that it does not answer.
+    _few: _native.FewQueries | None
+
+    @property
+    def dim(self) -> int:
+        """Number of axes."""
+        raise NotImplementedError
+
+    def _find(
+        self,
+        query: str,
+        given: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        own: NDArray[np.int32] | None = None,
+    ) -> Any:
+        """Answer a query, by its name, with checked and contiguous arguments and unchecked options.
+
+        `own` are rows in use, one for each query, which leaves it out.
+        """
+        raise NotImplementedError
+
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
+        """Check rows; return them, and their places, (q, d)."""
+        raise NotImplementedError
+
+    query = query
+    query_points = query_points
+    query_ball = query_ball
+    query_obb = query_obb
+    frustum = frustum
+    nearest = nearest
+    raycast = raycast
+    raycast_all = raycast_all
+    raycast_any = raycast_any
+
+
+def _points_of(
+    asked: Queries, points: ArrayLike | None, rows: ArrayLike | None, exclude_self: bool
 ) -> tuple[ArrayLike, NDArray[np.int32] | None]:
     """Return the points of `nearest`, or those of its rows, and the row that each of these queries leaves out."""
     if rows is None:
@@ -650,7 +643,7 @@ def places_of(
         return points, None
     if points is not None:
         raise TypeError("nearest takes points or rows, not both")
-    own, places = searched._places(rows)
+    own, places = asked._places(rows)
     return places, own if exclude_self else None
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.errors import quoted
-from broadphase.index.box_index import BoxIndex
-from broadphase.index.joining import boxes_as_seen_by, find_in_balls, find_in_boxes, find_in_regions
+from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.joining import boxes_around, boxes_as_seen_by
 from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
-from broadphase.index.sphere_search import kept
+from broadphase.index.walks import keep
+from broadphase.options import shows
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.filters import ByRow
-    from broadphase.index.joining import Found
+    from broadphase.index.box_index import Need
     from broadphase.index.protocol import Arrangement
-    from broadphase.index.queries import Bound
-    from broadphase.index.spheres import SphereArrays
+    from broadphase.index.walks import Found, Walk
+    from broadphase.options import Bound
 
 __all__ = ["Delimiters", "SweepAndPrune"]
 
@@ -58,7 +58,7 @@ class SweepAndPrune(BoxIndex):
 
     Parameters
     ----------
-    boxes, layer, mask, batch, spheres
+    boxes, **options
         As in `BoxIndex`. It supports pairs, and of the queries `query`, `query_points`, `query_ball`, `query_obb` and
         `frustum`.
     axis : {"auto", "principal"}, int or array_like of float, shape (d,)
@@ -95,18 +95,16 @@ class SweepAndPrune(BoxIndex):
     method = "sweep_and_prune"
     options = classmethod(checked_options)
 
+    @shows(IndexKeywords, INDEX_DEFAULTS)
     def __init__(
         self,
         boxes: Boxes | None,
         *,
-        layer: ByRow = None,
-        mask: ByRow = None,
-        batch: ByRow = None,
-        spheres: SphereArrays = None,
         axis: str | int | ArrayLike = "auto",
+        **options: Unpack[IndexKeywords],
     ) -> None:
         self._settings = self._checked(axis)
-        super().__init__(boxes, layer=layer, mask=mask, batch=batch, spheres=spheres)
+        super().__init__(boxes, **options)
 
     @staticmethod
     def _checked(axis: Any = "auto") -> dict[str, Any]:
@@ -116,10 +114,6 @@ class SweepAndPrune(BoxIndex):
         weight = as_reals(axis, "axis")
         _direction(weight, weight.size)
         return {"axis": tuple(weight.astype(np.float64).tolist())}
-
-    _find_in_boxes = find_in_boxes
-    _find_in_balls = find_in_balls
-    _find_in_regions = find_in_regions
 
     @staticmethod
     def _require_fit(settings: Mapping[str, Any], dim: int) -> None:
@@ -133,7 +127,7 @@ class SweepAndPrune(BoxIndex):
     def _make_core(self) -> Arrangement:
         return _native.SweepIndex(self.dim, *_direction(self._settings["axis"], self.dim))
 
-    def _arranged(self) -> Any:
+    def _arranged(self, need: Need = "all") -> Any:
         core = super()._arranged()
         core.arrange(*self._store.views)
         return core
@@ -192,25 +186,25 @@ class SweepAndPrune(BoxIndex):
         order = np.lexsort((owners, is_end, values))
         return Delimiters(values[order], owners[order], ~is_end[order])
 
-    def query_rows(self, rows: ArrayLike, *, by: Bound = None, workers: int = 1) -> QueryResult:
+    def query_rows(self, rows: ArrayLike, *, by: Bound = None, workers: int | None = None) -> QueryResult:
         """Find the rows that overlap each of these rows, (k,) or one, without itself; ascending.
 
         `by` and `workers` are as in `pairs`. Raises UnknownRowError for a row that is not in use. O(log n + tests)
         each. Releases the GIL.
         """
-        by_spheres = self._are_spheres(by)
+        by_spheres, threads = self._are_spheres(by), self._threads if workers is None else worker_count(workers)
         with self._guard.reading:
             numbers = self._store.known(rows)
             core = self._arranged()
-            found = QueryResult(*core.query_rows(*self._store.views, numbers, worker_count(workers)))
+            found = QueryResult(*core.query_rows(*self._store.views, numbers, threads))
             balls = self._store.balls
             if not by_spheres or balls is None:
                 return found
             pairs = np.stack([numbers[found.query_rows], found.rows], axis=1)
-            return kept(found, balls.touch(pairs, self._store.corners))
+            return QueryResult(*keep(found.rows, found.offsets, balls.touch(pairs, self._store.corners)))
 
-    def _candidates(self, lower: NDArray[Any], upper: NDArray[Any], workers: int) -> Found:
-        corners = boxes_as_seen_by(self.dtype, lower, upper)
+    def _candidates(self, walk: Walk, workers: int) -> Found:
+        corners = boxes_as_seen_by(self.dtype, *boxes_around(walk))
         found: Found = self._arranged().query(*self._store.views, *corners, workers)
         return found
 

@@ -55,7 +55,7 @@ class BroadPhase:
             raise ValueError(unknown_name("method", method, INDEX_CLASSES))
         options = IndexOptions.of(method)
         options.require_fit(columns.dim)
-        settings = options.index_class._checked(**dict(options.settings))
+        settings = options.index_class._all_settings(**dict(options.settings))
         # The index holds all bodies; steps and queries leave out, or refuse, those outside its world.
         self.outside: str = settings.pop("outside", "grow")
         self.world = options.index_class._bounds_of(settings)
@@ -129,8 +129,8 @@ class BroadPhase:
     def near(self, corners: NDArray[np.float64], rows: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Give the rows near each of some boxes, for these rows, by the index with the boxes of the spare placement."""
         index, batches = self._synchronized(self._columns.spare.boxes), self._columns.batches
-        searched = index if batches is None else index._in_batches(batches[rows])
-        near = searched._near_boxes(corners[:, 0], corners[:, 1], self.workers)
+        batch = None if batches is None else batches[rows]
+        near = index._near_boxes(corners[:, 0], corners[:, 1], self.workers, batch)
         return near.rows, near.offsets
 
     def enlarge(self, corners: NDArray[np.float64], rows: NDArray[np.int32]) -> None:
@@ -177,8 +177,7 @@ class BroadPhase:
                 return index
             sampled: Any = _native.sample_rows(columns.rows.living, _A_SAMPLE)
             some = columns.rows.numbers[sampled]
-            search = index if batch is None else index._in_batches(batch[some])
-            near = search._near_boxes(boxes[some, 0], boxes[some, 1], 1)
+            near = index._near_boxes(boxes[some, 0], boxes[some, 1], 1, None if batch is None else batch[some])
             pairs = np.stack([some.repeat(np.diff(near.offsets)), near.rows], axis=1)
             return self._synchronized(boxes) if self.narrow(boxes, len(some), pairs) else index
         kept = self.index._store.corners

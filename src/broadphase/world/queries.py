@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import threading
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -15,7 +14,7 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted
-from broadphase.filters import QueryFilter, as_attribute
+from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
@@ -23,21 +22,21 @@ from broadphase.index.queries import rays, vectors
 from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
+from broadphase.options import QueryOptions
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.kinds import RECORDS, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.placed import shapes_of_boxes
+from broadphase.workers import worker_count
 from broadphase.world.actor import Actor
 from broadphase.world.boundary import images_of, parts_of_images
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Concatenate, ParamSpec, TypeVar
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from broadphase.filters import ByRow
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
     from broadphase.shapes import Shape
@@ -48,11 +47,9 @@ if TYPE_CHECKING:
     Bits: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
     Floats: TypeAlias = NDArray[np.float64]
     Rows: TypeAlias = NDArray[np.int32]
-    Given = ParamSpec("Given")
-    Answer = TypeVar("Answer")
 
 __all__ = [
-    "Hit", "Scene", "SceneQueries", "Visible", "cell_of", "find_shapes", "hits_of_one_ray", "shapecast", "visible",
+    "ANSWERS", "Hit", "Scene", "Visible", "cell_of", "find_shapes", "hits_of_one_ray", "shapecast", "visible",
 ]  # fmt: skip
 
 # Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
@@ -88,21 +85,12 @@ class Scene:
     Any number of threads may query at once.
     """
 
-    __slots__ = ("_arranging", "batch", "broad", "columns")
+    __slots__ = ("_arranging", "broad", "columns")
 
     def __init__(self, columns: Columns, broad: BroadPhase) -> None:
         self.columns, self.broad = columns, broad
-        self.batch: ByRow = None
         self._arranging = threading.RLock()
         _locks.add(self._arranging)
-
-    def in_batches(self, batch: Any) -> Scene:
-        """Give the same for queries with a key each, which find bodies of that key only; None: without keys."""
-        if batch is None:
-            return self
-        scene = copy.copy(self)
-        scene.batch = batch
-        return scene
 
     def place(self) -> None:
         """Place the shapes of rows that `World.move` put elsewhere."""
@@ -267,32 +255,30 @@ class Hit:
         return tuple(tuple(vector.tolist()) for vector in vectors)
 
 
-def find_boxes(
-    scene: Scene, lower: NDArray[Any], upper: NDArray[Any], workers: int, allowed: QueryFilter
-) -> QueryResult:
+def find_boxes(scene: Scene, lower: NDArray[Any], upper: NDArray[Any], options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
     corners = np.stack([lower, upper], axis=1).astype(np.float64)
     if (bounds := scene.columns.period_bounds) is None:
         corners = _cut(scene, corners)
     else:
         corners = _box_within_a_period(corners, bounds)
-    return _overlapping(scene, shapes_of_boxes(corners), workers, allowed)
+    return _overlapping(scene, shapes_of_boxes(corners), options)
 
 
-def find_points(scene: Scene, points: NDArray[Any], workers: int, allowed: QueryFilter) -> QueryResult:
+def find_points(scene: Scene, points: NDArray[Any], options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes contain each point."""
-    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), workers, allowed)
+    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), options)
 
 
-def find_balls(scene: Scene, centers: Floats, radii: Floats, workers: int, allowed: QueryFilter) -> QueryResult:
+def find_balls(scene: Scene, centers: Floats, radii: Floats, options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes overlap each closed ball."""
     is_everywhere = _fills_a_period(scene, radii)
     balls = _balls(scene, _in_a_period(scene, centers), np.where(is_everywhere, 0.0, radii))
-    return _overlapping(scene, balls, workers, allowed, is_everywhere)
+    return _overlapping(scene, balls, options, is_everywhere)
 
 
 def find_obbs(
-    scene: Scene, centers: Floats, half_sizes: Floats, rotations: ArrayLike, workers: int, allowed: QueryFilter
+    scene: Scene, centers: Floats, half_sizes: Floats, rotations: ArrayLike, options: QueryOptions
 ) -> QueryResult:
     """Find the rows whose shapes overlap each oriented box."""
     box: Any = Rectangle if scene.columns.dim == 2 else Box
@@ -300,44 +286,41 @@ def find_obbs(
     is_everywhere = _fills_a_period(scene, half_sizes.min(axis=1))
     sizes = np.where(is_everywhere[:, np.newaxis], 0.0, 2 * half_sizes)
     placed = Shapes(box(*sizes.T), _in_a_period(scene, centers), turns)
-    return _overlapping(scene, placed, workers, allowed, is_everywhere)
+    return _overlapping(scene, placed, options, is_everywhere)
 
 
 def find_shapes(
-    scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None, workers: int, allowed: QueryFilter
+    scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None, options: QueryOptions
 ) -> QueryResult:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
     is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed)))
-    return _overlapping(scene, placed, workers, allowed, is_everywhere)
+    return _overlapping(scene, placed, options, is_everywhere)
 
 
-def find_regions(scene: Scene, regions: Regions, workers: int, allowed: QueryFilter) -> QueryResult:
+def find_regions(scene: Scene, regions: Regions, options: QueryOptions) -> QueryResult:
     """Find the rows whose boxes overlap each convex region."""
     count = len(regions.around_lower)
-    asked = _asked(scene, count, allowed)
-    options = asked.options()
-    index: Any = scene.index()
-    searched = index if asked.batch is None else index._in_batches(asked.batch)
-    near = searched._find_regions(regions, workers, QueryFilter(ignore=options["ignore"]))
+    asked = _asked(scene, count, options)
+    near = scene.index()._find("frustum", (regions,), asked.options())
     lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
     # Those of the index may be larger.
-    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions.slabs, None, workers)
+    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions.slabs, None, asked.workers)
     found = QueryResult(*kept)
     return _answers_of(*_allowed(scene, found.rows, found.query_rows, asked), count)
 
 
-def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryFilter) -> Nearest:
+def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: QueryOptions) -> Nearest:
     """Find the rows whose shapes are nearest to each point."""
     k = max(1, min(k, scene.columns.rows.living))
-    at, asked = _in_a_period(scene, points), _asked(scene, len(points), allowed)
+    at, asked = _in_a_period(scene, points), _asked(scene, len(points), options)
     if (bounds := scene.columns.period_bounds) is None:
-        return _nearest(scene, _Part(scene.index(), scene.columns.view), at, k, limits, asked, workers)
+        return _nearest(scene, _Part(scene.index(), scene.columns.view), at, k, limits, asked)
     # The nearest image of a body is within half a period along each axis.
     half, found = (bounds[1] - bounds[0]) / 2, []
     for part in scene.parts():
         origin, shifts = images_of(at - half, at + half, part.around, bounds)
-        nearest = _nearest(scene, part, at[origin] + shifts, k, limits[origin], asked.of(origin), workers)
+        nearest = _nearest(scene, part, at[origin] + shifts, k, limits[origin], asked.of(origin))
         some = nearest.rows.ravel() >= 0
         queries = np.repeat(origin.astype(np.int32), k)[some]
         found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
@@ -345,36 +328,32 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, workers: 
     return Nearest(*_least_of_each(rows, queries, near, limits, k))
 
 
-def find_first_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
-) -> RayHits:
+def find_first_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHits:
     """Find the first row that each ray hits."""
-    asked = _asked(scene, len(begin), allowed)
+    asked = _asked(scene, len(begin), options)
     if scene.columns.rows.living > _FEW_BODIES:
         # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-        boxes = scene.index().raycast(begin, _scaled(along), limit, workers=workers, **asked.options()).rows
+        boxes = scene.index().raycast(begin, _scaled(along), limit, **asked.options()).rows
         rows, queries = _allowed(scene, boxes, np.arange(len(begin), dtype=np.int32), asked)
         first, _ = _distances(scene, rows, begin[queries], _scaled(along)[queries])
         limit = limit.copy()
         limit[queries] = np.minimum(limit[queries], first)
-    rows, queries, found, _ = _hits(scene, begin, along, limit, workers, asked)
+    rows, queries, found, _ = _hits(scene, begin, along, limit, asked)
     return RayHits(*_first_of_each(rows, queries, found, len(begin)))
 
 
-def find_all_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, allowed: QueryFilter
-) -> RayHitsAll:
+def find_all_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHitsAll:
     """Find all rows that each ray hits, in the order in which it enters them."""
-    rows, queries, found, _ = _in_order(_hits(scene, begin, along, limit, workers, _asked(scene, len(begin), allowed)))
+    rows, queries, found, _ = _in_order(_hits(scene, begin, along, limit, _asked(scene, len(begin), options)))
     return RayHitsAll(rows, np.searchsorted(queries, np.arange(len(begin) + 1)).astype(np.int64), found)
 
 
 def _hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, workers: int, asked: _Asked
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, asked: _Asked
 ) -> tuple[Rows, Rows, Floats, Floats]:
     """Give rows, rays, distances and normals of all hits, in the order of rays."""
     along = _scaled(along)
-    found = scene.index().raycast_all(begin, along, limit * _ROOM, workers=workers, **asked.options())
+    found = scene.index().raycast_all(begin, along, limit * _ROOM, **asked.options())
     rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
     away, normals = _distances(scene, rows, begin[queries], along[queries])
     hit = np.flatnonzero((away <= limit[queries]) & (away < np.inf))
@@ -388,7 +367,7 @@ def _in_order(hits: tuple[Rows, Rows, Floats, Floats]) -> tuple[Rows, Rows, Floa
     return rows[order], queries[order], away[order], normals[order]
 
 
-def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, allowed: QueryFilter, *, is_first: bool) -> list[Hit]:
+def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, options: QueryOptions, *, is_first: bool) -> list[Hit]:
     """Give the first hit of one ray, or all; `ray` is an origin with a direction or None, and a length."""
     origin, direction, max_distance = ray
     start = as_reals(origin, "origins")
@@ -399,11 +378,11 @@ def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, allowed: QueryFilter
     else:
         way = as_reals(direction, "directions")
     begin, along, limit = rays(scene.columns.dim, start[np.newaxis], way[np.newaxis], max_distance)
-    if allowed.ignore is not None:  # by one ray: one, or a list
-        ignore = as_array(_handles(scene, allowed.ignore), "ignore")
-        allowed = replace(allowed, ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
+    if options.ignore is not None:  # by one ray: one, or a list
+        ignore = as_array(_handles(scene, options.ignore), "ignore")
+        options = options._replace(ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
     # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
-    rows, _, away, normals = _in_order(_hits(scene, begin, along, limit, 1, _asked(scene, 1, allowed)))
+    rows, _, away, normals = _in_order(_hits(scene, begin, along, limit, _asked(scene, 1, options)))
     most = 1 if is_first else len(rows)
     length = float(np.sqrt((way * way).sum()))
     ahead = way / (length if length > 0 else 1.0)
@@ -419,8 +398,7 @@ def shapecast(
     positions: ArrayLike,
     motions: ArrayLike,
     rotations: ArrayLike | None,
-    workers: int,
-    allowed: QueryFilter,
+    options: QueryOptions,
 ) -> ShapecastHits:
     """Answer `World.shapecast`."""
     moving = _placed(scene, shape, positions, rotations)
@@ -430,8 +408,8 @@ def shapecast(
     swept = np.stack(
         [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
     )
-    asked = _asked(scene, count, allowed)
-    found = scene.index().query(swept, workers=workers, **asked.options())
+    asked = _asked(scene, count, options)
+    found = scene.index().query(swept, **asked.options())
     rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
     shapes = scene.columns.view
     near = _may_touch(begin, moved, shapes.boxes, rows, queries)
@@ -471,63 +449,34 @@ def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
     return int(levels[deepest]), int(cells[deepest])
 
 
-def _reading(find: Callable[Concatenate[Scene, Given], Answer]) -> Callable[Concatenate[SceneQueries, Given], Answer]:
-    """Make the method that asks a query of the scene, as one of the readers of its world."""
-
-    def ask(self: SceneQueries, /, *given: Given.args, **options: Given.kwargs) -> Answer:
-        with self._guard.reading:
-            return find(self._scene, *given, **options)
-
-    return ask
+def find_any_hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions
+) -> NDArray[np.bool_]:
+    """Find out whether each ray hits a shape."""
+    return find_first_hits(scene, begin, along, limit, options).rows >= 0
 
 
-class SceneQueries:
-    """A scene as `broadphase.index.queries` searches it: a `Searchable`, whose queries take the guard of the world."""
-
-    __slots__ = ("_guard", "_scene")
-    _few = None
-
-    def __init__(self, scene: Scene, guard: _native.Guard) -> None:
-        self._scene, self._guard = scene, guard
-
-    @property
-    def dim(self) -> int:
-        """Number of axes."""
-        return self._scene.columns.dim
-
-    def _places(self, rows: ArrayLike) -> tuple[Rows, Floats]:
-        with self._guard.reading:
-            columns = self._scene.columns
-            numbers = columns.rows.known(rows)
-            self._scene.place()
-            return numbers, columns.seen.positions[numbers]
-
-    def _in_batches(self, batch: Any) -> SceneQueries:
-        return SceneQueries(self._scene.in_batches(batch), self._guard)
-
-    def _by(self, by: Any, searched: SceneQueries) -> SceneQueries:
-        raise UnsupportedQueryError(f"by={quoted(by)} is for an index: a world compares shapes")
-
-    _find_boxes = _reading(find_boxes)
-    _find_points = _reading(find_points)
-    _find_balls = _reading(find_balls)
-    _find_obbs = _reading(find_obbs)
-    _find_regions = _reading(find_regions)
-    _find_nearest = _reading(find_nearest)
-    _find_first_hits = _reading(find_first_hits)
-    _find_all_hits = _reading(find_all_hits)
-
-    def _find_any_hits(self, *rays: Any) -> NDArray[np.bool_]:
-        return self._find_first_hits(*rays).rows >= 0
+ANSWERS: Mapping[str, Callable[..., Any]] = {
+    "query": find_boxes,
+    "query_points": find_points,
+    "query_ball": find_balls,
+    "query_obb": find_obbs,
+    "frustum": find_regions,
+    "nearest": find_nearest,
+    "raycast": find_first_hits,
+    "raycast_all": find_all_hits,
+    "raycast_any": find_any_hits,
+}
+"""What answers each query of `broadphase.index.queries`, with its arguments and options, as a reader of the world."""
 
 
-def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, asked: _Asked, workers: int) -> Nearest:
+def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, asked: _Asked) -> Nearest:
     """Find the nearest bodies of a part to each point."""
     index, count, options = part.index, len(at), asked.options(part)
     most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
     taken = min(k + _MORE_BOXES, most)
     while True:
-        boxes, to_boxes = index.nearest(at, taken, limit, workers=workers, **options)
+        boxes, to_boxes = index.nearest(at, taken, limit, **options)
         rows = part.rows_of(boxes.ravel())
         places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, asked))
         queries = (places // taken).astype(np.int32)
@@ -546,7 +495,7 @@ def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, asked
     if not len(some):
         return found
     options = asked.of(some).options(part)
-    within = index.query_ball(at[some], last[some] * _ROOM, workers=workers, **options)
+    within = index.query_ball(at[some], last[some] * _ROOM, **options)
     more, asking = within.rows, some[within.query_rows].astype(np.int32)
     kept = _are_allowed(scene, part.rows_of(more), asking, asked)
     more, asking = more[kept], asking[kept]
@@ -632,13 +581,13 @@ def _inner_radius(shape: Shape, dim: int) -> Floats:
 
 
 def _overlapping(
-    scene: Scene, placed: Shapes, workers: int, allowed: QueryFilter, is_everywhere: NDArray[np.bool_] | None = None
+    scene: Scene, placed: Shapes, options: QueryOptions, is_everywhere: NDArray[np.bool_] | None = None
 ) -> QueryResult:
     """Find the rows whose shapes overlap each of these, and all rows for those that are everywhere."""
     count, boxes = len(placed), placed.boxes
-    asked = _asked(scene, count, allowed)
+    asked = _asked(scene, count, options)
     if (bounds := scene.columns.period_bounds) is None:
-        found = scene.index().query(boxes, workers=workers, **asked.options())
+        found = scene.index().query(boxes, **asked.options())
         rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
         hit = overlap_mask(scene.columns.view, placed, rows, queries)
         return _answers_of(rows[hit], queries[hit], count)
@@ -657,7 +606,7 @@ def _overlapping(
         parts = np.arange(len(origin))
         if known is not None:
             parts, moved = parts_of_images(origin, shifts, moved, part.around, known, len(part.index))
-        found = part.index.query(moved, workers=workers, **asked.of(origin[parts]).options(part))
+        found = part.index.query(moved, **asked.of(origin[parts]).options(part))
         places, images = found.rows, parts[found.query_rows]
         queries = origin[images].astype(np.int32)
         kept = _are_allowed(scene, part.rows_of(places), queries, asked)
@@ -683,35 +632,43 @@ def _overlapping(
 
 
 class _Asked(NamedTuple):
-    """What queries may find, checked: bits of layers and masks, keys, and rows that they ignore."""
+    """What queries may find, checked: bits of layers and masks, keys, and rows that they ignore; and their threads."""
 
     bits: Bits
     batch: NDArray[np.int64] | None
     ignored: Rows | None  # (q, k), or (1, k) for all
+    workers: int
 
     def of(self, queries: NDArray[Any]) -> _Asked:
         """Give the same of some of the queries, or of others that stand for them."""
-        bits, batch, ignored = self
+        bits, batch, ignored, workers = self
         return _Asked(
             None if bits is None else (bits[0][queries], bits[1][queries]),
             None if batch is None else batch[queries],
             ignored if ignored is None or len(ignored) == 1 else ignored[queries],
+            workers,
         )
 
     def options(self, part: _Part | None = None) -> dict[str, Any]:
         """Give the options of the same queries to an index: all but layers, which the world decides."""
-        ignored = self.ignored if part is None or self.ignored is None else part.places_of(self.ignored)
-        return {"batch": self.batch, "ignore": ignored}
+        found: dict[str, Any] = {"workers": self.workers}
+        if self.batch is not None:
+            found["batch"] = self.batch
+        if self.ignored is not None:
+            found["ignore"] = self.ignored if part is None else part.places_of(self.ignored)
+        return found
 
 
-def _asked(scene: Scene, count: int, allowed: QueryFilter) -> _Asked:
-    layer, mask, names = allowed.layer, allowed.mask, scene.columns.layers
-    bits = None
+def _asked(scene: Scene, count: int, options: QueryOptions) -> _Asked:
+    by, workers, layer, mask, keys, ignore, own = options
+    if by is not None:
+        raise UnsupportedQueryError(f"by={quoted(by)} is for an index: a world compares shapes")
+    names, bits = scene.columns.layers, None
     if not (layer is None and mask is None):
         bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
-    batch = None if scene.batch is None else as_attribute("batch", scene.batch, count, np.int64)
-    ignored = scene.columns.rows.ignored(_handles(scene, allowed.ignore), count, allowed.own)
-    return _Asked(bits, batch, ignored)
+    batch = None if keys is None else as_attribute("batch", keys, count, np.int64)
+    ignored = scene.columns.rows.ignored(_handles(scene, ignore), count, own)
+    return _Asked(bits, batch, ignored, scene.broad.threads if workers is None else worker_count(workers))
 
 
 def _handles(scene: Scene, ignore: Any) -> Any:

@@ -6,7 +6,6 @@ import copy
 import math
 import os
 import weakref
-from functools import wraps
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -16,8 +15,9 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array, as_flag, as_real, as_reals, as_whole
 from broadphase.files import replacing
-from broadphase.filters import QueryFilter
 from broadphase.index import queries as shared
+from broadphase.index.queries import Queries
+from broadphase.options import QueryKeywords, QueryOptions, shows
 from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
 from broadphase.world import bodies, queries, snapshot
@@ -27,19 +27,18 @@ from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
-from broadphase.world.queries import Hit, Scene, SceneQueries, Visible
+from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
 from broadphase.world.values import BOUNDARIES, STATIC, as_bounds, as_pairs, as_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Concatenate, Literal, ParamSpec, Self, TypeAlias, TypedDict, Unpack
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal, ParamSpec, Self, TypeAlias, Unpack
 
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import TypeVar  # of type checkers: one with a default
 
-    from broadphase.filters import ByRow, Ignored
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, ShapecastHits
     from broadphase.index.stats import IndexStats
@@ -58,30 +57,11 @@ if TYPE_CHECKING:
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
 
-    class QueryOptions(TypedDict, total=False):
-        """What all queries take; see `World.query`."""
-
-        workers: int
-        layer: Filter
-        mask: Filter
-        batch: ByRow
-        ignore: Ignored
-
 
 __all__ = ["World"]
 
 
-def _of_scene(find: Callable[Concatenate[SceneQueries, Given], Answer]) -> Callable[Concatenate[World, Given], Answer]:
-    """Make the method that asks a query of the scene of a world."""
-
-    @wraps(find)
-    def ask(self: World, /, *given: Given.args, **options: Given.kwargs) -> Answer:
-        return find(self._queries, *given, **options)
-
-    return ask
-
-
-class World:
+class World(Queries):
     """Bodies that move, each with a shape: `step` reports which pairs begin to touch, still touch, or no longer touch.
 
     Each body is a row of `positions`, `velocities` and other arrays, which you may write to at any time. `add` also
@@ -154,7 +134,7 @@ class World:
     # Its parts. What a subclass or a user adds is in the dictionary, and copied with the world.
     __slots__ = (
         "__dict__", "__weakref__",
-        "_actors", "_answers", "_bus", "_columns", "_guard", "_queries", "_scene", "_stepper",
+        "_actors", "_answers", "_bus", "_columns", "_guard", "_scene", "_stepper",
     )  # fmt: skip
 
     def __init__(
@@ -179,7 +159,6 @@ class World:
         self._stepper = _native.World(columns, columns.rows, dim, flat, BOUNDARIES.index(boundary), closed)
         self._guard = _native.Guard("world")
         self._scene = Scene(columns, BroadPhase(columns, self._stepper, method, margin, workers))
-        self._queries = SceneQueries(self._scene, self._guard)
         self._actors = Actors(self)
         self._answers = Answers(columns, self._scene, self._stepper, self._actors)
         self._bus = EventBus(self, columns, self._scene, self._actors)
@@ -976,25 +955,32 @@ class World:
 
     # Queries --------------------------------------------------------------------------------------------------------
 
-    query = _of_scene(shared.query)
-    query_points = _of_scene(shared.query_points)
-    query_ball = _of_scene(shared.query_ball)
-    query_obb = _of_scene(shared.query_obb)
-    frustum = _of_scene(shared.frustum)
-    nearest = _of_scene(shared.nearest)
-    raycast_any = _of_scene(shared.raycast_any)
+    _few = None
 
+    def _find(
+        self,
+        query: str,
+        given: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        own: NDArray[np.int32] | None = None,
+    ) -> Any:
+        options = QueryOptions.of(query, keywords, own)
+        with self._guard.reading:
+            return queries.ANSWERS[query](self._scene, *given, options)
+
+    def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        with self._guard.reading:
+            numbers = self._columns.rows.known(rows)
+            self._scene.place()
+            return numbers, self._columns.seen.positions[numbers]
+
+    @shows(QueryKeywords, {})
     def query_shape(
         self,
         shape: Shape,
         positions: ArrayLike,
         rotations: ArrayLike | None = None,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryKeywords],
     ) -> QueryResult:
         """Find the rows whose shapes overlap a shape at each of some poses; as `query`.
 
@@ -1007,7 +993,7 @@ class World:
         rotations : array_like, optional
             Its rotations, in the forms that `query_obb` takes: one for all, or one for each query. A matrix that
             reflects raises ValueError. Default: None, not rotated.
-        workers, layer, mask, batch, ignore
+        **options
             As in `query`.
 
         Examples
@@ -1021,8 +1007,8 @@ class World:
         array([0, 1], dtype=int32)
         """
         with self._guard.reading:
-            scene, allowed = self._scene.in_batches(batch), QueryFilter(layer, mask, ignore)
-            return queries.find_shapes(scene, shape, positions, rotations, workers, allowed)
+            asked = QueryOptions.of("query_shape", options)
+            return queries.find_shapes(self._scene, shape, positions, rotations, asked)
 
     @overload
     def raycast(  # type: ignore[overload-overlap]
@@ -1030,7 +1016,7 @@ class World:
         origins: Sequence[float],
         directions: Sequence[float] | NDArray[Any],
         max_distance: float = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> Hit | None: ...
 
     @overload
@@ -1039,7 +1025,7 @@ class World:
         origins: NDArray[Any],
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> Any: ...
 
     @overload
@@ -1048,27 +1034,22 @@ class World:
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> RayHits: ...
 
+    @shows(QueryKeywords, {})
     def raycast(  # noqa: D102  see below
         self,
         origins: ArrayLike,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None or as_reals(origins, "origins").ndim == 1:
-            ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
-            hits = self._hits_of_one_ray(ray, batch, allowed, is_first=True)
+            asked = QueryOptions.of("raycast", options)
+            hits = self._hits_of_one_ray((origins, directions, max_distance), asked, is_first=True)
             return hits[0] if hits else None
-        options: Any = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
-        return shared.raycast(self._queries, origins, directions, max_distance, **options)
+        return shared.raycast(self, origins, directions, max_distance, **options)
 
     raycast.__doc__ = shared.raycast.__doc__
 
@@ -1078,7 +1059,7 @@ class World:
         origins: Sequence[float],
         directions: Sequence[float] | NDArray[Any],
         max_distance: float = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> list[Hit]: ...
 
     @overload
@@ -1087,7 +1068,7 @@ class World:
         origins: NDArray[Any],
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> Any: ...
 
     @overload
@@ -1096,41 +1077,32 @@ class World:
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
-        **options: Unpack[QueryOptions],
+        **options: Unpack[QueryKeywords],
     ) -> RayHitsAll: ...
 
+    @shows(QueryKeywords, {})
     def raycast_all(  # noqa: D102  see below
         self,
         origins: ArrayLike,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
-        *,
-        workers: int = 1,
-        layer: Any = None,
-        mask: Any = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None or as_reals(origins, "origins").ndim == 1:
-            ray, allowed = (origins, directions, max_distance), QueryFilter(layer, mask, ignore)
-            return self._hits_of_one_ray(ray, batch, allowed, is_first=False)
-        options: Any = {"workers": workers, "layer": layer, "mask": mask, "batch": batch, "ignore": ignore}
-        return shared.raycast_all(self._queries, origins, directions, max_distance, **options)
+            asked = QueryOptions.of("raycast_all", options)
+            return self._hits_of_one_ray((origins, directions, max_distance), asked, is_first=False)
+        return shared.raycast_all(self, origins, directions, max_distance, **options)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
+    @shows(QueryKeywords, {})
     def shapecast(
         self,
         shape: Shape,
         positions: ArrayLike,
         motions: ArrayLike,
         rotations: ArrayLike | None = None,
-        *,
-        workers: int = 1,
-        layer: Filter = None,
-        mask: Filter = None,
-        batch: ByRow = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryKeywords],
     ) -> ShapecastHits:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
@@ -1140,7 +1112,7 @@ class World:
             As in `query_shape`: the shape at the beginning of its motion.
         motions : array_like, shape (q, d), or (d,) for all
             How far it moves, along a straight line and without rotating. Finite.
-        workers, layer, mask, batch, ignore
+        **options
             As in `query`.
 
         Returns
@@ -1158,9 +1130,10 @@ class World:
         ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
         """
         with self._guard.reading:
-            scene, allowed = self._scene.in_batches(batch), QueryFilter(layer, mask, ignore)
-            return queries.shapecast(scene, shape, positions, motions, rotations, workers, allowed)
+            asked = QueryOptions.of("shapecast", options)
+            return queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
 
+    @shows(QueryKeywords, {})
     def visible(
         self,
         matrix: ArrayLike | None = None,
@@ -1169,9 +1142,7 @@ class World:
         depth: Depth = "minus_one_to_one",
         eye: ArrayLike | None = None,
         lod: Sequence[float] = (50.0, 200.0),
-        layer: Filter = None,
-        mask: Filter = None,
-        ignore: Ignored = None,
+        **options: Unpack[QueryKeywords],
     ) -> Visible:
         """Find the rows in view of one camera, by `frustum`, and the level of detail of each.
 
@@ -1183,7 +1154,7 @@ class World:
             Where distances are measured from. Default: None, the eye of a perspective matrix; other cameras have none.
         lod : sequence of float
             Distances at which the level of detail decreases; ascending.
-        layer, mask, ignore
+        **options
             As in `query`.
 
         Returns
@@ -1210,14 +1181,13 @@ class World:
         camera = planes if matrix is None else matrix
         if camera is not None and as_reals(camera, "planes" if matrix is None else "matrix").ndim == 3:
             raise ValueError("visible takes one camera, matrix or planes; frustum takes many")
-        found = self.frustum(matrix, planes=planes, depth=depth, layer=layer, mask=mask, ignore=ignore)
+        found = self.frustum(matrix, planes=planes, depth=depth, **options)
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)
 
-    def _hits_of_one_ray(self, ray: Any, batch: ByRow, allowed: QueryFilter, *, is_first: bool) -> list[Hit]:
+    def _hits_of_one_ray(self, ray: Any, options: QueryOptions, *, is_first: bool) -> list[Hit]:
         with self._guard.reading:
-            scene = self._scene.in_batches(batch)
-            return queries.hits_of_one_ray(scene, self._actors, ray, allowed, is_first=is_first)
+            return queries.hits_of_one_ray(self._scene, self._actors, ray, options, is_first=is_first)
 
     # Snapshots ------------------------------------------------------------------------------------------------------
 
