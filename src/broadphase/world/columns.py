@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from operator import is_
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, cast
 
 import numpy as np
 
@@ -16,7 +16,16 @@ from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
 from broadphase.world.layers import ALL_BITS, Layers
-from broadphase.world.values import BOUNDARIES, DYNAMIC, as_flags, as_whole_numbers, is_rotation, keys_of, pairs_of
+from broadphase.world.values import (
+    BODY_TYPES,
+    BOUNDARIES,
+    DYNAMIC,
+    as_flags,
+    as_whole_numbers,
+    is_rotation,
+    keys_of,
+    pairs_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,19 +35,52 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.uint8]
 
-__all__ = ["RARE", "Columns", "Placement", "no_rotations"]
+__all__ = ["COLUMNS", "Column", "Columns", "Placement"]
 
-# Columns that few worlds need: the argument that gives them, their dtype, and what a row has that was given nothing.
-# Allocated on first write; None means that all rows have this value. That of `boundaries` depends on the world.
-RARE: dict[str, tuple[str, type[np.generic], int]] = {
-    "groups": ("group", np.int64, 0),
-    "sensors": ("sensor", np.bool_, False),
-    "ccd": ("ccd", np.bool_, False),
-    "update_intervals": ("update_interval", np.int32, 1),
-    "asleep": ("asleep", np.bool_, False),
-    "batches": ("batch", np.int64, 0),
+
+class Column(NamedTuple):
+    """An array with an entry for each row, as snapshots hold it; its name is the key in the table."""
+
+    dtype: type[np.generic]
+    blank: Any = 0  # what rows have that were given nothing
+    in_space: Any = None  # the same in space, if it differs
+    argument: str | None = None  # of `World.add`, for what few bodies need; "": it is not given there
+    least: float = -np.inf
+    most: float = np.inf
+    part: str = ""  # the attribute of `Columns` that has the array, if these have it not themselves
+    is_always: bool = False  # others are allocated on first write, and None while all rows are blank
+
+    def may_hold(self, values: NDArray[Any]) -> bool:
+        """Say whether rows may have these values; where there are limits, NaN is not among them."""
+        low, high = self.least == -np.inf or values >= self.least, self.most == np.inf or values <= self.most
+        return bool(np.all(low) and np.all(high))
+
+
+_VECTOR = (0.0, 0.0), (0.0, 0.0, 0.0)
+_TURN = 0.0, (1.0, 0.0, 0.0, 0.0)
+_SEEN: Any = {"part": "seen", "least": -LARGEST, "most": LARGEST}
+COLUMNS: dict[str, Column] = {
+    "positions": Column(np.float64, *_VECTOR, is_always=True),
+    "velocities": Column(np.float64, *_VECTOR, is_always=True),
+    "seen_positions": Column(np.float64, *_VECTOR, **_SEEN, is_always=True),
+    "body_types": Column(np.uint8, most=len(BODY_TYPES) - 1, is_always=True),  # places in `BODY_TYPES`
+    "rotations": Column(np.float64, *_TURN),
+    "seen_rotations": Column(np.float64, *_TURN, **_SEEN),
+    "angular_velocities": Column(np.float64, 0.0, (0.0, 0.0, 0.0)),
+    "layer": Column(np.uint64, 1, part="rows"),
+    "mask": Column(np.uint64, ALL_BITS, part="rows"),
+    "boundaries": Column(np.uint8, most=len(BOUNDARIES) - 1),  # places in `BOUNDARIES`; blank is that of the world
+    "groups": Column(np.int64, argument="group"),
+    "sensors": Column(np.bool_, False, argument="sensor"),
+    "ccd": Column(np.bool_, False, argument="ccd"),
+    "update_intervals": Column(np.int32, 1, argument="update_interval", least=1),
+    "asleep": Column(np.bool_, False, argument=""),
+    "batches": Column(np.int64, argument="batch"),
 }
-_PLAIN = {argument: default for argument, _, default in RARE.values() if argument != "asleep"}
+# What `World.add` takes for few bodies, in the order of its arguments, and what is given if it is left out.
+_PLAIN = {one.argument: one.blank for one in COLUMNS.values() if one.argument}
+# Flags of rows that are not given: see `Columns`.
+_MARKS = ("displaced", "changed", "renewed", "stale", "next_changed", "moved")
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
 _WRITABLE = ("positions", "velocities", "rotations", "angular_velocities")
 
@@ -185,28 +227,18 @@ class Columns:
 
     def _lengthen(self, change: Change, corners: Floats, alive: NDArray[np.bool_]) -> None:
         """Make all arrays as long as those of the rows, of which the corners are the boxes that are seen."""
-        capacity, d = len(corners), self.dim
-        more = capacity - len(self.positions)
+        more = len(corners) - len(self.positions)
         change.assign(self.seen, boxes=corners)
         if more <= 0:
             return
-        grown: dict[str, Any]
-        grown = {name: _longer(getattr(self, name), np.zeros((more, d))) for name in ("positions", "velocities")}
-        for name in ("body_types", "changed", "renewed", "stale", "displaced"):
-            grown[name] = _longer(getattr(self, name), np.zeros(more, np.uint8))
-        if self.rotations is not None:
-            grown["rotations"] = _longer(self.rotations, no_rotations(more, d))
-        if self.angular_velocities is not None:
-            grown["angular_velocities"] = _longer(self.angular_velocities, np.zeros(more if d == 2 else (more, 3)))
-        for name in (*RARE, "boundaries"):
-            column = getattr(self, name)
-            if column is not None:
-                blank = BOUNDARIES.index(self.boundary) if name == "boundaries" else RARE[name][2]
-                grown[name] = _longer(column, np.full(more, blank, column.dtype))
-        for one in (self.spare, self.seen):
-            positions = _longer(one.positions, np.zeros((more, d)))
-            rotations = None if one.rotations is None else _longer(one.rotations, no_rotations(more, d))
-            change.assign(one, positions=positions, rotations=rotations)
+        grown: dict[str, Any] = {name: _longer(getattr(self, name), np.zeros(more, np.uint8)) for name in _MARKS}
+        for name, one in COLUMNS.items():
+            if not one.part and (column := getattr(self, name)) is not None:
+                grown[name] = _longer(column, self.blanks(name, more))
+        for place in (self.spare, self.seen):
+            positions = _longer(place.positions, self.blanks("positions", more))
+            rotations = None if place.rotations is None else _longer(place.rotations, self.blanks("rotations", more))
+            change.assign(place, positions=positions, rotations=rotations)
         if self._view is not None:
             slots = self.slots
             turned = None if rotations is None else rotations[:slots]
@@ -217,8 +249,7 @@ class Columns:
                 _rotations=turned,
                 _alive=alive[:slots],
             )
-        change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, d))))
-        grown["next_changed"], grown["moved"] = np.empty(capacity, np.uint8), np.empty(capacity, np.uint8)
+        change.assign(self.spare, boxes=_longer(self.spare.boxes, np.zeros((more, 2, self.dim))))
         replaced = [(name, getattr(self, name)) for name in _WRITABLE if name in grown]
         grown["_replaced"] = self._replaced + [(name, weakref.ref(old), old.copy()) for name, old in replaced]
         change.assign(self, **grown)
@@ -264,7 +295,7 @@ class Columns:
         """Give the rotations, allocated if need be."""
         if self.rotations is None:
             change = Change()
-            first, second, third = (no_rotations(len(self.positions), self.dim) for _ in range(3))
+            first, second, third = (self.blanks("rotations", len(self.positions)) for _ in range(3))
             change.assign(self.seen, rotations=first)
             change.assign(self.spare, rotations=second)
             change.assign(self, rotations=third)
@@ -277,8 +308,7 @@ class Columns:
         """Give the angular velocities, allocated if need be, and rotations with them."""
         self.with_rotations()
         if self.angular_velocities is None:
-            count = len(self.positions)
-            self.angular_velocities = np.zeros(count if self.dim == 2 else (count, 3))
+            self.angular_velocities = self.blanks("angular_velocities", len(self.positions))
         return self.angular_velocities
 
     def checked_rare(self, given: dict[str, Any], count: int) -> dict[str, NDArray[Any]]:
@@ -289,15 +319,17 @@ class Columns:
             and self.asleep is None and self.batches is None
         ):  # fmt: skip
             return checked
-        for name, (argument, dtype, default) in RARE.items():
-            value = given.get(argument, default)
-            if getattr(self, name) is None and type(value) is type(default) and value == default:
+        for name, one in COLUMNS.items():
+            if one.argument is None:
                 continue
-            if dtype is np.bool_:
-                checked[name] = as_flags(value, argument, count)
+            value = given.get(one.argument, one.blank)
+            if getattr(self, name) is None and type(value) is type(one.blank) and value == one.blank:
+                continue
+            if one.dtype is np.bool_:
+                checked[name] = as_flags(value, one.argument, count)
             else:
-                least = 1 if name == "update_intervals" else None
-                checked[name] = as_whole_numbers(value, argument, count, cast("Any", dtype), least)
+                least = None if one.least == -np.inf else int(one.least)
+                checked[name] = as_whole_numbers(value, one.argument, count, cast("Any", one.dtype), least)
         return checked
 
     def set_rare(self, change: Change, name: str, rows: NDArray[np.int32], values: NDArray[Any]) -> None:
@@ -317,12 +349,25 @@ class Columns:
         shown.flags.writeable = False
         return shown
 
+    def owner_of(self, name: str) -> tuple[Any, str]:
+        """Give what has a column, and its attribute."""
+        part = COLUMNS[name].part
+        return getattr(self, part) if part else self, name.removeprefix("seen_")
+
     def defaults(self, name: str, body_types: NDArray[np.uint8]) -> NDArray[Any]:
-        """Give what bodies of these types have in such a column if they were given nothing."""
+        """Give what bodies of these types have in a column if they were given nothing."""
+        blanks = self.blanks(name, len(body_types))
         if name == "boundaries":
-            return np.where(body_types == DYNAMIC, np.uint8(BOUNDARIES.index(self.boundary)), np.uint8(0))
-        _, dtype, default = RARE[name]
-        return np.full(len(body_types), default, dtype)
+            blanks[body_types != DYNAMIC] = 0
+        return blanks
+
+    def blanks(self, name: str, count: int) -> NDArray[Any]:
+        """Give a column of so many rows that were given nothing."""
+        one = COLUMNS[name]
+        blank = one.blank if self.dim == 2 or one.in_space is None else one.in_space
+        if name == "boundaries":
+            blank = BOUNDARIES.index(self.boundary)
+        return np.full((count, *np.shape(blank)), blank, one.dtype)
 
     # Bodies that come and go -----------------------------------------------------------------------------------------
 
@@ -482,15 +527,6 @@ class Columns:
             raise ValueError(f"position of row {row} is {far}: {position}")
         fault = "not finite" if not (np.abs(rotation) <= LARGEST).all() else "a zero quaternion"
         raise ValueError(f"rotation of row {row} is {fault}: {rotation}")
-
-
-def no_rotations(count: int, dim: int) -> Floats:
-    """Give rotations that rotate nothing."""
-    if dim == 2:
-        return np.zeros(count)
-    rotations = np.zeros((count, 4))
-    rotations[:, 0] = 1.0
-    return rotations
 
 
 def _longer(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

@@ -13,10 +13,10 @@ from broadphase.shapes import ConvexHull, Mesh
 from broadphase.shapes.kinds import RECORDS, ShapeKind, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
-from broadphase.world.columns import RARE, no_rotations
-from broadphase.world.layers import ALL_BITS, Layers
+from broadphase.world.columns import COLUMNS
+from broadphase.world.layers import Layers
 from broadphase.world.snapshot_format import as_json, pack, unpack
-from broadphase.world.values import BODY_TYPES, BOUNDARIES, is_rotation
+from broadphase.world.values import is_rotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,27 +38,20 @@ __all__ = ["Contents", "give_classes", "read", "restore", "to_bytes"]
 
 _LAST_GENERATION = 2**31 - 1  # as in index/rows.py: above it, a row is never used again
 # What the header must have, in this order, and the types and limits of it.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "dim": (int,),
-    "method": (str, dict),
-    "boundary": (str,),
-    "margin": (int, float, type(None)),
-    "workers": (int,),
-    "touching": (bool,),
-    "number": (int,),
-    "slots": (int,),
-    "removals": (bool,),
-    "quiet_steps": (int,),
-    "layers": (dict,),
+_HEADER: dict[str, tuple[tuple[type, ...], range | None]] = {
+    "dim": ((int,), range(2, 4)),
+    "method": ((str, dict), None),
+    "boundary": ((str,), None),
+    "margin": ((int, float, type(None)), None),
+    "workers": ((int,), range(-1, 2**31)),
+    "touching": ((bool,), None),
+    "number": ((int,), range(2**62)),
+    "slots": ((int,), range(2**31 - 63)),
+    "removals": ((bool,), None),
+    "quiet_steps": ((int,), range(2**31)),
+    "layers": ((dict,), None),
 }
-_LIMITS = {
-    "dim": range(2, 4),
-    "workers": range(-1, 2**31),
-    "number": range(2**62),
-    "slots": range(2**31 - 63),
-    "quiet_steps": range(2**31),
-}
-_ALWAYS = ("positions", "velocities", "seen_positions", "body_types")
+_OPTIONS = ("dim", "method", "boundary", "margin", "workers", "touching")  # those of them that are given to `World`
 
 
 class Contents(NamedTuple):
@@ -110,12 +103,7 @@ def _describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple
     arrays: Arrays = {"time": np.array(core.time), "alive": alive, "generation": columns.rows.generation[:slots]}
     if columns.bounds is not None:
         arrays["bounds"] = columns.bounds
-    for name, blank in _blanks(columns).items():
-        column = _column(columns, name)
-        if column is not None:
-            values = np.where(alive.reshape(-1, *[1] * (column.ndim - 1)), column[:slots], blank)
-            if name in ("layer", "mask") or _is_needed(columns, name, alive, blank):
-                arrays[name] = values
+    arrays |= _described_columns(columns, alive)
     for name in ("changed", "renewed"):
         arrays[name] = getattr(columns, name)[:slots]
     if columns.generation_then is not None:
@@ -148,14 +136,14 @@ def _describe(columns: Columns, core: _native.World, broad: BroadPhase) -> tuple
 
 def _options_of(about: Any, arrays: Arrays) -> dict[str, Any]:
     """Give the arguments that the world was made with, checked as far as `World` does not do that."""
-    is_header = isinstance(about, dict) and tuple(about) == tuple(_TYPES)
-    _require(is_header, f"the header must have the keys {', '.join(_TYPES)}")
-    for key, types in _TYPES.items():
+    is_header = isinstance(about, dict) and tuple(about) == tuple(_HEADER)
+    _require(is_header, f"the header must have the keys {', '.join(_HEADER)}")
+    for key, (types, limits) in _HEADER.items():
         value = about[key]
-        fits = type(value) in types and (key not in _LIMITS or value in _LIMITS[key])
+        fits = type(value) in types and (limits is None or value in limits)
         _require(fits and (key, value) != ("workers", 0), f"{key} cannot be {quoted(value)}")
     bounds = _Stored(arrays).maybe("bounds", np.float64, (2, about["dim"]))
-    options = {key: about[key] for key in ("dim", "method", "boundary", "margin", "workers", "touching")}
+    options = {key: about[key] for key in _OPTIONS}
     if isinstance(about["method"], dict):
         try:
             options["method"] = IndexOptions.of(about["method"])
@@ -244,13 +232,15 @@ def _check_data(data: Any, alive: NDArray[np.bool_]) -> None:
 
 
 def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]) -> None:
-    slots, found = len(alive), {}
-    for name, blank in _blanks(columns).items():
-        values = stored.maybe(name, np.asarray(blank).dtype, (slots, *np.shape(blank)))
+    found: Arrays = {}
+    for name, column in COLUMNS.items():
+        blanks = columns.blanks(name, len(alive))
+        values = stored.maybe(name, column.dtype, blanks.shape)
         if values is None:
-            _require(name not in _ALWAYS, f"{name} is missing")
+            _require(not column.is_always, f"{name} is missing")
             continue
-        _require(np.array_equal(values[~alive], np.broadcast_to(blank, values[~alive].shape)), f"{name} of unused rows")
+        _require(np.array_equal(values[~alive], blanks[~alive]), f"{name} of unused rows")
+        _require(column.may_hold(values), f"{name} is out of range")
         found[name] = values
     _require(("rotations" in found) == ("seen_rotations" in found), "rotations without seen_rotations")
     if "rotations" in found or "angular_velocities" in found:
@@ -258,27 +248,16 @@ def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]
     if "angular_velocities" in found:
         columns.with_angular_velocities()
     for name, values in found.items():
-        if name in ("layer", "mask", "boundaries", *RARE):
-            setattr(columns.rows if name in ("layer", "mask") else columns, name, values)
+        owner, attribute = columns.owner_of(name)
+        kept = getattr(owner, attribute)
+        if kept is None:
+            setattr(owner, attribute, values)
         else:
-            kept = _column(columns, name)
-            if kept is not None:
-                kept[:slots] = values
-    _require((columns.body_types < len(BODY_TYPES)).all(), "body_types has an unknown one")
-    _require(
-        columns.boundaries is None or (columns.boundaries < len(BOUNDARIES)).all(), "boundaries has an unknown one"
-    )
+            kept[: len(alive)] = values
     _require(columns.boundaries is None or columns.bounds is not None, "boundaries without bounds")
     _require(columns.closed or columns.ccd is None or not columns.ccd.any(), "ccd with open boxes")
-    intervals = columns.update_intervals
-    _require(intervals is None or (intervals >= 1).all(), "update_intervals has one less than 1")
-    seen = columns.seen
-    # False for NaN, too.
-    _require((np.abs(seen.positions) <= LARGEST).all(), f"seen_positions has one beyond {LARGEST:g}")
-    if seen.rotations is not None:
-        _require((np.abs(seen.rotations) <= LARGEST).all(), f"seen_rotations has one beyond {LARGEST:g}")
-        if columns.dim == 3:
-            _require(bool(is_rotation(seen.rotations).all()), "seen_rotations has a zero quaternion")
+    if columns.dim == 3 and columns.seen.rotations is not None:
+        _require(bool(is_rotation(columns.seen.rotations).all()), "seen_rotations has a zero quaternion")
 
 
 def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, removals: bool, number: int) -> None:
@@ -308,43 +287,20 @@ def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, remo
         columns.displaced[displaced], columns.has_displaced = 1, True
 
 
-def _blanks(columns: Columns) -> dict[str, Any]:
-    """Say what each column has in rows that are not in use, or were given nothing."""
-    d = columns.dim
-    zero, upright = np.zeros(d), no_rotations(1, d)[0]
-    return {
-        "positions": zero,
-        "velocities": zero,
-        "seen_positions": zero,
-        "body_types": np.uint8(0),
-        "rotations": upright,
-        "seen_rotations": upright,
-        "angular_velocities": np.float64(0) if d == 2 else np.zeros(3),
-        "layer": np.uint64(1),
-        "mask": np.uint64(ALL_BITS),
-        "boundaries": np.uint8(BOUNDARIES.index(columns.boundary)),
-    } | {name: dtype(value) for name, (_, dtype, value) in RARE.items()}
-
-
-def _column(columns: Columns, name: str) -> NDArray[Any] | None:
-    found: NDArray[Any] | None
-    if name.startswith("seen_"):
-        found = getattr(columns.seen, name.removeprefix("seen_"))
-    else:
-        found = getattr(columns.rows if name in ("layer", "mask") else columns, name)
-    return found
-
-
-def _is_needed(columns: Columns, name: str, alive: NDArray[np.bool_], blank: Any) -> bool:
-    """Whether a column is stored: those that exist only because somebody looked are left out."""
-    if name in _ALWAYS:
-        return True
-    if name == "boundaries":
+def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
+    """Give the columns, but for those that exist only because somebody looked."""
+    arrays: Arrays = {}
+    needed = set()
+    for name, column in COLUMNS.items():
+        owner, attribute = columns.owner_of(name)
+        if (kept := getattr(owner, attribute)) is None:
+            continue
+        values = arrays[name] = columns.blanks(name, len(alive))
+        values[alive] = kept[: len(alive)][alive]
         default = columns.defaults(name, columns.body_types[: len(alive)])
-        return bool((columns.rare(name) != default)[alive].any())
-    names = ("rotations", "seen_rotations") if "rotations" in name else (name,)
-    parts = [_column(columns, one) for one in names]
-    return any(part is not None and (part[: len(alive)][alive] != blank).any() for part in parts)
+        if column.is_always or column.part == "rows" or (values != default)[alive].any():
+            needed |= {"rotations", "seen_rotations"} if attribute == "rotations" else {name}
+    return {name: values for name, values in arrays.items() if name in needed}
 
 
 def _packed(geometries: Iterable[Geometry]) -> Arrays:

@@ -10,7 +10,8 @@ import numpy as np
 from broadphase import _native
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.searches import pairs
-from broadphase.world.values import BODY_TYPES, BOUNDARIES, STATIC, keys_of
+from broadphase.world.columns import COLUMNS
+from broadphase.world.values import STATIC, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +53,11 @@ def _column_faults(columns: Columns) -> Iterator[str]:
         yield "some arrays of rotations exist, and others do not"
     if columns.angular_velocities is not None and columns.rotations is None:
         yield "there are angular velocities and no rotations"
-    if (columns.body_types[:slots] >= len(BODY_TYPES)).any() or (columns.rare("update_intervals") < 1).any():
-        yield "a body type or an update interval is out of range"
-    if (columns.rare("boundaries") >= len(BOUNDARIES)).any():
-        yield "a boundary is out of range"
+    for name, column in COLUMNS.items():
+        owner, attribute = columns.owner_of(name)
+        values = getattr(owner, attribute)
+        if values is not None and not column.may_hold(values[columns.rows.numbers]):
+            yield f"{name} is out of range"
     dead = ~columns.rows.alive
     if columns.changed[dead].any():
         yield f"row {np.argmax(dead & (columns.changed != 0))} is removed, and has changed"
