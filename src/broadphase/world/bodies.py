@@ -1,6 +1,6 @@
-"""Changes of the bodies of a world, many at once: plain functions over its columns.
+"""Changes of the bodies of a world, many at once: methods of `World`, which takes them from here.
 
-Each checks everything first, then commits one `Change`. The caller holds the guard, and has turned actors into rows.
+Each checks everything first, then commits one `Change`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from broadphase.world.actor import Actor
 from broadphase.world.values import (
     BODY_TYPES,
     BOUNDARIES,
+    as_pairs,
     as_places,
     as_rotations,
     as_table,
@@ -25,19 +26,171 @@ from broadphase.world.values import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
+    from typing import TypeAlias
 
-    from broadphase.world.actor import Actors
-    from broadphase.world.broad_phase import BroadPhase
+    from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import TypeVar  # of type checkers: one with a default
+
+    from broadphase.shapes import Shape
+    from broadphase.world.actor import AnyWorld
     from broadphase.world.columns import Columns
+    from broadphase.world.layers import LayerNames
+    from broadphase.world.values import BodyType, Boundary
 
-__all__ = ["data_of_rows", "insert", "move", "remove", "set_asleep", "set_filters", "set_ignored", "set_shapes"]
+    Filter: TypeAlias = LayerNames | ArrayLike | None
+    Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
+    ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
+
+__all__ = ["add", "add_many", "ignore", "move", "remove", "set_filters", "set_shapes", "sleep", "unignore", "wake"]
 
 
-def insert(
-    columns: Columns,
-    broad: BroadPhase,
-    actors: Actors,
+def add(
+    self: AnyWorld,
+    shape: Shape,
+    *,
+    position: ArrayLike,
+    velocity: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+    angular_velocity: ArrayLike | None = None,
+    body_type: BodyType = "dynamic",
+    boundary: Boundary | None = None,
+    layer: LayerNames | None = None,
+    mask: LayerNames | None = None,
+    group: int = 0,
+    sensor: bool = False,
+    ccd: bool = False,
+    update_interval: int = 1,
+    batch: int = 0,
+    data: Any = None,
+    actor: type[ActorT] | ActorT = Actor,  # type: ignore[assignment]
+) -> ActorT:
+    """Add one body, and get it as an object.
+
+    Parameters
+    ----------
+    shape : Shape
+        One shape.
+    position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
+    update_interval, batch
+        As in `add_many`, for one; so are the errors.
+    data : object, optional
+        Any object of yours: `Actor.data`.
+    actor : type, or Actor that is in no world
+        `Actor`, or a class derived from it, whose hooks (`update`, `on_enter`, …) the world calls. The result is of
+        it.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> world = bp.World(dim=2)
+    >>> ball = world.add(bp.Circle(5), position=(10, 20), data="red")
+    >>> ball.position += (1, 0)
+    >>> ball.position, ball.data
+    (array([11., 20.]), 'red')
+    """
+    instance: ActorT = self._actors.prepare(actor)
+    with self._guard.changing:
+        places = as_places(position, "position", self.dim, 1)
+        rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
+        motion = velocity, rotation, angular_velocity
+        _insert(self, shape, places, motion, body_type, boundary, layer, mask, rare, instance, data)
+    return instance
+
+
+def add_many(
+    self: AnyWorld,
+    shapes: Shape | Sequence[Shape],
+    positions: ArrayLike,
+    *,
+    velocities: ArrayLike | None = None,
+    rotations: ArrayLike | None = None,
+    angular_velocities: ArrayLike | None = None,
+    body_type: BodyType | Sequence[BodyType] | NDArray[Any] = "dynamic",
+    boundary: Boundary | Sequence[Boundary] | NDArray[Any] | None = None,
+    layer: Filter | Sequence[LayerNames] = None,
+    mask: Filter | Sequence[LayerNames] = None,
+    group: ArrayLike = 0,
+    sensor: ArrayLike = False,
+    ccd: ArrayLike = False,
+    update_interval: ArrayLike = 1,
+    batch: ArrayLike = 0,
+    data: Sequence[Any] | NDArray[Any] | None = None,
+) -> NDArray[np.int32]:
+    """Add bodies, and get their rows.
+
+    Parameters
+    ----------
+    shapes : Shape, or list of Shape
+        One for all, or one each: a shape whose parameters are arrays of n, or a list of n.
+    positions : array_like, shape (n, d)
+        Their positions.
+    velocities : array_like, shape (n, d) or (d,), optional
+        Length units a second. Default: None, all 0.
+    rotations : array_like, shape (n,) or (n, 4), or that of one, optional
+        Radians in the plane, counter-clockwise; in space, quaternions (w, x, y, z) of any length but zero.
+        Default: None, not rotated.
+    angular_velocities : array_like, shape (n,) or (n, 3), or that of one, optional
+        Radians a second; in space, about the axes of the world. Default: None, all 0.
+    body_type : {"dynamic", "static", "kinematic"}, or list of these
+        "dynamic": moved by its velocity, and subject to the boundary; "static": never moved by a step, and never
+        touching other static bodies; "kinematic": moved by its velocity, and not subject to the boundary of the
+        world.
+    boundary : {"none", "bounce", "wrap", "remove"}, or list of these, optional
+        What happens to the body at the bounds of the world, which must have some. Pairs touch across the sides only
+        in a world with ``boundary="wrap"``. Static bodies are not affected. Default: None, that of the world for
+        dynamic bodies, "none" for others.
+    layer, mask : str, int, or set of str, or an array of one of these, optional
+        The layers that bodies are in, and the layers that they can touch: two bodies can touch if each is in a
+        layer of the other's mask. Names are stored as bits, 64 at most; whole numbers are bits. A new name in
+        `layer` declares that layer; names in `mask` must be declared (see `World.layer`). Default: None, the layer
+        "default"; all layers.
+    group : int, or array_like of int, shape (n,)
+        Bodies of one positive group always touch, of one negative group never, whatever their layers. 0: no group.
+    sensor : bool, or array_like of bool, shape (n,)
+        Bodies that have events, and no contacts.
+    ccd : bool, or array_like of bool, shape (n,)
+        Continuous collision detection: what a body touches on its way from one step to the next counts too. Only
+        translation is followed: on the whole way, all shapes have the rotations that they have at its end. What a
+        body meets by rotating within a step is missed, unless they touch at the end: take a smaller `dt`.
+    update_interval : int, or array_like of int, shape (n,)
+        Update a body only in every k-th step; between these it stays where it was last seen.
+    batch : int, or array_like of int, shape (n,)
+        Key of the scene that the body is in, any int64: bodies of different keys are never compared, and never
+        touch. So one world can step thousands of separate scenes in the same place.
+    data : sequence of n objects, optional
+        Any object of yours for each body: `Actor.data` of its actor. None: the body has none.
+
+    Returns
+    -------
+    ndarray, shape (n,), int32
+        Their rows in all arrays: those that removals have freed, the lowest first, then new ones.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A wrong value; names the argument and the row in it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import broadphase as bp
+    >>> world = bp.World(dim=3)
+    >>> rows = world.add_many(bp.Sphere(np.full(1000, 0.5)), np.random.default_rng(1).random((1000, 3)) * 20)
+    >>> world.velocities[rows[:3]] = (0, 0, 1)
+    >>> len(world.step(dt=1 / 60).enter) > 0
+    True
+    """
+    with self._guard.changing:
+        places = as_places(positions, "positions", self.dim)
+        objects = _data_of_rows(data, len(places))
+        rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
+        motion = velocities, rotations, angular_velocities
+        return _insert(self, shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects)
+
+
+def _insert(
+    self: AnyWorld,
     shapes: Any,
     places: NDArray[np.float64],
     motion: tuple[Any, Any, Any],
@@ -54,7 +207,8 @@ def insert(
     `motion` are velocities, rotations and angular velocities, `rare` what few bodies need. `actor` is that of a
     single row, which has `data`; without it, `data` are those of all rows.
     """
-    d, count = columns.dim, len(places)
+    columns: Columns = self._columns
+    broad, actors, d, count = self._scene.broad, self._actors, columns.dim, len(places)
     speeds = None if motion[0] is None else as_table(motion[0], "velocities", (d,), count)
     turns = None if motion[1] is None else as_rotations(motion[1], "rotations", d, count)
     spins = _angular(motion[2], d, count)
@@ -100,98 +254,199 @@ def insert(
     return rows
 
 
-def remove(columns: Columns, broad: BroadPhase, actors: Actors, rows: Any) -> None:
-    """Remove rows."""
-    numbers = columns.rows.distinct(rows)
-    if columns.geometries:
-        columns.settle()  # the contacts of the last frame may need them
-    change = Change()
-    columns.remove(change, numbers)
-    change.flag(columns.renewed, True, numbers)
-    columns.note_removal(change)
-    broad.note(change, numbers, is_new=False)
-    actors.forget(change, columns.rows.handles(numbers))
-    change.commit()
-    columns.geometries.drop_unused()
+def remove(self: AnyWorld, rows: Rows) -> None:
+    """Remove bodies. The pairs that they touched exit in the next step.
 
-
-def move(columns: Columns, rows: Any, positions: Any, rotations: Any, velocities: Any, angular_velocities: Any) -> None:
-    """Put rows elsewhere, or give them other velocities; None leaves what it is for."""
-    numbers = columns.rows.distinct(rows)
-    d, count = columns.dim, len(numbers)
-    places = None if positions is None else as_places(positions, "positions", d, count)
-    turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
-    speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
-    spins = _angular(angular_velocities, d, count)
-    columns.take_up_writes()
-    change = Change()
-    if places is not None or turns is not None:
-        columns.displace(change, numbers)
-    if places is not None:
-        change.write(columns.positions, places, numbers)
-    if turns is not None:
-        change.write(columns.with_rotations(), turns, numbers)
-    if speeds is not None:
-        change.write(columns.velocities, speeds, numbers)
-    if spins is not None:
-        change.write(columns.with_angular_velocities(), spins, numbers)
-    if speeds is not None or spins is not None:
-        change.assign(columns, writes=columns.writes + 1)
-    change.commit()
-
-
-def set_shapes(columns: Columns, broad: BroadPhase, rows: Any, shapes: Any) -> None:
-    """Give rows other shapes."""
-    numbers = columns.rows.distinct(rows)
-    columns.settle()
-    try:
-        records = records_of(shapes, len(numbers), columns.dim, columns.geometries)
+    Parameters
+    ----------
+    rows : array_like of int, shape (k,), Actor, or list of Actor
+        One that is not in use raises `UnknownRowError`, one that is named twice ValueError; the error names it.
+    """
+    columns: Columns = self._columns
+    with self._guard.changing:
+        numbers = columns.rows.distinct(self._actors.as_rows(rows))
+        if columns.geometries:
+            columns.settle()  # the contacts of the last frame may need them
         change = Change()
-        # Where the world saw them last: a row that has moved since is still to be noticed.
-        columns.set_shapes(change, numbers, records)
-        columns.count_geometries(change, used=records, released=columns.seen.store.records(numbers))
-        broad.mark(numbers)
+        columns.remove(change, numbers)
+        change.flag(columns.renewed, True, numbers)
+        columns.note_removal(change)
+        self._scene.broad.note(change, numbers, is_new=False)
+        self._actors.forget(change, columns.rows.handles(numbers))
         change.commit()
-    finally:
         columns.geometries.drop_unused()
 
 
-def set_filters(columns: Columns, rows: Any, layer: Any, mask: Any, group: Any) -> None:
-    """Give rows other layers, masks or groups; None leaves what it is for."""
-    numbers = columns.rows.distinct(rows)
-    count = len(numbers)
-    groups = None if group is None else as_whole_numbers(group, "group", count, np.int64)
-    named = columns.layers if layer is None else columns.layers.with_names(layer)
-    layers = None if layer is None else named.bits_of_rows(layer, count, "layer")
-    masks = None if mask is None else named.bits_of_rows(mask, count, "mask")
-    change = Change()
-    columns.set_bits(change, numbers, layers, masks)
-    if groups is not None:
-        columns.set_rare(change, "groups", numbers, groups)
-    change.flag(columns.changed, True, numbers)
-    change.assign(columns, layers=named)
-    change.commit()
+def move(
+    self: AnyWorld,
+    rows: Rows,
+    positions: ArrayLike | None = None,
+    *,
+    rotations: ArrayLike | None = None,
+    velocities: ArrayLike | None = None,
+    angular_velocities: ArrayLike | None = None,
+) -> None:
+    """Put bodies elsewhere at once: queries see it, and ccd bodies touch nothing on the way.
+
+    Parameters
+    ----------
+    rows
+        As in `remove`.
+    positions, rotations, velocities, angular_velocities : array_like, optional
+        As in `add_many`. Default: None, as they are.
+    """
+    columns: Columns = self._columns
+    with self._guard.changing:
+        numbers = columns.rows.distinct(self._actors.as_rows(rows))
+        d, count = columns.dim, len(numbers)
+        places = None if positions is None else as_places(positions, "positions", d, count)
+        turns = None if rotations is None else as_rotations(rotations, "rotations", d, count)
+        speeds = None if velocities is None else as_table(velocities, "velocities", (d,), count)
+        spins = _angular(angular_velocities, d, count)
+        columns.take_up_writes()
+        change = Change()
+        if places is not None or turns is not None:
+            columns.displace(change, numbers)
+        if places is not None:
+            change.write(columns.positions, places, numbers)
+        if turns is not None:
+            change.write(columns.with_rotations(), turns, numbers)
+        if speeds is not None:
+            change.write(columns.velocities, speeds, numbers)
+        if spins is not None:
+            change.write(columns.with_angular_velocities(), spins, numbers)
+        if speeds is not None or spins is not None:
+            change.assign(columns, writes=columns.writes + 1)
+        change.commit()
 
 
-def set_asleep(columns: Columns, rows: Any, asleep: bool) -> None:
-    """Let rows sleep, or wake them."""
-    numbers = columns.rows.known(rows)
-    change = Change()
-    columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
-    change.assign(columns, version=columns.version + 1)
-    change.commit()
+def set_shapes(self: AnyWorld, rows: Rows, shapes: Shape | Sequence[Shape]) -> None:
+    """Give bodies other shapes.
+
+    Parameters
+    ----------
+    rows
+        As in `remove`.
+    shapes : Shape, or list of Shape
+        One for all, or one each.
+    """
+    columns: Columns = self._columns
+    with self._guard.changing:
+        numbers = columns.rows.distinct(self._actors.as_rows(rows))
+        columns.settle()
+        try:
+            records = records_of(shapes, len(numbers), columns.dim, columns.geometries)
+            change = Change()
+            # Where the world saw them last: a row that has moved since is still to be noticed.
+            columns.set_shapes(change, numbers, records)
+            columns.count_geometries(change, used=records, released=columns.seen.store.records(numbers))
+            self._scene.broad.mark(numbers)
+            change.commit()
+        finally:
+            columns.geometries.drop_unused()
 
 
-def set_ignored(columns: Columns, pairs: NDArray[Any], ignored: bool) -> None:
-    """Never report pairs of rows, (k, 2), first < second; or report them again."""
-    rows = columns.rows.known(pairs.ravel())
-    change = Change()
-    columns.set_ignored(change, rows.reshape(-1, 2), ignored)
-    change.flag(columns.changed, True, rows)
-    change.commit()
+def set_filters(
+    self: AnyWorld,
+    rows: Rows,
+    *,
+    layer: Filter | Sequence[LayerNames] = None,
+    mask: Filter | Sequence[LayerNames] = None,
+    group: ArrayLike | None = None,
+) -> None:
+    """Change the layers, masks or groups of bodies.
+
+    Parameters
+    ----------
+    rows
+        As in `remove`.
+    layer, mask, group
+        As in `add_many`. Default: None, as they are.
+    """
+    columns: Columns = self._columns
+    with self._guard.changing:
+        numbers = columns.rows.distinct(self._actors.as_rows(rows))
+        count = len(numbers)
+        groups = None if group is None else as_whole_numbers(group, "group", count, np.int64)
+        named = columns.layers if layer is None else columns.layers.with_names(layer)
+        layers = None if layer is None else named.bits_of_rows(layer, count, "layer")
+        masks = None if mask is None else named.bits_of_rows(mask, count, "mask")
+        change = Change()
+        columns.set_bits(change, numbers, layers, masks)
+        if groups is not None:
+            columns.set_rare(change, "groups", numbers, groups)
+        change.flag(columns.changed, True, numbers)
+        change.assign(columns, layers=named)
+        change.commit()
 
 
-def data_of_rows(data: Any, count: int) -> list[Any] | None:
+def sleep(self: AnyWorld, rows: Rows) -> None:
+    """Let bodies sleep: steps do not move them until `wake`. Other bodies still touch them.
+
+    Parameters
+    ----------
+    rows
+        As in `remove`, in any order and number.
+    """
+    _set_asleep(self, rows, True)
+
+
+def wake(self: AnyWorld, rows: Rows) -> None:
+    """Wake bodies.
+
+    Parameters
+    ----------
+    rows
+        As in `sleep`.
+    """
+    _set_asleep(self, rows, False)
+
+
+def _set_asleep(self: AnyWorld, rows: Rows, asleep: bool) -> None:
+    columns: Columns = self._columns
+    with self._guard.changing:
+        numbers = columns.rows.known(self._actors.as_rows(rows))
+        change = Change()
+        columns.set_rare(change, "asleep", numbers, np.full(len(numbers), asleep))
+        change.assign(columns, version=columns.version + 1)
+        change.commit()
+
+
+def ignore(self: AnyWorld, pairs: ArrayLike) -> None:
+    """Never report these pairs of bodies, such as neighbouring links of a robot.
+
+    Parameters
+    ----------
+    pairs : array_like of int, shape (k, 2)
+        Rows. One that is not in use raises `UnknownRowError`, a row with itself ValueError. A pair is reported
+        again when one of its rows has been removed and is reused.
+    """
+    _set_ignored(self, pairs, True)
+
+
+def unignore(self: AnyWorld, pairs: ArrayLike) -> None:
+    """Report these pairs again.
+
+    Parameters
+    ----------
+    pairs
+        As in `ignore`; others may be among them.
+    """
+    _set_ignored(self, pairs, False)
+
+
+def _set_ignored(self: AnyWorld, pairs: ArrayLike, ignored: bool) -> None:
+    columns: Columns = self._columns
+    checked = as_pairs(pairs)
+    with self._guard.changing:
+        rows = columns.rows.known(checked.ravel())
+        change = Change()
+        columns.set_ignored(change, rows.reshape(-1, 2), ignored)
+        change.flag(columns.changed, True, rows)
+        change.commit()
+
+
+def _data_of_rows(data: Any, count: int) -> list[Any] | None:
     """Return the objects of so many bodies as a list."""
     if data is None:
         return None

@@ -77,8 +77,15 @@ COLUMNS: dict[str, Column] = {
     "asleep": Column(np.bool_, False, argument=""),
     "batches": Column(np.int64, argument="batch"),
 }
-# What `World.add` takes for few bodies, in the order of its arguments, and what is given if it is left out.
+# What `World.add` takes for few bodies, in this order, and its default.
 _PLAIN = {one.argument: one.blank for one in COLUMNS.values() if one.argument}
+_BLANKS = {
+    dim: {
+        name: one.dtype(one.blank if dim == 2 or one.in_space is None else one.in_space)
+        for name, one in COLUMNS.items()
+    }
+    for dim in (2, 3)
+}
 # Flags of rows that are not given: see `Columns`.
 _MARKS = ("displaced", "changed", "renewed", "stale", "next_changed", "moved")
 # What users may write to. Their views stay valid when the arrays grow: see `Columns.take_up_writes`.
@@ -355,19 +362,20 @@ class Columns:
         return getattr(self, part) if part else self, name.removeprefix("seen_")
 
     def defaults(self, name: str, body_types: NDArray[np.uint8]) -> NDArray[Any]:
-        """Give what bodies of these types have in a column if they were given nothing."""
-        blanks = self.blanks(name, len(body_types))
+        """Give what bodies of these types have in such a column if they were given nothing."""
         if name == "boundaries":
-            blanks[body_types != DYNAMIC] = 0
-        return blanks
+            return np.where(body_types == DYNAMIC, self.blank(name), np.uint8(0))
+        one = COLUMNS[name]
+        return np.full(len(body_types), one.blank, one.dtype)
+
+    def blank(self, name: str) -> Any:
+        """Give what a column has in a row that was given nothing: a number, or a few."""
+        return np.uint8(BOUNDARIES.index(self.boundary)) if name == "boundaries" else _BLANKS[self.dim][name]
 
     def blanks(self, name: str, count: int) -> NDArray[Any]:
         """Give a column of so many rows that were given nothing."""
-        one = COLUMNS[name]
-        blank = one.blank if self.dim == 2 or one.in_space is None else one.in_space
-        if name == "boundaries":
-            blank = BOUNDARIES.index(self.boundary)
-        return np.full((count, *np.shape(blank)), blank, one.dtype)
+        blank = self.blank(name)
+        return np.full((count, *blank.shape), blank, blank.dtype)
 
     # Bodies that come and go -----------------------------------------------------------------------------------------
 

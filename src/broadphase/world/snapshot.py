@@ -234,12 +234,12 @@ def _check_data(data: Any, alive: NDArray[np.bool_]) -> None:
 def _restore_columns(stored: _Stored, columns: Columns, alive: NDArray[np.bool_]) -> None:
     found: Arrays = {}
     for name, column in COLUMNS.items():
-        blanks = columns.blanks(name, len(alive))
-        values = stored.maybe(name, column.dtype, blanks.shape)
+        blank = columns.blank(name)
+        values = stored.maybe(name, blank.dtype, (len(alive), *blank.shape))
         if values is None:
             _require(not column.is_always, f"{name} is missing")
             continue
-        _require(np.array_equal(values[~alive], blanks[~alive]), f"{name} of unused rows")
+        _require(bool((values[~alive] == blank).all()), f"{name} of unused rows")
         _require(column.may_hold(values), f"{name} is out of range")
         found[name] = values
     _require(("rotations" in found) == ("seen_rotations" in found), "rotations without seen_rotations")
@@ -295,10 +295,11 @@ def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
         owner, attribute = columns.owner_of(name)
         if (kept := getattr(owner, attribute)) is None:
             continue
-        values = arrays[name] = columns.blanks(name, len(alive))
-        values[alive] = kept[: len(alive)][alive]
-        default = columns.defaults(name, columns.body_types[: len(alive)])
-        if column.is_always or column.part == "rows" or (values != default)[alive].any():
+        blank = columns.blank(name)
+        values = arrays[name] = np.where(alive.reshape(-1, *[1] * blank.ndim), kept[: len(alive)], blank)
+        if name == "boundaries":
+            blank = columns.defaults(name, columns.body_types[: len(alive)])
+        if column.is_always or column.part == "rows" or (values != blank)[alive].any():
             needed |= {"rotations", "seen_rotations"} if attribute == "rotations" else {name}
     return {name: values for name, values in arrays.items() if name in needed}
 

@@ -30,14 +30,13 @@ from broadphase.world.frame import Frame
 from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
-from broadphase.world.values import BOUNDARIES, STATIC, as_bounds, as_pairs, as_places
+from broadphase.world.values import BOUNDARIES, STATIC, as_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal, ParamSpec, Self, TypeAlias, Unpack
+    from typing import Literal, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 
     from numpy.typing import ArrayLike, NDArray
-    from typing_extensions import TypeVar  # of type checkers: one with a default
 
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, ShapecastHits
@@ -46,13 +45,10 @@ if TYPE_CHECKING:
     from broadphase.shapes import Shape
     from broadphase.world.layers import LayerNames
     from broadphase.world.snapshot import ActorClasses
-    from broadphase.world.values import BodyType, Boundary
+    from broadphase.world.values import Boundary
 
     Depth: TypeAlias = Literal["minus_one_to_one", "zero_to_one"]
-    Filter: TypeAlias = LayerNames | ArrayLike | None
     Which: TypeAlias = LayerNames | Actor | type[Actor] | None
-    Rows: TypeAlias = ArrayLike | Actor | Sequence[Actor]
-    ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
     Handler = TypeVar("Handler", bound=Callable[..., object])
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
@@ -415,266 +411,16 @@ class World(Queries):
 
     # Changes --------------------------------------------------------------------------------------------------------
 
-    def add(
-        self,
-        shape: Shape,
-        *,
-        position: ArrayLike,
-        velocity: ArrayLike | None = None,
-        rotation: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        body_type: BodyType = "dynamic",
-        boundary: Boundary | None = None,
-        layer: LayerNames | None = None,
-        mask: LayerNames | None = None,
-        group: int = 0,
-        sensor: bool = False,
-        ccd: bool = False,
-        update_interval: int = 1,
-        batch: int = 0,
-        data: Any = None,
-        actor: type[ActorT] | ActorT = Actor,  # type: ignore[assignment]
-    ) -> ActorT:
-        """Add one body, and get it as an object.
-
-        Parameters
-        ----------
-        shape : Shape
-            One shape.
-        position, velocity, rotation, angular_velocity, body_type, boundary, layer, mask, group, sensor, ccd, \
-        update_interval, batch
-            As in `add_many`, for one; so are the errors.
-        data : object, optional
-            Any object of yours: `Actor.data`.
-        actor : type, or Actor that is in no world
-            `Actor`, or a class derived from it, whose hooks (`update`, `on_enter`, …) the world calls. The result is of
-            it.
-
-        Examples
-        --------
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=2)
-        >>> ball = world.add(bp.Circle(5), position=(10, 20), data="red")
-        >>> ball.position += (1, 0)
-        >>> ball.position, ball.data
-        (array([11., 20.]), 'red')
-        """
-        instance: ActorT = self._actors.prepare(actor)
-        with self._guard.changing:
-            places = as_places(position, "position", self.dim, 1)
-            rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
-            motion = velocity, rotation, angular_velocity
-            columns, broad, actors = self._columns, self._scene.broad, self._actors
-            bodies.insert(
-                columns, broad, actors, shape, places, motion, body_type, boundary, layer, mask, rare, instance, data
-            )
-        return instance
-
-    def add_many(
-        self,
-        shapes: Shape | Sequence[Shape],
-        positions: ArrayLike,
-        *,
-        velocities: ArrayLike | None = None,
-        rotations: ArrayLike | None = None,
-        angular_velocities: ArrayLike | None = None,
-        body_type: BodyType | Sequence[BodyType] | NDArray[Any] = "dynamic",
-        boundary: Boundary | Sequence[Boundary] | NDArray[Any] | None = None,
-        layer: Filter | Sequence[LayerNames] = None,
-        mask: Filter | Sequence[LayerNames] = None,
-        group: ArrayLike = 0,
-        sensor: ArrayLike = False,
-        ccd: ArrayLike = False,
-        update_interval: ArrayLike = 1,
-        batch: ArrayLike = 0,
-        data: Sequence[Any] | NDArray[Any] | None = None,
-    ) -> NDArray[np.int32]:
-        """Add bodies, and get their rows.
-
-        Parameters
-        ----------
-        shapes : Shape, or list of Shape
-            One for all, or one each: a shape whose parameters are arrays of n, or a list of n.
-        positions : array_like, shape (n, d)
-            Their positions.
-        velocities : array_like, shape (n, d) or (d,), optional
-            Length units a second. Default: None, all 0.
-        rotations : array_like, shape (n,) or (n, 4), or that of one, optional
-            Radians in the plane, counter-clockwise; in space, quaternions (w, x, y, z) of any length but zero.
-            Default: None, not rotated.
-        angular_velocities : array_like, shape (n,) or (n, 3), or that of one, optional
-            Radians a second; in space, about the axes of the world. Default: None, all 0.
-        body_type : {"dynamic", "static", "kinematic"}, or list of these
-            "dynamic": moved by its velocity, and subject to the boundary; "static": never moved by a step, and never
-            touching other static bodies; "kinematic": moved by its velocity, and not subject to the boundary of the
-            world.
-        boundary : {"none", "bounce", "wrap", "remove"}, or list of these, optional
-            What happens to the body at the bounds of the world, which must have some. Pairs touch across the sides only
-            in a world with ``boundary="wrap"``. Static bodies are not affected. Default: None, that of the world for
-            dynamic bodies, "none" for others.
-        layer, mask : str, int, or set of str, or an array of one of these, optional
-            The layers that bodies are in, and the layers that they can touch: two bodies can touch if each is in a
-            layer of the other's mask. Names are stored as bits, 64 at most; whole numbers are bits. A new name in
-            `layer` declares that layer; names in `mask` must be declared (see `World.layer`). Default: None, the layer
-            "default"; all layers.
-        group : int, or array_like of int, shape (n,)
-            Bodies of one positive group always touch, of one negative group never, whatever their layers. 0: no group.
-        sensor : bool, or array_like of bool, shape (n,)
-            Bodies that have events, and no contacts.
-        ccd : bool, or array_like of bool, shape (n,)
-            Continuous collision detection: what a body touches on its way from one step to the next counts too. Only
-            translation is followed: on the whole way, all shapes have the rotations that they have at its end. What a
-            body meets by rotating within a step is missed, unless they touch at the end: take a smaller `dt`.
-        update_interval : int, or array_like of int, shape (n,)
-            Update a body only in every k-th step; between these it stays where it was last seen.
-        batch : int, or array_like of int, shape (n,)
-            Key of the scene that the body is in, any int64: bodies of different keys are never compared, and never
-            touch. So one world can step thousands of separate scenes in the same place.
-        data : sequence of n objects, optional
-            Any object of yours for each body: `Actor.data` of its actor. None: the body has none.
-
-        Returns
-        -------
-        ndarray, shape (n,), int32
-            Their rows in all arrays: those that removals have freed, the lowest first, then new ones.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A wrong value; names the argument and the row in it.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import broadphase as bp
-        >>> world = bp.World(dim=3)
-        >>> rows = world.add_many(bp.Sphere(np.full(1000, 0.5)), np.random.default_rng(1).random((1000, 3)) * 20)
-        >>> world.velocities[rows[:3]] = (0, 0, 1)
-        >>> len(world.step(dt=1 / 60).enter) > 0
-        True
-        """
-        with self._guard.changing:
-            places = as_places(positions, "positions", self.dim)
-            objects = bodies.data_of_rows(data, len(places))
-            rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
-            motion = velocities, rotations, angular_velocities
-            columns, broad, actors = self._columns, self._scene.broad, self._actors
-            return bodies.insert(
-                columns, broad, actors, shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects
-            )
-
-    def remove(self, rows: Rows) -> None:
-        """Remove bodies. The pairs that they touched exit in the next step.
-
-        Parameters
-        ----------
-        rows : array_like of int, shape (k,), Actor, or list of Actor
-            One that is not in use raises `UnknownRowError`, one that is named twice ValueError; the error names it.
-        """
-        with self._guard.changing:
-            bodies.remove(self._columns, self._scene.broad, self._actors, self._actors.as_rows(rows))
-
-    def move(
-        self,
-        rows: Rows,
-        positions: ArrayLike | None = None,
-        *,
-        rotations: ArrayLike | None = None,
-        velocities: ArrayLike | None = None,
-        angular_velocities: ArrayLike | None = None,
-    ) -> None:
-        """Put bodies elsewhere at once: queries see it, and ccd bodies touch nothing on the way.
-
-        Parameters
-        ----------
-        rows
-            As in `remove`.
-        positions, rotations, velocities, angular_velocities : array_like, optional
-            As in `add_many`. Default: None, as they are.
-        """
-        with self._guard.changing:
-            given = self._actors.as_rows(rows)
-            bodies.move(self._columns, given, positions, rotations, velocities, angular_velocities)
-
-    def set_shapes(self, rows: Rows, shapes: Shape | Sequence[Shape]) -> None:
-        """Give bodies other shapes.
-
-        Parameters
-        ----------
-        rows
-            As in `remove`.
-        shapes : Shape, or list of Shape
-            One for all, or one each.
-        """
-        with self._guard.changing:
-            bodies.set_shapes(self._columns, self._scene.broad, self._actors.as_rows(rows), shapes)
-
-    def set_filters(
-        self,
-        rows: Rows,
-        *,
-        layer: Filter | Sequence[LayerNames] = None,
-        mask: Filter | Sequence[LayerNames] = None,
-        group: ArrayLike | None = None,
-    ) -> None:
-        """Change the layers, masks or groups of bodies.
-
-        Parameters
-        ----------
-        rows
-            As in `remove`.
-        layer, mask, group
-            As in `add_many`. Default: None, as they are.
-        """
-        with self._guard.changing:
-            bodies.set_filters(self._columns, self._actors.as_rows(rows), layer, mask, group)
-
-    def sleep(self, rows: Rows) -> None:
-        """Let bodies sleep: steps do not move them until `wake`. Other bodies still touch them.
-
-        Parameters
-        ----------
-        rows
-            As in `remove`, in any order and number.
-        """
-        with self._guard.changing:
-            bodies.set_asleep(self._columns, self._actors.as_rows(rows), True)
-
-    def wake(self, rows: Rows) -> None:
-        """Wake bodies.
-
-        Parameters
-        ----------
-        rows
-            As in `sleep`.
-        """
-        with self._guard.changing:
-            bodies.set_asleep(self._columns, self._actors.as_rows(rows), False)
-
-    def ignore(self, pairs: ArrayLike) -> None:
-        """Never report these pairs of bodies, such as neighbouring links of a robot.
-
-        Parameters
-        ----------
-        pairs : array_like of int, shape (k, 2)
-            Rows. One that is not in use raises `UnknownRowError`, a row with itself ValueError. A pair is reported
-            again when one of its rows has been removed and is reused.
-        """
-        checked = as_pairs(pairs)
-        with self._guard.changing:
-            bodies.set_ignored(self._columns, checked, True)
-
-    def unignore(self, pairs: ArrayLike) -> None:
-        """Report these pairs again.
-
-        Parameters
-        ----------
-        pairs
-            As in `ignore`; others may be among them.
-        """
-        checked = as_pairs(pairs)
-        with self._guard.changing:
-            bodies.set_ignored(self._columns, checked, False)
+    add = bodies.add
+    add_many = bodies.add_many
+    remove = bodies.remove
+    move = bodies.move
+    set_shapes = bodies.set_shapes
+    set_filters = bodies.set_filters
+    sleep = bodies.sleep
+    wake = bodies.wake
+    ignore = bodies.ignore
+    unignore = bodies.unignore
 
     def layer(self, name: str, priority: int | None = None) -> int:
         """Declare a layer, unless there is one of this name, and get its bit, a power of two.
