@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from itertools import chain, compress, count, repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -267,14 +268,14 @@ def _event_of(
     return event
 
 
+@dataclass(slots=True, eq=False)
 class _Registration:
     """A handler and when it is called; handlers of the same pair are called in the order of their numbers."""
 
-    __slots__ = ("active", "function", "kind", "number")
-
-    def __init__(self, kind: EventKind, function: Handler, number: int) -> None:
-        self.kind, self.function, self.number = kind, function, number
-        self.active = True  # False after `World.remove_handler`
+    kind: EventKind
+    function: Handler
+    number: int
+    active: bool = field(default=True, kw_only=True)  # False after `World.remove_handler`
 
 
 class _PairWatch:
@@ -287,21 +288,18 @@ class _PairWatch:
     def __init__(self, first: Side, second: Side) -> None:
         self._first, self._second = first, second
         self.registrations: list[_Registration] = []
-        # Keys of open pairs, ascending, and which of them are swapped; None: only handlers of enters.
+        # Keys of open pairs, ascending, and which of them are swapped: for handlers of stays and exits.
         self.open: _Open | None = None
 
     def add(self, registration: _Registration, match: Match, touching: Pairs) -> None:
         """Add a handler; one of stays or exits is called for the pairs that touch already, too."""
-        if registration.kind != "enter" and self.open is None:
+        if registration.kind != "enter" and self._kinds() <= {"enter"}:
             places, swapped = self._match(match, touching)
             self.open = keys_of(touching)[places], swapped
         self.registrations.append(registration)
 
-    def forget_inactive(self) -> None:
-        """Drop the handlers that are no longer active."""
-        self.registrations = [registration for registration in self.registrations if registration.active]
-        if all(registration.kind == "enter" for registration in self.registrations):
-            self.open = None
+    def _kinds(self) -> set[EventKind]:
+        return {registration.kind for registration in self.registrations}
 
     def choose(
         self, match: Match, pairs_of: Callable[[EventKind], Pairs]
@@ -311,8 +309,8 @@ class _PairWatch:
         Also gives the pairs that are open after the frame. Changes nothing.
         """
         chosen: dict[EventKind, Chosen] = {}
-        keys, swaps = (None, np.zeros(0, np.bool_)) if self.open is None else self.open
-        enters = pairs_of("enter")
+        enters, kinds = pairs_of("enter"), self._kinds()
+        keys, swaps = (None, np.zeros(0, np.bool_)) if self.open is None or kinds == {"enter"} else self.open
         if keys is not None and len(keys):
             left = keys_of(pairs_of("exit"))
             places = np.flatnonzero(_are_in(left, keys))
@@ -320,7 +318,7 @@ class _PairWatch:
             chosen["exit"] = places, swaps[found]
             if len(found):
                 keys, swaps = np.delete(keys, found), np.delete(swaps, found)
-            if any(registration.kind == "stay" for registration in self.registrations):
+            if "stay" in kinds:
                 lasting = keys_of(pairs_of("stay"))
                 still_open = _are_in(keys, lasting)  # a pair that a budget has deferred is in neither list
                 chosen["stay"] = np.searchsorted(lasting, keys[still_open]), swaps[still_open]
@@ -343,19 +341,15 @@ class _PairWatch:
         return places, ~forth[places]
 
 
+@dataclass(slots=True, eq=False)
 class _ActorRegistration(_Registration):
     """A handler that was registered for one actor."""
 
-    __slots__ = ("handle", "is_first", "open", "side")
-
-    def __init__(
-        self, kind: EventKind, function: Handler, number: int, handle: int | None, side: Side | None, is_first: bool
-    ) -> None:
-        super().__init__(kind, function, number)
-        self.handle, self.side = handle, side  # of the other body; None for any
-        self.is_first = is_first  # whether the actor is named first in the event
-        # Where there is a side: the others that matched when they entered, whatever becomes of their layers.
-        self.open: set[int] = set()
+    handle: int | None  # of the other body; None for any
+    side: Side | None
+    is_first: bool  # whether the actor is named first in the event
+    # Where there is a side: the others that matched when they entered, whatever becomes of their layers.
+    open: set[int]
 
     def takes(self, kind: EventKind, other: int, match: Match, opened: set[int]) -> bool:
         """Say whether the handler is called for an event; bring up to date a copy of what is open."""
@@ -374,16 +368,13 @@ class _ActorRegistration(_Registration):
         return kind == self.kind
 
 
+@dataclass(slots=True, eq=False)
 class _ActorWatch:
     """The handlers of one actor, which is kept for them."""
 
-    def __init__(self, actor: Actor) -> None:
-        self.actor, self.steps_removed = actor, 0
-        self.registrations: list[_ActorRegistration] = []
-
-    def forget_inactive(self) -> None:
-        """Drop the handlers that are no longer active."""
-        self.registrations = [registration for registration in self.registrations if registration.active]
+    actor: Actor
+    steps_removed: int = 0
+    registrations: list[_ActorRegistration] = field(default_factory=list)
 
 
 class EventBus:
@@ -460,17 +451,16 @@ class EventBus:
         """Remove all registrations of a handler or subscriber; say how many there were."""
         removed, change = self._subscribers.count(function), Change()
         change.assign(self, _subscribers=[other for other in self._subscribers if other != function])
-        tables: tuple[dict[Any, _PairWatch | _ActorWatch], ...] = cast("Any", (self._by_pair, self._by_actor))
-        for watch in chain.from_iterable(table.values() for table in tables):
-            for registration in watch.registrations:
-                if registration.function == function and registration.active:
-                    change.set_slot(registration, "active", False)
-                    removed += 1
+        tables: Any = self._by_pair, self._by_actor
+        for registration in chain.from_iterable(watch.registrations for table in tables for watch in table.values()):
+            if registration.function == function and registration.active:
+                change.set_slot(registration, "active", False)
+                removed += 1
         change.commit()
         # Those that are not called any more are dropped.
         for table in tables:
             for key, watch in list(table.items()):
-                watch.forget_inactive()
+                watch.registrations = [registration for registration in watch.registrations if registration.active]
                 if not watch.registrations:
                     del table[key]
         return removed
@@ -612,14 +602,15 @@ class EventBus:
         wanted = None if other is None or handle is not None else self._side(other, name)
 
         def register(function: Function) -> Function:
-            registration = _ActorRegistration(kind, _checked(function), next(self._numbers), handle, wanted, is_first)
+            open_now: set[int] = set()
             if wanted is not None and kind != "enter":
                 partners = [one.handle for one in actor.touched()]
                 rows = np.array(partners, np.int64) & _ROW
                 is_open = np.broadcast_to(self._match(wanted, rows.astype(np.int32)), len(partners))
-                registration.open.update(compress(partners, is_open))
-            watch = self._by_actor.setdefault(actor.handle, _ActorWatch(actor))
-            watch.registrations.append(registration)
+                open_now.update(compress(partners, is_open))
+            number = next(self._numbers)
+            registration = _ActorRegistration(kind, _checked(function), number, handle, wanted, is_first, open_now)
+            self._by_actor.setdefault(actor.handle, _ActorWatch(actor)).registrations.append(registration)
             return function
 
         return register
