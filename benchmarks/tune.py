@@ -1,6 +1,6 @@
 """Measure what the numbers are worth by which the library chooses between several ways: `make tune`.
 
-python -m benchmarks.tune               # about five minutes
+python -m benchmarks.tune               # about six minutes
 python -m benchmarks.tune --quick       # a third of the scenes
 
 First the numbers by which "auto" chooses a method (`core/choose/costs.hpp`). Every method is timed once on each scene;
@@ -177,6 +177,58 @@ def _suppressed() -> Calls:
     return calls
 
 
+def _moved() -> Calls:
+    world = bp.World(2)
+    world.add_many(bp.Circle(1), np.zeros((1_000, 2)))
+
+    def call(rows: Any) -> None:
+        for _ in range(100):
+            world.move(rows, np.ones((len(rows), 2)))
+
+    return {str(n): partial(call, np.arange(n)) for n in (1, 3, 1_000)}
+
+
+def _with_margins(*scenes: tuple[float | None, float, float]) -> Calls:
+    def call(margin: float | None, radius: float, radius_of_some: float) -> None:
+        random = np.random.default_rng(1)
+        world = bp.World(2, margin=margin)
+        world.add_many(bp.Circle(radius), random.random((20_000, 2)) * 100)
+        world.add_many(bp.Circle(radius_of_some), random.random((20, 2)) * 100, velocities=random.normal(size=(20, 2)))
+        for _ in range(30):
+            world.step(0.02)
+
+    return {str(scene): partial(call, *scene) for scene in scenes}
+
+
+def _come_and_go() -> Calls:
+    def call(count: int, others: int, at_once: int) -> None:
+        random, circle = np.random.default_rng(1), bp.Circle(0.3)
+        world = bp.World(2)
+        world.add_many(circle, random.random((count, 2)) * count**0.5 * 2)
+        for _ in range(10):
+            for _ in range(0, others, at_once):
+                rows = world.add_many(circle, random.random((at_once, 2)))
+                if at_once > 1:
+                    world.query([[0, 0, 1, 1]])
+                world.remove(rows)
+            world.query([[0, 0, 1, 1]])
+
+    return {"at once": partial(call, 400, 500, 500), "one by one": partial(call, 100, 3_000, 1)}
+
+
+def _periodic() -> Calls:
+    calls: Calls = {}
+    for count, lengths in ((100, (50, 100)), (10_000, (100, 300))):
+        random = np.random.default_rng(1)
+        world = bp.World(2, bounds=[[0, 0], [10, 10]], boundary="wrap")
+        world.add_many(bp.Circle(0.1), random.random((count, 2)) * 10)
+        poses = random.random((4, 2)) * 10, random.random(4) * 6
+        for length in lengths:
+            capsule = bp.Capsule((-length / 2, 0), (length / 2, 0), 0.05)
+            calls[f"capsule {length}, {count} bodies"] = partial(world.query_shape, capsule, *poses)
+    return {**calls, "rectangle": partial(world.query_shape, bp.Rectangle(300, 8), *poses)}
+
+
 SCENES_OF_THRESHOLDS: dict[str, tuple[Callable[[], Calls], str]] = {
     "JOINED_SHARE": (partial(_queried, bp.Index, (0.01, 1.0)), "Index.query, 20 000 boxes, a hundredth of them or all"),
     "JOINED_SHARE_WITHOUT_TREE": (
@@ -188,6 +240,18 @@ SCENES_OF_THRESHOLDS: dict[str, tuple[Callable[[], Calls], str]] = {
     "FEWEST_KEPT": (_kept, "Index.pairs, 30 to 1,000 boxes that move a little"),
     "FEWEST_WITH_PAIRS": (_suppressed, "nms, 300 to 20 000 boxes"),
     "MOST_PAIRS_EACH": (_suppressed, "nms, 300 to 20 000 boxes"),
+    "FEW_NUMBERS": (_moved, "World.move, 1 to 1,000 bodies"),
+    "MOST_NEAR_EACH": (
+        partial(_with_margins, (5.0, 0.05, 0.1), (20.0, 0.05, 0.1)),
+        "World.step, 20 000 bodies with wide margins",
+    ),
+    "FEWEST_OVERLAPPING": (
+        partial(_with_margins, (20.0, 0.3, 0.3), (None, 0.05, 5.0)),
+        "World.step, 20 000 bodies with wide margins, or some large ones",
+    ),
+    "MOST_PENDING": (_come_and_go, "World.query, when bodies have come and gone"),
+    "FEW_IMAGES": (_periodic, "World.query_shape, periodic, many periods long"),
+    "WORTH_HALVING": (_periodic, "World.query_shape, periodic, many periods long"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The numbers by which indexes choose between two ways to answer, each with the scene that shows its worth.
+"""The numbers by which indexes and worlds choose between two ways, each with the scene that shows its worth.
 
 ``make tune`` measures them again: `benchmarks/tune.py` has the scenes. Those of the core are in `core/choose/costs.hpp`
 and `core/world/limits.hpp`. Read them as attributes of this module, so that they can be set.
@@ -37,3 +37,20 @@ MOST_BESIDE = 256
 # 20 000 boxes of the scene uniform, in the plane.
 FEWEST_WITH_PAIRS = 1500
 MOST_PAIRS_EACH = 16
+
+# Worlds: up to so many numbers are checked one by one; for a few, NumPy takes longer. `World.move`, 1 to 1 000 bodies.
+FEW_NUMBERS = 16
+# The index of a world with margins drops them to an eighth where queries find more boxes than so many for each row, of
+# which no more than such a share overlap without margins. 20 000 bodies, 20 of which move, and margins of a twentieth
+# to a fifth of the world; and large bodies that move, most of whose neighbors do overlap.
+MOST_NEAR_EACH = 32
+FEWEST_OVERLAPPING = 1 / 16
+# An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped. 400
+# bodies, and 500 that come and go between queries; 100 bodies, and 3 000 that come and go one by one.
+MOST_PENDING = 1000
+# Queries of a periodic world: if a box has more images than these, those that its shape has are looked for, in parts of
+# the world that are halved while an image leaves out more than such a share of the smaller ones. Capsules and wide
+# rectangles, five to thirty periods long, among 100 and 10 000 bodies: looking for them takes twice the time where a
+# capsule of five periods meets few bodies, and a fortieth where one of thirty meets many.
+FEW_IMAGES = 32
+WORTH_HALVING = 0.75

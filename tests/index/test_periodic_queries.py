@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import boundary, queries
+from broadphase import thresholds
+from broadphase.world import queries
 from index_cases import generator
 from oracles.exact import whole
 
@@ -213,7 +214,7 @@ def test_long_rotated_boxes_in_periodic_worlds_find_the_same_with_all_their_imag
         half_sizes = np.stack([rng.uniform(20, 120, 5), rng.exponential(0.5, 5)], axis=1)
         found = world.query_obb(centers, half_sizes, turns)
         with monkeypatch.context() as patch:
-            patch.setattr(boundary, "_FEW_IMAGES", 1_000_000)
+            patch.setattr(thresholds, "FEW_IMAGES", 1_000_000)
             every = world.query_obb(centers, half_sizes, turns)
         assert found.rows.tolist() == every.rows.tolist()
         assert found.offsets.tolist() == every.offsets.tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.narrow.row_pairs import overlap_mask
 from broadphase.world.values import keys_of
 
@@ -25,10 +25,8 @@ __all__ = ["image_pairs", "images_of", "parts_of_images", "where_touching"]
 
 # Of one query: some 100 MB of scratch memory.
 _MOST_IMAGES = 1_000_000
-# Where a box has more images, those are looked for that its shape has; what rounding may take from that.
-_FEW_IMAGES, _ROOM = 32, 2.0**-40
-# Parts of the world are halved along all axes while an image leaves out more than a quarter of the smaller ones.
-_WORTH_HALVING = 0.75
+# Of coordinates: what rounding may take from the images that a shape has.
+_ROOM = 2.0**-40
 
 
 def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tuple[Rows, Floats]:
@@ -98,7 +96,7 @@ def images_of(
         first, last = np.ceil((around[0] - upper) / period), np.floor((around[1] - lower) / period)
         images = np.nan_to_num(np.maximum(last - first + 1, 0), nan=0.0)  # along each axis
     number = images.prod(axis=1)
-    rows = np.flatnonzero(number > (_MOST_IMAGES if meets is None else _FEW_IMAGES))
+    rows = np.flatnonzero(number > (_MOST_IMAGES if meets is None else thresholds.FEW_IMAGES))
     # A shape has at least one image for each period that it reaches across along an axis.
     too_many = rows if meets is None else np.flatnonzero(images.max(axis=1, initial=0.0) > _MOST_IMAGES)
     if len(too_many):
@@ -145,7 +143,7 @@ def parts_of_images(
     Gives places of images, each once or more, and a box around a part of each, (k, 2, d). `boxes` are around the
     images, (m, 2, d), and `count` is how many bodies there are: in each part there should be a few.
     """
-    many = np.bincount(origin)[origin] > _FEW_IMAGES if len(origin) else np.zeros(0, np.bool_)
+    many = np.bincount(origin)[origin] > thresholds.FEW_IMAGES if len(origin) else np.zeros(0, np.bool_)
     dimension, which = boxes.shape[2], np.flatnonzero(many)
     if not len(which):
         return np.arange(len(origin)), boxes
@@ -160,7 +158,7 @@ def parts_of_images(
             upper[: len(middle), axis] = lower[len(middle) :, axis] = middle
         parts = np.stack([lower - rooms[:, np.newaxis], upper + rooms[:, np.newaxis]], axis=1)
         kept = meets(origin[halves], parts - shifts[halves][:, np.newaxis])
-        if kept.mean() > _WORTH_HALVING:
+        if kept.mean() > thresholds.WORTH_HALVING:
             break
         which, low, high, room = halves[kept], lower[kept], upper[kept], rooms[kept]
     parts = np.stack([low - room[:, np.newaxis], high + room[:, np.newaxis]], axis=1)

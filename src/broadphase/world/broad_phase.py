@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.arguments import as_real
 from broadphase.errors import unknown_name
 from broadphase.index.options import INDEX_CLASSES, IndexOptions
@@ -28,14 +28,9 @@ __all__ = ["BroadPhase"]
 # body that moves by less need not be moved in the tree. As in Box2D: a tenth of a metre for bodies of about one metre.
 # Not in their largest extents: a needle would have others near it by thousands.
 _MARGIN = 0.1
-# Where queries find so many boxes for each row, of which no more than such a share overlap without their margins, these
-# become so much narrower.
-_TOO_MANY, _TOO_FEW, _NARROWER = 32, 1 / 16, 1 / 8
-# That is seen beforehand by so many rows.
-_A_SAMPLE = 16
+# How much narrower margins become where they make queries find too many boxes; seen beforehand by so many rows.
+_NARROWER, _A_SAMPLE = 1 / 8, 16
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
-# An index that nobody uses while more rows than these, and than there are in the world, come and go is dropped.
-_MOST_PENDING = 1000
 
 
 class BroadPhase:
@@ -145,13 +140,13 @@ class BroadPhase:
 
     def narrow(self, boxes: NDArray[np.float64], count: int, pairs: NDArray[np.int32]) -> bool:
         """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""
-        if len(pairs) <= _TOO_MANY * count or self._share == 0.0 or self.margin == 0.0:
+        if len(pairs) <= thresholds.MOST_NEAR_EACH * count or self._share == 0.0 or self.margin == 0.0:
             return False
         sampled: Any = _native.sample_rows(len(pairs), 1024)
         some = pairs[sampled]
         one, other = boxes[some[:, 0]], boxes[some[:, 1]]
         meet = (np.maximum(one[:, 0], other[:, 0]) <= np.minimum(one[:, 1], other[:, 1])).all(axis=1)
-        if np.count_nonzero(meet) > _TOO_FEW * len(some):
+        if np.count_nonzero(meet) > thresholds.FEWEST_OVERLAPPING * len(some):
             return False
         self._share *= _NARROWER if self._share > _NARROWER**4 else 0.0
         self.index = self._pending = None
@@ -212,7 +207,7 @@ class BroadPhase:
         if self.index is None or not len(rows):
             return
         count = self._pending_count + len(rows)
-        if count > max(_MOST_PENDING, self._columns.rows.living):  # nobody uses the index, it seems
+        if count > max(thresholds.MOST_PENDING, self._columns.rows.living):  # nobody uses the index, it seems
             change.assign(self, index=None, _pending=None, _pending_count=0)
         else:
             change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)

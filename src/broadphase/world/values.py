@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from broadphase import thresholds
 from broadphase.arguments import as_own_array
 from broadphase.errors import quoted, unknown_name
 from broadphase.shapes.parameters import LARGEST
@@ -34,18 +35,12 @@ NO_PAIRS = np.empty((2, 0), np.int32).T
 NO_PAIRS.flags.writeable = False
 
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
-_FEW = 16  # numbers are checked sooner one by one
 
 
 def as_table(
     values: Any, name: str, item: tuple[int, ...], count: int | None = None, largest: float = _LARGEST_FLOAT
 ) -> NDArray[np.float64]:
     """Check finite numbers of shape (count, *item): one item for all rows, if `count` is known, or one for each."""
-    if (
-        count == 1 and type(values) is np.ndarray and values.dtype == np.float64 and values.shape == item
-        and len(item) == 1 and item[0] <= _FEW and sum(map(abs, values.tolist())) <= largest
-    ):  # fmt: skip
-        return np.array(values[np.newaxis])  # one body, as many are added one by one
     array = as_own_array(values, name)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"{name} must be numbers, not {array.dtype}")
@@ -60,7 +55,7 @@ def as_table(
         raise ValueError(f"{name} must have shape ({wanted}), not {array.shape}")
     if count is not None and len(array) != count:
         raise ValueError(f"{name} has {len(array)} rows for {count} bodies")
-    if array.size <= _FEW and sum(map(abs, array.ravel().tolist())) <= largest:
+    if array.size <= thresholds.FEW_NUMBERS and sum(map(abs, array.ravel().tolist())) <= largest:
         return array
     near = (np.abs(array) <= largest).all(axis=tuple(range(1, array.ndim)))
     if not near.all():
