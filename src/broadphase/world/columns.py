@@ -350,8 +350,8 @@ class Columns:
             change.assign(self, **{name: column})
 
     def rare(self, name: str) -> NDArray[Any]:
-        """Give such a column up to the last slot in use, read-only."""
-        column: NDArray[Any] | None = getattr(self, name)
+        """Give a column up to the last slot in use, read-only."""
+        column: NDArray[Any] | None = getattr(self.rows if name in ("layer", "mask") else self, name)
         shown = self.defaults(name, self.body_types[: self.slots]) if column is None else column[: self.slots].view()
         shown.flags.writeable = False
         return shown

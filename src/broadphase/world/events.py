@@ -536,12 +536,10 @@ class EventBus:
                 queue.popleft()
                 continue
             other = actors.of_handle(second)
-            if kind == "exit":
-                _native.deliver(queue, actor.on_exit, other)
-            elif not (actor.alive and other.alive):
-                queue.popleft()
+            if kind == "exit" or (actor.alive and other.alive):
+                _native.deliver(queue, getattr(actor, f"on_{kind}"), other)
             else:
-                _native.deliver(queue, actor.on_enter if kind == "enter" else actor.on_stay, other)
+                queue.popleft()
         self._settle()
 
     def _calls(self, frame: Frame, change: Change) -> Any:

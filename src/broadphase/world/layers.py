@@ -152,23 +152,13 @@ class Layers:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Make the layers that `state` describes; a state that no layers have raises ValueError."""
         layers = cls()
-        names, priorities = state.get("names"), state.get("priorities")
-        if (
-            set(state) != {"names", "priorities"}
-            or not isinstance(names, list)
-            or not isinstance(priorities, list)
-            or names[:1] != [_DEFAULT]
-        ):
-            raise ValueError("layers: no names and priorities, or not 'default' first")
-        if len(set(map(str, names))) != len(names) or len(names) != len(priorities):
-            raise ValueError(f"layers: {len(names)} different names are needed for {len(priorities)} priorities")
-        for name, priority in zip(names, priorities, strict=True):
-            if not isinstance(name, str) or type(priority) is not int:
-                raise ValueError(f"layers: {quoted(name)} with priority {quoted(priority)}")
-            try:
+        try:
+            for name, priority in zip(state["names"], state["priorities"], strict=True):
                 layers.add(name, priority)
-            except ValueError as error:
-                raise ValueError(f"layers: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"layers: {error}") from None
+        if layers.state() != state:
+            raise ValueError("layers: no different names and their priorities, 'default' first")
         return layers
 
     def copy(self) -> Layers:

@@ -206,9 +206,7 @@ def give_classes(columns: Columns, actors: Actors, given: ActorClasses) -> None:
     for which, kind in sorted(given.items(), key=lambda item: not isinstance(item[0], str)):
         if isinstance(which, str):
             bit, rows = np.uint64(columns.layers.bits(which, "actors")), columns.rows.numbers
-            of_layer = columns.rows.bits[0]
-            layers = np.ones(len(rows), np.uint64) if of_layer is None else of_layer[rows]
-            rows = rows[(layers & bit) != 0]
+            rows = rows[(columns.rare("layer")[rows] & bit) != 0]
         else:
             rows = columns.rows.known(which)
         classes.update(dict.fromkeys(rows.tolist(), kind))

@@ -346,7 +346,7 @@ class World(Queries):
     @property
     def body_types(self) -> NDArray[np.uint8]:
         """Places in ("dynamic", "static", "kinematic"), shape (slots,). Read-only."""
-        return _read_only(self._columns.body_types[: self.slots])
+        return self._columns.rare("body_types")
 
     @property
     def boundaries(self) -> NDArray[np.uint8]:
@@ -356,14 +356,12 @@ class World(Queries):
     @property
     def layers(self) -> NDArray[np.uint64]:
         """Bits of the layers of each row, shape (slots,). Read-only: see `set_filters`."""
-        bits = self._columns.rows.bits[0]
-        return _read_only(np.ones(self.slots, np.uint64) if bits is None else bits)
+        return self._columns.rare("layer")
 
     @property
     def masks(self) -> NDArray[np.uint64]:
         """Bits of the layers that each row can touch, shape (slots,). Read-only: see `set_filters`."""
-        bits = self._columns.rows.bits[1]
-        return _read_only(np.full(self.slots, ~np.uint64(0)) if bits is None else bits)
+        return self._columns.rare("mask")
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -1070,9 +1068,3 @@ class World(Queries):
             raise ValueError(f"not a snapshot of a world: {error}") from None
         snapshot.restore(self._columns, self._stepper, self._actors, found)
         self._bus.delivered = self.number
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
