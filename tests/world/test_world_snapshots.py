@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world.columns import COLUMNS
 from broadphase.world.snapshot_format import pack
 from busy_worlds import change, events, go_on, make_world
 
@@ -347,3 +348,19 @@ def test_every_attribute_of_a_world_is_kept_or_follows_from_others():
     assert core == {"number", "time", "touching", "set_touching", "waiting", "quiet_steps"} | {
         *("found", "forget_near", "look", "memory_bytes", "step"),
     }
+
+
+def test_every_array_by_row_of_a_world_is_in_the_table_of_columns_or_kept_by_name():
+    world = bp.World(3, bounds=[[0, 0, 0], [9, 9, 9]])
+    rare = {"group": 1, "sensor": True, "ccd": True, "update_interval": 2, "batch": 3, "boundary": "bounce"}
+    rows = world.add_many(bp.Sphere(1), np.ones((5, 3)), angular_velocities=(0, 0, 1), layer=2, mask=3, **rare)
+    world.sleep(rows)
+    columns = world._columns
+    owned = {name: getattr(*columns.owner_of(name)) for name in COLUMNS}
+    capacity = len(columns.positions)
+    assert capacity > columns.slots
+    assert {name: len(array) for name, array in owned.items()} == dict.fromkeys(COLUMNS, capacity)
+    assert {name: array.dtype for name, array in owned.items()} == {name: row.dtype for name, row in COLUMNS.items()}
+    by_row = {name for name, value in vars(columns).items() if isinstance(value, np.ndarray) and name != "bounds"}
+    flags = {"changed", "renewed", "displaced", *DERIVED["Columns"]}
+    assert by_row - flags == {name for name, row in COLUMNS.items() if not row.part}

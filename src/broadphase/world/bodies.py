@@ -22,7 +22,9 @@ from broadphase.world.values import (
     as_rotations,
     as_table,
     as_whole_numbers,
+    keys_of,
     numbers_of_names,
+    pairs_of,
 )
 
 if TYPE_CHECKING:
@@ -270,7 +272,8 @@ def remove(self: AnyWorld, rows: Rows) -> None:
         change = Change()
         columns.remove(change, numbers)
         change.flag(columns.renewed, True, numbers)
-        columns.note_removal(change)
+        if columns.generation_then is None:  # those of the last step
+            change.assign(columns, generation_then=columns.rows.generation.copy())
         self._scene.broad.note(change, numbers, is_new=False)
         self._actors.forget(change, columns.rows.handles(numbers))
         change.commit()
@@ -306,7 +309,8 @@ def move(
         columns.take_up_writes()
         change = Change()
         if places is not None or turns is not None:
-            columns.displace(change, numbers)
+            change.flag(columns.displaced, True, numbers)
+            change.assign(columns, has_displaced=True)
         if places is not None:
             change.write(columns.positions, places, numbers)
         if turns is not None:
@@ -439,9 +443,10 @@ def _set_ignored(self: AnyWorld, pairs: ArrayLike, ignored: bool) -> None:
     columns: Columns = self._columns
     checked = as_pairs(pairs)
     with self._guard.changing:
-        rows = columns.rows.known(checked.ravel())
-        change = Change()
-        columns.set_ignored(change, rows.reshape(-1, 2), ignored)
+        rows, change = columns.rows.known(checked.ravel()), Change()
+        known = np.empty(0, np.int64) if columns.ignored is None else keys_of(columns.ignored)
+        keys = (np.union1d if ignored else np.setdiff1d)(known, keys_of(rows.reshape(-1, 2)))
+        change.assign(columns, ignored=pairs_of(keys) if len(keys) else None)
         change.flag(columns.changed, True, rows)
         change.commit()
 

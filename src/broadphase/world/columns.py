@@ -23,8 +23,6 @@ from broadphase.world.values import (
     as_flags,
     as_whole_numbers,
     is_rotation,
-    keys_of,
-    pairs_of,
 )
 
 if TYPE_CHECKING:
@@ -473,17 +471,6 @@ class Columns:
                 _ = frame.contacts
             self.contacts_of = 0
 
-    def note_removal(self, change: Change) -> None:
-        """Remember the generations of rows, some of which are about to be removed."""
-        if self.generation_then is None:
-            change.assign(self, generation_then=self.rows.generation.copy())
-
-    def displace(self, change: Change, rows: NDArray[np.int32]) -> None:
-        """Note that rows are put elsewhere."""
-        change.flag(self.displaced, True, rows)
-        if not self.has_displaced:
-            change.assign(self, has_displaced=True)
-
     def place_displaced(self, rows: NDArray[np.int32]) -> None:
         """Place the shapes of the rows that were put elsewhere. May be repeated."""
         # Copies: other threads may write to the columns meanwhile.
@@ -514,12 +501,6 @@ class Columns:
             self.refuse(int(rows[at]), positions[at], None if rotations is None else rotations[at])
 
     # Which pairs count ----------------------------------------------------------------------------------------------
-
-    def set_ignored(self, change: Change, pairs: NDArray[np.int32], ignored: bool) -> None:
-        """Never report these pairs, first < second; or report them again."""
-        known = np.empty(0, np.int64) if self.ignored is None else keys_of(self.ignored)
-        keys = (np.union1d if ignored else np.setdiff1d)(known, keys_of(pairs))
-        change.assign(self, ignored=pairs_of(keys) if len(keys) else None)
 
     def filters(self) -> PairFilter:
         """Return which pairs count, by row; static rows are left to the caller."""

@@ -44,35 +44,24 @@ _NONE_WAIT = NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8)
 _MOTION, _PLACE, _WIDTH, _OUTSIDE = range(4)
 
 
-class _Pace:
-    """How long a step takes after its tests, by the last step with a budget."""
-
-    def __init__(self) -> None:
-        self.tests_ended = 0.0  # by `perf_counter`
-        # Pairs that could be put off, and seconds after the tests.
-        self._known_pairs, self._pairs, self._known_seconds = 0, 0, 0.0
-
-    def seconds_to_come(self, pairs: int) -> float:
-        """Estimate how long a step with so many pairs takes after its tests."""
-        self._pairs = pairs
-        return self._known_seconds + _SECONDS_A_PAIR * max(0, pairs - self._known_pairs)
-
-    def note_end(self, now: float) -> None:
-        """Note when a step with a budget ended."""
-        self._known_pairs, self._known_seconds = self._pairs, now - self.tests_ended
-
-
 class Answers:
-    """What a step asks of those who know more than the core; `pace` is how long steps with a budget take."""
+    """What a step asks of those who know more than the core."""
 
     def __init__(self, columns: Columns, scene: Scene, core: _native.World, actors: Actors) -> None:
         self._columns, self._scene, self._core, self._actors = columns, scene, core, actors
         self._budget, self._until = Budget(), 0.0
-        self.pace = _Pace()
+        self._tests_ended = 0.0  # by `perf_counter`
+        # Of the last step with a budget: pairs that could be put off, and the seconds that it took after its tests.
+        self._pairs_then, self._seconds_then = 0, 0.0
+        self._pairs = 0  # of this step
 
     def begin(self, budget: Budget) -> None:
         """Begin a step with a budget."""
         self._budget, self._until = budget, perf_counter() + budget.seconds
+
+    def end(self) -> None:
+        """End a step with a budget."""
+        self._pairs_then, self._seconds_then = self._pairs, perf_counter() - self._tests_ended
 
     def refuse(self, why: int, row: int, dt: float) -> NoReturn:
         """Raise ValueError: say what is wrong with a row."""
@@ -133,7 +122,7 @@ class Answers:
         were tested; and the seconds of the tests that can be cut short.
         """
         columns, core, budget, until = self._columns, self._core, self._budget, self._until
-        pace, workers, number = self.pace, self._scene.broad.threads, core.number + 1
+        workers, number = self._scene.broad.threads, core.number + 1
         waiting = core.waiting
         quick, slots, layers = NO_PAIRS, columns.slots, columns.layers
         weights: Any = _native.test_weights(columns.spare.store, columns.rows.alive[:slots].view(np.uint8))
@@ -146,11 +135,12 @@ class Answers:
                 parted: Any = _native.parted_pairs(pairs[:, 0], pairs[:, 1], weights)
                 quick, pairs = parted
         found = _quickly_tested(columns, quick, workers, is_tight) if len(quick) else []
-        until -= pace.seconds_to_come(len(pairs) + len(waiting[0]))
+        self._pairs = len(pairs) + len(waiting[0])
+        until -= self._seconds_then + _SECONDS_A_PAIR * max(0, self._pairs - self._pairs_then)
         # In the order in which they were found tests are quicker, because neighbours are tested together.
         is_sorted = is_cut or len(waiting[0]) > 0
         if not len(pairs) and not len(waiting[0]):
-            pace.tests_ended = perf_counter()
+            self._tests_ended = perf_counter()
             return _joined(found), _NONE_WAIT, NO_PAIRS, len(quick), 0.0
         if is_tight and not is_sorted and not layers.has_priorities:
             count, order = len(pairs), np.arange(len(pairs), dtype=np.int32)
@@ -163,7 +153,7 @@ class Answers:
             )  # fmt: skip
         queue = _Queue(columns, weights, workers, *turns)
         queue.test_in_turn(budget, until, number)
-        pace.tests_ended = perf_counter()
+        self._tests_ended = perf_counter()
         touched, waiting, left = queue.left(core.touching, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
         return _joined([*found, *queue.found, touched]), waiting, left, len(quick) + queue.tests, queue.seconds
 

@@ -7,7 +7,6 @@ import math
 import os
 import weakref
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
@@ -506,7 +505,7 @@ class World(Queries):
             if columns.geometries:
                 columns.geometries.drop_unused()
             if limit is not None:
-                self._answers.pace.note_end(perf_counter())
+                self._answers.end()
         self._bus.dispatch(frame)
         return frame
 
