@@ -1,7 +1,6 @@
 """Settings of the whole suite."""
 
 import gc
-import importlib.util
 import os
 import signal
 import sys
@@ -38,14 +37,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell lets what it runs in the background ignore Ctrl-C, and so would all programs that tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the examples of `broadphase.gpu` where the kernels cannot run."""
-    if importlib.util.find_spec("warp") is None:
-        for item in items:
-            if isinstance(item, pytest.DoctestItem) and item.name.startswith("broadphase.gpu"):
-                item.add_marker(pytest.mark.skip(reason="NVIDIA Warp is not installed"))
 
 
 def pytest_collection_finish() -> None:

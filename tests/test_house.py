@@ -359,10 +359,11 @@ def public_members(module):
 def test_every_public_name_of_a_module_is_documented(name):
     try:
         module = importlib.import_module(name)
+        members = list(public_members(module))
     except ImportError as error:
         pytest.skip(f"needs an extra: {error}")
     assert inspect.getdoc(module)
-    for where, member in public_members(module):
+    for where, member in members:
         first_line = (inspect.getdoc(member) or "").partition("\n")[0]
         assert first_line.endswith((".", "?", ":")), f"{where}: {first_line!r}"
 

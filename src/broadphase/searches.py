@@ -176,7 +176,7 @@ def pairs(
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
         more: Any = of_device({**options, "progress": progress})
-        from broadphase.gpu.pairs import pairs as on_device  # imported where there is a device
+        from broadphase.gpu.searches import pairs as on_device  # imported where there is a device
 
         made: NDArray[np.int32] | PaddedPairs
         made = on_device(boxes, other, sort=sort, max_pairs=max_pairs, capacity=capacity, **more)
@@ -254,7 +254,7 @@ def count_pairs(
     """
     if type(boxes) is not np.ndarray and is_on_device(boxes):
         more: Any = of_device({**options, "progress": progress})
-        from broadphase.gpu.pairs import count_pairs as on_device
+        from broadphase.gpu.searches import count_pairs as on_device
 
         return on_device(boxes, other, **more)
     search = _search("count_pairs", boxes, other, options, progress)

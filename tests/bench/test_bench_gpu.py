@@ -21,10 +21,10 @@ wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip insta
 from benchmarks.gpu import compiling, devices, exactness, kernels, scenes, stages, times  # noqa: E402
 
 from broadphase import gpu  # noqa: E402
+from broadphase.gpu import loading  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU = Setting("cpu", quick=True)
-LOADING = sys.modules["broadphase.gpu.loading"]
 
 
 def run_program(*arguments, timeout=600):
@@ -208,7 +208,7 @@ def test_gpu_benchmark_compiles_all_modules_that_are_loaded():
         gpu.Index(boxes.astype(kind), device="cpu").query(boxes)
         cells = np.ones((4, 2))
         gpu.neighbors(boxes.reshape(4, 4, 3)[:, :, :2].astype(kind), 0.1, cell=cells[:, None] * np.eye(2), device="cpu")
-    loaded = {name for name, device in LOADING._loaded if device == "cpu"}
+    loaded = {name for name, device in loading._loaded if device == "cpu"}
     assert len(loaded) >= 11
     modules = {module.name: module for module in compiling.modules()}
     assert loaded <= set(modules)

@@ -1,7 +1,6 @@
 """The index on a device: its kernels on Warp's CPU device, against the index of the CPU and the oracles."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -16,10 +15,10 @@ from oracles.queries import assert_same_answers
 
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
+from broadphase.gpu import index as index_module, searches  # noqa: E402
 from broadphase.gpu.index import Index  # noqa: E402
 from broadphase.gpu.index_kernels import index_kernels, result_kernels  # noqa: E402
 
-INDEX, PAIRS = sys.modules["broadphase.gpu.index"], sys.modules["broadphase.gpu.pairs"]
 ASKED = ("query", "query_points", "query_ball", "nearest", "raycast", "raycast_any")
 LEAST, MOST = 1e-130, 1e150  # the sizes of numbers that an index on a device takes
 KINDS_OF_NUMBERS = {"float32": wp.float32, "float64": wp.float64}
@@ -384,8 +383,8 @@ def test_gpu_pairs_of_an_index_have_the_options_of_pairs(monkeypatch):
         "ignore_shared": rng.integers(0, 20, (90, 2)),
     }
     for small in (256, 0):
-        monkeypatch.setattr(PAIRS, "SMALL_SCENE", small)
-        monkeypatch.setattr(PAIRS, "FEW_TESTS", 0)
+        monkeypatch.setattr(searches, "SMALL_SCENE", small)
+        monkeypatch.setattr(searches, "FEW_TESTS", 0)
         index = on_cpu(boxes)
         for names in ([], *([name] for name in options), list(options)):
             chosen = {name: options[name] for name in names}
@@ -406,7 +405,7 @@ def test_gpu_pairs_of_an_index_have_the_options_of_pairs(monkeypatch):
 @pytest.mark.parametrize(("budget", "pieces", "room", "threads"), [(1, 3, 4, 5), (2, 2, 0, 1), (7, 32, 1 << 16, 64)])
 def test_walks_that_are_left_to_others_find_the_same_rows(budget, pieces, room, threads, monkeypatch):
     for name, value in (("BUDGET", budget), ("PIECES", pieces), ("_MOST_LEFT", room), ("_THREADS", threads)):
-        monkeypatch.setattr(INDEX, name, value)
+        monkeypatch.setattr(index_module, name, value)
     rng = np.random.default_rng(budget)
     for dtype in DTYPES:
         boxes = make_scene("uniform", 400, dtype=dtype)
@@ -474,7 +473,7 @@ def test_a_tree_is_built_again_where_boxes_have_moved_far():
     for _ in range(5):
         index.update(boxes + rng.normal(size=(2000, 1, 3)) * 0.002)
     assert index.build_count == 1
-    assert 0 < index.growth < INDEX.WORN
+    assert 0 < index.growth < index_module.WORN
     index.update(boxes[rng.permutation(2000)], rebuild=False)
     assert index.build_count == 1
     assert index.growth > 2
@@ -491,7 +490,7 @@ def test_boxes_that_leap_each_time_are_seldom_refitted(monkeypatch):
     rng = np.random.default_rng(8)
     boxes = rng.random((500, 1, 2)) + np.array([[[0.0] * 2, [0.02] * 2]])
     refits = []
-    monkeypatch.setattr(INDEX, "refit", lambda *given: refits.append(given) or REFIT(*given))
+    monkeypatch.setattr(index_module, "refit", lambda *given: refits.append(given) or REFIT(*given))
     index = on_cpu(boxes)
     for _ in range(60):
         index.update(boxes[rng.permutation(500)])
@@ -503,7 +502,7 @@ def test_boxes_that_leap_each_time_are_seldom_refitted(monkeypatch):
     assert index.build_count < 77
 
 
-REFIT = INDEX.refit
+REFIT = index_module.refit
 
 
 @pytest.mark.parametrize("move", ["away", "together", "one far"])

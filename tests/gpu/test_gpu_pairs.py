@@ -1,6 +1,5 @@
 """Pairs on a device: the kernels on Warp's CPU device, against the CPU's core and the oracle."""
 
-import sys
 import threading
 
 import numpy as np
@@ -13,19 +12,17 @@ from cases import DTYPES, FOR_CUDA, ON_DEVICE, SCENES_ON_DEVICE, lattice, run_sc
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
 from broadphase import gpu  # noqa: E402
+from broadphase.gpu import explanation, loading, searches  # noqa: E402
 from broadphase.gpu.pairs_kernels import pairs_kernels  # noqa: E402
 from broadphase.gpu.tree_kernels import tree_kernels  # noqa: E402
 
-EXPLANATION = sys.modules["broadphase.gpu.explanation"]
-PAIRS = sys.modules["broadphase.gpu.pairs"]
-LOADING = sys.modules["broadphase.gpu.loading"]
 WAYS = ("tree", "scenes")
 
 
 def force(monkeypatch, way):
     """Let all boxes be searched by a tree, or all be compared one by one."""
-    monkeypatch.setattr(PAIRS, "SMALL_SCENE", 0 if way == "tree" else 2**30)
-    monkeypatch.setattr(PAIRS, "FEW_TESTS", 0)
+    monkeypatch.setattr(searches, "SMALL_SCENE", 0 if way == "tree" else 2**30)
+    monkeypatch.setattr(searches, "FEW_TESTS", 0)
 
 
 def check(boxes, other=None, *, label="", **options):
@@ -196,8 +193,8 @@ def test_gpu_search_past_max_pairs_ends_early(way, monkeypatch):
     force(monkeypatch, way)
     boxes = np.zeros((3000, 2, 3), np.float32)  # 4,498,500 pairs
     given = []
-    kept = PAIRS.Search.total
-    monkeypatch.setattr(PAIRS.Search, "total", lambda search: given.append(kept(search)) or given[-1])
+    kept = searches.Search.total
+    monkeypatch.setattr(searches.Search, "total", lambda search: given.append(kept(search)) or given[-1])
     with pytest.raises(bp.errors.TooManyPairsError):
         gpu.pairs(boxes, device="cpu", max_pairs=10)
     assert 10 < given[0] < 10_000
@@ -205,7 +202,7 @@ def test_gpu_search_past_max_pairs_ends_early(way, monkeypatch):
 
 
 def test_gpu_pairs_beyond_the_room_at_first_are_found_all(monkeypatch):
-    monkeypatch.setattr(PAIRS, "ROOM", 0)
+    monkeypatch.setattr(searches, "ROOM", 0)
     gpu.release()
     boxes = np.zeros((300, 2, 3), np.float32)
     for way in WAYS:
@@ -479,9 +476,9 @@ def test_boxes_on_a_device_are_searched_there(monkeypatch):
 
     boxes = OnDevice()
     for module, name, call, options in (
-        (PAIRS, "pairs", bp.pairs, {"sort": True, "margin": 2.0, "capacity": 7, "batch": 3, "touching": False}),
-        (PAIRS, "count_pairs", bp.count_pairs, {"layer": 1, "mask": 2, "group": 3, "static": 4, "ignore_shared": 5}),
-        (EXPLANATION, "explain", bp.explain, {"batch": 3}),
+        (searches, "pairs", bp.pairs, {"sort": True, "margin": 2.0, "capacity": 7, "batch": 3, "touching": False}),
+        (searches, "count_pairs", bp.count_pairs, {"layer": 1, "mask": 2, "group": 3, "static": 4, "ignore_shared": 5}),
+        (explanation, "explain", bp.explain, {"batch": 3}),
     ):
         monkeypatch.setattr(module, name, recorded)
         told.clear()
@@ -532,11 +529,11 @@ def test_gpu_compilation_that_takes_long_is_told(capsys, monkeypatch):
         original(*names)
         started.set()
 
-    original, started = LOADING._tell, threading.Event()
-    monkeypatch.setattr(LOADING, "_SILENT", 0.001)
-    monkeypatch.setattr(LOADING, "_tell", tell)
+    original, started = loading._tell, threading.Event()
+    monkeypatch.setattr(loading, "_SILENT", 0.001)
+    monkeypatch.setattr(loading, "_tell", tell)
     monkeypatch.setattr(wp, "load_module", load_module)
-    LOADING.load(wp.get_device("cpu"), Slow)
+    loading.load(wp.get_device("cpu"), Slow)
     assert started.is_set()
     assert (
         capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Full numbers: pairs by the kernels for GPUs on Warp's CPU device, of 100,000 lattices and of large scenes."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -13,9 +11,9 @@ from seeds import compared, seeds
 pytest.importorskip("warp", reason="NVIDIA Warp is not installed")
 
 from broadphase import gpu
+from broadphase.gpu import searches
 
 pytestmark = pytest.mark.soak
-PAIRS = sys.modules["broadphase.gpu.pairs"]
 
 
 def drawn(rng, n, m=None):
@@ -40,10 +38,10 @@ def drawn(rng, n, m=None):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_a_hundred_thousand_lattices_on_a_device_equal_the_core(dimension, dtype, monkeypatch):
-    monkeypatch.setattr(PAIRS, "FEW_TESTS", 0)
+    monkeypatch.setattr(searches, "FEW_TESTS", 0)
     for seed in seeds(100_000):
         rng = np.random.default_rng([dimension, seed])
-        monkeypatch.setattr(PAIRS, "SMALL_SCENE", int(rng.choice([0, 2**30])))
+        monkeypatch.setattr(searches, "SMALL_SCENE", int(rng.choice([0, 2**30])))
         n, m = (int(k) for k in rng.integers(0, 150, 2))
         reach = int(rng.integers(1, 9))
         boxes = lattice(rng, n, dimension, dtype, reach)

@@ -19,23 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Given", "Library", "Place", "Scratch", "as_kind", "device_named", "opened", "place_of", "release", "view_of",
-    "warp",
 ]  # fmt: skip
 
+#: NVIDIA Warp, started without its banner.
+wp: Any = import_extra("warp", purpose="searching on a GPU", extra="gpu")
+with wp.ScopedLogLevel(wp.LOG_WARNING):
+    wp.init()
+
 _lock = threading.Lock()
-_ready: Any = None
-
-
-def warp() -> Any:
-    """Import NVIDIA Warp and start it, without its banner."""
-    global _ready
-    if _ready is None:
-        with _lock:
-            wp: Any = import_extra("warp", purpose="searching on a GPU", extra="gpu")
-            with wp.ScopedLogLevel(wp.LOG_WARNING):
-                wp.init()
-            _ready = wp
-    return _ready
 
 
 class Library(Protocol):
@@ -59,7 +50,7 @@ class _NumPy:
     name = "numpy"
 
     def stream(self, device: Any) -> Any:
-        return warp().get_stream(device) if device.is_cuda else None
+        return wp.get_stream(device) if device.is_cuda else None
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
         return _allocated(shape, dtype, device)
@@ -99,7 +90,6 @@ class _Torch:
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
         torch: Any = sys.modules["torch"]
-        wp = warp()
         kinds = {wp.int32: torch.int32, wp.int64: torch.int64, wp.float32: torch.float32, wp.float64: torch.float64}
         kinds |= {wp.uint8: torch.uint8, wp.bool: torch.bool}
         inner = getattr(dtype, "_shape_", ())
@@ -126,7 +116,6 @@ class _CuPy:
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
         cupy: Any = sys.modules["cupy"]
-        wp = warp()
         inner = getattr(dtype, "_shape_", ())
         kind = wp.dtype_to_numpy(getattr(dtype, "_wp_scalar_type_", dtype))
         try:
@@ -146,7 +135,7 @@ _LIBRARIES: dict[str, Library] = {"torch": TORCH, "cupy": CUPY, "jax": JAX, "jax
 
 def _allocated(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     try:
-        return warp().empty(shape, dtype=dtype, device=device)
+        return wp.empty(shape, dtype=dtype, device=device)
     except RuntimeError as error:
         if "allocate" in str(error):
             raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
@@ -155,7 +144,6 @@ def _allocated(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
 
 def _lent(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     """Return memory of another library as an array of Warp that keeps it alive."""
-    wp = warp()
     if pointer and 0 not in shape:
         array = wp.array(ptr=pointer, dtype=dtype, shape=shape, device=device, copy=False)
     else:
@@ -172,7 +160,7 @@ def _stream_at(device: Any, handle: int) -> Any:
     key = (device.alias, handle)
     stream = _streams.get(key)
     if stream is None:
-        stream = _streams[key] = warp().Stream(device, cuda_stream=handle or None)
+        stream = _streams[key] = wp.Stream(device, cuda_stream=handle or None)
     return stream
 
 
@@ -188,7 +176,6 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
 
     Arrays in host memory are copied to `device`; an array on another device raises ValueError.
     """
-    wp = warp()
     library = _LIBRARIES.get(type(values).__module__.partition(".")[0])
     if library is None and not is_on_device(values):
         return _copied(values, name, device)
@@ -216,7 +203,6 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
 
 def _as_scalars(array: Any) -> Any:
     """Return an array of vectors, such as of ``wp.vec3``, as one of numbers with one more axis."""
-    wp = warp()
     inner = getattr(array.dtype, "_shape_", ())
     if not inner:
         return array
@@ -228,7 +214,6 @@ def _as_scalars(array: Any) -> Any:
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any = None) -> Any:
     """Return a view of an array, from an offset in bytes on, which keeps it alive."""
-    wp = warp()
     dtype = array.dtype if dtype is None else dtype
     if 0 in shape:
         return wp.empty(shape, dtype=dtype, device=array.device)
@@ -239,13 +224,11 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 def _device_of_interface(values: Any) -> Any:
     """Return the device of an array with the CUDA array interface, which does not name it; CuPy's arrays do."""
-    wp = warp()
     number = getattr(getattr(values, "device", None), "id", None)
     return wp.get_cuda_device(number) if isinstance(number, int) else wp.get_cuda_device()
 
 
 def _copied(values: Any, name: str, device: Any) -> Given:
-    wp = warp()
     if device is None:
         device = wp.get_preferred_device()
     plain = np.ascontiguousarray(as_plain_array(values, name))
@@ -263,7 +246,6 @@ def _copied(values: Any, name: str, device: Any) -> Given:
 
 def as_kind(array: Any, kind: Any, scratch: Callable[[tuple[int, ...], Any], Any]) -> Any:
     """Return whole numbers or Booleans as integers of a kind, without a copy if possible."""
-    wp = warp()
     if array.dtype == kind:
         return array
     if array.dtype == wp.uint64 and kind == wp.int64:
@@ -308,7 +290,7 @@ class Scratch:
         values = [_packed(value) for value in inputs]
         command, size_before, before = self._launches.get(key, (None, size, values))
         if command is None:
-            command = warp().launch(kernel, size, inputs=inputs, device=self._device, record_cmd=True)
+            command = wp.launch(kernel, size, inputs=inputs, device=self._device, record_cmd=True)
             command.fwd_args = None  # it would keep arrays of the caller alive
         else:
             if size != size_before:
@@ -353,7 +335,7 @@ class Place(NamedTuple):
         """Make the caller's stream that of Warp for a ``with`` block."""
         if self.stream is None:
             return nullcontext()
-        scope: AbstractContextManager[Any] = warp().ScopedStream(self.stream, sync_enter=False)
+        scope: AbstractContextManager[Any] = wp.ScopedStream(self.stream, sync_enter=False)
         return scope
 
     def given_number(self, array: Any) -> Any:
@@ -385,7 +367,7 @@ class Place(NamedTuple):
         """Tell Warp of a capture that torch or CuPy has begun, so that its sort allocates in the graph."""
         if self.device.captures:
             return nullcontext()
-        capture: AbstractContextManager[Any] = warp().ScopedCapture(stream=self.stream, external=True)
+        capture: AbstractContextManager[Any] = wp.ScopedCapture(stream=self.stream, external=True)
         return capture
 
 
@@ -411,7 +393,6 @@ def place_of(given: Given) -> Place:
 
 def device_named(device: Any) -> Any:
     """Return a device by its name; by default the current CUDA device."""
-    wp = warp()
     if device is None:
         if not wp.is_cuda_available():
             raise ValueError(

@@ -11,7 +11,10 @@ from broadphase.arguments import is_on_device
 from broadphase.batches import batch_of_each
 from broadphase.boxes.forms import as_corners, as_rows
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, view_of, warp
+from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, view_of, wp
+from broadphase.gpu.loading import load
+from broadphase.gpu.pairs_kernels import BY_GROUP, BY_LAYER, BY_SHARED, BY_STATIC, Filter, row_kernels
+from broadphase.gpu.tree_kernels import tree_kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,20 +67,17 @@ class DeviceBoxes:
     @property
     def tree_kernels(self) -> Any:
         """The kernels of trees of such boxes."""
-        from broadphase.gpu.tree_kernels import tree_kernels
-
         return tree_kernels(self.dim, self.dtype)
 
     def of_axes(self, dim: int) -> DeviceBoxes:
         """Return the boxes; an empty set gets `dim` axes."""
         if self.count:
             return self
-        nothing = warp().empty((0, dim), dtype=self.dtype, device=self.device)
+        nothing = wp.empty((0, dim), dtype=self.dtype, device=self.device)
         return DeviceBoxes(nothing, nothing, self.size, self.place)
 
     def as_double(self) -> DeviceBoxes:
         """Return the boxes in float64, exactly."""
-        wp = warp()
         if self.dtype == wp.float64:
             return self
         with self.place.current():
@@ -106,7 +106,6 @@ def boxes_on(boxes: Any, name: str, device: Any = None, *, empty_dim: int = 2) -
 
     `empty_dim` is the number of axes of an empty list.
     """
-    wp = warp()
     wanted = None if device is None else device_named(device)
     first = boxes[0] if isinstance(boxes, tuple) and len(boxes) == 2 else boxes
     if is_in_host_memory(first):
@@ -167,7 +166,6 @@ def _require_axes(dim: int, name: str) -> None:
 
 def require_floats(array: Any, name: str) -> None:
     """Raise TypeError for an array that is neither float32 nor float64."""
-    wp = warp()
     if array.dtype not in (wp.float32, wp.float64):
         kind = getattr(array.dtype, "__name__", array.dtype)
         raise TypeError(f"{name} has dtype {kind}; on a device, it must be float32 or float64: convert it there")
@@ -255,7 +253,7 @@ def keys_of(
         if one.size is not None:
             rows, step = _scene_numbers(one, scratch, f"{name}.scenes"), 1
         else:
-            rows, step = _attribute(value, name, one, scratch, 0, warp().int64)
+            rows, step = _attribute(value, name, one, scratch, 0, wp.int64)
         found.append(Keys(rows=rows, step=step))
     if len(sets) == 1 and found[0].step == 0:
         return (Keys(),)
@@ -263,10 +261,7 @@ def keys_of(
 
 
 def _scene_numbers(boxes: DeviceBoxes, scratch: Scratch, name: str) -> Any:
-    from broadphase.gpu.loading import load
-    from broadphase.gpu.pairs_kernels import row_kernels
-
-    wp, kernels = warp(), row_kernels()
+    kernels = row_kernels()
     load(boxes.device, kernels.module)
     rows = scratch.array(name, boxes.count, wp.int64)
     if boxes.count:
@@ -285,9 +280,6 @@ def passing_of(
     ignore_shared: Any = None,
 ) -> Any:
     """Return the filter of kernels for options of `broadphase.pairs`: one value each, or tuples for two sets."""
-    from broadphase.gpu.pairs_kernels import BY_GROUP, BY_LAYER, BY_SHARED, BY_STATIC, Filter
-
-    wp = warp()
     passing = Filter()
     parts = 0
     by_layer = layer is not None or mask is not None
@@ -339,7 +331,6 @@ def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:
 
 def _attribute(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch, default: int, kind: Any) -> tuple[Any, int]:
     """Return one 64-bit integer (static: one byte) for each box, or one for all; and the step, 1 or 0."""
-    wp = warp()
     if value is None:
         value = default
     if isinstance(value, int | np.integer | bool | np.bool_):
@@ -362,13 +353,12 @@ def _parts_of(value: Any, name: str, boxes: DeviceBoxes, scratch: Scratch) -> An
     if array.ndim not in (1, 2) or array.shape[0] != boxes.count:
         wanted = f"({boxes.count}, k) or ({boxes.count},)"
         raise ValueError(f"{name} has shape {tuple(array.shape)}; one per box is needed: {wanted}")
-    array = integers_of(array, name, scratch, warp().int64)
+    array = integers_of(array, name, scratch, wp.int64)
     return array if array.ndim == 2 else view_of(array, 0, (*array.shape, 1), (*array.strides, 8))
 
 
 def integers_of(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
     """Return whole numbers as 64-bit integers, or Booleans as bytes; converted in working memory."""
-    wp = warp()
     if kind == wp.uint8:
         if array.dtype not in (wp.bool, wp.uint8):
             raise TypeError(f"{name} must be bool, not {array.dtype.__name__}")

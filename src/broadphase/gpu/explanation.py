@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broadphase.gpu.boxes import keys_of
-from broadphase.gpu.pairs import sets_of, way_of
+from broadphase.gpu.searches import sets_of, way_of
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes

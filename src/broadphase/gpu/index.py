@@ -14,7 +14,7 @@ from broadphase.boxes.forms import as_rows
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.capacity import capacity_of
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, opened, warp
+from broadphase.gpu.arrays import NUMPY, WARP, Place, Scratch, opened, wp
 from broadphase.gpu.boxes import (
     DeviceBoxes,
     Keys,
@@ -27,8 +27,21 @@ from broadphase.gpu.boxes import (
     range_error,
     require_floats,
 )
+from broadphase.gpu.index_kernels import (
+    ALL_ROWS,
+    BY_KEY,
+    BY_SCENE,
+    OCTAVE,
+    Batches,
+    Ignored,
+    Scalars,
+    Vectors,
+    index_kernels,
+    result_kernels,
+)
 from broadphase.gpu.loading import load
-from broadphase.gpu.pairs import Search, answer, number_of, row_bits, sort_keys
+from broadphase.gpu.pairs_kernels import row_kernels
+from broadphase.gpu.searches import Search, answer, number_of, row_bits, sort_keys
 from broadphase.gpu.tree import build, refit
 from broadphase.index import queries
 from broadphase.index.results import Nearest, RayHits
@@ -182,7 +195,6 @@ class Index:
         raise TypeError("a gpu.Index cannot be copied or pickled: it is in the memory of a device; build another")
 
     def __init__(self, boxes: Boxes, *, device: Any = None, batch: Any = None) -> None:
-        wp = warp()
         given = _boxes_on(boxes, device, is_kept=True)
         place = given.place
         if place.is_capturing:
@@ -501,7 +513,6 @@ class Index:
                [ 1, -1]], dtype=int32), distances=array([[ 1., inf],
                [ 0., inf]]))
         """
-        wp = warp()
         k = as_whole(k, "k", 1, queries.MOST_NEAREST)
         asked = self._vectors(points, "points")
         with self._asking(asked.place) as scratch:
@@ -558,7 +569,6 @@ class Index:
         >>> index.raycast([[0, 0.5]], [1, 0], ignore=0).rows
         array([1], dtype=int32)
         """
-        wp = warp()
         asked = self._vectors(origins, "origins")
         with self._asking(asked.place) as scratch:
             made = self._results(asked, (), (wp.int32, wp.float64))
@@ -590,7 +600,7 @@ class Index:
         """
         asked = self._vectors(origins, "origins")
         with self._asking(asked.place) as scratch:
-            (made,) = self._results(asked, (), (warp().bool,))
+            (made,) = self._results(asked, (), (wp.bool,))
             self._cast(asked, directions, max_distance, batch, ignore, scratch, [None, None, _flat(made)])
             if asked.place.library is not NUMPY and not asked.place.is_capturing:
                 self._ask_for_state()
@@ -600,20 +610,14 @@ class Index:
 
     @property
     def _kernels(self) -> Any:
-        from broadphase.gpu.index_kernels import index_kernels
-
         return index_kernels(self.dim, self._boxes.dtype)
 
     def _load(self) -> None:
-        from broadphase.gpu.index_kernels import result_kernels
-        from broadphase.gpu.pairs_kernels import row_kernels
-
         modules = self._boxes.tree_kernels.module, self._kernels.module, result_kernels().module, row_kernels().module
         load(self.device, *modules)
 
     def _keys_of(self, batch: Any, given: DeviceBoxes, scratch: Scratch) -> tuple[Keys, int]:
         """Return the keys of boxes, in memory of the index, and the only key if all have the same."""
-        wp = warp()
         [keys] = keys_of(batch, (given,), scratch)
         if keys.rows is None:
             return keys, 0 if batch is None else as_whole(batch, "batch", -(2**63), 2**63 - 1)
@@ -650,7 +654,7 @@ class Index:
         assert tree is not None
         if not inner:
             return
-        sizes = self._scratch.array("sizes", SAMPLES, warp().float64)
+        sizes = self._scratch.array("sizes", SAMPLES, wp.float64)
         samples = min(SAMPLES, inner)
         inputs = [tree.nodes, inner, samples, int(is_first), sizes, self._state]
         self._scratch.launch("growth", self._kernels.growth, samples, inputs)
@@ -682,7 +686,7 @@ class Index:
         self._is_coming, self._is_behind = True, False
         self._asked_versions = self._versions
         if self._comes_later:
-            warp().copy(self._mirror, self._state)
+            wp.copy(self._mirror, self._state)
             self._event = self._stream.record_event(self._event)
 
     def _settle(self, *, is_waiting: bool = False) -> None:
@@ -692,11 +696,9 @@ class Index:
         if not self._is_coming:
             return
         if self._comes_later and is_waiting:
-            warp().synchronize_event(self._event)
+            wp.synchronize_event(self._event)
         elif self._comes_later and not self._event.is_complete:
             return
-        from broadphase.gpu.index_kernels import OCTAVE
-
         bad_box, growth, self._bad_ray = (
             int(value) for value in (self._mirror if self._comes_later else self._state).numpy()
         )
@@ -811,9 +813,7 @@ class Index:
 
     def _scalars(self, values: Any, name: str, asked: _Asked) -> Any:
         """Return one number, or one for each query, as kernels take them; checked if in host memory."""
-        from broadphase.gpu.index_kernels import Scalars
-
-        wp, count = warp(), asked.count
+        count = asked.count
         made = Scalars()
         is_finite = name == "radii"
         if isinstance(values, int | float | np.number):
@@ -836,12 +836,10 @@ class Index:
     def _integers(self, values: Any, name: str, asked: _Asked, scratch: Scratch) -> Any:
         """Return one whole number for each query, as int64."""
         array, _ = self._opened(values, name, asked.place.library)
-        return integers_of(_one_each(array, name, asked), name, scratch, warp().int64)
+        return integers_of(_one_each(array, name, asked), name, scratch, wp.int64)
 
     def _options(self, asked: _Asked, batch: Any, ignore: Any, scratch: Scratch) -> tuple[Any, Any]:
         """Return which rows queries look at, and which they leave out."""
-        from broadphase.gpu.index_kernels import ALL_ROWS, BY_KEY, BY_SCENE, Batches, Ignored
-
         batches, ignored = Batches(), Ignored()
         batches.by, keys, tree = ALL_ROWS, self._keys, self._tree
         if asked.size is not None:
@@ -926,9 +924,7 @@ class _RowSearch:
     def __init__(
         self, index: Index, asked: _Asked, upper: Any, radii: Any, options: tuple[Any, Any], scratch: Scratch
     ) -> None:
-        from broadphase.gpu.index_kernels import Scalars
-
-        wp, count = warp(), asked.count
+        count = asked.count
         self._index, self._asked, self._scratch = index, asked, scratch
         self._radii, self._is_ball = radii, radii is not None
         self._options = options
@@ -949,7 +945,7 @@ class _RowSearch:
 
     def _walk(self, capacity: int, found: Any) -> None:
         """Find the rows, and write as many as there is room for."""
-        wp, count, scratch = warp(), self._asked.count, self._scratch
+        count, scratch = self._asked.count, self._scratch
         tree = self._index._tree
         if tree is None or not count:
             return
@@ -968,9 +964,7 @@ class _RowSearch:
 
     def lists(self, name: str) -> QueryRows:
         """Return all rows; walk a second time if there was too little room."""
-        from broadphase.gpu.index_kernels import result_kernels
-
-        wp, scratch, asked = warp(), self._scratch, self._asked
+        scratch, asked = self._scratch, self._asked
         found = scratch.array("found", 2 * max(1024, 4 * asked.count), wp.int64)
         self._walk(found.size // 2, found)
         total = self._total(name)
@@ -991,10 +985,7 @@ class _RowSearch:
 
     def padded(self, capacity: int) -> PaddedRows:
         """Return as many rows as there is room for, and the number of all."""
-        from broadphase.gpu.index_kernels import result_kernels
-        from broadphase.gpu.pairs_kernels import row_kernels
-
-        wp, scratch, library = warp(), self._scratch, self._asked.place.library
+        scratch, library = self._scratch, self._asked.place.library
         rows, offsets = self._results(capacity)
         count = library.allocate((1,), wp.int32, self._index.device)
         found = scratch.array("found", 2 * capacity, wp.int64)
@@ -1009,15 +1000,13 @@ class _RowSearch:
         return PaddedRows(library.give(rows), library.give(offsets), self._asked.place.given_number(count))
 
     def _results(self, size: int) -> tuple[Any, Any]:
-        wp, library, device = warp(), self._asked.place.library, self._index.device
+        library, device = self._asked.place.library, self._index.device
         return (
             library.allocate((size,), wp.int32, device),
             library.allocate((self._asked.count + 1,), wp.int64, device),
         )
 
     def _tell_offsets(self, capacity: int, found: Any, offsets: Any) -> None:
-        from broadphase.gpu.index_kernels import result_kernels
-
         inputs = [found, self._shift, capacity, self._counters, offsets]
         self._scratch.launch("rows", result_kernels().offsets, self._asked.count + 1, inputs)
 
@@ -1052,11 +1041,9 @@ def _boxes_on(boxes: Any, device: Any, dim: int | None = None, *, is_kept: bool 
 
 def _vectors(array: Any, *, step: int = 1) -> Any:
     """Return vectors as kernels take them."""
-    from broadphase.gpu.index_kernels import Vectors
-
     made = Vectors()
     made.step = step
-    if array.dtype == warp().float64:
+    if array.dtype == wp.float64:
         made.doubles = array
     else:
         made.floats = array

@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import Any
 
-from broadphase.gpu.arrays import warp
+from broadphase.gpu.arrays import wp
 
 __all__ = ["load"]
 
@@ -23,7 +23,6 @@ def load(device: Any, *modules: Any) -> None:
         key = module.name, device.alias
         if key in _loaded:
             continue
-        wp = warp()
         timer = threading.Timer(_SILENT, _tell, (module.name, device.alias))
         timer.daemon = True
         timer.start()

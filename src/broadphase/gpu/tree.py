@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broadphase.gpu.arrays import warp
+from broadphase.gpu.arrays import wp
+from broadphase.gpu.tree_kernels import AXIS_BITS, SAMPLES, SIZE_BITS
 
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Scratch
@@ -47,8 +48,6 @@ class Tree:
 
 def axis_bits(dim: int, scene_count: int) -> int:
     """Return the bits of a cell along each axis, behind the bits of so many scenes."""
-    from broadphase.gpu.tree_kernels import AXIS_BITS, SIZE_BITS
-
     left = _MOST_BITS - (SIZE_BITS + dim) - max(scene_count - 1, 0).bit_length()
     return min(AXIS_BITS[dim], left // dim)
 
@@ -69,9 +68,6 @@ class Frame:
 
 def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Frame:
     """Return the frame of boxes."""
-    from broadphase.gpu.tree_kernels import SAMPLES
-
-    wp = warp()
     kernels = boxes.tree_kernels
     count = min(boxes.count, SAMPLES)
     samples = scratch.array(f"{name}.frame", 3 * SAMPLES, wp.float64)
@@ -100,7 +96,6 @@ def build(
 
     O(n) time except the sort, which has a pass for each byte of codes. 130 bytes a box, 180 in float64.
     """
-    wp = warp()
     kernels, count = boxes.tree_kernels, boxes.count
     if frame is None:
         frame = frame_of(boxes, scratch, name, keys.scene_count)

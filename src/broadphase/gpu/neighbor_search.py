@@ -14,10 +14,11 @@ from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.boxes.checking import as_points, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import device_named, opened, place_of, warp
+from broadphase.gpu import neighbors_kernels as kernels
+from broadphase.gpu.arrays import device_named, opened, place_of, wp
 from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of, of_one_kind, require_floats
 from broadphase.gpu.loading import load
-from broadphase.gpu.pairs import refuse_capture, row_bits
+from broadphase.gpu.searches import refuse_capture, row_bits
 from broadphase.points import Neighbors, _as_cells, _checked_cutoff, _many_images
 
 if TYPE_CHECKING:
@@ -171,7 +172,6 @@ def _sets(points: Any, other: Any, device: Any) -> tuple[DeviceBoxes, ...]:
 
 def _points_on(points: Any, name: str, device: Any) -> DeviceBoxes:
     """Return points as boxes without extent: lower and upper are the same array, of shape (n, d)."""
-    wp = warp()
     wanted = None if device is None else device_named(device)
     size = None
     if is_in_host_memory(points):
@@ -252,8 +252,6 @@ def _lattices(
     vectors: NDArray[np.float64], repeats: NDArray[np.bool_], cutoff: float, dim: int, fine: int
 ) -> NDArray[np.float64]:
     """Return a record of each lattice, divided into cells for a cutoff; see `neighbors_kernels`."""
-    from broadphase.gpu import neighbors_kernels as kernels
-
     need = max(cutoff, kernels.LEAST_REACH) * _SLACK
     # Along axes without end, the width of cells has few bits, so that places within them are exact.
     mantissa, exponent = math.frexp(need)
@@ -312,12 +310,10 @@ def _lattices(
 @lru_cache(maxsize=64)
 def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: int) -> tuple[NDArray[np.float64], Any]:
     """Return the record of one lattice, also as a vector of Warp. Cached for the next step of a simulation."""
-    from broadphase.gpu.neighbors_kernels import lattice_type
-
     records = _lattices(
         np.frombuffer(vectors).reshape(1, 3, 3), np.frombuffer(repeats, bool).reshape(1, 3), cutoff, dim, fine
     )
-    return records, lattice_type(*records[0].tolist())
+    return records, kernels.lattice_type(*records[0].tolist())
 
 
 def _largest_square(cutoff: float) -> float:
@@ -358,15 +354,12 @@ class _Search:
         is_sorted: bool,
         scratch: Scratch,
     ) -> None:
-        from broadphase.gpu.neighbors_kernels import COUNTERS, neighbor_kernels, result_kernels
-
-        wp = warp()
         self._sets, self._keys, self._scratch = sets, keys, scratch
         self._cells, self._cutoff = cells, cutoff
         self._is_full, self._is_by_row, self._is_sorted = is_full, is_by_row, is_sorted
-        self._kernels, self._results = neighbor_kernels(sets[0].dim), result_kernels()
+        self._kernels, self._results = kernels.neighbor_kernels(sets[0].dim), kernels.result_kernels()
         load(sets[0].device, *(self._filing(one).module for one in sets), self._kernels.module, self._results.module)
-        self._counters = scratch.array("neighbors.counters", COUNTERS, wp.int64)
+        self._counters = scratch.array("neighbors.counters", kernels.COUNTERS, wp.int64)
         self._counters.zero_()
         self._choose()
         self._plan()
@@ -389,15 +382,11 @@ class _Search:
         return not all(one.count for one in self._sets)
 
     def _filing(self, points: DeviceBoxes) -> Any:
-        from broadphase.gpu.neighbors_kernels import filing_kernels
-
-        return filing_kernels(points.dim, points.dtype)
+        return kernels.filing_kernels(points.dim, points.dtype)
 
     def _choose(self) -> None:
         """Choose lattices, cells and the table, and take the lattices to the device."""
-        from broadphase.gpu.neighbors_kernels import AXES, CELLS, FLAT, REPEATS, WRONG
-
-        wp, scratch, cells = warp(), self._scratch, self._cells
+        scratch, cells = self._scratch, self._cells
         dim, table = self._sets[0].dim, self._sets[-1]
         has_keys = any(keys.rows is not None for keys in self._keys)
         self._table_size = 0
@@ -407,8 +396,8 @@ class _Search:
             scenes = max(1, *(keys.scene_count for keys in self._keys))
             for fine in FINE:
                 records, record = _one_lattice(*arguments, fine)
-                number = scenes * math.prod(records[0, CELLS : CELLS + dim].tolist())
-                if has_keys or cells.each_its_own or records[0, AXES] < dim:
+                number = scenes * math.prod(records[0, kernels.CELLS : kernels.CELLS + dim].tolist())
+                if has_keys or cells.each_its_own or records[0, kernels.AXES] < dim:
                     break
                 if number <= min(TABLE_CELLS * table.count, _MOST_POINTS):
                     self._table_size = int(number)
@@ -420,12 +409,12 @@ class _Search:
         self._is_hashed = not self._table_size
         if self._is_hashed:
             self._table_size = 1 << min(max(1, (2 * table.count - 1).bit_length()), 30)
-        self._is_periodic = bool(records[:, AXES].any())
-        self._may_repeat = bool(records[:, REPEATS].any())
+        self._is_periodic = bool(records[:, kernels.AXES].any())
+        self._may_repeat = bool(records[:, kernels.REPEATS].any())
         self._lattice_count = len(cells.vectors) if cells.each_its_own else 0
         # Without keys, it is known here which cells have points.
-        self._wrong = records[:, WRONG]
-        if not has_keys and self._wrong.any() and (self._wrong[0] == FLAT or not self._is_empty):
+        self._wrong = records[:, kernels.WRONG]
+        if not has_keys and self._wrong.any() and (self._wrong[0] == kernels.FLAT or not self._is_empty):
             self._refuse_cell(int(np.flatnonzero(self._wrong)[0]))
         self._records = scratch.array("neighbors.lattices", records.size, wp.float64)
         if record is not None:
@@ -436,9 +425,7 @@ class _Search:
             wp.copy(self._records, wp.array(records.reshape(-1), device="cpu", copy=False), count=records.size)
 
     def _refuse_cell(self, cell: int) -> None:
-        from broadphase.gpu.neighbors_kernels import MANY
-
-        if self._wrong[cell] == MANY:
+        if self._wrong[cell] == kernels.MANY:
             raise ValueError(_many_images(self._cutoff))
         which = f" of cell {cell}" if len(self._cells.vectors) > 1 else ""
         raise ValueError(f"cell: the periodic vectors{which} do not span a volume")
@@ -450,9 +437,7 @@ class _Search:
 
     def _plan(self) -> None:
         """Find how far to look; in a periodic cell, this depends on how far outside the points are."""
-        from broadphase.gpu.neighbors_kernels import PLAN
-
-        wp, scratch = warp(), self._scratch
+        scratch = self._scratch
         most = None
         if self._is_periodic:
             most = scratch.array("neighbors.most", 6, wp.int64)
@@ -463,16 +448,14 @@ class _Search:
                 if threads:
                     inputs = [*self._read(k), threads, lanes, most]
                     scratch.launch(f"neighbors{k}", self._filing(one).measure, threads, inputs)
-        self._plans = scratch.array("neighbors.plans", len(self._wrong) * PLAN, wp.float32)
+        self._plans = scratch.array("neighbors.plans", len(self._wrong) * kernels.PLAN, wp.float32)
         inputs = [self._records, most, self._plans, self._counters]
         scratch.launch("neighbors", self._kernels.bound, len(self._wrong), inputs)
 
     def _file(self, k: int) -> _Filed:
         """Sort the points of a set by cells; the last set also gets the table of cells."""
-        from broadphase.gpu.neighbors_kernels import FAULTS
-
-        wp, scratch, one = warp(), self._scratch, self._sets[k]
-        name, count, kernels = f"neighbors{k}", one.count, self._filing(one)
+        scratch, one = self._scratch, self._sets[k]
+        name, count, filing = f"neighbors{k}", one.count, self._filing(one)
         filed = _Filed(
             self._keys[k],
             scratch.array(f"{name}.spots", count, wp.vec4),
@@ -484,20 +467,20 @@ class _Search:
             return filed
         numbers, order = (scratch.array(f"{name}.{part}", 2 * count, wp.int32) for part in ("numbers", "order"))
         is_last = k == len(self._sets) - 1
-        inputs = [*self._read(k), self._table_size, int(self._is_hashed), 1 + FAULTS * k, numbers, order]
-        scratch.launch(name, kernels.file, count, [*inputs, self._starts if is_last else None, self._counters])
+        inputs = [*self._read(k), self._table_size, int(self._is_hashed), 1 + kernels.FAULTS * k, numbers, order]
+        scratch.launch(name, filing.file, count, [*inputs, self._starts if is_last else None, self._counters])
         if self._is_empty:
             return filed
         wp.utils.radix_sort_pairs(numbers, order, count, 0, self._table_size.bit_length())
         inputs = [*self._read(k), self._table_size, numbers, order, filed.spots, filed.cells, filed.exact, filed.wraps]
-        scratch.launch(name, kernels.gather, count, inputs)
+        scratch.launch(name, filing.gather, count, inputs)
         if is_last:
             wp.utils.array_scan(self._starts, self._starts, inclusive=False)
         return filed
 
     def _count(self) -> None:
         """Count the pairs of each point."""
-        wp, count = warp(), self._sets[0].count
+        count = self._sets[0].count
         rows_around = 3 ** (self._sets[0].dim - 1)
         self._slices = max(1, min(rows_around, THREADS // max(count, 1)))
         self._tasks = count * self._slices
@@ -523,7 +506,6 @@ class _Search:
 
     def lists(self, distances: bool, vectors: bool, shifts: bool) -> Neighbors:
         """Wait for the number of pairs, and return all pairs."""
-        wp = warp()
         place, count = self._sets[0].place, self._sets[0].count
         total = self._total()
         rows = place.library.allocate((total,), wp.int32, place.device) if self._is_by_row else None
@@ -538,7 +520,6 @@ class _Search:
 
     def padded(self, capacity: int, distances: bool, vectors: bool, shifts: bool) -> PaddedNeighbors:
         """Return as many pairs as there is room for, and their number."""
-        wp = warp()
         place = self._sets[0].place
         pairs, *more = self._written(capacity, None, distances, vectors, shifts)
         count = place.library.allocate((1,), wp.int32, place.device)
@@ -550,7 +531,7 @@ class _Search:
 
     def _written(self, size: int, rows: Any, distances: bool, vectors: bool, shifts: bool) -> list[Any]:
         """Write up to `size` pairs, and their distances, vectors and shifts if wanted."""
-        wp, scratch, place = warp(), self._scratch, self._sets[0].place
+        scratch, place = self._scratch, self._sets[0].place
         dim = self._sets[0].dim
 
         def made(is_wanted: bool, shape: tuple[int, ...], kind: Any) -> Any:
@@ -580,7 +561,7 @@ class _Search:
 
     def _sorted(self, size: int, first: list[Any]) -> Any:
         """Return the places of pairs, sorted by rows, and by shifts if a pair can have several."""
-        wp, scratch = warp(), self._scratch
+        scratch = self._scratch
         if 2 * size > 2**31 - 1:
             raise MemoryError(f"{size} pairs are too many to sort on a device; leave out sort=True, or give batches")
         order = scratch.array("neighbors.sorted", 2 * size, wp.int32)
@@ -598,8 +579,6 @@ class _Search:
 
     def _total(self) -> int:
         """Wait for the device, and return the number of pairs."""
-        from broadphase.gpu import neighbors_kernels as kernels
-
         total, *faults = (int(value) for value in self._counters.numpy()[: kernels.COUNTERS])
         both = list(zip(("points", "other"), self._sets, self._keys, (0, kernels.FAULTS), strict=False))
         # In the order of the core: first faults of the arrays, then those of places in cells.

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.capacity import PaddedPairs, capacity_of
 from broadphase.errors import TooManyPairsError, unknown_name
-from broadphase.gpu.arrays import warp
+from broadphase.gpu.arrays import wp
 from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, of_one_kind, passing_of
 from broadphase.gpu.loading import load
+from broadphase.gpu.pairs_kernels import pairs_kernels, row_kernels
 from broadphase.gpu.tree import build, frame_of
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def answer(search: Search, sort: bool, limit: int | None, capacity: int | None) 
 def number_of(search: Search) -> int:
     """Return the number of pairs of a search."""
     refuse_capture(search.sets[0].place)
-    search.run(0, 0, search.scratch.array("found", 1, warp().int64))
+    search.run(0, 0, search.scratch.array("found", 1, wp.int64))
     return search.total()
 
 
@@ -205,7 +206,6 @@ def row_bits(count: int) -> int:
 
 def sets_of(boxes: Any, other: Any, device: Any, margin: Any) -> tuple[tuple[DeviceBoxes, ...], float]:
     """Return one set of boxes or two on a device, of one dtype, and half of the margin."""
-    wp = warp()
     own = boxes_on(boxes, "boxes", device)
     sets: tuple[DeviceBoxes, ...] = (own,)
     if other is not None:
@@ -242,7 +242,6 @@ class Search:
         tree: Tree | None = None,
         checked: Any = None,
     ) -> None:
-        wp = warp()
         self.sets, self.keys, self.scratch = sets, keys, scratch
         self.way = way_of(sets, keys)
         self._half_margin, self._touching, self._passing = half_margin, int(touching), passing
@@ -261,14 +260,12 @@ class Search:
         If there are more than `most`, unless that is 0, their number may be any larger one.
         """
         self._passing.most = most
-        from broadphase.gpu.pairs_kernels import pairs_kernels
-
         own = self.sets[0]
         kernels = pairs_kernels(own.dim, own.dtype)
         load(self.device, own.tree_kernels.module, kernels.module, kernels.rows.module)
         self.counters.zero_()
         if self._checked is not None:
-            warp().copy(self.counters, self._checked, dest_offset=1, count=1)
+            wp.copy(self.counters, self._checked, dest_offset=1, count=1)
         if self.way == "none":
             for k, one in enumerate(self.sets):
                 self._check(kernels, one, 1 + k)
@@ -354,14 +351,11 @@ class Found:
 
     def result(self) -> Any:
         """Return the pairs as a new array of the library of the boxes, shape (m, 2)."""
-        wp = warp()
         place = self.search.sets[0].place
         made = place.library.allocate((self.total, 2), wp.int32, place.device)
         if self.total:
             packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(self.total,), device=place.device, copy=False)
             if self.shift:
-                from broadphase.gpu.pairs_kernels import row_kernels
-
                 inputs = [self.keys, self.shift, self.search.counters, packed]
                 self.search.scratch.launch("pairs", row_kernels().unpack_keys, self.total, inputs)
             else:
@@ -371,7 +365,6 @@ class Found:
 
 def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
     """Find all pairs; walk a second time if there was too little room."""
-    wp = warp()
     scratch = search.scratch
     factor = 2 if sort else 1  # sorting takes as much again
     found = scratch.array("found", max(1024, ROOM * sum(one.count for one in search.sets)) * factor, wp.int64)
@@ -391,14 +384,11 @@ def sort_keys(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
     """Sort the first `count` keys, of `bits` bits; the array must have room for twice as many."""
     if 2 * count > 2**31 - 1:
         raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
-    wp = warp()
     wp.utils.radix_sort_pairs(keys, scratch.array("sorted", 2 * count, wp.int32), count, 0, min(bits, 64))
 
 
 def _padded(search: Search, capacity: int, sort: bool) -> PaddedPairs:
-    from broadphase.gpu.pairs_kernels import row_kernels
-
-    wp, rows = warp(), row_kernels()
+    rows = row_kernels()
     place, scratch, device = search.sets[0].place, search.scratch, search.device
     made = place.library.allocate((capacity, 2), wp.int32, device)
     count = place.library.allocate((1,), wp.int32, device)
