@@ -31,7 +31,7 @@ def modules() -> list[Any]:
     from broadphase.gpu import index_kernels, neighbors_kernels, pairs_kernels, tree_kernels
 
     wp = warp()
-    made = [index_kernels.result_kernels(), neighbors_kernels.result_kernels(), pairs_kernels.row_kernels()]
+    made = [neighbors_kernels.result_kernels(), pairs_kernels.row_kernels()]
     made += [neighbors_kernels.neighbor_kernels(dim) for dim in (2, 3)]
     for kind in (wp.float32, wp.float64):
         for dim in (2, 3):

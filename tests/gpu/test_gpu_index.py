@@ -17,7 +17,8 @@ wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip insta
 
 from broadphase.gpu import index as index_module, searches  # noqa: E402
 from broadphase.gpu.index import Index  # noqa: E402
-from broadphase.gpu.index_kernels import index_kernels, result_kernels  # noqa: E402
+from broadphase.gpu.index_kernels import index_kernels  # noqa: E402
+from broadphase.gpu.pairs_kernels import row_kernels  # noqa: E402
 
 ASKED = ("query", "query_points", "query_ball", "nearest", "raycast", "raycast_any")
 LEAST, MOST = 1e-130, 1e150  # the sizes of numbers that an index on a device takes
@@ -833,6 +834,6 @@ def test_what_does_not_fit_is_refused():
 
 def test_all_kernels_of_an_index_compile_for_cuda(tmp_path):
     modules = [index_kernels(dimension, KINDS_OF_NUMBERS[dtype]).module for dimension, dtype in FOR_CUDA]
-    for module in (*modules, result_kernels().module):
+    for module in (*modules, row_kernels().module):
         wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert len(list(tmp_path.glob("*.ptx"))) == len(modules) + 1

@@ -530,6 +530,7 @@ def test_gpu_compilation_that_takes_long_is_told(capsys, monkeypatch):
         started.set()
 
     original, started = loading._tell, threading.Event()
+    monkeypatch.setattr(loading, "_loaded", set())
     monkeypatch.setattr(loading, "_SILENT", 0.001)
     monkeypatch.setattr(loading, "_tell", tell)
     monkeypatch.setattr(wp, "load_module", load_module)

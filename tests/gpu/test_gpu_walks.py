@@ -114,7 +114,7 @@ def test_gpu_refitted_trees_have_the_nodes_of_the_boxes_now():
             boxes = boxes + rng.normal(size=(3000, 1, 3)) * 0.02
             moved = boxes_on(boxes, "boxes", "cpu")
             refit(tree, moved, 0.0)
-            nodes, order = tree.nodes.numpy()[:5999], tree.order.numpy()[:3000]
+            nodes, order = tree.nodes.numpy()[:5999], tree.rows.numpy()[:3000]
             leaves = nodes[2999:]
             assert np.array_equal(leaves[:, [0, 1, 2]], boxes[order, 0])
             assert np.array_equal(leaves[:, [3, 4, 5]], boxes[order, 1])

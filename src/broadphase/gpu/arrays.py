@@ -270,6 +270,7 @@ class Scratch:
         self._device = device
         self._allocate = allocate
         self._arrays: dict[tuple[str, Any], Any] = {}
+        self._structs: dict[tuple[str, Any], tuple[Any, dict[str, Any]]] = {}
         self._launches: dict[tuple[Any, str], tuple[Any, int, list[Any]]] = {}
 
     def array(self, name: str, size: int, dtype: Any) -> Any:
@@ -280,6 +281,22 @@ class Scratch:
             self._arrays.pop(key, None)
             kept = self._arrays[key] = self._allocate((max(size, 1),), dtype, self._device)
         return kept
+
+    def struct(self, name: str, kind: Any, **fields: Any) -> Struct:
+        """Return a struct of kernels, in memory kept by `name`; only fields that have changed are written again."""
+        key = name, kind
+        if key not in self._structs:
+            self._structs[key] = kind.ctype(), {}
+        memory, written = self._structs[key]
+        for field, value in fields.items():
+            packed = _packed(value)
+            if field not in written or written[field] != packed:
+                written[field] = packed
+                if value is None:
+                    setattr(memory, field, type(getattr(memory, field))())
+                else:
+                    setattr(memory, field, value if packed is value else value.__ctype__())
+        return Struct(memory, fields)
 
     def launch(self, name: str, kernel: Any, size: int, inputs: list[Any]) -> None:
         """Launch a kernel. Packed arguments are kept by `name`; only those that have changed are packed again.
@@ -296,7 +313,7 @@ class Scratch:
             if size != size_before:
                 command.set_dim(size)
             for place, (value, old) in enumerate(zip(values, before, strict=True)):
-                if value != old:
+                if value is not old and value != old:
                     command.set_param_at_index(place, inputs[place])
         self._launches[key] = command, size, values
         command.launch()
@@ -307,13 +324,23 @@ class Scratch:
         return sum(array.capacity for array in self._arrays.values())
 
 
+class Struct:
+    """A struct of kernels. Unlike one of Warp, its memory outlives it, but keeps no arrays of the caller alive."""
+
+    __slots__ = ("_fields", "memory")
+
+    def __init__(self, memory: Any, fields: dict[str, Any]) -> None:
+        self.memory, self._fields = memory, fields
+
+    def __ctype__(self) -> Any:
+        return self.memory
+
+
 def _packed(value: Any) -> Any:
-    """Return a value that differs if an argument of a kernel has changed, without keeping it alive."""
-    if isinstance(value, int | float) or value is None:
-        return value
+    """Return a value that differs if an argument of a kernel has changed, without keeping an array alive."""
     if hasattr(value, "strides"):
         return value.ptr, value.shape, value.strides
-    return value.most if getattr(value, "parts", None) == 0 else object()  # a filter: empty, or packed each time
+    return value.memory if isinstance(value, Struct) else value
 
 
 _kept: dict[tuple[str, int], Scratch] = {}

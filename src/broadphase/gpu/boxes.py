@@ -43,6 +43,7 @@ class DeviceBoxes:
     upper: Any
     size: int | None
     place: Place
+    _struct: Any = None
 
     @property
     def count(self) -> int:
@@ -68,6 +69,13 @@ class DeviceBoxes:
     def tree_kernels(self) -> Any:
         """The kernels of trees of such boxes."""
         return tree_kernels(self.dim, self.dtype)
+
+    def struct(self, scratch: Scratch, name: str) -> Any:
+        """Return the boxes as kernels read them, in memory kept by the first `name` given."""
+        if self._struct is None:
+            kind = self.tree_kernels.boxes_type
+            self._struct = scratch.struct(name, kind, lower=self.lower, upper=self.upper, count=self.count)
+        return self._struct
 
     def of_axes(self, dim: int) -> DeviceBoxes:
         """Return the boxes; an empty set gets `dim` axes."""
@@ -273,6 +281,7 @@ def passing_of(
     sets: tuple[DeviceBoxes, ...],
     scratch: Scratch,
     *,
+    touching: bool,
     layer: Any = None,
     mask: Any = None,
     group: Any = None,
@@ -280,8 +289,8 @@ def passing_of(
     ignore_shared: Any = None,
 ) -> Any:
     """Return the filter of kernels for options of `broadphase.pairs`: one value each, or tuples for two sets."""
-    passing = Filter()
     parts = 0
+    fields: dict[str, Any] = {"touching": int(touching)}
     by_layer = layer is not None or mask is not None
     for name, value, is_given, part, default, kind in (
         ("layer", layer, by_layer, BY_LAYER, _ALL_BITS, wp.int64),
@@ -296,17 +305,15 @@ def passing_of(
             if len(sets) == 2:
                 given.append(_attribute(both[1], f"{name}[1]", sets[1], scratch, default, kind))
             for side, (array, step) in zip(("", "other_"), (given[0], given[-1]), strict=True):
-                setattr(passing, f"{side}{name}s", array)
-                setattr(passing, f"{side}{name}_step", step)
+                fields |= {f"{side}{name}s": array, f"{side}{name}_step": step}
     if ignore_shared is not None:
         both = _both("ignore_shared", ignore_shared, sets)
         if both[0] is not None and both[1] is not None:
             parts |= BY_SHARED
-            passing.shared = passing.other_shared = _parts_of(both[0], "ignore_shared", sets[0], scratch)
+            fields["shared"] = fields["other_shared"] = _parts_of(both[0], "ignore_shared", sets[0], scratch)
             if len(sets) == 2:
-                passing.other_shared = _parts_of(both[1], "ignore_shared[1]", sets[1], scratch)
-    passing.parts = parts
-    return passing
+                fields["other_shared"] = _parts_of(both[1], "ignore_shared[1]", sets[1], scratch)
+    return scratch.struct("passing", Filter, parts=parts, **fields)
 
 
 def _both(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, Any]:

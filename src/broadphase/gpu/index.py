@@ -32,17 +32,15 @@ from broadphase.gpu.index_kernels import (
     BY_KEY,
     BY_SCENE,
     OCTAVE,
-    Batches,
-    Ignored,
-    Scalars,
-    Vectors,
+    Items,
+    Queries,
     index_kernels,
-    result_kernels,
 )
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs_kernels import row_kernels
-from broadphase.gpu.searches import Search, answer, number_of, row_bits, sort_keys
+from broadphase.gpu.searches import Search, answer, count_of, found_all, found_padded, number_of, results_of, row_bits
 from broadphase.gpu.tree import build, refit
+from broadphase.gpu.tree_kernels import Order
 from broadphase.index import queries
 from broadphase.index.results import Nearest, RayHits
 from broadphase.index.store import checked_corners
@@ -516,13 +514,12 @@ class Index:
         k = as_whole(k, "k", 1, queries.MOST_NEAREST)
         asked = self._vectors(points, "points")
         with self._asking(asked.place) as scratch:
-            limits = self._scalars(max_distance, "max_distance", asked)
-            batches, ignored = self._options(asked, batch, ignore, scratch)
+            fields = self._numbers(max_distance, "max_distance", asked)
+            asking = self._struct(asked, fields, batch, ignore, scratch)
             rows, distances = self._results(asked, (k,), (wp.int32, wp.float64))
             if asked.count:
-                inputs = [*self._walked(), *self._samples(), _vectors(asked.array), limits, batches, ignored, k]
-                flat = _flat(rows), _flat(distances)
-                scratch.launch("nearest", self._kernels.nearest, asked.count, [*inputs, self._state, *flat])
+                inputs = [*self._walked(), asking, k, self._state, _flat(rows), _flat(distances)]
+                scratch.launch("nearest", self._kernels.nearest, asked.count, inputs)
             give = asked.place.library.give
             return Nearest(give(rows), give(distances))
 
@@ -613,8 +610,7 @@ class Index:
         return index_kernels(self.dim, self._boxes.dtype)
 
     def _load(self) -> None:
-        modules = self._boxes.tree_kernels.module, self._kernels.module, result_kernels().module, row_kernels().module
-        load(self.device, *modules)
+        load(self.device, self._boxes.tree_kernels.module, self._kernels.module, row_kernels().module)
 
     def _keys_of(self, batch: Any, given: DeviceBoxes, scratch: Scratch) -> tuple[Keys, int]:
         """Return the keys of boxes, in memory of the index, and the only key if all have the same."""
@@ -633,8 +629,8 @@ class Index:
         self._versions = self._versions[0] + 1, self._versions[1]
         self._state[: _GROWTH + 1].zero_()
         if given.count:
-            inputs = [given.lower, given.upper, own.lower, own.upper, self._state]
-            self._scratch.launch("take", self._kernels.take, given.count, inputs)
+            boxes = [one.struct(self._scratch, name) for one, name in ((given, "given"), (own, "own"))]
+            self._scratch.launch("take", self._kernels.take, given.count, [*boxes, self._state])
 
     def _build(self) -> None:
         self.growth = 0.0
@@ -752,9 +748,8 @@ class Index:
         own, place = self._boxes, self._place()
         with self._asking(place) as scratch:
             boxes = DeviceBoxes(own.lower, own.upper, own.size, place)
-            passing = passing_of((boxes,), scratch, **options)
-            keys = (self._keys,)
-            yield Search((boxes,), 0.0, touching, passing, keys, scratch, tree=self._tree, checked=self._state)
+            passing = passing_of((boxes,), scratch, touching=touching, **options)
+            yield Search((boxes,), 0.0, passing, (self._keys,), scratch, tree=self._tree, checked=self._state)
 
     # Arguments of queries ---------------------------------------------------------------------------------------------
 
@@ -811,14 +806,12 @@ class Index:
                 array = array.reshape((shape[0] * shape[1], array.shape[2]))
         return _Asked(array, shape, place)
 
-    def _scalars(self, values: Any, name: str, asked: _Asked) -> Any:
-        """Return one number, or one for each query, as kernels take them; checked if in host memory."""
-        count = asked.count
-        made = Scalars()
-        is_finite = name == "radii"
+    def _numbers(self, values: Any, name: str, asked: _Asked) -> dict[str, Any]:
+        """Return one number, or one for each query, as fields of `Queries`; checked if in host memory."""
+        count, is_finite = asked.count, name == "radii"
         if isinstance(values, int | float | np.number):
-            made.one = float(queries.nonnegative(as_real(values, name), name, 1, is_finite=is_finite)[0])
-            return made
+            one = float(queries.nonnegative(as_real(values, name), name, 1, is_finite=is_finite)[0])
+            return {**_by_kind("number_", None), "number": one}
         if is_in_host_memory(values):
             plain = as_plain_array(values, name)
             plain = plain.reshape(-1) if plain.shape == asked.shape else plain
@@ -826,59 +819,45 @@ class Index:
         array, _ = self._opened(values, name, asked.place.library)
         if array.size:
             require_floats(array, name)
-        array = _one_each(array, name, asked)
-        if array.dtype == wp.float64:
-            made.doubles = array
-        else:
-            made.floats = array
-        return made
+        return _by_kind("number_", _one_each(array, name, asked))
 
     def _integers(self, values: Any, name: str, asked: _Asked, scratch: Scratch) -> Any:
         """Return one whole number for each query, as int64."""
         array, _ = self._opened(values, name, asked.place.library)
         return integers_of(_one_each(array, name, asked), name, scratch, wp.int64)
 
-    def _options(self, asked: _Asked, batch: Any, ignore: Any, scratch: Scratch) -> tuple[Any, Any]:
-        """Return which rows queries look at, and which they leave out."""
-        batches, ignored = Batches(), Ignored()
-        batches.by, keys, tree = ALL_ROWS, self._keys, self._tree
+    def _struct(self, asked: _Asked, fields: dict[str, Any], batch: Any, ignore: Any, scratch: Scratch) -> Any:
+        """Return queries as kernels read them, with which rows they look at, and which they leave out."""
+        fields |= _by_kind("", asked.array)
+        keys, by = self._keys, ALL_ROWS
         if asked.size is not None:
             if batch is not None:
                 raise ValueError("batch: queries of shape (E, q, ...) are E batches of q already; leave it out")
             if keys.rows is None and asked.shape[0] != keys.scene_count and asked.count and len(self):
                 has = f"{keys.scene_count} batches" if keys.scene_count else "none"
                 raise ValueError(f"queries for {asked.shape[0]} batches, and the index has {has}")
-            batches.query_size = asked.size
         if batch is not None or asked.size is not None:
-            batches.by = BY_SCENE if keys.rows is None else BY_KEY
-            batches.scene_size = keys.scene_size or max(len(self), 1)
-            batches.first_key = 0 if keys.scene_size else self._only_key
-            if keys.rows is not None and tree is not None:
-                batches.keys, batches.codes = tree.sorted_keys, tree.codes
+            by = BY_SCENE if keys.rows is None else BY_KEY
+            fields["scene_size"] = keys.scene_size or max(len(self), 1)
+            fields["first_key"] = 0 if keys.scene_size else self._only_key
+        fields |= {"by": by, "query_size": asked.size or 0, "keys": None, "ignored_rows": None, "ignored": -1}
         if isinstance(batch, int | np.integer):
-            batches.query_key = as_whole(batch, "batch", -(2**63), 2**63 - 1)
+            fields["key"] = as_whole(batch, "batch", -(2**63), 2**63 - 1)
         elif batch is not None:
-            batches.query_keys = self._integers(batch, "batch", asked, scratch)
-        if ignore is None:
-            ignored.one = -1
-        elif isinstance(ignore, int | np.integer):
-            ignored.one = as_whole(ignore, "ignore", -1, 2**31 - 1)
-        else:
-            ignored.rows = self._integers(ignore, "ignore", asked, scratch)
-        return batches, ignored
+            fields["keys"] = self._integers(batch, "batch", asked, scratch)
+        if isinstance(ignore, int | np.integer):
+            fields["ignored"] = as_whole(ignore, "ignore", -1, 2**31 - 1)
+        elif ignore is not None:
+            fields["ignored_rows"] = self._integers(ignore, "ignore", asked, scratch)
+        return scratch.struct("queries", Queries, **fields)
 
     # Answers ----------------------------------------------------------------------------------------------------------
 
-    def _samples(self) -> list[Any]:
-        """Return the samples of centers, from which kernels take the unit of distances."""
-        return [None, 0] if self._tree is None else [self._tree.frame.samples, self._tree.frame.count]
-
     def _walked(self) -> list[Any]:
         """Return what kernels read of the tree."""
-        tree = self._tree
-        if tree is None:
-            return [None, None, 0]
-        return [tree.nodes, tree.levels, tree.count]
+        if self._tree is None:
+            return [None, self._scratch.struct("tree", Order, count=0)]
+        return [self._tree.nodes, self._tree.order]
 
     def _results(self, asked: _Asked, inner: tuple[int, ...], kinds: tuple[Any, ...]) -> list[Any]:
         return [asked.place.library.allocate((*asked.shape, *inner), kind, self.device) for kind in kinds]
@@ -897,12 +876,10 @@ class Index:
         is_one = ways.shape == (1,)
         if not is_one and ways.count != asked.count:
             raise ValueError(f"directions: {ways.count} vectors for {asked.count} queries")
-        limits = self._scalars(max_distance, "max_distance", asked)
-        batches, ignored = self._options(asked, batch, ignore, scratch)
+        fields = self._numbers(max_distance, "max_distance", asked) | _by_kind("other_", ways.array)
+        asking = self._struct(asked, {**fields, "other_step": int(not is_one)}, batch, ignore, scratch)
         if asked.count:
-            vectors = _vectors(asked.array), _vectors(ways.array, step=int(not is_one))
-            inputs = [*self._walked(), *self._samples(), *vectors, limits, batches, ignored, self._state, *results]
-            scratch.launch("cast", self._kernels.cast, asked.count, inputs)
+            scratch.launch("cast", self._kernels.cast, asked.count, [*self._walked(), asking, self._state, *results])
 
     def _find(
         self, asked: _Asked, upper: Any, radii: Any, batch: Any, ignore: Any, capacity: int | None, name: str
@@ -912,112 +889,91 @@ class Index:
         with self._asking(asked.place) as scratch:
             if room is None and asked.place.is_capturing:
                 raise ValueError("the number of rows is not known while a CUDA graph is recorded; pass capacity=")
-            options = self._options(asked, batch, ignore, scratch)
-            balls = None if radii is None else self._scalars(radii, "radii", asked)
-            search = _RowSearch(self, asked, upper, balls, options, scratch)
-            return search.lists(name) if room is None else search.padded(room)
+            fields = {**_by_kind("other_", upper), "other_step": 1, "is_ball": int(radii is not None)}
+            if radii is not None:
+                fields |= self._numbers(radii, "radii", asked)
+            search = _RowSearch(self, asked, upper, self._struct(asked, fields, batch, ignore, scratch), name, scratch)
+            return search.lists() if room is None else search.padded(room)
 
 
 class _RowSearch:
     """One search for lists of rows: what it needs on the device."""
 
-    def __init__(
-        self, index: Index, asked: _Asked, upper: Any, radii: Any, options: tuple[Any, Any], scratch: Scratch
-    ) -> None:
+    is_sorted = True
+    too_many = "rows are too many to sort on a device; ask in parts"
+    found: Any
+    results: Any
+
+    def __init__(self, index: Index, asked: _Asked, upper: Any, asking: Any, name: str, scratch: Scratch) -> None:
         count = asked.count
-        self._index, self._asked, self._scratch = index, asked, scratch
-        self._radii, self._is_ball = radii, radii is not None
-        self._options = options
-        self._upper = upper
-        self._shift = row_bits(len(index))
-        self._bits = self._shift + row_bits(count)
-        self._counters = scratch.array("index.counters", _COUNTERS, wp.int64)
-        self._counters.zero_()
-        wp.copy(self._counters, index._state, dest_offset=1, count=1)
+        self.scratch = scratch
+        self._index, self._asked, self._upper, self._asking, self._name = index, asked, upper, asking, name
+        self.counters = scratch.array("index.counters", _COUNTERS, wp.int64)
+        self.counters.zero_()
+        wp.copy(self.counters, index._state, dest_offset=1, count=1)
         self._boxes = scratch.array("index.asked", count, index._kernels.box_type)
-        self._begins, self._ends = (scratch.array(f"index.{name}", count, wp.int32) for name in ("begins", "ends"))
-        batches, self._ignored = options
-        self._balls = [_vectors(asked.array), radii if self._is_ball else Scalars(), int(self._is_ball)]
+        begins, ends = (scratch.array(f"index.{part}", count, wp.int32) for part in ("begins", "ends"))
+        self._items = scratch.struct("items", Items, queries=None, begins=begins, ends=ends, count=count, counter=0)
+        self._has_run = False
         if count:
-            inputs = [self._balls[0], _vectors(upper), *self._balls[1:], batches, len(index)]
-            inputs += [self._boxes, self._begins, self._ends, self._counters]
+            inputs = [asking, index._walked()[1], self._boxes, self._items, self.counters]
             scratch.launch("ask", index._kernels.ask, count, inputs)
 
-    def _walk(self, capacity: int, found: Any) -> None:
-        """Find the rows, and write as many as there is room for."""
-        count, scratch = self._asked.count, self._scratch
-        tree = self._index._tree
-        if tree is None or not count:
-            return
-        first = [*self._index._walked(), self._boxes, *self._balls, self._ignored]
-        last = [self._shift, capacity, found, self._counters]
-        items = [None, self._begins, self._ends, count, 0, 1, count]
-        # Walks of small trees need no limit.
-        for turn, most in enumerate((count, _MOST_LEFT, 0) if 2 * tree.count > BUDGET else (0,)):
-            names = [f"index.left{turn}.{name}" for name in ("queries", "begins", "ends")]
-            left = [scratch.array(name, most, wp.int32) for name in names] if most else [None] * 3
-            budget = BUDGET if most else -1
-            threads = items[-1]
-            inputs = [*first, *items, budget, 3 + turn, *left, most, *last]
-            scratch.launch(f"find{turn}", self._index._kernels.find, threads, inputs)
-            items = [*left, most, 3 + turn, PIECES, min(_THREADS, most * PIECES)]
+    @property
+    def bits(self) -> tuple[int, int]:
+        """Bits of a query, and of a row."""
+        return row_bits(self._asked.count), row_bits(len(self._index))
 
-    def lists(self, name: str) -> QueryRows:
-        """Return all rows; walk a second time if there was too little room."""
-        scratch, asked = self._scratch, self._asked
-        found = scratch.array("found", 2 * max(1024, 4 * asked.count), wp.int64)
-        self._walk(found.size // 2, found)
-        total = self._total(name)
-        if total > found.size // 2:
-            if 2 * total > 2**31 - 1:
-                raise MemoryError(f"{total} rows are too many to sort on a device; ask in parts")
-            found = scratch.array("found", 2 * total, wp.int64)
-            self._counters.zero_()
-            self._walk(total, found)
-        if total:
-            sort_keys(found, total, self._bits, scratch)
-        rows, offsets = self._results(total)
-        if total:
-            scratch.launch("rows", result_kernels().rows, total, [found, self._shift, self._counters, rows])
-        self._tell_offsets(total, found, offsets)
-        give = asked.place.library.give
-        return QueryRows(give(rows), give(offsets))
+    def run(self, capacity: int, found: Any, most: int = 0) -> None:
+        """Find the rows, and write as many as there is room for; a second run only walks again."""
+        index, count, scratch = self._index, self._asked.count, self.scratch
+        if self._has_run:
+            self.counters.zero_()
+        self._has_run = True
+        self.found = found
+        self.results = results_of(scratch, self.bits[1], most, capacity, found, self.counters)
+        if index._tree is None or not count:
+            return
+        items, pieces, threads = self._items, 1, count
+        # Walks of small trees need no limit.
+        for turn, room in enumerate((count, _MOST_LEFT, 0) if 2 * len(index) > BUDGET else (0,)):
+            names = ("queries", "begins", "ends")
+            arrays = {
+                name: scratch.array(f"index.left{turn}.{name}", room, wp.int32) if room else None for name in names
+            }
+            left = scratch.struct(f"left{turn}", Items, **arrays, count=room, counter=3 + turn)
+            inputs = [*index._walked(), self._asking, self._boxes, items, pieces, threads, BUDGET if room else -1, left]
+            scratch.launch(f"find{turn}", index._kernels.find, threads, [*inputs, self.results])
+            items, pieces, threads = left, PIECES, min(_THREADS, room * PIECES)
+
+    def lists(self) -> QueryRows:
+        """Return all rows."""
+        total = found_all(self, 4 * self._asked.count)
+        return QueryRows(*self._made(total))
 
     def padded(self, capacity: int) -> PaddedRows:
         """Return as many rows as there is room for, and the number of all."""
-        scratch, library = self._scratch, self._asked.place.library
-        rows, offsets = self._results(capacity)
-        count = library.allocate((1,), wp.int32, self._index.device)
-        found = scratch.array("found", 2 * capacity, wp.int64)
-        self._walk(capacity, found)
-        if capacity:
-            inputs = [capacity, 1 << self._bits, found, self._counters]
-            scratch.launch("rows", row_kernels().pad_keys, capacity, inputs)
-            sort_keys(found, capacity, self._bits + 1, scratch)
-            scratch.launch("rows", result_kernels().rows, capacity, [found, self._shift, self._counters, rows])
-        self._tell_offsets(capacity, found, offsets)
-        scratch.launch("rows", row_kernels().tell_count, 1, [self._counters, count])
-        return PaddedRows(library.give(rows), library.give(offsets), self._asked.place.given_number(count))
+        found_padded(self, capacity)
+        return PaddedRows(*self._made(capacity), count_of(self, self._asked.place))
 
-    def _results(self, size: int) -> tuple[Any, Any]:
-        library, device = self._asked.place.library, self._index.device
-        return (
-            library.allocate((size,), wp.int32, device),
-            library.allocate((self._asked.count + 1,), wp.int64, device),
-        )
+    def _made(self, size: int) -> tuple[Any, Any]:
+        """Return the rows, and where those of each query begin."""
+        library, device, count = self._asked.place.library, self._index.device, self._asked.count
+        rows = library.allocate((size,), wp.int32, device)
+        offsets = library.allocate((count + 1,), wp.int64, device)
+        if size:
+            self.scratch.launch("rows", row_kernels().rows, size, [self.results, rows])
+        self.scratch.launch("rows", row_kernels().offsets, count + 1, [self.results, offsets])
+        return library.give(rows), library.give(offsets)
 
-    def _tell_offsets(self, capacity: int, found: Any, offsets: Any) -> None:
-        inputs = [found, self._shift, capacity, self._counters, offsets]
-        self._scratch.launch("rows", result_kernels().offsets, self._asked.count + 1, inputs)
-
-    def _total(self, name: str) -> int:
+    def total(self) -> int:
         """Wait for the device, and return the number of rows."""
-        total, bad_box, bad_query = (int(value) for value in self._counters.numpy()[:3])
+        total, bad_box, bad_query = (int(value) for value in self.counters.numpy()[:3])
         if bad_box:
             raise invalid_box(self._index._boxes, "boxes of the index", 2**31 - bad_box)
         if not bad_query:
             return total
-        row, asked = 2**31 - bad_query, self._asked
+        row, asked, name = 2**31 - bad_query, self._asked, self._name
         if name == "boxes":
             raise invalid_box(DeviceBoxes(asked.array, self._upper, None, asked.place), name, row)
         point = asked.array[row : row + 1].numpy()
@@ -1039,15 +995,10 @@ def _boxes_on(boxes: Any, device: Any, dim: int | None = None, *, is_kept: bool 
     return boxes_on(boxes, "boxes", device, empty_dim=dim or 2)
 
 
-def _vectors(array: Any, *, step: int = 1) -> Any:
-    """Return vectors as kernels take them."""
-    made = Vectors()
-    made.step = step
-    if array.dtype == wp.float64:
-        made.doubles = array
-    else:
-        made.floats = array
-    return made
+def _by_kind(name: str, array: Any) -> dict[str, Any]:
+    """Return an array of floats or doubles, or none, as two fields of `Queries`."""
+    is_double = array is not None and array.dtype == wp.float64
+    return {f"{name}floats": None if is_double else array, f"{name}doubles": array if is_double else None}
 
 
 def _flat(array: Any) -> Any:

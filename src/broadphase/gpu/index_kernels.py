@@ -1,7 +1,8 @@
 """Kernels of `broadphase.gpu.Index`: walks of its tree for boxes, balls, points and rays.
 
-Rows, order and distances are those of the CPU (core/query/queries.hpp), to the last bit. Walks compute in floats, and
-skip only nodes that surely have no result; the boxes decide, in doubles, and if these leave a doubt, without rounding.
+Rows, order and distances are those of the CPU (core/query/queries.hpp), to the last bit. Walks compute in the type of
+the nodes, and skip only nodes that surely have no result; the boxes decide, in doubles, and if these leave a doubt,
+without rounding.
 
 Numbers are 0 or from `LEAST` to `MOST` in size (`broadphase.gpu.boxes`): no square, product or quotient overflows, and
 no rounding error of a product is too small for a double.
@@ -14,10 +15,11 @@ from typing import Any
 import warp as wp
 
 from broadphase.gpu.boxes import LEAST, MOST
-from broadphase.gpu.native import NODE_OF_DOUBLES, NODE_OF_FLOATS, append
-from broadphase.gpu.tree_kernels import kernel_module, lower_place, sampled_row, tree_kernels
+from broadphase.gpu.native import NODE_OF_DOUBLES, NODE_OF_FLOATS
+from broadphase.gpu.pairs_kernels import Results, append_key
+from broadphase.gpu.tree_kernels import Order, kernel_module, lower_place, sampled_row, tree_kernels
 
-__all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "index_kernels", "result_kernels"]
+__all__ = ["ALL_ROWS", "BY_KEY", "BY_SCENE", "INVALID", "OCTAVE", "Items", "Queries", "index_kernels"]
 
 #: Which rows queries look at: all, those of a scene, or those with a key.
 ALL_ROWS, BY_SCENE, BY_KEY = 0, 1, 2
@@ -160,10 +162,12 @@ _TOUCH = """
     };
 """
 
-# The nearest float that is not less than a double, the nearest that is not greater, and one above a number from 0 on by
-# more than floats are rounded, which is never 0.
-_FLOATS = """
-    struct Floats {
+# Numbers of nodes: the nearest one that is not less than a double, the nearest that is not greater, and one above a
+# number from 0 on by more than ways to nodes are rounded. Only floats round to 0, by less than `TINY`.
+_REALS = """
+    constexpr bool IS_FLOAT = sizeof(Real) == 4;
+    constexpr Real TINY = IS_FLOAT ? static_cast<Real>(1e-36) : 0;
+    struct Reals {
         CUDA_CALLABLE static float next_to(float value, bool up) {
             union { float value; int bits; } both;
             both.value = value;
@@ -173,23 +177,22 @@ _FLOATS = """
                 both.bits += (value > 0) == up ? 1 : -1;
             return both.value;
         }
-        CUDA_CALLABLE static float above(double value) {
-            const float rounded = static_cast<float>(value);
-            return static_cast<double>(rounded) < value ? next_to(rounded, true) : rounded;
+        CUDA_CALLABLE static Real above(double value) {
+            const Real rounded = static_cast<Real>(value);
+            return rounded < value ? next_to(rounded, true) : rounded;
         }
-        CUDA_CALLABLE static float below(double value) {
-            const float rounded = static_cast<float>(value);
-            return static_cast<double>(rounded) > value ? next_to(rounded, false) : rounded;
+        CUDA_CALLABLE static Real below(double value) {
+            const Real rounded = static_cast<Real>(value);
+            return rounded > value ? next_to(rounded, false) : rounded;
         }
-        CUDA_CALLABLE static float loosely_above(double value) {
-            return value > 1e36 ? INFINITY : static_cast<float>(value) * 1.00001f + 1e-36f;
+        CUDA_CALLABLE static Real loosely_above(double value) {
+            return IS_FLOAT && value > 1e36 ? INFINITY : static_cast<Real>(value) * static_cast<Real>(1.00001) + TINY;
         }
     };
 """
 
 # What walks read.
 _NODES = """
-    typedef @REAL@ Real;
     struct Node {
         Real low[3], high[3];
         int child, follows;
@@ -211,27 +214,12 @@ _NODES = """
     const auto read_box = [&](const Node& node, double* low, double* high) {
         for (int k = 0; k < D; ++k) low[k] = node.low[k], high[k] = node.high[k];
     };
-    // A place among nodes. Ways to nodes are floats, which are fast. Between doubles, they are computed in doubles, in
-    // units of the nodes, and rounded at the end, by 2^-24 of themselves or by the smallest floats. So a place in
-    // doubles is widened by more than that; where rounding loses the widening, no way is as short.
     double spot_at[D];
-    Real after_low[D], before_high[D];  // what is before `after_low` is surely before the place
+    Real after_low[D], before_high[D];  // what is before `after_low` is surely before the spot
     for (int k = 0; k < D; ++k) {
         spot_at[k] = spot[k];
-#if @FLOATS@
-        after_low[k] = Floats::above(spot_at[k]), before_high[k] = Floats::below(spot_at[k]);
-#else
-        after_low[k] = spot_at[k] + unit * 1e-36, before_high[k] = spot_at[k] - unit * 1e-36;
-#endif
+        after_low[k] = Reals::above(spot[k]), before_high[k] = Reals::below(spot[k]);
     }
-    const double shrink = 1 / unit;
-    const auto way = [&](Real from, Real to) {
-#if @FLOATS@
-        return from - to;
-#else
-        return static_cast<float>((from - to) * shrink);
-#endif
-    };
 """
 
 # The nearer child of a node first: `reached` returns its time or distance, or -1 to skip it. `look_at` tests a leaf.
@@ -248,7 +236,7 @@ _WALK = """
             const Node a = load(left);
             const int right = a.follows;
             const Node b = load(right);
-            const float to_a = reached(a), to_b = reached(b);
+            const Real to_a = reached(a), to_b = reached(b);
             if (to_a >= 0 || to_b >= 0) {
                 const bool is_left = to_b < 0 || (to_a >= 0 && to_a <= to_b);
                 if (to_a >= 0 && to_b >= 0) stack[depth++] = is_left ? right : left;
@@ -273,24 +261,23 @@ _WALK = """
     }
 """
 
-# In a unit of time, the fastest axis moves by the unit of nodes: a way too long for floats also takes too long. Times
-# of nodes have a relative error below 2^-21, or that of the smallest floats; comparisons allow 2^-18. What decides is
-# in memory, outside the loop, so that the loop keeps its registers.
+# In a unit of time, the fastest axis moves by 1: a way too long for floats also takes too long. Times of nodes have a
+# relative error below 2^-21, or that of the smallest floats; comparisons allow 2^-18. What decides is in memory,
+# outside the loop, so that the loop keeps its registers.
 _CAST = """
     struct Ray {
         double origin[D], motion[D];
-        double limit, length, fastest, unit;
+        double limit, length, fastest;
         int best_row;
         double best_time, best_away;
-        float inverse[D], latest;
+        Real inverse[D], latest;
         bool forward[D];
 
-        CUDA_CALLABLE OUTLINED void begin(const double* spot, const double* direction, double most, double node_unit,
-                                          Real* after_low, Real* before_high) {
+        CUDA_CALLABLE OUTLINED void begin(const double* spot, const double* direction, double most, Real* after_low,
+                                          Real* before_high) {
             best_row = -1;
             best_time = best_away = INFINITY;
             limit = most;
-            unit = node_unit;
             fastest = 0;
             for (int k = 0; k < D; ++k) {
                 origin[k] = spot[k];
@@ -305,7 +292,7 @@ _CAST = """
                 inverse[k] = INFINITY;
                 if (motion[k] == 0) continue;
                 const double inverted = 1 / (motion[k] / fastest);
-                inverse[k] = static_cast<float>(inverted);
+                inverse[k] = static_cast<Real>(inverted);
                 if (wp::abs(inverted) <= 1e30) continue;
                 // So slow that it arrives later than floats can hold, if at all: this axis excludes nothing.
                 forward[k] = true;
@@ -314,7 +301,7 @@ _CAST = """
                 before_high[k] = -INFINITY;
             }
             latest = INFINITY;
-            if (fastest > 0) latest = Floats::loosely_above(limit / unit / (length / fastest));
+            if (fastest > 0) latest = Reals::loosely_above(limit / (length / fastest));
         }
         // Takes a box that is touched before all others so far, and returns whether it is.
         CUDA_CALLABLE OUTLINED bool takes(const double* low, const double* high, int row) {
@@ -322,27 +309,27 @@ _CAST = """
             if (time < 0 || !(away <= limit)) return false;
             if (best_row >= 0 && (time > best_time || (time == best_time && row > best_row))) return false;
             best_time = time, best_away = away, best_row = row;
-            latest = wp::min(latest, Floats::loosely_above(time * fastest / unit));
+            latest = wp::min(latest, Reals::loosely_above(time * fastest));
             return true;
         }
     };
     double direction_at[D];
     for (int k = 0; k < D; ++k) direction_at[k] = direction[k];
     Ray ray;
-    ray.begin(spot_at, direction_at, limit, unit, after_low, before_high);
-    float inverse[D], latest = ray.latest;
+    ray.begin(spot_at, direction_at, limit, after_low, before_high);
+    Real inverse[D], latest = ray.latest;
     bool forward[D];
     for (int k = 0; k < D; ++k) inverse[k] = ray.inverse[k], forward[k] = ray.forward[k];
     // The time at which a node is reached, or -1. NaN, from infinities on both sides, excludes nothing.
     const auto reached = [&](const Node& node) {
-        float enter = 0, leave = INFINITY;
+        Real enter = 0, leave = INFINITY;
         for (int k = 0; k < D; ++k) {
-            const float to_low = way(node.low[k], after_low[k]) * inverse[k];
-            const float to_high = way(node.high[k], before_high[k]) * inverse[k];
+            const Real to_low = (node.low[k] - after_low[k]) * inverse[k];
+            const Real to_high = (node.high[k] - before_high[k]) * inverse[k];
             enter = wp::max(enter, forward[k] ? to_low : to_high);
             leave = wp::min(leave, forward[k] ? to_high : to_low);
         }
-        return enter <= leave * 1.000004f + 1e-36f && enter <= latest ? enter : -1.0f;
+        return enter <= leave * static_cast<Real>(1.000004) + TINY && enter <= latest ? enter : -1;
     };
     bool is_done = false;
     const auto look_at = [&](const Node& node) {
@@ -364,28 +351,25 @@ _CAST_END = """
     }
 """
 
-# Squares of distances of nodes, in the squared unit of nodes, are too large by at most 2^-19 of themselves; comparisons
-# allow more.
+# Squares of distances of nodes are too large by at most 2^-19 of themselves; comparisons allow more.
 _NEAREST = """
     // The nearest rows so far, in the memory of the results, with the squares of their distances.
     struct Nearest {
         double point[D];
-        double limit, unit;
+        double limit;
         int wanted, count;
-        float farthest;
+        Real farthest;
         int* rows;
         double* squares;
 
-        CUDA_CALLABLE float in_units(double squared) const { return Floats::loosely_above(squared / unit / unit); }
         CUDA_CALLABLE bool is_before(double squared, int row, int place) const {
             return squared < squares[place] || (squared == squares[place] && row < rows[place]);
         }
-        CUDA_CALLABLE OUTLINED void begin(const double* spot, double most, double node_unit) {
+        CUDA_CALLABLE OUTLINED void begin(const double* spot, double most) {
             for (int k = 0; k < D; ++k) point[k] = spot[k];
             limit = most;
-            unit = node_unit;
             count = 0;
-            farthest = in_units(limit * limit);
+            farthest = Reals::loosely_above(limit * limit);
         }
         CUDA_CALLABLE OUTLINED void consider(const double* low, const double* high, int row) {
             const double squared = Ball::squared_distance(point, low, high);
@@ -398,7 +382,7 @@ _NEAREST = """
             }
             rows[place] = row;
             squares[place] = squared;
-            if (count == wanted) farthest = wp::min(farthest, in_units(squares[wanted - 1]));
+            if (count == wanted) farthest = wp::min(farthest, Reals::loosely_above(squares[wanted - 1]));
         }
         CUDA_CALLABLE OUTLINED void finish() {
             for (int place = 0; place < wanted; ++place) {
@@ -411,16 +395,17 @@ _NEAREST = """
     nearest.wanted = wanted;
     nearest.rows = rows.data + static_cast<long long>(query) * wanted;
     nearest.squares = distances.data + static_cast<long long>(query) * wanted;
-    nearest.begin(spot_at, limit, unit);
-    float farthest = nearest.farthest;
+    nearest.begin(spot_at, limit);
+    Real farthest = nearest.farthest;
     // The square of the distance of a node, or -1.
     const auto reached = [&](const Node& node) {
-        float sum = 0;
+        Real sum = 0;
         for (int k = 0; k < D; ++k) {
-            const float gap = wp::max(way(node.low[k], after_low[k]), -way(node.high[k], before_high[k]));
-            sum += wp::max(gap, 0.0f) * wp::max(gap, 0.0f);
+            const Real ahead = node.low[k] - after_low[k], behind = before_high[k] - node.high[k];
+            const Real gap = wp::max(wp::max(ahead, behind), static_cast<Real>(0));
+            sum += gap * gap;
         }
-        return sum <= farthest ? sum : -1.0f;
+        return sum <= farthest ? sum : -1;
     };
     const auto look_at = [&](const Node& node) {
         if (node.child == ignored) return;
@@ -442,7 +427,7 @@ STACK = 64
 
 
 def _text(dim: int, kind: Any, *parts: str) -> str:
-    text = f"    constexpr int D = {dim};\n" + "".join(parts)
+    text = f"    constexpr int D = {dim};\n    typedef @REAL@ Real;\n" + "".join(parts)
     values = {
         "@FLOATS@": int(kind is wp.float32),
         "@REAL@": "float" if kind is wp.float32 else "double",
@@ -454,19 +439,14 @@ def _text(dim: int, kind: Any, *parts: str) -> str:
     return text
 
 
-_IS_IN_BALL = (
-    "    constexpr wp::int32 D = 3;\n"
-    + _SUMS
-    + _BALL
-    + """
+_IS_IN_BALL = """
     double at[D], from[D], to[D];
     for (int k = 0; k < D; ++k) at[k] = center[k], from[k] = low[k], to[k] = high[k];
     return Ball::meets(at, radius, from, to);
 """
-)
 
 
-@wp.func_native(_FLOATS + "    return Floats::above(value);\n")
+@wp.func_native(_text(3, wp.float32, _REALS, "    return Reals::above(value);\n"))
 def float_above(value: wp.float64) -> wp.float32:
     """Return the least float that is not less than a double."""
 
@@ -477,7 +457,7 @@ def float_below(value: wp.float64) -> wp.float32:
     return -float_above(-value)
 
 
-@wp.func_native(_IS_IN_BALL)
+@wp.func_native(_text(3, wp.float64, _SUMS, _BALL, _IS_IN_BALL))
 def is_in_ball(center: wp.vec3d, radius: wp.float64, low: wp.vec3d, high: wp.vec3d) -> bool:
     """Return whether a box is at most a radius from a center; an axis that is not there is 0."""
 
@@ -490,64 +470,70 @@ _BOUNDS = (256, 3)
 
 
 @wp.struct
-class Batches:
-    """Which rows each query looks at: a subtree.
+class Queries:
+    """What each query asks. Arrays of floats or of doubles are given, or none where one number is for all.
 
-    `by` is ALL_ROWS, BY_SCENE with scenes of `scene_size` rows, numbered from `first_key` on, or BY_KEY with sorted
-    `keys` of rows. The key of a query is its scene if queries come in scenes of `query_size`, that in `query_keys`, or
-    `query_key`.
+    `floats` are points, centers, origins or lower corners, `other_floats` directions, with a step of 0 one for all, or
+    upper corners, `numbers` radii or distances.
+
+    A query looks at a subtree. `by` is ALL_ROWS, BY_SCENE with scenes of `scene_size` rows, numbered from `first_key`
+    on, or BY_KEY. The key of a query is its scene if queries come in scenes of `query_size`, that in `keys`, or `key`.
     """
-
-    by: wp.int32
-    scene_size: wp.int32
-    first_key: wp.int64
-    keys: wp.array(dtype=wp.int64)
-    codes: wp.array(dtype=wp.int64)
-    query_size: wp.int32
-    query_keys: wp.array(dtype=wp.int64)
-    query_key: wp.int64
-
-
-@wp.struct
-class Scalars:
-    """One number for each query, of floats or doubles, or one for all."""
-
-    floats: wp.array(dtype=wp.float32)
-    doubles: wp.array(dtype=wp.float64)
-    one: wp.float64
-
-
-@wp.struct
-class Vectors:
-    """One vector for each query, of floats or doubles; with a step of 0, one for all."""
 
     floats: wp.array2d(dtype=wp.float32)
     doubles: wp.array2d(dtype=wp.float64)
-    step: wp.int32
+    other_floats: wp.array2d(dtype=wp.float32)
+    other_doubles: wp.array2d(dtype=wp.float64)
+    other_step: wp.int32
+    number_floats: wp.array(dtype=wp.float32)
+    number_doubles: wp.array(dtype=wp.float64)
+    number: wp.float64
+    is_ball: wp.int32
+    by: wp.int32
+    scene_size: wp.int32
+    first_key: wp.int64
+    query_size: wp.int32
+    keys: wp.array(dtype=wp.int64)
+    key: wp.int64
+    ignored_rows: wp.array(dtype=wp.int64)
+    ignored: wp.int64
 
 
 @wp.struct
-class Ignored:
-    """The row that each query leaves out, or one for all."""
+class Items:
+    """Stretches of leaves that walks are for: of each query one, or what earlier walks of `queries` have left.
 
-    rows: wp.array(dtype=wp.int64)
-    one: wp.int64
+    There are at most `count` of them, and as many as a counter says, unless it is 0.
+    """
 
-
-@wp.func
-def number_of(numbers: Scalars, query: int) -> wp.float64:
-    if numbers.doubles:
-        return numbers.doubles[query]
-    if numbers.floats:
-        return wp.float64(numbers.floats[query])
-    return numbers.one
+    queries: wp.array(dtype=wp.int32)
+    begins: wp.array(dtype=wp.int32)
+    ends: wp.array(dtype=wp.int32)
+    count: wp.int64
+    counter: wp.int32
 
 
 @wp.func
-def part_of(vectors: Vectors, query: int, axis: int) -> wp.float64:
-    if vectors.doubles:
-        return vectors.doubles[query * vectors.step, axis]
-    return wp.float64(vectors.floats[query * vectors.step, axis])
+def number_of(queries: Queries, query: int) -> wp.float64:
+    if queries.number_doubles:
+        return queries.number_doubles[query]
+    if queries.number_floats:
+        return wp.float64(queries.number_floats[query])
+    return queries.number
+
+
+@wp.func
+def part_of(queries: Queries, query: int, axis: int) -> wp.float64:
+    if queries.doubles:
+        return queries.doubles[query, axis]
+    return wp.float64(queries.floats[query, axis])
+
+
+@wp.func
+def other_part_of(queries: Queries, query: int, axis: int) -> wp.float64:
+    if queries.other_doubles:
+        return queries.other_doubles[query * queries.other_step, axis]
+    return wp.float64(queries.other_floats[query * queries.other_step, axis])
 
 
 @wp.func
@@ -557,43 +543,41 @@ def is_in_range(number: wp.float64) -> bool:
 
 
 @wp.func
-def ignored_by(ignored: Ignored, query: int) -> int:
-    row = ignored.one
-    if ignored.rows:
-        row = ignored.rows[query]
+def ignored_by(queries: Queries, query: int) -> int:
+    row = queries.ignored
+    if queries.ignored_rows:
+        row = queries.ignored_rows[query]
     return int(wp.clamp(row, wp.int64(-1), wp.int64(0x7FFFFFFF)))
 
 
 @wp.func
-def places_of(batches: Batches, count: int, query: int) -> wp.vec2i:
+def places_of(queries: Queries, order: Order, query: int) -> wp.vec2i:
     """Return the first place of a query, and the one after its last."""
-    if batches.by == ALL_ROWS:
-        return wp.vec2i(0, count)
-    key = batches.query_key
-    if batches.query_size > 0:
-        key = wp.int64(query // batches.query_size)
-    elif batches.query_keys:
-        key = batches.query_keys[query]
-    if batches.by == BY_SCENE:
-        scene = key - batches.first_key
-        if scene < wp.int64(0) or scene >= wp.int64(count // batches.scene_size):
+    if queries.by == ALL_ROWS:
+        return wp.vec2i(0, order.count)
+    key = queries.key
+    if queries.query_size > 0:
+        key = wp.int64(query // queries.query_size)
+    elif queries.keys:
+        key = queries.keys[query]
+    if queries.by == BY_SCENE:
+        scene = key - queries.first_key
+        if scene < wp.int64(0) or scene >= wp.int64(order.count // queries.scene_size):
             return wp.vec2i(0, 0)
-        begin = int(scene) * batches.scene_size
-        return wp.vec2i(begin, begin + batches.scene_size)
-    least = wp.int64(-0x7FFFFFFFFFFFFFFF)
-    most = wp.int64(0x7FFFFFFFFFFFFFFF)
-    low = lower_place(batches.keys, batches.codes, 1, key, least, count)
-    return wp.vec2i(low, lower_place(batches.keys, batches.codes, 1, key, most, count))
+        begin = int(scene) * queries.scene_size
+        return wp.vec2i(begin, begin + queries.scene_size)
+    low = lower_place(order, key, wp.int64(-0x7FFFFFFFFFFFFFFF))
+    return wp.vec2i(low, lower_place(order, key, wp.int64(0x7FFFFFFFFFFFFFFF)))
 
 
 @wp.func
-def root_of(levels: wp.array(dtype=wp.uint8), begin: int, end: int, count: int) -> int:
+def root_of(order: Order, begin: int, end: int) -> int:
     """Return the node of the subtree of all leaves from a place to before another."""
-    if end - begin == count:
+    if end - begin == order.count:
         return 0
     if end - begin == 1:
-        return count - 1 + begin
-    if begin == 0 or (end < count and levels[end - 1] < levels[begin - 1]):
+        return order.count - 1 + begin
+    if begin == 0 or (end < order.count and order.levels[end - 1] < order.levels[begin - 1]):
         return end - 1
     return begin
 
@@ -602,8 +586,9 @@ def root_of(levels: wp.array(dtype=wp.uint8), begin: int, end: int, count: int) 
 def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for an index of boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("index", dim, kind)
-    access = tree_kernels(dim, kind).access
-    node_type, node_at, take = access.type, access.at, access.take
+    tree = tree_kernels(dim, kind)
+    node_type, node_at, take = tree.node_type, tree.access.at, tree.access.take
+    boxes_type, check, meets = tree.boxes_type, tree.check, tree.meets
     box_type = wp.types.vector(length=2 * dim, dtype=kind)
     point_type = wp.types.vector(length=dim, dtype=wp.float64)
 
@@ -611,7 +596,6 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         nodes: wp.array(dtype=node_type),
         inner: int,
         root: int,
-        unit: wp.float64,
         spot: point_type,
         limit: wp.float64,
         ignored: int,
@@ -626,7 +610,6 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         nodes: wp.array(dtype=node_type),
         inner: int,
         root: int,
-        unit: wp.float64,
         spot: point_type,
         direction: point_type,
         limit: wp.float64,
@@ -641,45 +624,24 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     # Native functions are known by their names.
     for function in (nearest_of, cast_of):
         function.__qualname__ = f"{function.__name__}_{dim}d_{kind.__name__}"
-    nearest_of = wp.func_native(_text(dim, kind, _SUMS, _BALL, _FLOATS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
+    nearest_of = wp.func_native(_text(dim, kind, _SUMS, _BALL, _REALS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
         nearest_of
     )
-    cast_of = wp.func_native(_text(dim, kind, _SUMS, _TOUCH, _FLOATS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
-
-    @wp.func
-    def unit_of(samples: wp.array(dtype=wp.float64), sample_count: int) -> wp.float64:
-        """Return the unit of distances of doubles: half the extent of most boxes, along the longest axis."""
-        unit = wp.float64(1.0)
-        if wp.static(kind is wp.float64):
-            unit = _LEAST
-            for axis in range(wp.static(dim)):
-                low = samples[axis * sample_count + sample_count // 16]
-                high = samples[axis * sample_count + sample_count - 1 - sample_count // 16]
-                unit = wp.max(unit, wp.float64(0.5) * high - wp.float64(0.5) * low)
-            unit = wp.min(unit, _MOST)  # where most boxes are infinite
-        return unit
+    cast_of = wp.func_native(_text(dim, kind, _SUMS, _TOUCH, _REALS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
 
     @wp.kernel(module=module, enable_backward=False)
-    def take_boxes(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
-        own_lower: wp.array2d(dtype=kind),
-        own_upper: wp.array2d(dtype=kind),
-        state: wp.array(dtype=wp.int64),
-    ):
+    def take_boxes(boxes: boxes_type, own: boxes_type, state: wp.array(dtype=wp.int64)):
         """Copy boxes, and look for invalid ones."""
         row = wp.tid()
-        is_box = bool(True)
+        check(boxes, row, 0, state)
         for axis in range(wp.static(dim)):
-            low = lower[row, axis]
-            high = upper[row, axis]
-            is_box = is_box and low <= high
+            low = boxes.lower[row, axis]
+            high = boxes.upper[row, axis]
             if wp.static(kind is wp.float64):
-                is_box = is_box and (is_in_range(low) or wp.isinf(low)) and (is_in_range(high) or wp.isinf(high))
-            own_lower[row, axis] = low
-            own_upper[row, axis] = high
-        if not is_box:
-            wp.atomic_max(state, 0, wp.int64(0x80000000) - wp.int64(row))
+                if not ((is_in_range(low) or wp.isinf(low)) and (is_in_range(high) or wp.isinf(high))):
+                    wp.atomic_max(state, 0, wp.int64(0x80000000) - wp.int64(row))
+            own.lower[row, axis] = low
+            own.upper[row, axis] = high
 
     @wp.kernel(module=module, enable_backward=False)
     def growth_of_nodes(
@@ -707,15 +669,10 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def ask_boxes(
-        lower: Vectors,
-        upper: Vectors,
-        radii: Scalars,
-        is_ball: int,
-        batches: Batches,
-        leaf_count: int,
+        queries: Queries,
+        order: Order,
         asked: wp.array(dtype=box_type),
-        begins: wp.array(dtype=wp.int32),
-        ends: wp.array(dtype=wp.int32),
+        items: Items,
         counters: wp.array(dtype=wp.int64),
     ):
         """Convert boxes, points or balls to boxes of the type of the index, and find the places to look at.
@@ -726,15 +683,15 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         query = wp.tid()
         is_valid = bool(True)
         radius = wp.float64(0.0)
-        if is_ball != 0:
-            radius = number_of(radii, query)
+        if queries.is_ball != 0:
+            radius = number_of(queries, query)
             is_valid = radius >= wp.float64(0.0) and radius < _NEVER
         box = box_type()
         for axis in range(wp.static(dim)):
-            low = part_of(lower, query, axis)
-            high = part_of(upper, query, axis)
+            low = part_of(queries, query, axis)
+            high = other_part_of(queries, query, axis)
             is_valid = is_valid and low <= high
-            if is_ball != 0:
+            if queries.is_ball != 0:
                 is_valid = is_valid and is_in_range(low)
                 low -= radius
                 high += radius
@@ -746,65 +703,50 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             else:
                 box[axis] = low
                 box[axis + wp.static(dim)] = high
-        places = places_of(batches, leaf_count, query)
+        places = places_of(queries, order, query)
         if not is_valid:
             wp.atomic_max(counters, 2, wp.int64(0x80000000) - wp.int64(query))
             places = wp.vec2i(0, 0)
         asked[query] = box
-        begins[query] = places[0]
-        ends[query] = places[1]
+        items.begins[query] = places[0]
+        items.ends[query] = places[1]
 
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def find_rows(
         nodes: wp.array(dtype=node_type),
-        levels: wp.array(dtype=wp.uint8),
-        leaf_count: int,
+        order: Order,
+        queries: Queries,
         asked: wp.array(dtype=box_type),
-        centers: Vectors,
-        radii: Scalars,
-        is_ball: int,
-        ignored: Ignored,
-        queries: wp.array(dtype=wp.int32),
-        begins: wp.array(dtype=wp.int32),
-        ends: wp.array(dtype=wp.int32),
-        item_count: wp.int64,
-        item_counter: int,
+        items: Items,
         piece_count: int,
         thread_count: wp.int64,
         budget: int,
-        left_counter: int,
-        left_queries: wp.array(dtype=wp.int32),
-        left_begins: wp.array(dtype=wp.int32),
-        left_ends: wp.array(dtype=wp.int32),
-        most_left: wp.int64,
-        shift: int,
-        capacity: wp.int64,
-        found: wp.array(dtype=wp.int64),
-        counters: wp.array(dtype=wp.int64),
+        left: Items,
+        results: Results,
     ):
         """Find the rows of queries, each in its own walk, which leaves the rest to others after some nodes.
 
         Items are queries, or what earlier walks have left, and are divided into pieces.
         """
-        inner = leaf_count - 1
-        items = item_count
-        if item_counter > 0:
-            items = wp.min(items, counters[item_counter])
+        inner = order.count - 1
+        item_count = items.count
+        if items.counter > 0:
+            item_count = wp.min(item_count, results.counters[items.counter])
         task = wp.int64(wp.tid())
-        while task < items * wp.int64(piece_count):
+        while task < item_count * wp.int64(piece_count):
             item = int(task / wp.int64(piece_count))
             piece = task - wp.int64(item) * wp.int64(piece_count)
             query = item
-            if queries:
-                query = queries[item]
-            begin = begins[item]
-            length = wp.int64(ends[item] - begin)
+            if items.queries:
+                query = items.queries[item]
+            begin = items.begins[item]
+            length = wp.int64(items.ends[item] - begin)
             at = begin + int(length * piece / wp.int64(piece_count))
             end = begin + int(length * (piece + wp.int64(1)) / wp.int64(piece_count))
             number = int(0)
             if at < end:
-                if not queries:
-                    number = root_of(levels, at, end, leaf_count)
+                if not items.queries:
+                    number = root_of(order, at, end)
                 elif at > 0:
                     before = node_at(nodes, inner + at - 1)
                     number = take(before[7])
@@ -813,40 +755,35 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
             for axis in range(wp.static(dim)):
                 own[axis] = box[axis]
                 own[axis + 3] = box[axis + wp.static(dim)]
-            missed = ignored_by(ignored, query)
+            missed = ignored_by(queries, query)
             steps = budget
             while at < end:
                 if steps == 0:
-                    place = wp.atomic_add(counters, left_counter, wp.int64(1))
-                    if place < most_left:
-                        left_queries[place] = query
-                        left_begins[place] = at
-                        left_ends[place] = end
+                    place = wp.atomic_add(results.counters, left.counter, wp.int64(1))
+                    if place < left.count:
+                        left.queries[place] = query
+                        left.begins[place] = at
+                        left.ends[place] = end
                         break
                 steps -= 1
                 node = node_at(nodes, number)
-                is_hit = bool(True)
-                for axis in range(wp.static(dim)):
-                    is_hit = is_hit and own[axis] <= node[axis + 3] and node[axis] <= own[axis + 3]
-                if is_hit:
+                if meets(own, node):
                     if number < inner:
                         number = take(node[6])
                         continue
                     row = take(node[6])
                     is_hit = row != missed
-                    if is_hit and is_ball != 0:
+                    if is_hit and queries.is_ball != 0:
                         center = wp.vec3d()
                         low = wp.vec3d()
                         high = wp.vec3d()
                         for axis in range(wp.static(dim)):
-                            center[axis] = part_of(centers, query, axis)
+                            center[axis] = part_of(queries, query, axis)
                             low[axis] = wp.float64(node[axis])
                             high[axis] = wp.float64(node[axis + 3])
-                        is_hit = is_in_ball(center, number_of(radii, query), low, high)
+                        is_hit = is_in_ball(center, number_of(queries, query), low, high)
                     if is_hit:
-                        place = append(counters)
-                        if place < capacity:
-                            found[place] = (wp.int64(query) << wp.int64(shift)) | wp.int64(row)
+                        append_key(results, query, row)
                 number = take(node[7])
                 at = number
                 if number >= inner:
@@ -856,32 +793,25 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def nearest_rows(
         nodes: wp.array(dtype=node_type),
-        levels: wp.array(dtype=wp.uint8),
-        leaf_count: int,
-        samples: wp.array(dtype=wp.float64),
-        sample_count: int,
-        points: Vectors,
-        limits: Scalars,
-        batches: Batches,
-        ignored: Ignored,
+        order: Order,
+        queries: Queries,
         wanted: int,
         state: wp.array(dtype=wp.int64),
         rows: wp.array(dtype=wp.int32),
         distances: wp.array(dtype=wp.float64),
     ):
         query = wp.tid()
-        limit = number_of(limits, query)
+        limit = number_of(queries, query)
         is_valid = limit >= wp.float64(0.0) and state[0] == wp.int64(0)
         point = point_type()
         for axis in range(wp.static(dim)):
-            point[axis] = part_of(points, query, axis)
+            point[axis] = part_of(queries, query, axis)
             is_valid = is_valid and is_in_range(point[axis])
-        places = places_of(batches, leaf_count, query)
+        places = places_of(queries, order, query)
         if is_valid and places[0] < places[1]:
-            root = root_of(levels, places[0], places[1], leaf_count)
-            unit = unit_of(samples, sample_count)
-            missed = ignored_by(ignored, query)
-            nearest_of(nodes, leaf_count - 1, root, unit, point, limit, missed, wanted, query, rows, distances)
+            root = root_of(order, places[0], places[1])
+            missed = ignored_by(queries, query)
+            nearest_of(nodes, order.count - 1, root, point, limit, missed, wanted, query, rows, distances)
             return
         row = int(-1)
         distance = _NEVER
@@ -895,15 +825,8 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
     def cast_rays(
         nodes: wp.array(dtype=node_type),
-        levels: wp.array(dtype=wp.uint8),
-        leaf_count: int,
-        samples: wp.array(dtype=wp.float64),
-        sample_count: int,
-        origins: Vectors,
-        directions: Vectors,
-        limits: Scalars,
-        batches: Batches,
-        ignored: Ignored,
+        order: Order,
+        queries: Queries,
         state: wp.array(dtype=wp.int64),
         rows: wp.array(dtype=wp.int32),
         distances: wp.array(dtype=wp.float64),
@@ -911,26 +834,23 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     ):
         """Find the first row on each ray, or, with `hits`, whether there is one."""
         query = wp.tid()
-        limit = number_of(limits, query)
+        limit = number_of(queries, query)
         is_valid = limit >= wp.float64(0.0)
         origin = point_type()
         direction = point_type()
         for axis in range(wp.static(dim)):
-            origin[axis] = part_of(origins, query, axis)
-            direction[axis] = part_of(directions, query, axis)
+            origin[axis] = part_of(queries, query, axis)
+            direction[axis] = other_part_of(queries, query, axis)
             is_valid = is_valid and is_in_range(origin[axis]) and is_in_range(direction[axis])
         if hits and not is_valid:
             wp.atomic_max(state, 2, wp.int64(0x80000000) - wp.int64(query))
         is_valid = is_valid and state[0] == wp.int64(0)
-        places = places_of(batches, leaf_count, query)
+        places = places_of(queries, order, query)
         if is_valid and places[0] < places[1]:
-            root = root_of(levels, places[0], places[1], leaf_count)
-            unit = unit_of(samples, sample_count)
-            missed = ignored_by(ignored, query)
-            inner = leaf_count - 1
-            cast_of(
-                nodes, inner, root, unit, origin, direction, limit, missed, query, rows, distances, hits
-            )  # fmt: skip
+            root = root_of(order, places[0], places[1])
+            missed = ignored_by(queries, query)
+            inner = order.count - 1
+            cast_of(nodes, inner, root, origin, direction, limit, missed, query, rows, distances, hits)
             return
         if hits:
             hits[query] = False
@@ -951,43 +871,3 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
         cast=cast_rays,
         module=module,
     )
-
-
-@lru_cache(maxsize=None)
-def result_kernels() -> SimpleNamespace:
-    """Return the kernels that turn sorted keys of a query and a row into lists of rows."""
-    module = wp.get_module("broadphase.gpu.results")
-    module.options.update({"enable_backward": False})
-
-    @wp.kernel(module=module, enable_backward=False)
-    def rows_of_keys(
-        keys: wp.array(dtype=wp.int64), shift: int, counters: wp.array(dtype=wp.int64), rows: wp.array(dtype=wp.int32)
-    ):
-        """Write the rows of keys, then -1."""
-        place = wp.tid()
-        rows[place] = -1
-        if wp.int64(place) < counters[0]:
-            rows[place] = int(keys[place] & ((wp.int64(1) << wp.int64(shift)) - wp.int64(1)))
-
-    @wp.kernel(module=module, enable_backward=False)
-    def offsets_of_keys(
-        keys: wp.array(dtype=wp.int64),
-        shift: int,
-        capacity: wp.int64,
-        counters: wp.array(dtype=wp.int64),
-        offsets: wp.array(dtype=wp.int64),
-    ):
-        """Write where the rows of each query begin, and where the last end."""
-        query = wp.tid()
-        key = wp.int64(query) << wp.int64(shift)
-        low = wp.int64(0)
-        high = wp.min(counters[0], capacity)
-        while low < high:
-            middle = low + (high - low) / wp.int64(2)
-            if keys[middle] < key:
-                low = middle + wp.int64(1)
-            else:
-                high = middle
-        offsets[query] = low
-
-    return SimpleNamespace(rows=rows_of_keys, offsets=offsets_of_keys, module=module)

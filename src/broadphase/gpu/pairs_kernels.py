@@ -7,23 +7,26 @@ from typing import Any
 import warp as wp
 
 from broadphase.gpu.native import append
-from broadphase.gpu.tree_kernels import kernel_module, lower_place, tree_kernels
+from broadphase.gpu.tree_kernels import Order, kernel_module, lower_place, tree_kernels
 
-__all__ = ["BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "Filter", "pairs_kernels", "row_kernels"]
+__all__ = [
+    "BY_GROUP", "BY_LAYER", "BY_SHARED", "BY_STATIC", "FIRST", "ONE_SET", "SECOND", "Filter", "Results", "append_key",
+    "pairs_kernels", "row_kernels",
+]  # fmt: skip
 
 BY_LAYER, BY_GROUP, BY_STATIC, BY_SHARED = 1, 2, 4, 8
-_BY_ROW = wp.constant(2)  # the lower row of a pair first
+#: Whose leaves walk a tree: those of the first set, of the second one, or of the same tree.
+FIRST, SECOND, ONE_SET = 0, 1, 2
+_SECOND, _ONE_SET = wp.constant(SECOND), wp.constant(ONE_SET)
+_LAST = wp.constant(wp.int64(0x7FFFFFFFFFFFFFFF))  # of keys and codes
 
 
 @wp.struct
 class Filter:
-    """Which overlaps of two sets count, see `broadphase.pairs`; with a step of 0, one value is for all rows.
+    """Which overlaps of two sets count, see `broadphase.pairs`; with a step of 0, one value is for all rows."""
 
-    A search may stop after `most` pairs, unless that is 0.
-    """
-
+    touching: wp.int32
     parts: wp.int32
-    most: wp.int64
     layers: wp.array(dtype=wp.int64)
     layer_step: wp.int32
     masks: wp.array(dtype=wp.int64)
@@ -71,98 +74,110 @@ def counts(passing: Filter, i: int, j: int) -> bool:
     return True
 
 
-@wp.func
-def write_pair(
-    i: int,
-    j: int,
-    shift: int,
-    most: wp.int64,
-    capacity: wp.int64,
-    found: wp.array(dtype=wp.int64),
-    counters: wp.array(dtype=wp.int64),
-) -> bool:
-    """Count a pair, write it if there is room, and return whether to go on.
+@wp.struct
+class Results:
+    """Where keys of two rows are written: the first row shifted by `shift`; with a shift of 0, two int32.
 
-    With a shift of 0 it is written as two int32, otherwise as a key to sort by.
+    A search may stop after `most`, unless that is 0. The first counter is the number of keys.
     """
-    place = append(counters)
-    if place < capacity:
-        if shift == 0:
-            found[place] = wp.int64(i) | (wp.int64(j) << wp.int64(32))
+
+    shift: wp.int32
+    most: wp.int64
+    capacity: wp.int64
+    found: wp.array(dtype=wp.int64)
+    counters: wp.array(dtype=wp.int64)
+
+
+@wp.func
+def append_key(results: Results, i: int, j: int) -> bool:
+    """Count a key, write it if there is room, and return whether to go on."""
+    place = append(results.counters)
+    if place < results.capacity:
+        if results.shift == 0:
+            results.found[place] = wp.int64(i) | (wp.int64(j) << wp.int64(32))
         else:
-            found[place] = (wp.int64(i) << wp.int64(shift)) | wp.int64(j)
-    return most == wp.int64(0) or place < most
+            results.found[place] = (wp.int64(i) << wp.int64(results.shift)) | wp.int64(j)
+    return results.most == wp.int64(0) or place < results.most
 
 
 @lru_cache(maxsize=None)
 def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
     """Return the kernels for boxes of a dimension and a type, float32 or float64."""
     module = kernel_module("pairs", dim, kind)
-    access = tree_kernels(dim, kind).access
-    node_type, node_at, take = access.type, access.at, access.take
-    box_type = wp.types.vector(length=2 * dim, dtype=kind)
+    tree = tree_kernels(dim, kind)
+    node_type, node_at, take = tree.node_type, tree.access.at, tree.access.take
+    boxes_type, check, grown, meets = tree.boxes_type, tree.check, tree.grown, tree.meets
 
     @wp.func
-    def overlap(a: box_type, b: box_type, touching: int) -> bool:
+    def overlap(own: node_type, that: node_type, touching: int) -> bool:
         for axis in range(wp.static(dim)):
-            low = wp.max(a[axis], b[axis])
-            high = wp.min(a[axis + wp.static(dim)], b[axis + wp.static(dim)])
+            low = wp.max(own[axis], that[axis])
+            high = wp.min(own[axis + 3], that[axis + 3])
             if low > high or (low == high and touching == 0):
                 return False
         return True
 
-    @wp.func
-    def meets(own: node_type, node: node_type) -> bool:
-        is_hit = bool(True)
-        for axis in range(wp.static(dim)):
-            is_hit = is_hit and own[axis] <= node[axis + 3] and node[axis] <= own[axis + 3]
-        return is_hit
-
-    @wp.func
-    def open_meets(own: node_type, node: node_type) -> bool:
-        is_hit = bool(True)
-        for axis in range(wp.static(dim)):
-            is_hit = is_hit and wp.max(own[axis], node[axis]) < wp.min(own[axis + 3], node[axis + 3])
-        return is_hit
-
-    @wp.func
-    def walk_leaves(
+    @wp.kernel(module=module, enable_backward=False)
+    def pairs_in_tree(
+        own_nodes: wp.array(dtype=node_type),
+        own_order: Order,
         nodes: wp.array(dtype=node_type),
-        inner: int,
-        own: node_type,
-        first_node: int,
-        first: int,
-        end: int,
-        order: int,
-        touching: int,
+        order: Order,
+        whose: int,
+        code_bits: int,
+        scene_bits: int,
         passing: Filter,
-        shift: int,
-        capacity: wp.int64,
-        found: wp.array(dtype=wp.int64),
-        counters: wp.array(dtype=wp.int64),
+        results: Results,
     ):
-        """Find the pairs of a leaf with those at places from `first`, where `first_node` begins, to before `end`.
+        """Find the pairs of each leaf of a tree with leaves of another one, of its class or a larger one.
 
-        The row of the leaf comes first; with `order` 1 second; with 2 the lower row comes first.
+        Large boxes come after small ones. So a box that overlaps many is found by these, each in its own walk. In one
+        tree, each leaf looks for those after it; leaves of a second set look only for larger classes.
         """
+        place = wp.tid()
+        inner = order.count - 1
+        own = node_at(own_nodes, own_order.count - 1 + place)
         row = take(own[6])
-        number = int(first_node)
-        at = int(first)
+        key = wp.int64(0)
+        if order.is_keyed != 0:
+            key = own_order.keys[place]
+        number = int(0)
+        at = place + 1
+        end = order.count
+        if whose == _ONE_SET:
+            # The node after a leaf begins with the next leaf.
+            number = take(own[7])
+            if order.scene_size > 0:
+                end = (row // order.scene_size + 1) * order.scene_size
+            elif order.is_keyed != 0:
+                end = lower_place(order, key, _LAST)
+        else:
+            # From the lowest code of this class to the end of the scene or the key.
+            begin_class = (own_order.codes[place] >> wp.int64(code_bits)) + wp.int64(whose)
+            at = lower_place(order, key, begin_class << wp.int64(code_bits))
+            last_code = _LAST
+            if order.scene_size > 0:
+                last_code = ((own_order.codes[place] >> wp.int64(scene_bits)) + wp.int64(1)) << wp.int64(scene_bits)
+            if order.scene_size > 0 or order.is_keyed != 0:
+                end = lower_place(order, key, last_code)
+            if at > 0 and at < end:
+                before = node_at(nodes, inner + at - 1)
+                number = take(before[7])
         while at < end:
             node = node_at(nodes, number)
             if meets(own, node):
                 if number < inner:
                     number = take(node[6])
                     continue
-                if touching != 0 or open_meets(own, node):
+                if passing.touching != 0 or overlap(own, node, 0):
                     other = take(node[6])
                     i = row
                     j = other
-                    if order == 1 or (order == _BY_ROW and other < row):
+                    if whose == _SECOND or (whose == _ONE_SET and other < row):
                         i = other
                         j = row
                     if passing.parts == 0 or counts(passing, i, j):
-                        if not write_pair(i, j, shift, passing.most, capacity, found, counters):
+                        if not append_key(results, i, j):
                             return
             number = take(node[7])
             at = number
@@ -170,145 +185,38 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 at = number - inner
 
     @wp.kernel(module=module, enable_backward=False)
-    def pairs_in_tree(
-        nodes: wp.array(dtype=node_type),
-        keys: wp.array(dtype=wp.int64),
-        codes: wp.array(dtype=wp.int64),
-        is_keyed: int,
-        scene_size: int,
-        leaf_count: int,
-        touching: int,
-        passing: Filter,
-        shift: int,
-        capacity: wp.int64,
-        found: wp.array(dtype=wp.int64),
-        counters: wp.array(dtype=wp.int64),
-    ):
-        """Find the pairs of each leaf with the leaves after it, each pair once.
-
-        Large boxes come after small ones. So a box that overlaps many is found by these, each in its own walk.
-        """
-        place = wp.tid()
-        inner = leaf_count - 1
-        own = node_at(nodes, inner + place)
-        row = take(own[6])
-        end = leaf_count
-        if scene_size > 0:
-            end = (row // scene_size + 1) * scene_size
-        elif is_keyed != 0:
-            end = lower_place(keys, codes, 1, keys[place], wp.int64(0x7FFFFFFFFFFFFFFF), leaf_count)
-        # The node after a leaf begins with the next leaf.
-        walk_leaves(
-            nodes, inner, own, take(own[7]), place + 1, end, _BY_ROW, touching, passing, shift, capacity, found,
-            counters
-        )  # fmt: skip
-
-    @wp.kernel(module=module, enable_backward=False)
-    def pairs_of_trees(
-        own_nodes: wp.array(dtype=node_type),
-        own_keys: wp.array(dtype=wp.int64),
-        own_codes: wp.array(dtype=wp.int64),
-        own_count: int,
-        nodes: wp.array(dtype=node_type),
-        keys: wp.array(dtype=wp.int64),
-        codes: wp.array(dtype=wp.int64),
-        leaf_count: int,
-        is_keyed: int,
-        has_scenes: int,
-        code_bits: int,
-        scene_bits: int,
-        is_second: int,
-        touching: int,
-        passing: Filter,
-        shift: int,
-        capacity: wp.int64,
-        found: wp.array(dtype=wp.int64),
-        counters: wp.array(dtype=wp.int64),
-    ):
-        """Find the pairs of each leaf of a tree with the leaves of another tree of its class or a larger one.
-
-        With `is_second`, the first tree is that of the second set, and its leaves look only for larger classes.
-        """
-        place = wp.tid()
-        own_inner = own_count - 1
-        inner = leaf_count - 1
-        own = node_at(own_nodes, own_inner + place)
-        # From the lowest code of this class to the end of the scene or the key.
-        key = wp.int64(0)
-        if is_keyed != 0:
-            key = own_keys[place]
-        begin_class = (own_codes[place] >> wp.int64(code_bits)) + wp.int64(is_second)
-        at = lower_place(keys, codes, is_keyed, key, begin_class << wp.int64(code_bits), leaf_count)
-        end = leaf_count
-        if has_scenes != 0 or is_keyed != 0:
-            last_code = wp.int64(0x7FFFFFFFFFFFFFFF)
-            if has_scenes != 0:
-                last_code = ((own_codes[place] >> wp.int64(scene_bits)) + wp.int64(1)) << wp.int64(scene_bits)
-            end = lower_place(keys, codes, is_keyed, key, last_code, leaf_count)
-        number = int(0)
-        if at > 0 and at < end:
-            before = node_at(nodes, inner + at - 1)
-            number = take(before[7])
-        walk_leaves(
-            nodes, inner, own, number, at, end, is_second, touching, passing, shift, capacity, found, counters
-        )  # fmt: skip
-
-    @wp.kernel(module=module, enable_backward=False)
     def pairs_in_scenes(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
+        boxes: boxes_type,
         scene_size: int,
-        other_lower: wp.array2d(dtype=kind),
-        other_upper: wp.array2d(dtype=kind),
+        others: boxes_type,
         other_size: int,
         is_one_set: int,
         half_margin: kind,
-        touching: int,
         passing: Filter,
-        shift: int,
-        capacity: wp.int64,
-        found: wp.array(dtype=wp.int64),
-        counters: wp.array(dtype=wp.int64),
+        results: Results,
     ):
         """Compare each box with all of its scene. Neighboring threads read the same box, from the cache."""
         row = wp.tid()
-        scene = row // scene_size
-        own = box_type()
-        is_box = bool(True)
-        for axis in range(wp.static(dim)):
-            is_box = is_box and lower[row, axis] <= upper[row, axis]
-            own[axis] = lower[row, axis] - half_margin
-            own[axis + wp.static(dim)] = upper[row, axis] + half_margin
-        if not is_box:
-            wp.atomic_max(counters, 1, wp.int64(0x80000000) - wp.int64(row))
+        check(boxes, row, 1, results.counters)
+        own = grown(boxes, row, half_margin)
+        first = row // scene_size * other_size
         for place in range(other_size):
-            other = scene * other_size + place
+            other = first + place
             if is_one_set != 0 and other <= row:
                 continue
-            that = box_type()
-            for axis in range(wp.static(dim)):
-                that[axis] = other_lower[other, axis] - half_margin
-                that[axis + wp.static(dim)] = other_upper[other, axis] + half_margin
-            if overlap(own, that, touching):
+            that = grown(others, other, half_margin)
+            if overlap(own, that, passing.touching):
                 if passing.parts == 0 or counts(passing, row, other):
-                    if not write_pair(row, other, shift, passing.most, capacity, found, counters):
+                    if not append_key(results, row, other):
                         return
 
     @wp.kernel(module=module, enable_backward=False)
-    def check_boxes(
-        lower: wp.array2d(dtype=kind), upper: wp.array2d(dtype=kind), counter: int, counters: wp.array(dtype=wp.int64)
-    ):
+    def check_boxes(boxes: boxes_type, counter: int, counters: wp.array(dtype=wp.int64)):
         """Look for invalid boxes."""
-        row = wp.tid()
-        is_box = bool(True)
-        for axis in range(wp.static(dim)):
-            is_box = is_box and lower[row, axis] <= upper[row, axis]
-        if not is_box:
-            wp.atomic_max(counters, counter, wp.int64(0x80000000) - wp.int64(row))
+        check(boxes, wp.tid(), counter, counters)
 
     return SimpleNamespace(
         in_tree=pairs_in_tree,
-        of_trees=pairs_of_trees,
         in_scenes=pairs_in_scenes,
         check=check_boxes,
         rows=row_kernels(),
@@ -328,27 +236,44 @@ def row_kernels() -> SimpleNamespace:
         scenes[row] = wp.int64(row // size)
 
     @wp.kernel(module=module, enable_backward=False)
-    def pad_keys(
-        count: wp.int64, padding: wp.int64, keys: wp.array(dtype=wp.int64), counters: wp.array(dtype=wp.int64)
-    ):
-        """Set the keys after the last pair to one that is sorted last."""
+    def pad_keys(results: Results, padding: wp.int64):
+        """Set the keys after the last to one that is sorted last."""
         place = wp.int64(wp.tid())
-        if place >= counters[0] and place < count:
-            keys[place] = padding
+        if place >= results.counters[0]:
+            results.found[place] = padding
 
     @wp.kernel(module=module, enable_backward=False)
-    def unpack_keys(
-        keys: wp.array(dtype=wp.int64), shift: int, counters: wp.array(dtype=wp.int64), found: wp.array(dtype=wp.int64)
-    ):
-        """Turn sorted keys to rows of two int32, then -1."""
+    def unpack_keys(results: Results, pairs: wp.array(dtype=wp.int64)):
+        """Turn sorted keys to pairs of two int32, then -1."""
         place = wp.tid()
-        if wp.int64(place) < counters[0]:
-            key = keys[place]
-            i = key >> wp.int64(shift)
-            j = key & ((wp.int64(1) << wp.int64(shift)) - wp.int64(1))
-            found[place] = i | (j << wp.int64(32))
-        else:
-            found[place] = wp.int64(-1)
+        pairs[place] = wp.int64(-1)
+        if wp.int64(place) < results.counters[0]:
+            key = results.found[place]
+            shift = wp.int64(results.shift)
+            pairs[place] = (key >> shift) | ((key & ((wp.int64(1) << shift) - wp.int64(1))) << wp.int64(32))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def rows_of_keys(results: Results, rows: wp.array(dtype=wp.int32)):
+        """Write the second rows of keys, then -1."""
+        place = wp.tid()
+        rows[place] = -1
+        if wp.int64(place) < results.counters[0]:
+            rows[place] = int(results.found[place] & ((wp.int64(1) << wp.int64(results.shift)) - wp.int64(1)))
+
+    @wp.kernel(module=module, enable_backward=False)
+    def offsets_of_keys(results: Results, offsets: wp.array(dtype=wp.int64)):
+        """Write where the keys of each first row begin, and where the last end."""
+        row = wp.tid()
+        key = wp.int64(row) << wp.int64(results.shift)
+        low = wp.int64(0)
+        high = wp.min(results.counters[0], results.capacity)
+        while low < high:
+            middle = low + (high - low) / wp.int64(2)
+            if results.found[middle] < key:
+                low = middle + wp.int64(1)
+            else:
+                high = middle
+        offsets[row] = low
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_count(counters: wp.array(dtype=wp.int64), count: wp.array(dtype=wp.int32)):
@@ -360,5 +285,11 @@ def row_kernels() -> SimpleNamespace:
         count[0] = wp.int32(total)
 
     return SimpleNamespace(
-        number_scenes=number_scenes, pad_keys=pad_keys, unpack_keys=unpack_keys, tell_count=tell_count, module=module
+        number_scenes=number_scenes,
+        pad=pad_keys,
+        unpack=unpack_keys,
+        rows=rows_of_keys,
+        offsets=offsets_of_keys,
+        tell_count=tell_count,
+        module=module,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag, as_real, as_whole
@@ -12,20 +11,20 @@ from broadphase.errors import TooManyPairsError, unknown_name
 from broadphase.gpu.arrays import wp
 from broadphase.gpu.boxes import Keys, boxes_on, invalid_box, keys_of, of_one_kind, passing_of
 from broadphase.gpu.loading import load
-from broadphase.gpu.pairs_kernels import pairs_kernels, row_kernels
+from broadphase.gpu.pairs_kernels import FIRST, ONE_SET, SECOND, Results, pairs_kernels, row_kernels
 from broadphase.gpu.tree import build, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from broadphase.boxes.forms import Boxes
-    from broadphase.gpu.arrays import Scratch
+    from broadphase.gpu.arrays import Place, Scratch
     from broadphase.gpu.boxes import DeviceBoxes
     from broadphase.gpu.tree import Tree
 
 __all__ = [
-    "Found", "Search", "answer", "count_pairs", "find", "number_of", "pairs", "refuse_capture", "row_bits", "sets_of",
-    "sort_keys", "way_of",
+    "Search", "answer", "count_of", "count_pairs", "found_all", "found_padded", "number_of", "pairs", "refuse_capture",
+    "results_of", "row_bits", "sets_of", "way_of",
 ]  # fmt: skip
 
 # Scenes of at most so many boxes, or with so few comparisons in all, are compared box by box: that takes one kernel, a
@@ -174,8 +173,8 @@ def _searching(
     sets, half_margin = sets_of(boxes, other, device, margin)
     touching = as_flag(touching, "touching")
     with sets[0].place.running() as scratch:
-        passing = passing_of(sets, scratch, **filters)
-        yield Search(sets, half_margin, touching, passing, keys_of(batch, sets, scratch), scratch)
+        passing = passing_of(sets, scratch, touching=touching, **filters)
+        yield Search(sets, half_margin, passing, keys_of(batch, sets, scratch), scratch)
 
 
 def refuse_capture(place: Any) -> None:
@@ -186,16 +185,34 @@ def refuse_capture(place: Any) -> None:
 
 def answer(search: Search, sort: bool, limit: int | None, capacity: int | None) -> Any:
     """Return all pairs of a search, or with `capacity` as many as there is room for."""
-    if capacity is not None:
-        return _padded(search, capacity, sort)
-    refuse_capture(search.sets[0].place)
-    return find(search, sort, limit, row_bits(search.sets[-1].count) if sort else 0).result()
+    place = search.sets[0].place
+    search.is_sorted = sort
+    size = capacity
+    if size is None:
+        refuse_capture(place)
+        size = found_all(search, ROOM * sum(one.count for one in search.sets), limit)
+    made = place.library.allocate((size, 2), wp.int32, place.device)
+    packed = None
+    if size:
+        packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(size,), device=place.device, copy=False)
+    if capacity is not None and sort:
+        found_padded(search, capacity)
+    elif capacity is not None:
+        if packed is not None:
+            packed.fill_(-1)
+        search.run(capacity, packed)
+    elif size and not sort:
+        wp.copy(packed, search.found, count=size)
+    if size and sort:
+        search.scratch.launch("pairs", row_kernels().unpack, size, [search.results, packed])
+    pairs = place.library.give(made)
+    return pairs if capacity is None else PaddedPairs(pairs, count_of(search, place))
 
 
 def number_of(search: Search) -> int:
     """Return the number of pairs of a search."""
     refuse_capture(search.sets[0].place)
-    search.run(0, 0, search.scratch.array("found", 1, wp.int64))
+    search.run(0, None)
     return search.total()
 
 
@@ -230,11 +247,15 @@ class Search:
     boxes may be given; then `checked` begins with the result of a check of them, as `build` writes it.
     """
 
+    is_sorted = False
+    too_many = "pairs are too many to sort on a device; leave out sort=True, or give batches"
+    found: Any
+    results: Any
+
     def __init__(
         self,
         sets: tuple[DeviceBoxes, ...],
         half_margin: float,
-        touching: bool,
         passing: Any,
         keys: tuple[Keys, ...],
         scratch: Scratch,
@@ -244,51 +265,60 @@ class Search:
     ) -> None:
         self.sets, self.keys, self.scratch = sets, keys, scratch
         self.way = way_of(sets, keys)
-        self._half_margin, self._touching, self._passing = half_margin, int(touching), passing
-        self._trees: tuple[Any, ...] = () if tree is None else (tree,)
+        self._half_margin, self._passing = half_margin, passing
+        self._trees: tuple[Tree, ...] = () if tree is None else (tree,)
         self._checked = checked
         self.counters = scratch.array("counters", _COUNTERS, wp.int64)
 
     @property
-    def device(self) -> Any:
-        """The device of Warp."""
-        return self.sets[0].device
+    def bits(self) -> tuple[int, int]:
+        """Bits of the first row of a pair, and of the second one."""
+        return row_bits(self.sets[0].count), row_bits(self.sets[-1].count)
 
-    def run(self, capacity: int, shift: int, found: Any, most: int = 0) -> None:
+    def run(self, capacity: int, found: Any, most: int = 0) -> None:
         """Find the pairs, and write as many as there is room for; a second run only walks again.
 
         If there are more than `most`, unless that is 0, their number may be any larger one.
         """
-        self._passing.most = most
-        own = self.sets[0]
+        own, scratch = self.sets[0], self.scratch
         kernels = pairs_kernels(own.dim, own.dtype)
-        load(self.device, own.tree_kernels.module, kernels.module, kernels.rows.module)
+        load(own.device, own.tree_kernels.module, kernels.module, row_kernels().module)
         self.counters.zero_()
         if self._checked is not None:
             wp.copy(self.counters, self._checked, dest_offset=1, count=1)
+        shift = self.bits[1] if self.is_sorted else 0
+        self.found, self.results = found, results_of(scratch, shift, most, capacity, found, self.counters)
         if self.way == "none":
             for k, one in enumerate(self.sets):
                 self._check(kernels, one, 1 + k)
         elif self.way == "scenes":
-            self._compare(kernels, capacity, shift, found)
+            self._compare(kernels)
         else:
             if not self._trees:
                 self._build()
-            self._walk(kernels, capacity, shift, found)
+            self._walk(kernels)
 
     def _check(self, kernels: Any, boxes: DeviceBoxes, counter: int) -> None:
         if boxes.count:
-            inputs = [boxes.lower, boxes.upper, counter, self.counters]
-            self.scratch.launch(f"set{counter}", kernels.check, boxes.count, inputs)
+            name = f"set{counter}"
+            self.scratch.launch(
+                name, kernels.check, boxes.count, [boxes.struct(self.scratch, name), counter, self.counters]
+            )
 
-    def _compare(self, kernels: Any, capacity: int, shift: int, found: Any) -> None:
+    def _compare(self, kernels: Any) -> None:
         own, other = self.sets[0], self.sets[-1]
         is_one = len(self.sets) == 1
         if not is_one:
             self._check(kernels, other, 2)
         sizes = [keys.scene_size or one.count for keys, one in zip(self.keys, self.sets, strict=True)]
-        inputs = [own.lower, own.upper, sizes[0], other.lower, other.upper, sizes[-1], int(is_one), self._half_margin]
-        inputs += [self._touching, self._passing, shift, capacity, found, self.counters]
+        inputs = [
+            own.struct(self.scratch, "set1"),
+            sizes[0],
+            other.struct(self.scratch, "set2"),
+            sizes[-1],
+            int(is_one),
+        ]
+        inputs += [self._half_margin, self._passing, self.results]
         self.scratch.launch("pairs", kernels.in_scenes, own.count, inputs)
 
     def _build(self) -> None:
@@ -304,21 +334,16 @@ class Search:
             for k, (one, keys) in enumerate(zip(self.sets, self.keys, strict=True))
         )
 
-    def _walk(self, kernels: Any, capacity: int, shift: int, found: Any) -> None:
-        end = [self._touching, self._passing, shift, capacity, found, self.counters]
-        if len(self._trees) == 1:
-            [tree] = self._trees
-            inputs = [tree.nodes, tree.sorted_keys, tree.codes, tree.is_keyed, tree.keys.scene_size]
-            self.scratch.launch("pairs", kernels.in_tree, tree.count, [*inputs, tree.count, *end])
-            return
+    def _walk(self, kernels: Any) -> None:
+        first, second = self._trees[0], self._trees[-1]
         # Each leaf of the first set looks for leaves of its class or larger, each of the second for larger ones.
-        for own, other in (self._trees, self._trees[::-1]):
-            is_second = int(own is self._trees[1])
-            inputs = [own.nodes, own.sorted_keys, own.codes, own.count]
-            inputs += [other.nodes, other.sorted_keys, other.codes, other.count]
-            inputs += [own.is_keyed, int(own.keys.scene_size > 0)]
-            inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, is_second]
-            self.scratch.launch(f"pairs{is_second}", kernels.of_trees, own.count, [*inputs, *end])
+        walks = (
+            ((first, second, FIRST), (second, first, SECOND)) if len(self._trees) == 2 else ((first, first, ONE_SET),)
+        )
+        for own, other, whose in walks:
+            inputs = [own.nodes, own.order, other.nodes, other.order, whose]
+            inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, self._passing, self.results]
+            self.scratch.launch(f"pairs{whose}", kernels.in_tree, own.count, inputs)
 
     def total(self) -> int:
         """Wait for the device, and return the number of pairs."""
@@ -340,74 +365,51 @@ def way_of(sets: tuple[DeviceBoxes, ...], keys: tuple[Keys, ...]) -> str:
     return "scenes" if size <= SMALL_SCENE or own.count * size <= FEW_TESTS else "tree"
 
 
-@dataclass
-class Found:
-    """All pairs of a search, in working memory."""
-
-    search: Search
-    total: int
-    shift: int
-    keys: Any
-
-    def result(self) -> Any:
-        """Return the pairs as a new array of the library of the boxes, shape (m, 2)."""
-        place = self.search.sets[0].place
-        made = place.library.allocate((self.total, 2), wp.int32, place.device)
-        if self.total:
-            packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(self.total,), device=place.device, copy=False)
-            if self.shift:
-                inputs = [self.keys, self.shift, self.search.counters, packed]
-                self.search.scratch.launch("pairs", row_kernels().unpack_keys, self.total, inputs)
-            else:
-                wp.copy(packed, self.keys, count=self.total)
-        return place.library.give(made)
+# Results, of pairs and of queries -------------------------------------------------------------------------------------
 
 
-def find(search: Search, sort: bool, limit: int | None, shift: int) -> Found:
-    """Find all pairs; walk a second time if there was too little room."""
-    scratch = search.scratch
-    factor = 2 if sort else 1  # sorting takes as much again
-    found = scratch.array("found", max(1024, ROOM * sum(one.count for one in search.sets)) * factor, wp.int64)
-    search.run(found.size // factor, shift, found, 0 if limit is None else limit + 1)
-    total = search.total()
+def results_of(scratch: Scratch, shift: int, most: int, capacity: int, found: Any, counters: Any) -> Any:
+    """Return where kernels write keys of two rows."""
+    return scratch.struct("results", Results, shift=shift, most=most, capacity=capacity, found=found, counters=counters)
+
+
+def found_all(search: Any, room: int, limit: int | None = None) -> int:
+    """Find all keys, sorted if wanted, and return their number; walk a second time if there was too little room."""
+    scratch, factor = search.scratch, 2 if search.is_sorted else 1  # sorting takes as much again
+    found = scratch.array("found", max(1024, room) * factor, wp.int64)
+    search.run(found.size // factor, found, 0 if limit is None else limit + 1)
+    total: int = search.total()
     if limit is not None and total > limit:
         raise TooManyPairsError(f"there are more than max_pairs={limit} pairs")
+    if search.is_sorted and 2 * total > 2**31 - 1:
+        raise MemoryError(f"{total} {search.too_many}")
     if total > found.size // factor:
-        found = scratch.array("found", total * factor, wp.int64)
-        search.run(total, shift, found)
-    if sort and total:
-        sort_keys(found, total, shift + row_bits(search.sets[0].count), scratch)
-    return Found(search, total, shift, found)
+        search.run(total, scratch.array("found", total * factor, wp.int64))
+    if search.is_sorted and total:
+        _sort(search, total, sum(search.bits))
+    return total
 
 
-def sort_keys(keys: Any, count: int, bits: int, scratch: Scratch) -> None:
-    """Sort the first `count` keys, of `bits` bits; the array must have room for twice as many."""
-    if 2 * count > 2**31 - 1:
-        raise MemoryError(f"{count} pairs are too many to sort on a device; leave out sort=True, or give batches")
-    wp.utils.radix_sort_pairs(keys, scratch.array("sorted", 2 * count, wp.int32), count, 0, min(bits, 64))
-
-
-def _padded(search: Search, capacity: int, sort: bool) -> PaddedPairs:
-    rows = row_kernels()
-    place, scratch, device = search.sets[0].place, search.scratch, search.device
-    made = place.library.allocate((capacity, 2), wp.int32, device)
-    count = place.library.allocate((1,), wp.int32, device)
-    packed = made
+def found_padded(search: Any, capacity: int) -> None:
+    """Find as many keys as there is room for, and sort them; those after the last one are sorted last."""
+    if 2 * capacity > 2**31 - 1:
+        raise MemoryError(f"{capacity} {search.too_many}")
+    search.run(capacity, search.scratch.array("found", 2 * capacity, wp.int64))
     if capacity:
-        packed = wp.array(ptr=made.ptr, dtype=wp.int64, shape=(capacity,), device=device, copy=False)
-    if sort and capacity:
-        shift = row_bits(search.sets[-1].count)
-        bits = shift + row_bits(search.sets[0].count)
-        keys = scratch.array("found", 2 * capacity, wp.int64)
-        search.run(capacity, shift, keys)
-        scratch.launch("pairs", rows.pad_keys, capacity, [capacity, 1 << bits, keys, search.counters])
-        sort_keys(keys, capacity, bits + 1, scratch)
-        scratch.launch("pairs", rows.unpack_keys, capacity, [keys, shift, search.counters, packed])
-    else:
-        if capacity:
-            packed.fill_(-1)
-        else:
-            packed = scratch.array("found", 1, wp.int64)
-        search.run(capacity, 0, packed)
-    scratch.launch("pairs", rows.tell_count, 1, [search.counters, count])
-    return PaddedPairs(place.library.give(made), place.given_number(count))
+        bits = sum(search.bits)
+        search.scratch.launch("results", row_kernels().pad, capacity, [search.results, 1 << bits])
+        _sort(search, capacity, bits + 1)
+
+
+def _sort(search: Any, count: int, bits: int) -> None:
+    """Sort the first `count` keys, of `bits` bits; the array must have room for twice as many."""
+    wp.utils.radix_sort_pairs(
+        search.found, search.scratch.array("sorted", 2 * count, wp.int32), count, 0, min(bits, 64)
+    )
+
+
+def count_of(search: Any, place: Place) -> Any:
+    """Return the number of keys on the device, or -1 - row of what is invalid."""
+    count = place.library.allocate((1,), wp.int32, place.device)
+    search.scratch.launch("results", row_kernels().tell_count, 1, [search.counters, count])
+    return place.given_number(count)

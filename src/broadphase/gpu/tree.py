@@ -6,44 +6,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from broadphase.gpu.arrays import wp
-from broadphase.gpu.tree_kernels import AXIS_BITS, SAMPLES, SIZE_BITS
+from broadphase.gpu.tree_kernels import AXIS_BITS, SAMPLES, SIZE_BITS, Frame, Order
 
 if TYPE_CHECKING:
     from broadphase.gpu.arrays import Scratch
     from broadphase.gpu.boxes import DeviceBoxes, Keys
 
-__all__ = ["Frame", "Tree", "build", "frame_of", "refit"]
+__all__ = ["Tree", "build", "frame_of", "refit"]
 
 _MOST_BITS = 62  # of a code, so that the code after the last fits into int64
 
 
 @dataclass(slots=True)
 class Tree:
-    """A tree over boxes; see `build`. Arrays may be longer than needed."""
+    """A tree over boxes; see `build`. `order` is what kernels read of its leaves, `code_bits` those below the class."""
 
     scratch: Scratch
     name: str
     kernels: Any
-    dim: int
     count: int
     keys: Keys
-    frame: Frame
-    order: Any
-    codes: Any
-    sorted_keys: Any
-    levels: Any
-    ends: Any
+    code_bits: int
+    rows: Any
     nodes: Any
-
-    @property
-    def is_keyed(self) -> int:
-        """1 if rows have keys, otherwise 0."""
-        return int(self.keys.rows is not None)
-
-    @property
-    def code_bits(self) -> int:
-        """Bits of a code below the class of size."""
-        return self.frame.bits * self.dim
+    order: Any
 
 
 def axis_bits(dim: int, scene_count: int) -> int:
@@ -52,30 +38,18 @@ def axis_bits(dim: int, scene_count: int) -> int:
     return min(AXIS_BITS[dim], left // dim)
 
 
-@dataclass(slots=True)
-class Frame:
-    """Where the boxes are: samples of their centers, sorted along each axis. Trees that are compared share a frame.
-
-    `samples` has `count` centers of each axis, one axis after another; `widths` the sums of the widths of the samples;
-    `bits` is the number of bits of cells along each axis.
-    """
-
-    samples: Any
-    widths: Any
-    count: int
-    bits: int
-
-
-def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Frame:
-    """Return the frame of boxes."""
+def frame_of(boxes: DeviceBoxes, scratch: Scratch, name: str, scene_count: int) -> Any:
+    """Return where boxes are, a `tree_kernels.Frame`; trees that are compared share it."""
     kernels = boxes.tree_kernels
     count = min(boxes.count, SAMPLES)
     samples = scratch.array(f"{name}.frame", 3 * SAMPLES, wp.float64)
     widths = scratch.array(f"{name}.widths", 3, wp.int64)
-    inputs = [boxes.lower, boxes.upper, boxes.count, count, samples, widths]
+    bits = axis_bits(boxes.dim, scene_count)
+    frame = scratch.struct(name, Frame, samples=samples, widths=widths, count=count, bits=bits)
+    inputs = [boxes.struct(scratch, name), frame]
     scratch.launch(name, kernels.frame, count * boxes.dim, inputs)
     scratch.launch(name, kernels.widths, count * boxes.dim, inputs)
-    return Frame(samples, widths, count, axis_bits(boxes.dim, scene_count))
+    return frame
 
 
 def build(
@@ -87,7 +61,7 @@ def build(
     *,
     counters: Any,
     checked: int,
-    frame: Frame | None = None,
+    frame: Any = None,
 ) -> Tree:
     """Build a tree over boxes, at least one, grown by `half_margin`, in arrays of `scratch` named from `name` on.
 
@@ -99,34 +73,43 @@ def build(
     kernels, count = boxes.tree_kernels, boxes.count
     if frame is None:
         frame = frame_of(boxes, scratch, name, keys.scene_count)
+    is_keyed = keys.rows is not None
     codes = scratch.array(f"{name}.codes", 2 * count, wp.int64)
-    order = scratch.array(f"{name}.order", 2 * count, wp.int32)
-    ends = scratch.array(f"{name}.ends", count, wp.int32)
-    is_keyed = int(keys.rows is not None)
+    rows = scratch.array(f"{name}.order", 2 * count, wp.int32)
     first_codes = scratch.array(f"{name}.codes_of_rows", count, wp.int64) if is_keyed else codes
     sorted_keys = scratch.array(f"{name}.keys", 2 * count, wp.int64) if is_keyed else None
-    spacing = count ** (-1 / boxes.dim)
-    inputs = [boxes.lower, boxes.upper, spacing, frame.samples, frame.widths, frame.count]
-    inputs += [frame.bits, keys.scene_size, checked]
-    scratch.launch(name, kernels.codes, count, [*inputs, first_codes, order, ends, counters])
+    order = scratch.struct(
+        f"{name}.order",
+        Order,
+        count=count,
+        rows=rows,
+        is_keyed=int(is_keyed),
+        keys=sorted_keys,
+        codes=codes,
+        levels=scratch.array(f"{name}.levels", count, wp.uint8),
+        ends=scratch.array(f"{name}.ends", count, wp.int32),
+        scene_size=keys.scene_size,
+    )
+    inputs = [boxes.struct(scratch, name), frame, order, count ** (-1 / boxes.dim), checked]
+    scratch.launch(name, kernels.codes, count, [*inputs, first_codes, counters])
     if is_keyed:
         wp.copy(codes, first_codes, count=count)
-    code_bits = frame.bits * boxes.dim + kernels.class_bits + max(keys.scene_count - 1, 0).bit_length()
-    wp.utils.radix_sort_pairs(codes, order, count, 0, min(code_bits, 64))
+    code_bits = axis_bits(boxes.dim, keys.scene_count) * boxes.dim
+    all_bits = code_bits + kernels.class_bits + max(keys.scene_count - 1, 0).bit_length()
+    wp.utils.radix_sort_pairs(codes, rows, count, 0, min(all_bits, 64))
     if is_keyed:
-        scratch.launch(name, kernels.keys, count, [order, keys.rows, keys.step, sorted_keys])
-        wp.utils.radix_sort_pairs(sorted_keys, order, count)
-        scratch.launch(f"{name}.codes", kernels.keys, count, [order, first_codes, 1, codes])
-    levels = scratch.array(f"{name}.levels", count, wp.uint8)
+        scratch.launch(name, kernels.keys, count, [rows, keys.rows, keys.step, sorted_keys])
+        wp.utils.radix_sort_pairs(sorted_keys, rows, count)
+        scratch.launch(f"{name}.codes", kernels.keys, count, [rows, first_codes, 1, codes])
     if count > 1:
-        scratch.launch(name, kernels.levels, count - 1, [sorted_keys, is_keyed, codes, levels])
+        scratch.launch(name, kernels.levels, count - 1, [order])
     nodes = scratch.array(f"{name}.nodes", 2 * count - 1, kernels.node_type)
-    tree = Tree(scratch, name, kernels, boxes.dim, count, keys, frame, order, codes, sorted_keys, levels, ends, nodes)
+    tree = Tree(scratch, name, kernels, count, keys, code_bits, rows, nodes, order)
     refit(tree, boxes, half_margin)
     return tree
 
 
 def refit(tree: Tree, boxes: DeviceBoxes, half_margin: float) -> None:
     """Write the nodes of a tree again for boxes that have moved, in the old order."""
-    inputs = [boxes.lower, boxes.upper, half_margin, tree.order, tree.levels, tree.count, tree.ends]
-    tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, [*inputs, tree.nodes])
+    inputs = [boxes.struct(tree.scratch, tree.name), half_margin, tree.order, tree.nodes]
+    tree.scratch.launch(tree.name, tree.kernels.nodes, tree.count, inputs)

@@ -30,6 +30,8 @@ __all__ = [
     "AXIS_BITS",
     "SAMPLES",
     "SIZE_BITS",
+    "Frame",
+    "Order",
     "kernel_module",
     "lower_place",
     "sampled_row",
@@ -90,29 +92,56 @@ def spread_by_two(value: wp.int64) -> wp.int64:
     return (x | (x << wp.int64(1))) & wp.int64(0x5555555555555555)
 
 
+@wp.struct
+class Frame:
+    """Where boxes are: samples of their centers, sorted along each axis, one axis after another.
+
+    `widths` are the sums of the widths of the samples; `bits` is the number of bits of cells along each axis.
+    """
+
+    samples: wp.array(dtype=wp.float64)
+    widths: wp.array(dtype=wp.int64)
+    count: wp.int32
+    bits: wp.int32
+
+
+@wp.struct
+class Order:
+    """The leaves of a tree in their order. With `is_keyed`, they are sorted by keys first; `ends` is for the build."""
+
+    count: wp.int32
+    rows: wp.array(dtype=wp.int32)
+    is_keyed: wp.int32
+    keys: wp.array(dtype=wp.int64)
+    codes: wp.array(dtype=wp.int64)
+    levels: wp.array(dtype=wp.uint8)
+    ends: wp.array(dtype=wp.int32)
+    scene_size: wp.int32
+
+
 @wp.func
-def share_below(value: wp.float64, frame: wp.array(dtype=wp.float64), axis: int, sample_count: int) -> wp.float64:
+def share_below(value: wp.float64, frame: Frame, axis: int) -> wp.float64:
     """Estimate the share of boxes whose center is below a coordinate, between samples in proportion.
 
     Beyond the samples, it changes with the distance, so that far boxes differ too, at any scale.
     """
-    first = axis * sample_count
+    first = axis * frame.count
     low = int(0)
-    high = sample_count
+    high = frame.count
     while low < high:
         middle = (low + high) // 2
-        if frame[first + middle] <= value:
+        if frame.samples[first + middle] <= value:
             low = middle + 1
         else:
             high = middle
     place = wp.float64(low)
-    if low > 0 and low < sample_count:
-        before = frame[first + low - 1]
-        place += (value - before) / (frame[first + low] - before)
+    if low > 0 and low < frame.count:
+        before = frame.samples[first + low - 1]
+        place += (value - before) / (frame.samples[first + low] - before)
     else:
-        least = frame[first]
-        most = frame[first + sample_count - 1]
-        usual = (wp.float64(0.5) * most - wp.float64(0.5) * least) / wp.float64(sample_count)
+        least = frame.samples[first]
+        most = frame.samples[first + frame.count - 1]
+        usual = (wp.float64(0.5) * most - wp.float64(0.5) * least) / wp.float64(frame.count)
         beyond = wp.float64(0.5) * (value - most)
         if low == 0:
             beyond = wp.float64(0.5) * (least - value)
@@ -121,28 +150,21 @@ def share_below(value: wp.float64, frame: wp.array(dtype=wp.float64), axis: int,
             place = wp.float64(1.0) - share
         else:
             place += share
-    return place / wp.float64(sample_count + 1)
+    return place / wp.float64(frame.count + 1)
 
 
 @wp.func
-def lower_place(
-    keys: wp.array(dtype=wp.int64),
-    codes: wp.array(dtype=wp.int64),
-    is_keyed: int,
-    key: wp.int64,
-    code: wp.int64,
-    count: int,
-) -> int:
-    """Return the first of `count` places, sorted by key and code, that is not less than a key and a code."""
+def lower_place(order: Order, key: wp.int64, code: wp.int64) -> int:
+    """Return the first place, of leaves sorted by key and code, that is not less than a key and a code."""
     low = int(0)
-    high = count
+    high = order.count
     while low < high:
         middle = low + (high - low) // 2
         is_before = bool(False)
-        if is_keyed != 0 and keys[middle] != key:
-            is_before = keys[middle] < key
+        if order.is_keyed != 0 and order.keys[middle] != key:
+            is_before = order.keys[middle] < key
         else:
-            is_before = codes[middle] < code
+            is_before = order.codes[middle] < code
         if is_before:
             low = middle + 1
         else:
@@ -170,71 +192,84 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
     cells_type = wp.types.vector(length=dim, dtype=wp.int64)
     most = kind(3.4028234663852886e38 if kind is wp.float32 else 1.7976931348623157e308)
 
+    @wp.struct
+    class Boxes:
+        lower: wp.array2d(dtype=kind)
+        upper: wp.array2d(dtype=kind)
+        count: wp.int32
+
     @wp.func
     def finite(value: kind) -> wp.float64:
         return wp.float64(wp.clamp(value, -most, most))
 
     @wp.func
-    def middle(low: kind, high: kind) -> wp.float64:
-        return wp.float64(0.5) * finite(low) + wp.float64(0.5) * finite(high)
+    def middle(boxes: Boxes, row: int, axis: int) -> wp.float64:
+        return wp.float64(0.5) * finite(boxes.lower[row, axis]) + wp.float64(0.5) * finite(boxes.upper[row, axis])
+
+    @wp.func
+    def place_of(boxes: Boxes, row: int, axis: int, frame: Frame) -> wp.vec2d:
+        """Return the lower and the upper end of a box, as shares of the boxes."""
+        low = share_below(finite(boxes.lower[row, axis]), frame, axis)
+        return wp.vec2d(low, share_below(finite(boxes.upper[row, axis]), frame, axis))
+
+    @wp.func
+    def check(boxes: Boxes, row: int, counter: int, counters: wp.array(dtype=wp.int64)):
+        """Tell of a box that is invalid: the counter becomes at least ``2**31 - row``."""
+        is_box = bool(True)
+        for axis in range(wp.static(dim)):
+            is_box = is_box and boxes.lower[row, axis] <= boxes.upper[row, axis]
+        if not is_box:
+            wp.atomic_max(counters, counter, wp.int64(0x80000000) - wp.int64(row))
+
+    @wp.func
+    def grown(boxes: Boxes, row: int, half_margin: kind) -> node_type:
+        """Return a box as a node without links."""
+        node = node_type()
+        for axis in range(wp.static(dim)):
+            node[axis] = boxes.lower[row, axis] - half_margin
+            node[axis + 3] = boxes.upper[row, axis] + half_margin
+        return node
+
+    @wp.func
+    def meets(a: node_type, b: node_type) -> bool:
+        is_hit = bool(True)
+        for axis in range(wp.static(dim)):
+            is_hit = is_hit and a[axis] <= b[axis + 3] and b[axis] <= a[axis + 3]
+        return is_hit
 
     @wp.kernel(module=module, enable_backward=False)
-    def frame_of_samples(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
-        row_count: int,
-        sample_count: int,
-        frame: wp.array(dtype=wp.float64),
-        widths: wp.array(dtype=wp.int64),
-    ):
+    def frame_of_samples(boxes: Boxes, frame: Frame):
         """Sort the centers of samples along each axis, each by its rank."""
         task = wp.tid()
-        axis = task // sample_count
-        own = task - axis * sample_count
-        own_row = sampled_row(own, row_count, sample_count)
-        value = middle(lower[own_row, axis], upper[own_row, axis])
+        axis = task // frame.count
+        own = task - axis * frame.count
+        value = middle(boxes, sampled_row(own, boxes.count, frame.count), axis)
         rank = int(0)
-        for k in range(sample_count):
-            row = sampled_row(k, row_count, sample_count)
-            that = middle(lower[row, axis], upper[row, axis])
+        for k in range(frame.count):
+            that = middle(boxes, sampled_row(k, boxes.count, frame.count), axis)
             if that < value or (that == value and k < own):
                 rank += 1
-        frame[axis * sample_count + rank] = value
+        frame.samples[axis * frame.count + rank] = value
         if own == 0:
-            widths[axis] = wp.int64(0)
+            frame.widths[axis] = wp.int64(0)
 
     @wp.kernel(module=module, enable_backward=False)
-    def widths_of_samples(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
-        row_count: int,
-        sample_count: int,
-        frame: wp.array(dtype=wp.float64),
-        widths: wp.array(dtype=wp.int64),
-    ):
+    def widths_of_samples(boxes: Boxes, frame: Frame):
         """Add up the widths of the samples along each axis, in shares of the boxes times `_UNITS`."""
         task = wp.tid()
-        axis = task // sample_count
-        own = task - axis * sample_count
-        row = sampled_row(own, row_count, sample_count)
-        low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
-        high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
-        wp.atomic_add(widths, axis, wp.int64((high - low) * _UNITS))
+        axis = task // frame.count
+        own = task - axis * frame.count
+        ends = place_of(boxes, sampled_row(own, boxes.count, frame.count), axis, frame)
+        wp.atomic_add(frame.widths, axis, wp.int64((ends[1] - ends[0]) * _UNITS))
 
     @wp.kernel(module=module, enable_backward=False)
     def codes_of_boxes(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
+        boxes: Boxes,
+        frame: Frame,
+        order: Order,
         spacing: wp.float64,
-        frame: wp.array(dtype=wp.float64),
-        widths: wp.array(dtype=wp.int64),
-        sample_count: int,
-        bits: int,
-        scene_size: int,
         checked: int,
         codes: wp.array(dtype=wp.int64),
-        order: wp.array(dtype=wp.int32),
-        ends: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
         """Write the code of each box: scene, class of size, thin axes, cell in Z order; and look for invalid boxes.
@@ -247,19 +282,15 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         `spacing` is the usual distance of two boxes along an axis, as a share.
         """
         row = wp.tid()
-        is_box = bool(True)
-        for axis in range(wp.static(dim)):
-            is_box = is_box and lower[row, axis] <= upper[row, axis]
-        if not is_box and checked != 0:
-            wp.atomic_max(counters, checked, wp.int64(0x80000000) - wp.int64(row))
+        if checked != 0:
+            check(boxes, row, checked, counters)
         places = shares_type()
         sides = shares_type()
         widest = wp.float64(0.0)
         for axis in range(wp.static(dim)):
-            low = share_below(finite(lower[row, axis]), frame, axis, sample_count)
-            high = share_below(finite(upper[row, axis]), frame, axis, sample_count)
-            places[axis] = wp.float64(0.5) * (low + high)
-            sides[axis] = wp.max(high - low, wp.float64(0.5) * spacing)
+            ends = place_of(boxes, row, axis, frame)
+            places[axis] = wp.float64(0.5) * (ends[0] + ends[1])
+            sides[axis] = wp.max(ends[1] - ends[0], wp.float64(0.5) * spacing)
             widest = wp.max(widest, sides[axis])
         thin = int(0)
         for axis in range(wp.static(dim)):
@@ -269,10 +300,10 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         usual = shares_type()
         least = wp.float64(1.0)
         for axis in range(wp.static(dim)):
-            usual[axis] = wp.float64(widths[axis]) / (_UNITS * wp.float64(sample_count))
+            usual[axis] = wp.float64(frame.widths[axis]) / (_UNITS * wp.float64(frame.count))
             usual[axis] = wp.max(usual[axis], wp.float64(0.5) * spacing)
             least = wp.min(least, usual[axis])
-        largest = (wp.int64(1) << wp.int64(bits)) - wp.int64(1)
+        largest = (wp.int64(1) << wp.int64(frame.bits)) - wp.int64(1)
         cells = cells_type()
         for axis in range(wp.static(dim)):
             cell = wp.int64(places[axis] * wp.float64(largest + wp.int64(1)))
@@ -280,7 +311,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
             later = wp.int64(wp.log2(usual[axis] / least) + wp.float64(0.5))
             if thin != 0 and (thin & wp.static(1 << axis)) == 0:
                 later = wp.max(later, wp.int64(4))
-            cells[axis] = cell >> wp.min(later, wp.int64(bits))
+            cells[axis] = cell >> wp.min(later, wp.int64(frame.bits))
         code = wp.int64(0)
         if wp.static(dim == 2):
             code = spread_by_two(cells[0]) | (spread_by_two(cells[1]) << wp.int64(1))
@@ -294,61 +325,49 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
             octaves -= wp.float64(1.0)
         size = wp.int64(wp.clamp(octaves, wp.float64(0.0), wp.float64(wp.static(2.0**SIZE_BITS - 1.0))))
         place = (size << wp.int64(wp.static(dim))) | wp.int64(thin)
-        if scene_size > 0:
-            place |= wp.int64(row // scene_size) << wp.int64(wp.static(SIZE_BITS + dim))
-        codes[row] = code | (place << wp.int64(wp.static(dim) * bits))
-        order[row] = row
-        if ends:
-            ends[row] = -1
+        if order.scene_size > 0:
+            place |= wp.int64(row // order.scene_size) << wp.int64(wp.static(SIZE_BITS + dim))
+        codes[row] = code | (place << wp.int64(wp.static(dim) * frame.bits))
+        order.rows[row] = row
+        order.ends[row] = -1
 
     @wp.kernel(module=module, enable_backward=False)
     def keys_in_order(
-        order: wp.array(dtype=wp.int32),
+        rows: wp.array(dtype=wp.int32),
         keys: wp.array(dtype=wp.int64),
         step: int,
         sorted_keys: wp.array(dtype=wp.int64),
     ):
         place = wp.tid()
-        sorted_keys[place] = keys[order[place] * step]
+        sorted_keys[place] = keys[rows[place] * step]
 
     @wp.kernel(module=module, enable_backward=False)
-    def levels_of_gaps(
-        keys: wp.array(dtype=wp.int64), is_keyed: int, codes: wp.array(dtype=wp.int64), levels: wp.array(dtype=wp.uint8)
-    ):
+    def levels_of_gaps(order: Order):
         """Write the level of each gap between two leaves, the larger the less they have in common."""
         place = wp.tid()
+        keys = order.keys
+        codes = order.codes
         level = _INDEX_LEVELS + first_unequal_bit(wp.int64(place), wp.int64(place + 1))
         if codes[place] != codes[place + 1]:
             level = _CODE_LEVELS + first_unequal_bit(codes[place], codes[place + 1])
-        if is_keyed != 0:
+        if order.is_keyed != 0:
             if keys[place] != keys[place + 1]:
                 level = _KEY_LEVELS + first_unequal_bit(keys[place], keys[place + 1])
-        levels[place] = wp.uint8(level)
+        order.levels[place] = wp.uint8(level)
 
     @wp.kernel(module=module, enable_backward=False)
-    def nodes_from_leaves(
-        lower: wp.array2d(dtype=kind),
-        upper: wp.array2d(dtype=kind),
-        half_margin: kind,
-        order: wp.array(dtype=wp.int32),
-        levels: wp.array(dtype=wp.uint8),
-        leaf_count: int,
-        ends: wp.array(dtype=wp.int32),
-        nodes: wp.array(dtype=node_type),
-    ):
+    def nodes_from_leaves(boxes: Boxes, half_margin: kind, order: Order, nodes: wp.array(dtype=node_type)):
         """Write the leaf of each place, and climb: of two children, the one that is ready last writes the parent.
 
         `ends` is -1 for each gap before and after; meanwhile, it is where the first child begins or ends.
         """
         place = wp.tid()
-        row = order[place]
-        node = node_type()
-        for axis in range(wp.static(dim)):
-            node[axis] = lower[row, axis] - half_margin
-            node[axis + 3] = upper[row, axis] + half_margin
+        levels = order.levels
+        row = order.rows[place]
+        node = grown(boxes, row, half_margin)
         first = place
         last = place
-        inner = leaf_count - 1
+        inner = order.count - 1
         node[6] = put(row)
         node[7] = put(node_behind(levels, last, inner))
         number = inner + place
@@ -361,11 +380,11 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 gap = first - 1
                 told = last
             fence()
-            other = wp.atomic_exch(ends, gap, told)
+            other = wp.atomic_exch(order.ends, gap, told)
             if other < 0:
                 break
             fence()
-            ends[gap] = -1
+            order.ends[gap] = -1
             sibling = gap
             child = gap
             if is_right:
@@ -402,6 +421,10 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
         levels=levels_of_gaps,
         nodes=nodes_from_leaves,
         class_bits=SIZE_BITS + dim,
+        boxes_type=Boxes,
+        check=check,
+        grown=grown,
+        meets=meets,
         access=access,
         node_type=node_type,
         module=module,
