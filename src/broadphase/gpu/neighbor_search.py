@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from broadphase.boxes.checking import as_points, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError
 from broadphase.gpu import neighbors_kernels as kernels
-from broadphase.gpu.arrays import device_named, opened, place_of, wp
+from broadphase.gpu.arrays import Struct, device_named, opened, place_of, view_of, wp
 from broadphase.gpu.boxes import DeviceBoxes, is_in_host_memory, keys_of, of_one_kind, require_floats
 from broadphase.gpu.loading import load
 from broadphase.gpu.searches import refuse_capture, row_bits
@@ -250,8 +251,8 @@ def _bad_key(row: int, key: int, count: int) -> str:
 
 def _lattices(
     vectors: NDArray[np.float64], repeats: NDArray[np.bool_], cutoff: float, dim: int, fine: int
-) -> NDArray[np.float64]:
-    """Return a record of each lattice, divided into cells for a cutoff; see `neighbors_kernels`."""
+) -> NDArray[Any]:
+    """Return a record of each lattice, divided into cells for a cutoff; see `neighbors_kernels.Lattice`."""
     need = max(cutoff, kernels.LEAST_REACH) * _SLACK
     # Along axes without end, the width of cells has few bits, so that places within them are exact.
     mantissa, exponent = math.frexp(need)
@@ -286,34 +287,25 @@ def _lattices(
     # Points of a wrong cell are faults, but kernels need numbers.
     is_wrong = wrong != 0
     cells[is_wrong], widths[is_wrong], units[is_wrong], counts[is_wrong] = axes >= dim, even, 1.0, 0
-    records = np.zeros((count, kernels.LATTICE))
-    for at, values in (
-        (kernels.VECTORS, vectors),
-        (kernels.FRAME, frames),
-        (kernels.PARTS, parts),
-        (kernels.COMBINATION, made_of),
-        (kernels.CELLS, cells),
-        (kernels.WIDTHS, widths),
-        (kernels.AXES, counts),
-        (kernels.UNIT, units),
-        (kernels.CUTOFF, np.full(count, cutoff)),
-        (kernels.APART, is_apart),
-        (kernels.ROOM, 2.0**31 - shifts),
-        (kernels.WRONG, wrong),
-        (kernels.REPEATS, may_repeat),
-    ):
-        columns = values.reshape(count, math.prod(values.shape[1:]))
-        records[:, at : at + columns.shape[1]] = columns
+    kind: Any = kernels.Lattice
+    records: NDArray[Any] = np.zeros(count, kind.numpy_dtype())
+    for name, values in (
+        ("vectors", vectors), ("frame", frames), ("parts", parts), ("combination", made_of), ("cells", cells),
+        ("widths", widths), ("apart", is_apart), ("room", 2.0**31 - shifts), ("unit", units), ("cutoff", cutoff),
+        ("axes", counts), ("wrong", wrong), ("repeats", may_repeat),
+    ):  # fmt: skip
+        records[name] = values
     return records
 
 
 @lru_cache(maxsize=64)
-def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: int) -> tuple[NDArray[np.float64], Any]:
-    """Return the record of one lattice, also as a vector of Warp. Cached for the next step of a simulation."""
+def _one_lattice(vectors: bytes, repeats: bytes, cutoff: float, dim: int, fine: int) -> tuple[NDArray[Any], Struct]:
+    """Return the record of one lattice, also as a struct of kernels. Cached for the next step of a simulation."""
     records = _lattices(
         np.frombuffer(vectors).reshape(1, 3, 3), np.frombuffer(repeats, bool).reshape(1, 3), cutoff, dim, fine
     )
-    return records, kernels.lattice_type(*records[0].tolist())
+    kind: Any = kernels.Lattice
+    return records, Struct(kind.ctype.from_buffer_copy(records.tobytes()), {})
 
 
 def _largest_square(cutoff: float) -> float:
@@ -327,17 +319,6 @@ def _largest_square(cutoff: float) -> float:
 
 
 # The search -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Filed:
-    """A set of points in the order of their cells; see `neighbors_kernels`."""
-
-    keys: Keys
-    spots: Any
-    cells: Any
-    exact: Any
-    wraps: Any
 
 
 class _Search:
@@ -365,7 +346,11 @@ class _Search:
         self._plan()
         self._starts = scratch.array("neighbors.starts", self._table_size + 1, wp.int32)[: self._table_size + 1]
         self._starts.zero_()
-        self._filed = [self._file(k) for k in range(len(sets))]
+        self._table = scratch.struct(
+            "neighbors.table", kernels.Table, starts=self._starts, size=self._table_size, is_hashed=int(self._is_hashed)
+        )
+        for k in range(len(sets)):
+            self._file(k)
         self._count()
 
     # In one set, each pair is found once, from either side, unless it must be listed with its lower row.
@@ -396,8 +381,8 @@ class _Search:
             scenes = max(1, *(keys.scene_count for keys in self._keys))
             for fine in FINE:
                 records, record = _one_lattice(*arguments, fine)
-                number = scenes * math.prod(records[0, kernels.CELLS : kernels.CELLS + dim].tolist())
-                if has_keys or cells.each_its_own or records[0, kernels.AXES] < dim:
+                number = scenes * math.prod(records["cells"][0, :dim].tolist())
+                if has_keys or cells.each_its_own or records["axes"][0] < dim:
                     break
                 if number <= min(TABLE_CELLS * table.count, _MOST_POINTS):
                     self._table_size = int(number)
@@ -409,31 +394,53 @@ class _Search:
         self._is_hashed = not self._table_size
         if self._is_hashed:
             self._table_size = 1 << min(max(1, (2 * table.count - 1).bit_length()), 30)
-        self._is_periodic = bool(records[:, kernels.AXES].any())
-        self._may_repeat = bool(records[:, kernels.REPEATS].any())
+        self._is_periodic = bool(records["axes"].any())
+        self._may_repeat = bool(records["repeats"].any())
         self._lattice_count = len(cells.vectors) if cells.each_its_own else 0
         # Without keys, it is known here which cells have points.
-        self._wrong = records[:, kernels.WRONG]
+        self._wrong = records["wrong"]
         if not has_keys and self._wrong.any() and (self._wrong[0] == kernels.FLAT or not self._is_empty):
             self._refuse_cell(int(np.flatnonzero(self._wrong)[0]))
-        self._records = scratch.array("neighbors.lattices", records.size, wp.float64)
+        self._lattices = self._structs("lattices", len(records), kernels.Lattice)
         if record is not None:
-            scratch.launch("neighbors", self._kernels.take, 1, [record, self._records])
+            scratch.launch("neighbors", self._kernels.take, 1, [record, self._lattices])
         elif self._sets[0].place.is_capturing:
             raise ValueError("cell of shape (E, d, d) cannot be recorded in a CUDA graph; give one cell for all")
         else:
-            wp.copy(self._records, wp.array(records.reshape(-1), device="cpu", copy=False), count=records.size)
+            wp.copy(self._lattices, wp.array(records, dtype=kernels.Lattice, device="cpu"))
+        # Before the plan, points are read without the arrays of their order.
+        self._points = [self._struct(k) for k in range(len(self._sets))]
+
+    def _structs(self, name: str, count: int, kind: Any) -> Any:
+        """Return working memory for structs, which the allocators of libraries do not know."""
+        words = ctypes.sizeof(kind.ctype) // 4
+        memory = self._scratch.array(f"neighbors.{name}", count * words, wp.int32)
+        return view_of(memory, 0, (count,), (4 * words,), kind)
+
+    def _struct(self, k: int) -> Struct:
+        """Return a set of points as kernels read it."""
+        name, count, keys, scratch = f"neighbors{k}", self._sets[k].count, self._keys[k], self._scratch
+        return scratch.struct(
+            name,
+            kernels.Points,
+            scene_size=keys.scene_size,
+            keys=keys.rows,
+            step=keys.step,
+            lattices=self._lattices,
+            lattice_count=self._lattice_count,
+            numbers=scratch.array(f"{name}.numbers", 2 * count, wp.int32),
+            order=scratch.array(f"{name}.order", 2 * count, wp.int32),
+            spots=scratch.array(f"{name}.spots", count, wp.vec4),
+            cells=scratch.array(f"{name}.cells", count, wp.vec4i),
+            exact=scratch.array(f"{name}.exact", count, wp.vec4d),
+            wraps=scratch.array(f"{name}.wraps", count, wp.vec3i) if self._is_periodic else None,
+        )
 
     def _refuse_cell(self, cell: int) -> None:
         if self._wrong[cell] == kernels.MANY:
             raise ValueError(_many_images(self._cutoff))
         which = f" of cell {cell}" if len(self._cells.vectors) > 1 else ""
         raise ValueError(f"cell: the periodic vectors{which} do not span a volume")
-
-    def _read(self, k: int) -> list[Any]:
-        """Return the points of a set, their keys and their lattices, as kernels read them."""
-        one, keys = self._sets[k], self._keys[k]
-        return [one.lower, keys.scene_size, keys.rows, keys.step, self._records, self._lattice_count]
 
     def _plan(self) -> None:
         """Find how far to look; in a periodic cell, this depends on how far outside the points are."""
@@ -446,37 +453,28 @@ class _Search:
             for k, one in enumerate(self._sets):
                 threads = -(-one.count // (POINTS_A_THREAD * lanes)) * lanes
                 if threads:
-                    inputs = [*self._read(k), threads, lanes, most]
+                    inputs = [one.lower, self._points[k], threads, lanes, most]
                     scratch.launch(f"neighbors{k}", self._filing(one).measure, threads, inputs)
-        self._plans = scratch.array("neighbors.plans", len(self._wrong) * kernels.PLAN, wp.float32)
-        inputs = [self._records, most, self._plans, self._counters]
+        self._plans = self._structs("plans", len(self._wrong), kernels.Plan)
+        inputs = [self._lattices, most, self._plans, self._counters]
         scratch.launch("neighbors", self._kernels.bound, len(self._wrong), inputs)
 
-    def _file(self, k: int) -> _Filed:
+    def _file(self, k: int) -> None:
         """Sort the points of a set by cells; the last set also gets the table of cells."""
-        scratch, one = self._scratch, self._sets[k]
+        one, points, scratch = self._sets[k], self._points[k], self._scratch
         name, count, filing = f"neighbors{k}", one.count, self._filing(one)
-        filed = _Filed(
-            self._keys[k],
-            scratch.array(f"{name}.spots", count, wp.vec4),
-            scratch.array(f"{name}.cells", count, wp.vec4i),
-            scratch.array(f"{name}.exact", count, wp.vec4d),
-            scratch.array(f"{name}.wraps", count, wp.vec3i) if self._is_periodic else None,
-        )
         if not count:
-            return filed
-        numbers, order = (scratch.array(f"{name}.{part}", 2 * count, wp.int32) for part in ("numbers", "order"))
+            return
         is_last = k == len(self._sets) - 1
-        inputs = [*self._read(k), self._table_size, int(self._is_hashed), 1 + kernels.FAULTS * k, numbers, order]
-        scratch.launch(name, filing.file, count, [*inputs, self._starts if is_last else None, self._counters])
+        inputs = [one.lower, points, self._table, int(is_last), 1 + kernels.FAULTS * k, self._counters]
+        scratch.launch(name, filing.file, count, inputs)
         if self._is_empty:
-            return filed
+            return
+        numbers, order = (scratch.array(f"{name}.{part}", 2 * count, wp.int32) for part in ("numbers", "order"))
         wp.utils.radix_sort_pairs(numbers, order, count, 0, self._table_size.bit_length())
-        inputs = [*self._read(k), self._table_size, numbers, order, filed.spots, filed.cells, filed.exact, filed.wraps]
-        scratch.launch(name, filing.gather, count, inputs)
+        scratch.launch(name, filing.gather, count, [one.lower, points, self._table])
         if is_last:
             wp.utils.array_scan(self._starts, self._starts, inclusive=False)
-        return filed
 
     def _count(self) -> None:
         """Count the pairs of each point."""
@@ -488,21 +486,31 @@ class _Search:
         if self._is_empty:
             self._offsets.zero_()
             return
-        self._search("count", 0, None, None)
+        self._search("count", self._task(0, None, None))
         wp.utils.array_scan(self._offsets, self._offsets, inclusive=False)
         wp.copy(self._counters, self._offsets, dest_offset=0, src_offset=self._tasks, count=1)
 
-    def _search(self, name: str, capacity: int, found: Any, images: Any) -> None:
-        own, other = self._filed[0], self._filed[-1]
-        inputs = [int(self._is_half), int(self._is_by_row), int(self._is_upper), self._slices, self._tasks]
-        inputs += [self._records, self._lattice_count, self._plans]
-        inputs += [own.keys.scene_size, own.keys.rows, own.keys.step, own.spots, own.cells, own.exact, own.wraps]
-        inputs += [other.keys.rows, other.keys.step, other.spots, other.cells, other.exact, other.wraps]
-        inputs += [self._starts, self._table_size]
-        inputs += [int(self._is_hashed), int(len(self._sets) == 1), _largest_square(self._cutoff), capacity]
-        self._scratch.launch(
-            f"neighbors.{name}", self._kernels.search, self._tasks, [*inputs, self._offsets, found, images]
+    def _task(self, capacity: int, found: Any, images: Any) -> Struct:
+        return self._scratch.struct(
+            "neighbors.task",
+            kernels.Task,
+            is_half=int(self._is_half),
+            is_by_row=int(self._is_by_row),
+            is_upper=int(self._is_upper),
+            is_one_set=int(len(self._sets) == 1),
+            slices=self._slices,
+            count=self._tasks,
+            limit=_largest_square(self._cutoff),
+            plans=self._plans,
+            capacity=capacity,
+            offsets=self._offsets,
+            found=found,
+            images=images,
         )
+
+    def _search(self, name: str, task: Struct) -> None:
+        inputs = [self._points[0], self._points[-1], self._table, task]
+        self._scratch.launch(f"neighbors.{name}", self._kernels.search, self._tasks, inputs)
 
     def lists(self, distances: bool, vectors: bool, shifts: bool) -> Neighbors:
         """Wait for the number of pairs, and return all pairs."""
@@ -548,15 +556,12 @@ class _Search:
         packed = wp.array(ptr=pairs.ptr, dtype=wp.vec2i, shape=(size,), device=place.device, copy=False)
         found = scratch.array("neighbors.found", size, wp.vec2i) if self._is_sorted else packed
         images = scratch.array("neighbors.images", size, wp.int32) if self._is_periodic else None
+        task = self._task(size, found, images)
         if not self._is_empty:
-            self._search("write", size, found, images)
-        own, other = self._filed[0], self._filed[-1]
-        first = [self._tasks, self._records, self._lattice_count, self._plans]
-        first += [own.keys.scene_size, own.keys.rows, own.keys.step, own.exact, own.wraps]
-        first += [other.exact, other.wraps, self._offsets, found, images]
+            self._search("write", task)
+        first = [self._points[0], self._points[-1], task]
         order = self._sorted(size, first) if self._is_sorted else None
-        inputs = [int(self._is_half), *first, order, packed, rows, *results]
-        scratch.launch("neighbors", self._kernels.tell, size, inputs)
+        scratch.launch("neighbors", self._kernels.tell, size, [*first, order, packed, rows, *results])
         return [pairs, *results]
 
     def _sorted(self, size: int, first: list[Any]) -> Any:
@@ -570,7 +575,7 @@ class _Search:
         all_bits = bits + row_bits(self._sets[0].count)
         passes = [(axis, 0, 0, 33) for axis in reversed(range(self._sets[0].dim))] if self._may_repeat else []
         for turn, (axis, shift, padding, end) in enumerate([*passes, (-1, bits, 1 << all_bits, all_bits + 1)]):
-            inputs = [axis, int(turn == 0), shift, padding, *first, order, keys]
+            inputs = [*first, axis, int(turn == 0), shift, padding, order, keys]
             scratch.launch("neighbors", self._kernels.keys, size, inputs)
             wp.utils.radix_sort_pairs(keys, order, size, 0, end)
         return order

@@ -8,7 +8,7 @@ Then points of other cells may be among those of a row, so that the cell of each
 
 The given numbers decide in float64 whether a pair is near. Before that, floats decide sure cases: places within cells
 are numbers as small as cells, so that floats are exact enough wherever the points are. `bound_lattices` computes the
-bounds. A lattice is a record of `LATTICE` doubles.
+bounds.
 """
 
 from functools import lru_cache
@@ -22,22 +22,8 @@ from broadphase.gpu.tree_kernels import kernel_module
 
 __all__ = ["filing_kernels", "neighbor_kernels", "result_kernels"]
 
-# A record of a lattice: the given vectors as rows; the axes of the frame as rows; the short vectors by their parts
-# along these axes, and which given vectors they are made of; the number of cells along each axis, 0 without end; their
-# width.
-VECTORS, FRAME, PARTS, COMBINATION, CELLS, WIDTHS = (wp.constant(k) for k in (0, 9, 18, 27, 36, 39))
-# The number of periodic axes; one by the unit of floats; the cutoff; which axes of the space have no part in the
-# lattice; how often a point may be wrapped along each given vector; what is wrong; whether two images of a point can be
-# near another one.
-AXES, UNIT, CUTOFF, APART, ROOM, WRONG, REPEATS = (wp.constant(k) for k in (42, 43, 44, 45, 48, 51, 52))
-LATTICE = wp.constant(64)
-#: What `WRONG` says of a lattice, if not 0: it spans no volume, or has more images than there are numbers.
+#: What `Lattice.wrong` says, if not 0: it spans no volume, or has more images than there are numbers.
 FLAT, MANY = 1, 2
-# From it, `bound_lattices` makes a record of `PLAN` numbers of 32 bits. Along each axis: the number of cells; how many
-# to look at on each side; the most images on each side; the width in units. Then squares of distances, in units: up to
-# the first, pairs surely are near; beyond the second, they surely are not.
-_PLAN_CELLS, _SIDES, _IMAGES, _PLAN_WIDTHS, _LOW, _HIGH = (wp.constant(k) for k in (0, 3, 6, 9, 12, 13))
-PLAN = wp.constant(16)
 
 #: Counters of faults follow the number of pairs, for each of two sets: 2**31 minus the first row.
 NOT_A_NUMBER, INFINITE, BAD_KEY, WRONG_CELL, FAR, MANY_IMAGES, FAULTS = range(7)
@@ -65,7 +51,96 @@ _FAR_DROPPED_BITS = wp.constant(wp.int64(52 - 18))
 _PERIOD = wp.constant(32)
 
 vec3l = wp.types.vector(length=3, dtype=wp.int64)
-lattice_type = wp.types.vector(length=64, dtype=wp.float64)
+
+
+@wp.struct
+class Lattice:
+    """The given vectors, the axes of the frame, the short vectors by their parts along these, and which given vectors
+    they are made of, each as rows; the number of cells along each axis, 0 without end, and their width.
+
+    Then the number of periodic axes; which axes of the space have no part in the lattice; how often a point may be
+    wrapped along each given vector; one by the unit of floats; the cutoff; what is wrong; whether two images of a point
+    can be near another one.
+    """
+
+    vectors: wp.mat33d
+    frame: wp.mat33d
+    parts: wp.mat33d
+    combination: wp.mat33d
+    cells: wp.vec3d
+    widths: wp.vec3d
+    apart: wp.vec3d
+    room: wp.vec3d
+    unit: wp.float64
+    cutoff: wp.float64
+    axes: wp.int32
+    wrong: wp.int32
+    repeats: wp.int32
+
+
+@wp.struct
+class Plan:
+    """What `bound_lattices` makes of a lattice, for each axis: the number of cells, how many to look at on each side,
+    the most images on each side, and the width in units.
+
+    Up to the square `low` of a distance, in units, pairs surely are near; beyond `high`, they surely are not.
+    """
+
+    cells: wp.vec3i
+    sides: wp.vec3i
+    images: wp.vec3i
+    widths: wp.vec3
+    low: wp.float32
+    high: wp.float32
+
+
+@wp.struct
+class Points:
+    """A set of points: their batches and lattices, and, in the order of cells, what a search reads of each.
+
+    The batch of a row is its scene, its key, or, with a step of 0, one key. All have the same lattice if
+    `lattice_count` is 0. `exact` has the row too.
+    """
+
+    scene_size: wp.int32
+    keys: wp.array(dtype=wp.int64)
+    step: wp.int32
+    lattices: wp.array(dtype=Lattice)
+    lattice_count: wp.int32
+    numbers: wp.array(dtype=wp.int32)
+    order: wp.array(dtype=wp.int32)
+    spots: wp.array(dtype=wp.vec4)
+    cells: wp.array(dtype=wp.vec4i)
+    exact: wp.array(dtype=wp.vec4d)
+    wraps: wp.array(dtype=wp.vec3i)
+
+
+@wp.struct
+class Table:
+    """Where the points of each cell begin, by the number of the cell or of a hash."""
+
+    starts: wp.array(dtype=wp.int32)
+    size: wp.int32
+    is_hashed: wp.int32
+
+
+@wp.struct
+class Task:
+    """Which pairs to look for, and where they are written: see `search_points`."""
+
+    is_half: wp.int32
+    is_by_row: wp.int32
+    is_upper: wp.int32
+    is_one_set: wp.int32
+    slices: wp.int32
+    count: wp.int32
+    limit: wp.float64
+    plans: wp.array(dtype=Plan)
+    capacity: wp.int64
+    offsets: wp.array(dtype=wp.int64)
+    found: wp.array(dtype=wp.vec2i)
+    images: wp.array(dtype=wp.int32)
+
 
 _MOST_OF_WARP = """
     long long most = value;
@@ -110,52 +185,52 @@ class Spot:
 
 
 @wp.func
-def key_of(row: int, scene_size: int, keys: wp.array(dtype=wp.int64), key_step: int) -> wp.int64:
+def key_of(row: int, points: Points) -> wp.int64:
     """Return the key of the batch of a row."""
-    if scene_size > 0:
-        return wp.int64(row // scene_size)
-    if keys:
-        return keys[row * key_step]
+    if points.scene_size > 0:
+        return wp.int64(row // points.scene_size)
+    if points.keys:
+        return points.keys[row * points.step]
     return wp.int64(0)
 
 
 @wp.func
 def lattice_of(key: wp.int64, lattice_count: int) -> int:
-    """Return where the record of a batch begins; `lattice_count` is 0 where all have the same."""
+    """Return which lattice a batch has."""
     if key > wp.int64(0) and key < wp.int64(lattice_count):
-        return int(key) * LATTICE
+        return int(key)
     return 0
 
 
 @wp.func
-def placed(point: wp.vec3d, lattices: wp.array(dtype=wp.float64), at: int) -> Spot:
+def placed(point: wp.vec3d, lattices: wp.array(dtype=Lattice), at: int) -> Spot:
     """Return the spot of a finite point."""
     spot = Spot()
     place = point
-    axes = int(lattices[at + AXES])
+    axes = lattices[at].axes
     if axes > 0:
         for k in range(3):
-            a = lattices[at + FRAME + 3 * k] * point[0]
-            b = lattices[at + FRAME + 3 * k + 1] * point[1]
-            place[k] = a + b + lattices[at + FRAME + 3 * k + 2] * point[2]
+            a = lattices[at].frame[k, 0] * point[0]
+            b = lattices[at].frame[k, 1] * point[1]
+            place[k] = a + b + lattices[at].frame[k, 2] * point[2]
         for turn in range(3):
             last = 2 - turn
             if last < axes:
-                steps = wp.floor(place[last] / lattices[at + PARTS + 4 * last])
+                steps = wp.floor(place[last] / lattices[at].parts[last, last])
                 if not (wp.abs(steps) <= _MOST_CELLS):
                     spot.is_far = 1
                     return spot
                 if steps != wp.float64(0.0):
                     for axis in range(3):
-                        place[axis] = place[axis] - steps * lattices[at + PARTS + 3 * last + axis]
-                        times = wp.int64(lattices[at + COMBINATION + 3 * last + axis])
+                        place[axis] = place[axis] - steps * lattices[at].parts[last, axis]
+                        times = wp.int64(lattices[at].combination[last, axis])
                         spot.wraps[axis] = spot.wraps[axis] + wp.int64(steps) * times
         for axis in range(3):
             if wp.abs(spot.wraps[axis]) > wp.int64(_MOST_CELLS):
                 spot.is_far = 1
     for k in range(3):
-        count = lattices[at + CELLS + k]
-        width = lattices[at + WIDTHS + k]
+        count = lattices[at].cells[k]
+        width = lattices[at].widths[k]
         number = place[k] / width
         if count > wp.float64(0.0):
             number = wp.clamp(wp.floor(number), wp.float64(0.0), count - wp.float64(1.0))
@@ -188,15 +263,13 @@ def mixed(value: wp.uint64) -> wp.uint64:
 
 
 @wp.func
-def row_begin(
-    key: wp.int64, y: int, z: int, count_x: int, count_y: int, count_z: int, table_size: int, is_hashed: int
-) -> int:
+def row_begin(key: wp.int64, y: int, z: int, counts: wp.vec3i, table: Table) -> int:
     """Return the number in the table of the first cell of a row."""
-    if is_hashed != 0:
+    if table.is_hashed != 0:
         hashed = mixed(wp.uint64(key) + wp.uint64(0x9E3779B97F4A7C15))
         hashed = mixed(hashed ^ ((wp.uint64(wp.uint32(y)) << wp.uint64(32)) | wp.uint64(wp.uint32(z))))
-        return int(hashed & wp.uint64(table_size - 1))
-    return ((int(key) * count_z + z) * count_y + y) * count_x
+        return int(hashed & wp.uint64(table.size - 1))
+    return ((int(key) * counts[2] + z) * counts[1] + y) * counts[0]
 
 
 @wp.func
@@ -213,27 +286,27 @@ def images_of(cell: int, count: int) -> int:
 
 @wp.func
 def shift_of(
-    x: int, y: int, z: int, own: wp.vec3i, other: wp.vec3i, lattices: wp.array(dtype=wp.float64), at: int
+    x: int, y: int, z: int, own: wp.vec3i, other: wp.vec3i, lattices: wp.array(dtype=Lattice), at: int
 ) -> vec3l:
     """Return how many times each given vector is added, for an image of the box and the given points."""
     shift = vec3l()
     for axis in range(3):
         total = wp.int64(own[axis]) - wp.int64(other[axis])
-        total += wp.int64(x) * wp.int64(lattices[at + COMBINATION + axis])
-        total += wp.int64(y) * wp.int64(lattices[at + COMBINATION + 3 + axis])
-        total += wp.int64(z) * wp.int64(lattices[at + COMBINATION + 6 + axis])
+        total += wp.int64(x) * wp.int64(lattices[at].combination[0, axis])
+        total += wp.int64(y) * wp.int64(lattices[at].combination[1, axis])
+        total += wp.int64(z) * wp.int64(lattices[at].combination[2, axis])
         shift[axis] = total
     return shift
 
 
 @wp.func
-def vector_of(own: wp.vec4d, other: wp.vec4d, shift: vec3l, lattices: wp.array(dtype=wp.float64), at: int) -> wp.vec3d:
+def vector_of(own: wp.vec4d, other: wp.vec4d, shift: vec3l, lattices: wp.array(dtype=Lattice), at: int) -> wp.vec3d:
     """Return the vector of a pair by the documented formula: every operation rounds as written."""
     vector = wp.vec3d()
     for axis in range(3):
-        a = wp.float64(shift[0]) * lattices[at + VECTORS + axis]
-        b = wp.float64(shift[1]) * lattices[at + VECTORS + 3 + axis]
-        c = wp.float64(shift[2]) * lattices[at + VECTORS + 6 + axis]
+        a = wp.float64(shift[0]) * lattices[at].vectors[0, axis]
+        b = wp.float64(shift[1]) * lattices[at].vectors[1, axis]
+        c = wp.float64(shift[2]) * lattices[at].vectors[2, axis]
         vector[axis] = (other[axis] - own[axis]) + ((a + b) + c)
     return vector
 
@@ -267,15 +340,7 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def measure_points(
-        points: wp.array2d(dtype=kind),
-        scene_size: int,
-        keys: wp.array(dtype=wp.int64),
-        key_step: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        threads: int,
-        lanes: int,
-        most: wp.array(dtype=wp.int64),
+        given: wp.array2d(dtype=kind), points: Points, threads: int, lanes: int, most: wp.array(dtype=wp.int64)
     ):
         """Find the largest coordinates and numbers of wraps, as bits of doubles.
 
@@ -285,11 +350,10 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
         coordinates = wp.vec3d()
         wraps = wp.vec3d()
         row = thread
-        while row < points.shape[0]:
-            point = point_of(points, row)
+        while row < given.shape[0]:
+            point = point_of(given, row)
             if wp.isfinite(point[0]) and wp.isfinite(point[1]) and wp.isfinite(point[2]):
-                at = lattice_of(key_of(row, scene_size, keys, key_step), lattice_count)
-                spot = placed(point, lattices, at)
+                spot = placed(point, points.lattices, lattice_of(key_of(row, points), points.lattice_count))
                 if spot.is_far == 0:
                     for axis in range(3):
                         coordinates[axis] = wp.max(coordinates[axis], wp.abs(point[axis]))
@@ -306,24 +370,17 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.kernel(module=module, enable_backward=False)
     def file_points(
-        points: wp.array2d(dtype=kind),
-        scene_size: int,
-        keys: wp.array(dtype=wp.int64),
-        key_step: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        table_size: int,
-        is_hashed: int,
+        given: wp.array2d(dtype=kind),
+        points: Points,
+        table: Table,
+        is_counted: int,
         faults: int,
-        numbers: wp.array(dtype=wp.int32),
-        order: wp.array(dtype=wp.int32),
-        starts: wp.array(dtype=wp.int32),
         counters: wp.array(dtype=wp.int64),
     ):
         """Write the number of the cell of each point, count the points of each cell, and look for faults."""
         row = wp.tid()
         told = wp.int64(0x80000000) - wp.int64(row)
-        point = point_of(points, row)
+        point = point_of(given, row)
         fault = int(-1)
         for axis in range(wp.static(dim)):
             if wp.isnan(point[axis]):
@@ -332,79 +389,63 @@ def filing_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 fault = _INFINITE
         if fault >= 0:
             point = wp.vec3d()
-        key = key_of(row, scene_size, keys, key_step)
-        if lattice_count > 0 and (key < wp.int64(0) or key >= wp.int64(lattice_count)):
+        key = key_of(row, points)
+        if points.lattice_count > 0 and (key < wp.int64(0) or key >= wp.int64(points.lattice_count)):
             key = wp.int64(0)
             if fault < 0:
                 fault = _BAD_KEY
-        at = lattice_of(key, lattice_count)
-        spot = placed(point, lattices, at)
-        if fault < 0 and lattices[at + WRONG] != wp.float64(0.0):
+        at = lattice_of(key, points.lattice_count)
+        spot = placed(point, points.lattices, at)
+        if fault < 0 and points.lattices[at].wrong != 0:
             fault = _WRONG_CELL
         if fault < 0 and spot.is_far != 0:
             fault = _FAR
         for axis in range(3):
-            if fault < 0 and wp.float64(wp.abs(spot.wraps[axis])) >= lattices[at + ROOM + axis]:
+            if fault < 0 and wp.float64(wp.abs(spot.wraps[axis])) >= points.lattices[at].room[axis]:
                 fault = _MANY_IMAGES
         if fault >= 0:
             wp.atomic_max(counters, faults + fault, told)
-        count_x = int(lattices[at + CELLS])
-        count_y = int(lattices[at + CELLS + 1])
-        count_z = int(lattices[at + CELLS + 2])
-        number = row_begin(key, spot.cell[1], spot.cell[2], count_x, count_y, count_z, table_size, is_hashed)
-        number += spot.cell[0]
-        if is_hashed != 0:
-            number = number & (table_size - 1)
+        cells = points.lattices[at].cells
+        counts = wp.vec3i(int(cells[0]), int(cells[1]), int(cells[2]))
+        number = row_begin(key, spot.cell[1], spot.cell[2], counts, table) + spot.cell[0]
+        if table.is_hashed != 0:
+            number = number & (table.size - 1)
         # After all cells, where no search looks: a simulation that went wrong has many invalid points.
         if fault >= 0:
-            number = table_size
-        numbers[row] = number
-        order[row] = row
-        if starts:
-            wp.atomic_add(starts, number, 1)
+            number = table.size
+        points.numbers[row] = number
+        points.order[row] = row
+        if is_counted != 0:
+            wp.atomic_add(table.starts, number, 1)
 
     @wp.kernel(module=module, enable_backward=False)
-    def gather_points(
-        points: wp.array2d(dtype=kind),
-        scene_size: int,
-        keys: wp.array(dtype=wp.int64),
-        key_step: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        table_size: int,
-        numbers: wp.array(dtype=wp.int32),
-        order: wp.array(dtype=wp.int32),
-        spots: wp.array(dtype=wp.vec4),
-        cells: wp.array(dtype=wp.vec4i),
-        exact: wp.array(dtype=wp.vec4d),
-        wraps: wp.array(dtype=wp.vec3i),
-    ):
+    def gather_points(given: wp.array2d(dtype=kind), points: Points, table: Table):
         """Write the points in the order of cells, as a search reads them; those with a fault have the scene -1."""
         place = wp.tid()
-        row = order[place]
-        point = point_of(points, row)
-        exact[place] = wp.vec4d(point[0], point[1], point[2], wp.float64(row))
-        if numbers[place] == table_size:
+        row = points.order[place]
+        point = point_of(given, row)
+        points.exact[place] = wp.vec4d(point[0], point[1], point[2], wp.float64(row))
+        is_fault = points.numbers[place] == table.size
+        if is_fault:
             point = wp.vec3d()
-        key = key_of(row, scene_size, keys, key_step)
-        at = lattice_of(key, lattice_count)
-        spot = placed(point, lattices, at)
-        unit = lattices[at + UNIT]
-        across = wp.float64(spot.cell[0] & (_PERIOD - 1)) * lattices[at + WIDTHS]
-        spots[place] = wp.vec4(
+        at = lattice_of(key_of(row, points), points.lattice_count)
+        spot = placed(point, points.lattices, at)
+        unit = points.lattices[at].unit
+        across = wp.float64(spot.cell[0] & (_PERIOD - 1)) * points.lattices[at].widths[0]
+        points.spots[place] = wp.vec4(
             wp.float32((across + spot.offset[0]) * unit),
             wp.float32(spot.offset[1] * unit),
             wp.float32(spot.offset[2] * unit),
             wp.cast(row, wp.float32),
         )
         scene = int(0)
-        if scene_size > 0:
-            scene = row // scene_size
-        if numbers[place] == table_size:
+        if points.scene_size > 0:
+            scene = row // points.scene_size
+        if is_fault:
             scene = -1
-        cells[place] = wp.vec4i(spot.cell[0], spot.cell[1], spot.cell[2], scene)
-        if wraps:
-            wraps[place] = wp.vec3i(int(spot.wraps[0]), int(spot.wraps[1]), int(spot.wraps[2]))
+        points.cells[place] = wp.vec4i(spot.cell[0], spot.cell[1], spot.cell[2], scene)
+        if points.wraps:
+            points.wraps[place] = wp.vec3i(int(spot.wraps[0]), int(spot.wraps[1]), int(spot.wraps[2]))
 
     return SimpleNamespace(measure=measure_points, file=file_points, gather=gather_points, module=module)
 
@@ -415,15 +456,14 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
     module = kernel_module("neighbors", dim, wp.float64)
 
     @wp.kernel(module=module, enable_backward=False)
-    def take_lattice(lattice: lattice_type, lattices: wp.array(dtype=wp.float64)):
-        for k in range(64):
-            lattices[k] = lattice[k]
+    def take_lattice(lattice: Lattice, lattices: wp.array(dtype=Lattice)):
+        lattices[0] = lattice
 
     @wp.kernel(module=module, enable_backward=False)
     def bound_lattices(
-        lattices: wp.array(dtype=wp.float64),
+        lattices: wp.array(dtype=Lattice),
         most: wp.array(dtype=wp.int64),
-        plans: wp.array(dtype=wp.float32),
+        plans: wp.array(dtype=Plan),
         counters: wp.array(dtype=wp.int64),
     ):
         """Find how far to look around a point, and between which distances floats leave a doubt.
@@ -432,9 +472,10 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         have an error of 2**-24 of their numbers: along the first axis, up to `_PERIOD` cells, in a dozen operations;
         along the others, up to the reach and a cell, in six.
         """
-        at = wp.tid() * LATTICE
-        axes = int(lattices[at + AXES])
-        cutoff = lattices[at + CUTOFF]
+        at = wp.tid()
+        lattice = lattices[at]
+        axes = lattice.axes
+        cutoff = lattice.cutoff
         one = wp.float64(1.0)
         slack = wp.float64(1.00000000001)
         error = wp.float64(0.0)
@@ -445,7 +486,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         # Longer reaches have more images, and these larger rounding errors.
         for turn in range(3):
             for k in range(3):
-                sides[k] = wp.ceil(reach * wp.float64(1.000244140625) / lattices[at + WIDTHS + k])
+                sides[k] = wp.ceil(reach * wp.float64(1.000244140625) / lattice.widths[k])
             images = wp.vec3d()
             for before in range(3):
                 last = 2 - before
@@ -453,19 +494,19 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                     along = sides[last]
                     for above in range(3):
                         if above > last:
-                            part = wp.abs(lattices[at + PARTS + 3 * above + last]) / lattices[at + WIDTHS + last]
+                            part = wp.abs(lattice.parts[above, last]) / lattice.widths[last]
                             along += wp.ceil(images[above] * part)
-                    images[last] = wp.floor(along / lattices[at + CELLS + last]) + wp.float64(3.0)
+                    images[last] = wp.floor(along / lattice.cells[last]) + wp.float64(3.0)
             if axes > 0 and turn < 2:
                 error = wp.float64(0.0)
                 for axis in range(3):
-                    if lattices[at + APART + axis] == wp.float64(0.0):
+                    if lattice.apart[axis] == wp.float64(0.0):
                         error += wp.cast(most[axis], wp.float64)
                     shifts = wp.cast(most[3 + axis], wp.float64)
                     for k in range(3):
-                        shifts += images[k] * wp.abs(lattices[at + COMBINATION + 3 * k + axis])
+                        shifts += images[k] * wp.abs(lattice.combination[k, axis])
                     for k in range(3):
-                        error += shifts * wp.abs(lattices[at + VECTORS + 3 * axis + k])
+                        error += shifts * wp.abs(lattice.vectors[axis, k])
                 error = wp.float64(8.0) * (error * _ROUNDING)
                 reach = wp.max((cutoff + error) * slack, _LEAST_REACH)
         if wp.static(dim == 2):
@@ -482,30 +523,27 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         if is_wrong:
             sides = wp.vec3d()
             images = wp.vec3d()
-            if lattices[at + WRONG] == wp.float64(0.0):
+            if lattice.wrong == 0:
                 wp.atomic_max(counters, _LAST_COUNTER, wp.int64(0x80000000))
-        unit = lattices[at + UNIT]
-        rounded = wp.float64(3.0517578125e-05) * lattices[at + WIDTHS]
+        unit = lattice.unit
+        rounded = wp.float64(3.0517578125e-05) * lattice.widths[0]
         for k in range(3):
             if k < wp.static(dim):
-                rounded += wp.float64(1.9073486328125e-06) * (reach + lattices[at + WIDTHS + k])
+                rounded += wp.float64(1.9073486328125e-06) * (reach + lattice.widths[k])
         high = (reach + rounded) * unit
         low = ((cutoff - error) / slack - rounded) * unit
         low_square = wp.float64(-1.0)
         if low > wp.float64(0.0):
             low_square = low * low * wp.float64(0.9999980926513672)
-        plan = wp.tid() * PLAN
-        plans[plan + _LOW] = wp.float32(low_square)
-        plans[plan + _HIGH] = wp.float32(high * high * wp.float64(1.0000019073486328))
+        plan = Plan()
+        plan.low = wp.float32(low_square)
+        plan.high = wp.float32(high * high * wp.float64(1.0000019073486328))
         for k in range(3):
-            plans[plan + _PLAN_CELLS + k] = wp.cast(int(lattices[at + CELLS + k]), wp.float32)
-            plans[plan + _SIDES + k] = wp.cast(int(sides[k]), wp.float32)
-            plans[plan + _IMAGES + k] = wp.cast(int(images[k]), wp.float32)
-            plans[plan + _PLAN_WIDTHS + k] = wp.float32(lattices[at + WIDTHS + k] * unit)
-
-    @wp.func
-    def plan_number(plans: wp.array(dtype=wp.float32), at: int) -> int:
-        return wp.cast(plans[at], wp.int32)
+            plan.cells[k] = int(lattice.cells[k])
+            plan.sides[k] = int(sides[k])
+            plan.images[k] = int(images[k])
+            plan.widths[k] = wp.float32(lattice.widths[k] * unit)
+        plans[at] = plan
 
     @wp.func
     def seen_cell(cell: int, within: wp.float32, moved: wp.float64, width: wp.float64, unit: wp.float64) -> int:
@@ -525,18 +563,18 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         return wp.float32((place - wp.floor(place / width) * width) * unit)
 
     @wp.func
-    def skew_y(image_z: int, lattices: wp.array(dtype=wp.float64), at: int) -> wp.float64:
+    def skew_y(image_z: int, lattices: wp.array(dtype=Lattice), at: int) -> wp.float64:
         """Return how far images along z are moved along y in a skewed cell."""
         if image_z == 0:
             return wp.float64(0.0)
-        return wp.float64(image_z) * lattices[at + PARTS + 7]
+        return wp.float64(image_z) * lattices[at].parts[2, 1]
 
     @wp.func
-    def skew_x(image_z: int, image_y: int, lattices: wp.array(dtype=wp.float64), at: int) -> wp.float64:
+    def skew_x(image_z: int, image_y: int, lattices: wp.array(dtype=Lattice), at: int) -> wp.float64:
         if image_z == 0 and image_y == 0:
             return wp.float64(0.0)
-        along_z = wp.float64(image_z) * lattices[at + PARTS + 6]
-        return along_z + wp.float64(image_y) * lattices[at + PARTS + 3]
+        along_z = wp.float64(image_z) * lattices[at].parts[2, 0]
+        return along_z + wp.float64(image_y) * lattices[at].parts[1, 0]
 
     @wp.func
     def first_step(lower: wp.float32, side: int) -> int:
@@ -552,16 +590,9 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         return side
 
     @wp.func
-    def image_number(
-        x: int, y: int, z: int, images: wp.array(dtype=wp.int32), plans: wp.array(dtype=wp.float32), plan: int
-    ) -> int:
-        """Return the number of an image, if images are written."""
-        if not images:
-            return 0
-        most_x = plan_number(plans, plan + _IMAGES)
-        most_y = plan_number(plans, plan + _IMAGES + 1)
-        number = (z + plan_number(plans, plan + _IMAGES + 2)) * (2 * most_y + 1) + y + most_y
-        return number * (2 * most_x + 1) + x + most_x
+    def image_number(x: int, y: int, z: int, most: wp.vec3i) -> int:
+        """Return the number of an image."""
+        return ((z + most[2]) * (2 * most[1] + 1) + y + most[1]) * (2 * most[0] + 1) + x + most[0]
 
     @wp.func
     def square_from(
@@ -577,22 +608,13 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
 
     @wp.func
     def is_in_stretch(
-        cell: wp.vec4i,
-        row: int,
-        x: int,
-        more: int,
-        y: int,
-        z: int,
-        scene: int,
-        key: wp.int64,
-        keys: wp.array(dtype=wp.int64),
-        key_step: int,
+        cell: wp.vec4i, row: int, x: int, more: int, y: int, z: int, scene: int, key: wp.int64, points: Points
     ) -> bool:
         """Return whether a point is in the cells of a stretch, and not in others with the same number."""
         if cell[1] != y or cell[2] != z or cell[3] != scene or cell[0] < x or cell[0] > x + more:
             return False
-        if keys:
-            return keys[row * key_step] == key
+        if points.keys:
+            return points.keys[row * points.step] == key
         return True
 
     @wp.func
@@ -601,60 +623,25 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         k: int,
         row: int,
         other: int,
-        is_upper: int,
         x: int,
         y: int,
         z: int,
-        lattices: wp.array(dtype=wp.float64),
         at: int,
-        own_exact: wp.array(dtype=wp.vec4d),
-        own_wraps: wp.array(dtype=wp.vec3i),
-        exact: wp.array(dtype=wp.vec4d),
-        wraps: wp.array(dtype=wp.vec3i),
-        limit: wp.float64,
+        own: Points,
+        others: Points,
+        task: Task,
     ) -> bool:
         """Decide by the documented formula, and with `is_upper` whether this point reports the pair."""
         shift = vec3l()
-        if wraps:
-            shift = shift_of(x, y, z, own_wraps[place], wraps[k], lattices, at)
-        if is_upper != 0 and (other < row or (other == row and is_negative(shift))):
+        if others.wraps:
+            shift = shift_of(x, y, z, own.wraps[place], others.wraps[k], own.lattices, at)
+        if task.is_upper != 0 and (other < row or (other == row and is_negative(shift))):
             return False
-        vector = vector_of(point_at(own_exact, place), point_at(exact, k), shift, lattices, at)
-        return square_of(vector) <= limit
+        vector = vector_of(point_at(own.exact, place), point_at(others.exact, k), shift, own.lattices, at)
+        return square_of(vector) <= task.limit
 
     @wp.kernel(module=module, enable_backward=False, cuda_max_registers=80)
-    def search_points(
-        is_half: int,
-        is_by_row: int,
-        is_upper: int,
-        slices: int,
-        tasks: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        plans: wp.array(dtype=wp.float32),
-        own_size: int,
-        own_keys: wp.array(dtype=wp.int64),
-        own_step: int,
-        own_spots: wp.array(dtype=wp.vec4),
-        own_cells: wp.array(dtype=wp.vec4i),
-        own_exact: wp.array(dtype=wp.vec4d),
-        own_wraps: wp.array(dtype=wp.vec3i),
-        keys: wp.array(dtype=wp.int64),
-        key_step: int,
-        spots: wp.array(dtype=wp.vec4),
-        cells: wp.array(dtype=wp.vec4i),
-        exact: wp.array(dtype=wp.vec4d),
-        wraps: wp.array(dtype=wp.vec3i),
-        starts: wp.array(dtype=wp.int32),
-        table_size: int,
-        is_hashed: int,
-        is_one_set: int,
-        limit: wp.float64,
-        capacity: int,
-        offsets: wp.array(dtype=wp.int64),
-        found: wp.array(dtype=wp.vec2i),
-        images: wp.array(dtype=wp.int32),
-    ):
+    def search_points(own_points: Points, points: Points, table: Table, task: Task):
         """Compare a point with those in the cells around: count near ones, or write them if there is `found`.
 
         `slices` threads share the rows around a point. In one set, each pair is found once: with `is_half`, a point is
@@ -664,39 +651,40 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         Pairs are places of both, in the order of points, or with `is_by_row` of rows of the input. `offsets` has the
         number of pairs of each thread, later the place of the first; `images` the image of the second point.
         """
-        task = wp.tid()
-        place = task // slices
-        part = task - place * slices
-        own = spot_at(own_spots, place)
+        number = wp.tid()
+        place = number // task.slices
+        part = number - place * task.slices
+        own = spot_at(own_points.spots, place)
         row = wp.cast(own[3], wp.int32)
-        cell = cell_at(own_cells, place)
-        key = key_of(row, own_size, own_keys, own_step)
-        at = lattice_of(key, lattice_count)
-        plan = at // LATTICE * PLAN
-        count_x = plan_number(plans, plan + _PLAN_CELLS)
-        count_y = plan_number(plans, plan + _PLAN_CELLS + 1)
-        count_z = plan_number(plans, plan + _PLAN_CELLS + 2)
-        width_x = plans[plan + _PLAN_WIDTHS]
-        width_y = plans[plan + _PLAN_WIDTHS + 1]
-        width_z = plans[plan + _PLAN_WIDTHS + 2]
+        cell = cell_at(own_points.cells, place)
+        key = key_of(row, own_points)
+        lattices = own_points.lattices
+        at = lattice_of(key, own_points.lattice_count)
+        counts = task.plans[at].cells
+        count_x = counts[0]
+        most = task.plans[at].images
+        width_x = task.plans[at].widths[0]
+        width_y = task.plans[at].widths[1]
+        width_z = task.plans[at].widths[2]
         per_width_x = wp.float32(1.0) / width_x
-        low = plans[plan + _LOW]
-        high = plans[plan + _HIGH]
-        side_x = plan_number(plans, plan + _SIDES)
-        side_y = plan_number(plans, plan + _SIDES + 1)
-        side_z = plan_number(plans, plan + _SIDES + 2)
+        low = task.plans[at].low
+        high = task.plans[at].high
+        side_x = task.plans[at].sides[0]
+        side_y = task.plans[at].sides[1]
+        side_z = task.plans[at].sides[2]
         own_x = own[0] - wp.float32(cell[0] & (_PERIOD - 1)) * width_x
-        index = wp.where(is_by_row != 0, row * slices + part, task)
+        index = wp.where(task.is_by_row != 0, row * task.slices + part, number)
         begin = int(0)
-        if found:
-            begin = int(wp.min(offsets[index], wp.int64(capacity)))
-        elif task == 0:
-            offsets[tasks] = wp.int64(0)
+        capacity = int(task.capacity)
+        if task.found:
+            begin = int(wp.min(task.offsets[index], task.capacity))
+        elif number == 0:
+            task.offsets[task.count] = wp.int64(0)
         count = int(0)
-        itself = wp.where(is_one_set != 0, place, -1)
+        itself = wp.where(task.is_one_set != 0, place, -1)
         # The rows around by z and y, of which each thread takes every `slices`-th; half of them begin with the own row.
-        step_z = wp.where(is_half != 0, 0, -side_z)
-        step_y = wp.where(is_half != 0, 0, -side_y) + part
+        step_z = wp.where(task.is_half != 0, 0, -side_z)
+        step_y = wp.where(task.is_half != 0, 0, -side_y) + part
         if cell[3] < 0:
             step_z = side_z + 1
             step_y = part - side_y
@@ -711,30 +699,30 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
             image_z = int(0)
             from_z = -own[2]  # of the lower side of the row
             if wp.static(dim == 3):
-                image_z = images_of(z + step_z, count_z)
-                z = z + step_z - image_z * count_z
+                image_z = images_of(z + step_z, counts[2])
+                z = z + step_z - image_z * counts[2]
                 from_z = wp.float32(step_z) * width_z - own[2]
             gap_z = wp.max(wp.max(from_z, -(from_z + width_z)), wp.float32(0.0))
             # Along y.
             skew = skew_y(image_z, lattices, at)
-            y = seen_cell(cell[1], own[1], skew, lattices[at + WIDTHS + 1], lattices[at + UNIT]) + step_y
-            within_y = seen_within(cell[1], own[1], skew, lattices[at + WIDTHS + 1], lattices[at + UNIT])
-            image_y = images_of(y, count_y)
-            y = y - image_y * count_y
+            y = seen_cell(cell[1], own[1], skew, lattices[at].widths[1], lattices[at].unit) + step_y
+            within_y = seen_within(cell[1], own[1], skew, lattices[at].widths[1], lattices[at].unit)
+            image_y = images_of(y, counts[1])
+            y = y - image_y * counts[1]
             from_y = wp.float32(step_y) * width_y - within_y
             gap_y = wp.max(wp.max(from_y, -(from_y + width_y)), wp.float32(0.0))
             gaps = gap_y * gap_y + gap_z * gap_z
             # Along x: the cells that a ball can reach at this distance.
             skew = skew_x(image_z, image_y, lattices, at)
-            x = seen_cell(cell[0], own_x, skew, lattices[at + WIDTHS], lattices[at + UNIT])
-            within_x = seen_within(cell[0], own_x, skew, lattices[at + WIDTHS], lattices[at + UNIT])
+            x = seen_cell(cell[0], own_x, skew, lattices[at].widths[0], lattices[at].unit)
+            within_x = seen_within(cell[0], own_x, skew, lattices[at].widths[0], lattices[at].unit)
             half = wp.sqrt(high * wp.float32(1.000244140625) - gaps)
-            is_own_row = is_half != 0 and step_y == 0 and step_z == 0
+            is_own_row = task.is_half != 0 and step_y == 0 and step_z == 0
             step_x = wp.where(is_own_row, 0, first_step((within_x - half) * per_width_x, side_x))
             last_x = last_step((within_x + half) * per_width_x, side_x)
             if gaps > high:
                 last_x = step_x - 1
-            row_number = row_begin(key, y, z, count_x, count_y, count_z, table_size, is_hashed)
+            row_number = row_begin(key, y, z, counts, table)
             while step_x <= last_x:
                 # A stretch: in one image, half a period long, and in one piece in the table.
                 image_x = images_of(x + step_x, count_x)
@@ -742,30 +730,30 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                 more = wp.min(last_x - step_x, _PERIOD // 2 - 1)
                 more = wp.where(count_x > 0, wp.min(more, count_x - 1 - x_here), more)
                 cell_number = row_number + x_here
-                if is_hashed != 0:
-                    cell_number = cell_number & (table_size - 1)
-                    more = wp.min(more, table_size - 1 - cell_number)
-                end = starts[cell_number + more + 1]
-                k = wp.where(is_own_row and step_x == 0, place + 1, starts[cell_number])
+                if table.is_hashed != 0:
+                    cell_number = cell_number & (table.size - 1)
+                    more = wp.min(more, table.size - 1 - cell_number)
+                end = table.starts[cell_number + more + 1]
+                k = wp.where(is_own_row and step_x == 0, place + 1, table.starts[cell_number])
                 first = k
-                image = image_number(image_x, image_y, image_z, images, plans, plan)
+                image = image_number(image_x, image_y, image_z, most)
                 from_x = wp.float32(step_x) * width_x - within_x
                 phase = wp.float32(x_here & (_PERIOD - 1)) * width_x
                 # A point itself is none of its neighbors, but its images may be: those are for the second turn.
                 is_open = itself >= k and itself < end and not (image_x == 0 and image_y == 0 and image_z == 0)
                 while k < end:
-                    that = spot_at(spots, k)
+                    that = spot_at(points.spots, k)
                     square = square_from(that, phase, width_x, from_x, from_y, from_z)
                     if square <= low and k != itself:
                         other = wp.cast(that[3], wp.int32)
-                        if is_upper == 0 or other > row:
-                            if is_hashed == 0 or is_in_stretch(
-                                cell_at(cells, k), other, x_here, more, y, z, cell[3], key, keys, key_step
+                        if task.is_upper == 0 or other > row:
+                            if table.is_hashed == 0 or is_in_stretch(
+                                cell_at(points.cells, k), other, x_here, more, y, z, cell[3], key, points
                             ):
-                                if found and begin + count < capacity:
-                                    found[begin + count] = wp.vec2i(place, k)
-                                    if images:
-                                        images[begin + count] = image
+                                if task.found and begin + count < capacity:
+                                    task.found[begin + count] = wp.vec2i(place, k)
+                                    if task.images:
+                                        task.images[begin + count] = image
                                 count += 1
                     elif not (square > high):
                         is_open = bool(True)
@@ -773,71 +761,45 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                 # What floats leave in doubt. This is rare, and the loop above needs the registers.
                 k = wp.where(is_open, first, end)
                 while k < end:
-                    that = spot_at(spots, k)
+                    that = spot_at(points.spots, k)
                     square = square_from(that, phase, width_x, from_x, from_y, from_z)
                     is_told = square <= low or square > high
                     if k == itself:
                         is_told = image_x == 0 and image_y == 0 and image_z == 0
                     other = wp.cast(that[3], wp.int32)
-                    if not is_told and is_hashed != 0:
-                        cell_k = cell_at(cells, k)
-                        is_told = not is_in_stretch(cell_k, other, x_here, more, y, z, cell[3], key, keys, key_step)
+                    if not is_told and table.is_hashed != 0:
+                        cell_k = cell_at(points.cells, k)
+                        is_told = not is_in_stretch(cell_k, other, x_here, more, y, z, cell[3], key, points)
                     if not is_told:
-                        if is_near(
-                            place, k, row, other, is_upper, image_x, image_y, image_z, lattices, at, own_exact,
-                            own_wraps, exact, wraps, limit
-                        ):  # fmt: skip
-                            if found and begin + count < capacity:
-                                found[begin + count] = wp.vec2i(place, k)
-                                if images:
-                                    images[begin + count] = image
+                        if is_near(place, k, row, other, image_x, image_y, image_z, at, own_points, points, task):
+                            if task.found and begin + count < capacity:
+                                task.found[begin + count] = wp.vec2i(place, k)
+                                if task.images:
+                                    task.images[begin + count] = image
                             count += 1
                     k += 1
                 step_x += more + 1
-            step_y += slices
-        if not found:
-            offsets[index] = wp.int64(count)
+            step_y += task.slices
+        if not task.found:
+            task.offsets[index] = wp.int64(count)
 
     @wp.func
-    def shift_of_pair(
-        pair: wp.vec2i,
-        number: int,
-        own_wraps: wp.array(dtype=wp.vec3i),
-        wraps: wp.array(dtype=wp.vec3i),
-        lattices: wp.array(dtype=wp.float64),
-        at: int,
-        plans: wp.array(dtype=wp.float32),
-    ) -> vec3l:
-        plan = at // LATTICE * PLAN
-        most_x = plan_number(plans, plan + _IMAGES)
-        most_y = plan_number(plans, plan + _IMAGES + 1)
-        most_z = plan_number(plans, plan + _IMAGES + 2)
-        rest = number // (2 * most_x + 1)
-        x = number - rest * (2 * most_x + 1) - most_x
-        z = rest // (2 * most_y + 1) - most_z
-        y = rest - (z + most_z) * (2 * most_y + 1) - most_y
-        return shift_of(x, y, z, own_wraps[pair[0]], wraps[pair[1]], lattices, at)
+    def shift_of_pair(pair: wp.vec2i, number: int, own: Points, others: Points, at: int, most: wp.vec3i) -> vec3l:
+        rest = number // (2 * most[0] + 1)
+        x = number - rest * (2 * most[0] + 1) - most[0]
+        z = rest // (2 * most[1] + 1) - most[2]
+        y = rest - (z + most[2]) * (2 * most[1] + 1) - most[1]
+        return shift_of(x, y, z, own.wraps[pair[0]], others.wraps[pair[1]], own.lattices, at)
 
     @wp.kernel(module=module, enable_backward=False)
     def key_pairs(
+        own: Points,
+        others: Points,
+        task: Task,
         axis: int,
         is_first: int,
         bits: int,
         padding: wp.int64,
-        last: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        plans: wp.array(dtype=wp.float32),
-        own_size: int,
-        own_keys: wp.array(dtype=wp.int64),
-        own_step: int,
-        own_exact: wp.array(dtype=wp.vec4d),
-        own_wraps: wp.array(dtype=wp.vec3i),
-        exact: wp.array(dtype=wp.vec4d),
-        wraps: wp.array(dtype=wp.vec3i),
-        offsets: wp.array(dtype=wp.int64),
-        found: wp.array(dtype=wp.vec2i),
-        images: wp.array(dtype=wp.int32),
         order: wp.array(dtype=wp.int32),
         keys: wp.array(dtype=wp.int64),
     ):
@@ -846,36 +808,23 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         if is_first != 0:
             order[place] = place
         source = order[place]
-        if wp.int64(source) >= offsets[last]:
+        if wp.int64(source) >= task.offsets[task.count]:
             keys[place] = padding
             return
-        pair = found[source]
+        pair = task.found[source]
+        row = own.exact[pair[0]][3]
         if axis < 0:
-            i = wp.int64(own_exact[pair[0]][3])
-            keys[place] = (i << wp.int64(bits)) | wp.int64(exact[pair[1]][3])
+            keys[place] = (wp.int64(row) << wp.int64(bits)) | wp.int64(others.exact[pair[1]][3])
         else:
-            key = key_of(int(own_exact[pair[0]][3]), own_size, own_keys, own_step)
-            at = lattice_of(key, lattice_count)
-            shift = shift_of_pair(pair, images[source], own_wraps, wraps, lattices, at, plans)
+            at = lattice_of(key_of(int(row), own), own.lattice_count)
+            shift = shift_of_pair(pair, task.images[source], own, others, at, task.plans[at].images)
             keys[place] = shift[axis] + wp.int64(0x80000000)
 
     @wp.kernel(module=module, enable_backward=False)
     def tell_pairs(
-        is_turned: int,
-        last: int,
-        lattices: wp.array(dtype=wp.float64),
-        lattice_count: int,
-        plans: wp.array(dtype=wp.float32),
-        own_size: int,
-        own_keys: wp.array(dtype=wp.int64),
-        own_step: int,
-        own_exact: wp.array(dtype=wp.vec4d),
-        own_wraps: wp.array(dtype=wp.vec3i),
-        exact: wp.array(dtype=wp.vec4d),
-        wraps: wp.array(dtype=wp.vec3i),
-        offsets: wp.array(dtype=wp.int64),
-        found: wp.array(dtype=wp.vec2i),
-        images: wp.array(dtype=wp.int32),
+        own_points: Points,
+        points: Points,
+        task: Task,
         order: wp.array(dtype=wp.int32),
         pairs: wp.array(dtype=wp.vec2i),
         rows: wp.array(dtype=wp.int32),
@@ -885,10 +834,10 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
     ):
         """Write the wanted results of each pair; rows may replace places in the same memory.
 
-        With `is_turned`, the lower row comes first; a point and its own image get a positive shift.
+        With `is_half`, the lower row comes first; a point and its own image get a positive shift.
         """
         place = wp.tid()
-        if wp.int64(place) >= offsets[last]:
+        if wp.int64(place) >= task.offsets[task.count]:
             pairs[place] = wp.vec2i(-1, -1)
             if distances:
                 distances[place] = wp.float64(wp.inf)
@@ -901,18 +850,18 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         source = place
         if order:
             source = order[place]
-        pair = found[source]
-        own = point_at(own_exact, pair[0])
-        other = point_at(exact, pair[1])
+        pair = task.found[source]
+        own = point_at(own_points.exact, pair[0])
+        other = point_at(points.exact, pair[1])
         i = int(own[3])
         j = int(other[3])
         at = int(0)
         shift = vec3l()
-        if wraps:
-            at = lattice_of(key_of(i, own_size, own_keys, own_step), lattice_count)
-            shift = shift_of_pair(pair, images[source], own_wraps, wraps, lattices, at, plans)
+        if points.wraps:
+            at = lattice_of(key_of(i, own_points), own_points.lattice_count)
+            shift = shift_of_pair(pair, task.images[source], own_points, points, at, task.plans[at].images)
         sign = int(1)
-        if is_turned != 0 and (i > j or (i == j and is_negative(shift))):
+        if task.is_half != 0 and (i > j or (i == j and is_negative(shift))):
             sign = -1
         if sign < 0:
             pairs[place] = wp.vec2i(j, i)
@@ -921,7 +870,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         if rows:
             rows[place] = j
         if distances or vectors:
-            vector = vector_of(own, other, shift, lattices, at)
+            vector = vector_of(own, other, shift, own_points.lattices, at)
             if distances:
                 distances[place] = wp.sqrt(square_of(vector))
             if vectors:
