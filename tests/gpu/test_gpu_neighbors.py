@@ -13,14 +13,14 @@ from oracles.neighbors import plain_neighbors
 wp = pytest.importorskip("warp", reason="NVIDIA Warp is not installed: pip install 'broadphase[gpu]'")
 
 from broadphase import gpu  # noqa: E402
-from broadphase.gpu import neighbor_search  # noqa: E402
+from broadphase.gpu import points as gpu_points  # noqa: E402
 from broadphase.gpu.arrays import Place  # noqa: E402
-from broadphase.gpu.neighbor_search import PaddedNeighbors, neighbors  # noqa: E402
 from broadphase.gpu.neighbors_kernels import (  # noqa: E402
     filing_kernels,
     neighbor_kernels,
     result_kernels,
 )
+from broadphase.gpu.points import PaddedNeighbors, neighbors  # noqa: E402
 
 WANTED = {"distances": True, "vectors": True, "shifts": True}
 FIELDS = ("pairs", "distances", "vectors", "shifts")
@@ -71,7 +71,7 @@ def random_cell(rng, dimension):
 @pytest.fixture(params=[1, 1 << 17], ids=["alone", "shared"])
 def threads(request, monkeypatch):
     """Let each point have one thread, or one for each row around it."""
-    monkeypatch.setattr(neighbor_search, "THREADS", request.param)
+    monkeypatch.setattr(gpu_points, "THREADS", request.param)
 
 
 # Exactness ------------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def threads(request, monkeypatch):
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("table", TABLES)
 def test_gpu_neighbors_random_cells_equal_those_of_the_core(table, dimension, dtype, monkeypatch, threads):
-    monkeypatch.setattr(neighbor_search, "TABLE_CELLS", table)
+    monkeypatch.setattr(gpu_points, "TABLE_CELLS", table)
     total = 0
     for seed in range(12):
         rng = np.random.default_rng([dimension, seed, table])
@@ -132,7 +132,7 @@ def test_gpu_neighbors_of_few_points_equal_those_of_the_core(dimension, dtype):
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("table", TABLES)
 def test_gpu_neighbors_at_the_cutoff_count_and_the_next_do_not(table, dimension, dtype, monkeypatch):
-    monkeypatch.setattr(neighbor_search, "TABLE_CELLS", table)
+    monkeypatch.setattr(gpu_points, "TABLE_CELLS", table)
     size = {2: 9, 3: 5}[dimension]
     grid = np.array(list(product(range(size), repeat=dimension)))
     for step in (0.5, 0.1):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from broadphase.gpu.arrays import release
     from broadphase.gpu.explanation import DeviceExplanation, explain
     from broadphase.gpu.index import Index, PaddedRows, QueryRows
-    from broadphase.gpu.neighbor_search import PaddedNeighbors, neighbors
+    from broadphase.gpu.points import PaddedNeighbors, neighbors
     from broadphase.gpu.searches import count_pairs, pairs
 
 __all__ = [
@@ -25,7 +25,7 @@ _HOMES = {
     "arrays": "release",
     "explanation": "DeviceExplanation explain",
     "index": "Index PaddedRows QueryRows",
-    "neighbor_search": "PaddedNeighbors neighbors",
+    "points": "PaddedNeighbors neighbors",
     "searches": "count_pairs pairs",
 }
 _MODULE_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
