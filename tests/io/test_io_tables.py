@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.columns import find_box_columns
 from broadphase.io import read_boxes, tables
+from broadphase.tables.names import find_box_columns
 
 BOXES = np.array([[[0.0, 1.0], [2.0, 3.5]], [[-1e-3, 1e9], [5.0, 2e9]]])
 

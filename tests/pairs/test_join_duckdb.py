@@ -86,7 +86,7 @@ def test_databases_without_replacements_and_read_only_ones_can_be_joined(tmp_pat
 
 
 def test_where_only_sql_leads_to_the_connection_names_are_of_nobody():
-    from broadphase.joins import tables
+    from broadphase.tables import libraries as tables
 
     class Relation:  # as of DuckDB before 2.0
         def __init__(self, relation):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_own_array
-from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.forms import advice_on_invalid, describe_invalid
 from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.objects import column_numbers, names_of, side_by_side
-from broadphase.columns import listed
 from broadphase.errors import InvalidBoxError, quoted
+from broadphase.floats import MAX_DIMENSION
+from broadphase.tables.names import listed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

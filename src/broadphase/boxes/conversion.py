@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import require_unmasked
-from broadphase.boxes import arrow
 from broadphase.boxes.checking import first_bad_row, require_boxes, require_finite
-from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.objects import SIDES, bounds_of, boxes_of, column_numbers, is_rectangle, names_of, side_by_side
 from broadphase.boxes.rounding import boxes_around
-from broadphase.columns import SIZES
 from broadphase.errors import InvalidBoxError, quoted, unknown_name
+from broadphase.floats import MAX_DIMENSION
+from broadphase.tables import arrow
+from broadphase.tables.names import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broadphase.arguments import as_whole
-from broadphase.boxes.floats import FLOAT32, FLOAT64, MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_plain_array
 from broadphase.boxes.objects import boxes_of
+from broadphase.floats import FLOAT32, FLOAT64, MAX_DIMENSION, as_float
 
 __all__ = ["Boxes", "advice_on_invalid", "as_boxes", "as_corners", "as_rows", "describe_invalid", "find_invalid"]
 

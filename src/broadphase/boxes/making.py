@@ -17,10 +17,10 @@ from broadphase.boxes.checking import (
     require_finite,
     require_no_nan,
 )
-from broadphase.boxes.floats import MAX_DIMENSION
 from broadphase.boxes.numbers import as_numbers
 from broadphase.boxes.rounding import boxes_around
 from broadphase.errors import InvalidBoxError
+from broadphase.floats import MAX_DIMENSION
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import array_of
-from broadphase.boxes import arrow
-from broadphase.boxes.floats import as_float
+from broadphase.floats import as_float
+from broadphase.tables import arrow
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

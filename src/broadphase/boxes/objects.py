@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import require_undamaged
-from broadphase.boxes import arrow
-from broadphase.boxes.floats import MAX_DIMENSION, as_float
 from broadphase.boxes.numbers import as_numbers, as_plain_array
-from broadphase.columns import SIZES, WANTED, find_box_columns, listed
 from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
+from broadphase.floats import MAX_DIMENSION, as_float
+from broadphase.tables import arrow
+from broadphase.tables.names import SIZES, WANTED, find_box_columns, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,11 @@ import typer
 
 from broadphase import data, scale
 from broadphase.cli.screen import duration, print_facts, print_json, say, stage_bars
-from broadphase.columns import find_box_columns
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped
 from broadphase.scale.addresses import is_address, without_secrets
 from broadphase.scale.engine import as_bytes
 from broadphase.scale.source import column_names
+from broadphase.tables.names import find_box_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

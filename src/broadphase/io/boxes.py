@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from broadphase.boxes import as_boxes
-from broadphase.columns import listed
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
 from broadphase.files import path_of, require_file
 from broadphase.io.box_file import BoxFile, naming_damage
@@ -21,6 +20,7 @@ from broadphase.io.ifc import read_product_boxes
 from broadphase.io.meshes import read_mesh
 from broadphase.io.tables import read_csv, read_parquet
 from broadphase.progress import Progress, reporting
+from broadphase.tables.names import listed
 
 if TYPE_CHECKING:
     import os

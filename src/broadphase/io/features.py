@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.columns import find_name_column, listed
 from broadphase.errors import FileFormatError, clipped, unknown_name
 from broadphase.extras import import_extra
 from broadphase.files import require_file, require_unicode
 from broadphase.io.box_file import BoxFile
+from broadphase.tables.names import find_name_column, listed
 
 if TYPE_CHECKING:
     from pathlib import Path

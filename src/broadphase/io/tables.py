@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase.boxes import as_boxes
-from broadphase.columns import SIZES, WANTED, find_box_columns, find_name_column, listed
 from broadphase.errors import FileFormatError
 from broadphase.extras import has_library, import_extra
 from broadphase.io.box_file import BoxFile
 from broadphase.io.features import geometry_column, read_geometries
+from broadphase.tables.names import SIZES, WANTED, find_box_columns, find_name_column, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

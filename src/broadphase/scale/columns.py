@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_flag, as_real
-from broadphase.boxes import as_numbers
 from broadphase.errors import FileFormatError, clipped, quoted, unknown_name
 from broadphase.extras import import_extra
+from broadphase.tables.arrow import floats_of, plain_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["BadRowError", "BoxColumns", "BoxSet", "arrow", "as_names", "plain_type", "take"]
+__all__ = ["BadRowError", "BoxColumns", "BoxSet", "arrow", "as_names", "take"]
 
 _MAX_DIM = 4
 
@@ -142,8 +142,7 @@ class BoxColumns:
 
     def is_float32(self, schema: Any) -> bool:
         """Return whether the corners are float32 as they are; otherwise they become float64."""
-        pa = arrow()
-        return all(schema.field(name).type == pa.float32() for name in (*self.lower, *self.upper))
+        return all(schema.field(name).type == arrow().float32() for name in (*self.lower, *self.upper))
 
 
 def as_names(names: Any, argument: str) -> tuple[str, ...]:
@@ -173,7 +172,7 @@ class BoxSet:
         `dtype` None: float32 if all corners are, otherwise float64. Where rows are the ids, they count from
         `first_row`. BadRowError names a row without an id or a filter.
         """
-        arrays = [_as_corner(table.column(name), name) for name in (*columns.lower, *columns.upper)]
+        arrays = [floats_of(table.column(name), f"column {name}") for name in (*columns.lower, *columns.upper)]
         corners = np.empty((table.num_rows, 2, columns.dim), dtype or np.result_type(*arrays))
         for place, array in enumerate(arrays):
             corners[:, place // columns.dim, place % columns.dim] = array
@@ -182,7 +181,7 @@ class BoxSet:
             ids: Any = np.arange(first_row, first_row + table.num_rows)
         else:
             ids = _as_ids(_complete(table.column(columns.id), columns.id), columns.id)
-        kept = {name: _whole(table.column(name).cast(plain_type(table.field(name).type))) for name in columns.keep}
+        kept = {name: whole(table.column(name).cast(plain_type(table.field(name).type))) for name in columns.keep}
         return cls(ids, corners, filters, arrow().record_batch(kept))
 
     def __len__(self) -> int:
@@ -262,28 +261,6 @@ def take(values: Any, rows: NDArray[Any]) -> Any:
     return values if getattr(values, "num_columns", 1) == 0 else values.take(arrow().array(rows))
 
 
-def plain_type(kind: Any) -> Any:
-    """Return the type of a column's values, whether or not they are stored by a dictionary."""
-    return kind.value_type if arrow().types.is_dictionary(kind) else kind
-
-
-def _whole(column: Any) -> Any:
-    """Return a column as one array."""
-    pa = arrow()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0)
-    return column
-
-
-def _as_corner(column: Any, name: str) -> NDArray[Any]:
-    pa = arrow()
-    if pa.types.is_decimal(column.type) or (column.null_count and pa.types.is_integer(column.type)):
-        column = column.cast(pa.float64())
-    return as_numbers(column.to_numpy(zero_copy_only=False), name=f"column {name}")
-
-
 def _as_ids(column: Any, name: str) -> Any:
     pa = arrow()
     if pa.types.is_integer(column.type):
@@ -291,7 +268,7 @@ def _as_ids(column: Any, name: str) -> Any:
             return column.cast(pa.int64()).to_numpy()
         except pa.ArrowInvalid:
             raise ValueError(f"column {clipped(name)} has ids beyond int64") from None
-    return _whole(column.cast(pa.large_string()))
+    return whole(column.cast(pa.large_string()))
 
 
 def _complete(column: Any, name: str) -> Any:

@@ -14,10 +14,11 @@ from broadphase.arguments import as_flag
 from broadphase.errors import clipped, quoted, unknown_name
 from broadphase.progress import Progress, reporting
 from broadphase.scale.addresses import is_address
-from broadphase.scale.columns import BoxColumns, arrow, as_names, plain_type
+from broadphase.scale.columns import BoxColumns, arrow, as_names
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
 from broadphase.scale.source import matching_paths, open_source
+from broadphase.tables.arrow import plain_type
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from broadphase import _native
 from broadphase.arguments import undamaged
 from broadphase.boxes import find_invalid
 from broadphase.errors import InvalidBoxError, TooManyPairsError, quoted
-from broadphase.scale.columns import BoxColumns, BoxSet, arrow, plain_type, take
+from broadphase.scale.columns import BoxColumns, BoxSet, arrow, take
 from broadphase.searches import iter_pairs, pairs
+from broadphase.tables.arrow import plain_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

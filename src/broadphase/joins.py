@@ -10,13 +10,13 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_flag
-from broadphase.boxes.floats import MAX_DIMENSION
-from broadphase.columns import listed
 from broadphase.errors import TooManyPairsError, quoted, unknown_name
-from broadphase.joins.corners import Axis, as_floats, axis_of, require_intervals
-from broadphase.joins.keys import NO_KEY, keys_of
-from broadphase.joins.tables import Table, known, opened
+from broadphase.floats import MAX_DIMENSION
 from broadphase.searches import pair_limit, pairs
+from broadphase.tables.corners import Axis, as_floats, axis_of, require_intervals
+from broadphase.tables.keys import NO_KEY, keys_of
+from broadphase.tables.libraries import Table, known, opened
+from broadphase.tables.names import listed
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def join(
     """
     if how not in _WAYS:
         raise ValueError(unknown_name("how", how, _WAYS))
-    own = opened(left, "left")
-    tables = (own, own if right is None else opened(right, "right"))
+    left_table = opened(left, "left")
+    tables = (left_table, left_table if right is None else opened(right, "right"))
     if tables[0].library != tables[1].library:
         raise TypeError(f"left is of {tables[0].library}, and right of {tables[1].library}: convert one of them")
     is_one = right is None
@@ -276,17 +276,11 @@ def _search(
     by: list[tuple[str, str]],
     is_one: bool,
 ) -> _Search:
-    axes = []
-    for names in ends:
-        places = [(side, end) for side in range(2) for end in range(2)]
-        columns = [tables[side].column(names[end][side]) for side, end in places]
-        titles = [f"{_SIDES[side]}, column {quoted(names[end][side])}" for side, end in places]
-        types = [tables[side].type_of(names[end][side]) for side, end in places]
-        axes.append(axis_of(columns, titles, types))
+    axes = [axis_of(tables, lower, upper) for lower, upper in ends]
     keys: list[NDArray[np.uint32] | None] = [None, None]
     key_count = 1
     if by:
-        numbered, key_count = keys_of(tables, by, _SIDES)
+        numbered, key_count = keys_of(tables, by)
         keys = list(numbered)
     for side in range(2):
         for axis in axes:
@@ -321,13 +315,13 @@ def _names(given: Any, what: str, tables: Sequence[Table], is_one: bool) -> list
                 f"{what}: a tuple has the name in left and the name in right, not {len(column)} names; for axes, or"
                 " several keys, give a list"
             )
-        own, other = column if isinstance(column, tuple) else (column, column)
-        if is_one and own != other:
+        left, right = column if isinstance(column, tuple) else (column, column)
+        if is_one and left != right:
             raise ValueError(
                 f"{what}: {quoted(column)} has a name in left and one in right, and there is no right; for all pairs of"
                 " rows of one table, pass it as left and as right"
             )
-        names.append((known(tables[0], own, f"{what}, left"), known(tables[1], other, f"{what}, right")))
+        names.append((known(tables[0], left, what), known(tables[1], right, what)))
     return names
 
 
@@ -360,7 +354,7 @@ def _layout(
     if is_left_only:
         right = []
     # A key of one name has the same values in both tables; where that of left is not kept, that of right is.
-    shared = {own for own, other in by if own == other and own in left}
+    shared = {one for one, two in by if one == two and one in left}
     right = [name for name in right if name not in shared]
     folded = tables[0].folded
     both = {*map(folded, left)} & {*map(folded, right)}
@@ -382,11 +376,11 @@ def _kept(tables: Sequence[Table], keep: Any) -> tuple[list[str], list[str]]:
     if isinstance(keep, tuple):
         if len(keep) != 2:
             raise ValueError("keep: a tuple has the columns of left and those of right; else give a list")
-        own, other = (
-            table.names if names is None else [known(table, name, f"keep, {side}") for name in names]
-            for table, names, side in zip(tables, keep, _SIDES, strict=True)
+        left, right = (
+            list(table.names if names is None else [known(table, name, "keep") for name in names])
+            for table, names in zip(tables, keep, strict=True)
         )
-        return list(own), list(other)
+        return left, right
     if isinstance(keep, str):
         raise TypeError(f"keep must be a list of names, such as [{keep!r}]")
     names = list(keep)

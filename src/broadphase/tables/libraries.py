@@ -8,19 +8,21 @@ from __future__ import annotations
 import re
 import secrets
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from broadphase.arguments import undamaged
-from broadphase.columns import listed
 from broadphase.errors import quoted, unknown_name
 from broadphase.extras import has_library, import_extra
+from broadphase.tables.arrow import filled, plain_type, whole
+from broadphase.tables.names import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,33 +59,55 @@ class Column:
         return f"{self.family}[{self.unit}{zone}]"
 
 
-class Table(Protocol):
-    """A table of some library."""
+class Table(ABC):
+    """A table of some library; `title` is that of the argument, for messages."""
 
     library: str
-    names: list[str]
-    height: int
 
+    def __init__(self, title: str, names: Iterable[str], height: int) -> None:
+        self.title, self.names, self.height = title, list(names), height
+        self._whole: dict[str, Any] = {}
+
+    @abstractmethod
     def column(self, name: str) -> Column | None:
         """Return a column as numbers; None if it holds none."""
 
+    @abstractmethod
     def type_of(self, name: str) -> str:
         """Return what the library calls the type of a column."""
 
+    @abstractmethod
     def names_of(self, name: str) -> Any:
         """Return a column of names for `number_names`: a capsule; an object array where there is no such; or None."""
 
+    @abstractmethod
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
         """Return columns of these rows (None: of all). With `has_missing`, row -1 has no values."""
 
+    @abstractmethod
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         """Return a column of the library."""
 
+    @abstractmethod
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
         """Return a table of columns. With `has_rows`, its rows are those of this one."""
 
     def folded(self, name: str) -> str:
         """Return what is equal for names that the library does not tell apart."""
+        return name
+
+    def at(self, name: str) -> str:
+        """Return what messages call a column."""
+        return f"{self.title}, column {quoted(name)}"
+
+    def _checked(self, name: str) -> Any:
+        """Return the data of a column that pyarrow holds; it is checked once."""
+        if name not in self._whole:
+            self._whole[name] = undamaged(self._arrow(name), self.at(name), is_utf8=False)
+        return self._whole[name]
+
+    def _arrow(self, name: str) -> Any:
+        raise NotImplementedError
 
 
 def opened(values: Any, name: str) -> Table:
@@ -113,31 +137,30 @@ def opened(values: Any, name: str) -> Table:
     return table
 
 
-def known(table: Table, name: str, side: str) -> str:
-    """Return a name if the table has such a column."""
+def known(table: Table, name: str, option: str) -> str:
+    """Return a name that an option gives, if the table has such a column."""
     if name not in table.names:
         has_geometries = any(table.type_of(one) == "geometry" for one in table.names)
         advice = FOR_GEOMETRIES if has_geometries else ""
-        raise ValueError(f"{side}: {unknown_name('column', name, map(str, table.names))}{advice}")
+        unknown = unknown_name("column", name, map(str, table.names))
+        raise ValueError(f"{option}, {table.title}: {unknown}{advice}")
     return name
 
 
-class _Pandas:
+class _Pandas(Table):
     library = "pandas"
 
     def __init__(self, frame: Any, title: str, pandas: Any) -> None:
         if frame.columns.nlevels > 1:
             raise ValueError("columns with several levels have no single names; join them first")
-        self._frame, self._title, self._pandas = frame, title, pandas
-        self._whole: dict[str, Any] = {}
-        self.names = list(frame.columns)
-        self.height = len(frame)
+        super().__init__(title, frame.columns, len(frame))
+        self._frame, self._pandas = frame, pandas
 
     def column(self, name: str) -> Column | None:
         series, pandas = self._frame[name], self._pandas
         dtype = series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
-            return _without_nan(_arrow_column(self._arrow(name), self._at(name)))
+            return _without_nan(_arrow_column(self._checked(name), self.at(name)))
         zone = None
         if isinstance(dtype, pandas.DatetimeTZDtype):
             zone = str(dtype.tz)
@@ -161,20 +184,20 @@ class _Pandas:
         series, pandas = self._frame[name], self._pandas
         dtype = series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
-            return _arrow_names(self._arrow(name))
+            return _arrow_names(self._checked(name))
         kind = dtype.categories.dtype if isinstance(dtype, pandas.CategoricalDtype) else dtype
         if not pandas.api.types.is_string_dtype(kind):
             return None
         shares = hasattr(series, "__arrow_c_stream__") and has_library("pyarrow")
         if shares and not pandas.api.types.is_object_dtype(kind):
-            return self._checked(name).__arrow_c_stream__()
+            return self._series(name).__arrow_c_stream__()
         texts = series.astype(object).to_numpy()
         return texts if pandas.api.types.infer_dtype(texts, skipna=True) in ("string", "bytes", "empty") else None
 
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
         columns = {}
         for name in names:
-            series = self._checked(name)
+            series = self._series(name)
             if rows is None:
                 columns[name] = series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array
             else:
@@ -185,7 +208,7 @@ class _Pandas:
         pandas, dtype = self._pandas, series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
             return pandas.arrays.ArrowExtensionArray(
-                _taken(self._arrow(name), _places(rows, has_missing), self._at(name))
+                _taken(self._checked(name), _places(rows, has_missing), self.at(name))
             )
         take = pandas.api.extensions.take
         inner = getattr(dtype, "subtype", dtype)  # of intervals and sparse values
@@ -214,38 +237,25 @@ class _Pandas:
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
         return self._pandas.DataFrame(columns, index=self._frame.index if has_rows else None)
 
-    def folded(self, name: str) -> str:
-        return name
-
-    def _checked(self, name: str) -> Any:
+    def _series(self, name: str) -> Any:
         """Return a column; of one that pyarrow holds, the data is checked."""
         series = self._frame[name]
         dtype = series.dtype
         if isinstance(dtype, self._pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
-            self._arrow(name)
+            self._checked(name)
         return series
 
     def _arrow(self, name: str) -> Any:
-        """Return the data of a column that pyarrow holds."""
-        if name not in self._whole:
-            data = self._frame[name].array.__arrow_array__()
-            if not hasattr(data, "chunks"):
-                data = import_module("pyarrow").chunked_array([data])
-            self._whole[name] = undamaged(data, self._at(name), is_utf8=False)
-        return self._whole[name]
-
-    def _at(self, name: str) -> str:
-        return f"{self._title}, column {quoted(name)}"
+        return self._frame[name].array.__arrow_array__()
 
 
-class _Polars:
+class _Polars(Table):
     library = "polars"
 
     def __init__(self, frame: Any, title: str, polars: Any) -> None:
         self._is_lazy = isinstance(frame, polars.LazyFrame)
-        self._frame, self._title, self._polars = frame.collect() if self._is_lazy else frame, title, polars
-        self.names = list(self._frame.columns)
-        self.height = self._frame.height
+        self._frame, self._polars = frame.collect() if self._is_lazy else frame, polars
+        super().__init__(title, self._frame.columns, self._frame.height)
 
     def column(self, name: str) -> Column | None:
         series, polars = self._frame[name], self._polars
@@ -256,7 +266,7 @@ class _Polars:
             try:
                 series = series.cast(polars.Int64)
             except polars.exceptions.PolarsError:
-                raise _beyond_int64(f"{self._title}, column {quoted(name)}", dtype) from None
+                raise _beyond_int64(self.at(name), dtype) from None
             dtype = series.dtype
         families = {polars.Datetime: "datetime", polars.Date: "date", polars.Duration: "duration", polars.Time: "time"}
         family = families.get(dtype.base_type(), "number")
@@ -295,21 +305,16 @@ class _Polars:
         frame = self._polars.DataFrame(columns)
         return frame.lazy() if self._is_lazy else frame
 
-    def folded(self, name: str) -> str:
-        return name
 
-
-class _Arrow:
+class _Arrow(Table):
     library = "pyarrow"
 
     def __init__(self, table: Any, title: str) -> None:
-        self._table, self._title = table, title
-        self._whole: dict[str, Any] = {}
-        self.names = list(table.column_names)
-        self.height = table.num_rows
+        super().__init__(title, table.column_names, table.num_rows)
+        self._table = table
 
     def column(self, name: str) -> Column | None:
-        return _arrow_column(self._checked(name), self._at(name))
+        return _arrow_column(self._checked(name), self.at(name))
 
     def type_of(self, name: str) -> str:
         return str(self._table.column(name).type)
@@ -322,7 +327,7 @@ class _Arrow:
         if rows is None:
             return columns
         places = _places(rows, has_missing)
-        return {name: _taken(column, places, self._at(name)) for name, column in columns.items()}
+        return {name: _taken(column, places, self.at(name)) for name, column in columns.items()}
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return import_module("pyarrow").array(values, mask=missing)
@@ -330,16 +335,8 @@ class _Arrow:
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
         return import_module("pyarrow").table(columns)
 
-    def folded(self, name: str) -> str:
-        return name
-
-    def _checked(self, name: str) -> Any:
-        if name not in self._whole:
-            self._whole[name] = undamaged(self._table.column(name), self._at(name), is_utf8=False)
-        return self._whole[name]
-
-    def _at(self, name: str) -> str:
-        return f"{self._title}, column {quoted(name)}"
+    def _arrow(self, name: str) -> Any:
+        return self._table.column(name)
 
 
 class _DuckDB(_Arrow):
@@ -368,7 +365,7 @@ class _DuckDB(_Arrow):
     def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
         variant = next((name for name in names if "VARIANT" in self._types[name]), None)
         if variant is not None:
-            raise ValueError(f"{self._at(variant)} is a VARIANT, which Arrow does not have: cast it, or see keep")
+            raise ValueError(f"{self.at(variant)} is a VARIANT, which Arrow does not have: cast it, or see keep")
         return {name: (column, self._types[name]) for name, column in super().rows(names, rows, has_missing).items()}
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
@@ -413,7 +410,7 @@ class _DuckDB(_Arrow):
         return made
 
     def _checked(self, name: str) -> Any:
-        return self._table.column(name)  # of DuckDB itself
+        return self._arrow(name)  # of DuckDB itself
 
 
 def _identifier(name: str) -> str:
@@ -453,7 +450,7 @@ def _taken(column: Any, places: Any, title: str) -> Any:
     """Return rows of a column of pyarrow; a null place has none."""
     pyarrow: Any = import_module("pyarrow")
     kind = column.type
-    column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    column = whole(column)
     try:
         if str(kind) == "string_view":  # of views, pyarrow takes no rows
             return column.cast(pyarrow.large_string()).take(places).cast(kind)
@@ -468,9 +465,14 @@ def _taken(column: Any, places: Any, title: str) -> Any:
 
 def _arrow_names(column: Any) -> Any:
     """Return a column of pyarrow as `Table.names_of` does."""
-    types = import_module("pyarrow").types
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if str(kind) not in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view"):
+    if str(plain_type(column.type)) not in (
+        "string",
+        "large_string",
+        "string_view",
+        "binary",
+        "large_binary",
+        "binary_view",
+    ):
         return None
     if not hasattr(column, "__arrow_c_stream__"):  # before pyarrow 17
         return np.array(column.to_pylist(), object)
@@ -480,9 +482,7 @@ def _arrow_names(column: Any) -> Any:
 def _arrow_column(data: Any, title: str) -> Column | None:
     pyarrow: Any = import_module("pyarrow")
     types = pyarrow.types
-    data = data.combine_chunks() if data.num_chunks != 1 else data.chunk(0)
-    if hasattr(data, "chunks"):  # without rows, of some versions
-        data = pyarrow.concat_arrays(data.chunks) if data.num_chunks else pyarrow.array([], data.type)
+    data = whole(data)
     kind = data.type
     if types.is_null(kind):
         return _blank(len(data))
@@ -503,9 +503,6 @@ def _arrow_column(data: Any, title: str) -> Column | None:
         family, unit = "date", "D" if types.is_date32(kind) else "ms"
     elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         return None
-    missing = data.is_null().to_numpy(zero_copy_only=False) if data.null_count else None
     if family != "number":
         data = data.view(pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64())
-    if missing is not None:
-        data = data.fill_null(False if types.is_boolean(kind) else 0)
-    return Column(data.to_numpy(zero_copy_only=False), missing, family, unit, zone)
+    return Column(*filled(data), family, unit, zone)

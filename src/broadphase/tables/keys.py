@@ -8,8 +8,8 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.errors import clipped
-from broadphase.joins.corners import alike
-from broadphase.joins.tables import Column, Table, if_any
+from broadphase.tables.corners import alike
+from broadphase.tables.libraries import Column, Table, if_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,14 +25,14 @@ NO_KEY = 2**32 - 1
 Keys = tuple["list[NDArray[np.uint32]]", int]
 
 
-def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Sequence[str]) -> Keys:
+def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]]) -> Keys:
     """Assign numbers to the keys of two tables; each of `names` has the column of a key in the left and the right one.
 
     TypeError names columns of different kinds, such as text and numbers, or of neither.
     """
-    keys, count = _numbers(tables, names[0], titles)
+    keys, count = _numbers(tables, names[0])
     for more in names[1:]:
-        others, other_count = _numbers(tables, more, titles)
+        others, other_count = _numbers(tables, more)
         wide = [
             np.where((one == NO_KEY) | (two == NO_KEY), -1, one.astype(np.int64) * other_count + two)
             for one, two in zip(keys, others, strict=True)
@@ -41,9 +41,9 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]], titles: Seq
     return keys, count
 
 
-def _numbers(tables: Sequence[Table], names: Sequence[str], titles: Sequence[str]) -> Keys:
+def _numbers(tables: Sequence[Table], names: Sequence[str]) -> Keys:
     """Assign numbers to the keys in one column of each table."""
-    where = [f"{title}, column {name!r}" for title, name in zip(titles, names, strict=True)]
+    where = [table.at(name) for table, name in zip(tables, names, strict=True)]
     texts = [table.names_of(name) for table, name in zip(tables, names, strict=True)]
     if all(text is not None for text in texts):
         return _of_names(tables, names, texts, where)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError, clipped, quoted
-from broadphase.joins.tables import FOR_GEOMETRIES, Column
+from broadphase.tables.libraries import FOR_GEOMETRIES, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,19 +35,24 @@ class Axis:
     unit: str
 
 
-def axis_of(columns: Sequence[Column | None], titles: Sequence[str], types: Sequence[str]) -> Axis:
-    """Make an axis of the columns with the lower and the upper corner in each table, and the names of their types.
+def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str]) -> Axis:
+    """Make an axis of the columns with the lower and the upper corner in each table.
 
     TypeError and ValueError name the column that has another kind or time zone, or the row that the dtype cannot hold.
     """
-    for column, title, kind in zip(columns, titles, types, strict=True):
-        if column is None or (column.family == "number" and column.values.dtype.kind == "b"):
-            advice = FOR_GEOMETRIES if kind == "geometry" else "; convert it to one of these"
-            raise TypeError(
-                f"{title} has the type {clipped(kind)}, and corners are integers, floats, dates, datetimes, durations"
-                f" or times of day{advice}"
-            )
-    given = [column for column in columns if column is not None]
+    given, titles = [], []
+    for table, *names in zip(tables, lower, upper, strict=True):
+        for name in names:
+            column = table.column(name)
+            if column is None or (column.family == "number" and column.values.dtype.kind == "b"):
+                kind = table.type_of(name)
+                advice = FOR_GEOMETRIES if kind == "geometry" else "; convert it to one of these"
+                raise TypeError(
+                    f"{table.at(name)} has the type {clipped(kind)}, and corners are integers, floats, dates,"
+                    f" datetimes, durations or times of day{advice}"
+                )
+            given.append(column)
+            titles.append(table.at(name))
     values = alike(given, titles, "give all corners as int64")
     missing = [_either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
     typed = [column for column in given if column.family != "null"] or given

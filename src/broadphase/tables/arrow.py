@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import undamaged
-from broadphase.boxes.floats import as_float
-from broadphase.columns import WANTED, find_box_columns, listed
 from broadphase.errors import clipped
 from broadphase.extras import has_library, import_extra
+from broadphase.floats import as_float
+from broadphase.tables.names import WANTED, find_box_columns, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Corners = NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]
 
-__all__ = ["bytes_of", "corners_of", "is_arrow", "numbers_of", "opened"]
+__all__ = ["bytes_of", "corners_of", "filled", "floats_of", "is_arrow", "numbers_of", "opened", "plain_type", "whole"]
 
 _CORNER_FIELDS = (("lower", "upper"), ("lo", "hi"), ("min", "max"))
 
@@ -59,7 +59,7 @@ def corners_of(data: Any, name: str) -> Corners:
     """
     if hasattr(data, "schema"):
         return _corners_of_columns(list(data.schema.names), data.column, name)
-    data = _plain(undamaged(data, name))
+    data = _storage_of(undamaged(data, name))
     types = import_module("pyarrow").types
     kind = data.type
     if types.is_binary(kind) or types.is_large_binary(kind):
@@ -67,8 +67,7 @@ def corners_of(data: Any, name: str) -> Corners:
     if not types.is_struct(kind):
         return numbers_of(data, name)
     fields = [kind.field(place).name for place in range(kind.num_fields)]
-    blank = data.is_null().to_numpy(zero_copy_only=False) if data.null_count else None
-    return _corners_of_columns(fields, data.field, name, blank)
+    return _corners_of_columns(fields, data.field, name, _nulls_of(data))
 
 
 def bytes_of(data: Any, name: str) -> list[bytes | None]:
@@ -76,7 +75,7 @@ def bytes_of(data: Any, name: str) -> list[bytes | None]:
     kind = str(data.schema if hasattr(data, "schema") else getattr(data.type, "storage_type", data.type))
     if kind not in ("binary", "large_binary", "binary_view", "null"):
         raise TypeError(f"{name} must be geometries as WKB, an array of bytes, not of {clipped(kind)}")
-    values: list[bytes | None] = _plain(undamaged(data, name)).to_pylist()
+    values: list[bytes | None] = _storage_of(undamaged(data, name)).to_pylist()
     return values
 
 
@@ -130,7 +129,12 @@ def _holds_boxes(column: Any) -> bool:
 
 def numbers_of(data: Any, name: str) -> NDArray[Any]:
     """Return the numbers of an array of numbers, (n,), or of lists of one length, (n, k) or (n, k, l); null is NaN."""
-    values, blank = _values_of(undamaged(data, name), name)
+    return floats_of(undamaged(data, name), name)
+
+
+def floats_of(data: Any, name: str) -> NDArray[Any]:
+    """Return what `numbers_of` does, of data that is known to be undamaged."""
+    values, blank = _values_of(data, name)
     if blank is None or not blank.any():
         return values
     if values.dtype.kind != "f":  # as whole numbers they are checked before they are rounded
@@ -141,7 +145,7 @@ def numbers_of(data: Any, name: str) -> NDArray[Any]:
 
 def _values_of(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return the numbers as they are, with anything in place of null, and where there is null, of the same shape."""
-    data = _plain(data)
+    data = _storage_of(data)
     types = import_module("pyarrow").types
     kind = data.type
     if types.is_fixed_size_list(kind):
@@ -155,19 +159,31 @@ def _values_of(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | 
         data = data.cast("float64")
     elif not (types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind)):
         raise TypeError(f"{name} must hold numbers, not {kind}")
-    if not data.null_count:
-        return data.to_numpy(zero_copy_only=not types.is_boolean(kind)), None
-    filled = data.fill_null(False if types.is_boolean(kind) else 0).to_numpy(zero_copy_only=False)
-    return filled, data.is_null().to_numpy(zero_copy_only=False)
+    if types.is_floating(data.type):
+        return data.to_numpy(zero_copy_only=False), None  # with NaN for null
+    return filled(data)
+
+
+def filled(data: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the numbers of an array, 0 where there is null, and where that is; None if nowhere."""
+    missing = _nulls_of(data)
+    if missing is not None:
+        data = data.fill_null(False if import_module("pyarrow").types.is_boolean(data.type) else 0)
+    return data.to_numpy(zero_copy_only=False), missing
+
+
+def _nulls_of(data: Any) -> NDArray[np.bool_] | None:
+    return data.is_null().to_numpy(zero_copy_only=False) if data.null_count else None
 
 
 def _joined(data: Any, shape: tuple[int, ...], blank: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """Return where lists or their members are null."""
-    if not data.null_count:
+    nulls = _nulls_of(data)
+    if nulls is None:
         return blank
-    whole = np.zeros(shape, np.bool_) if blank is None else blank.copy()
-    whole[data.is_null().to_numpy(zero_copy_only=False)] = True
-    return whole
+    joined = np.zeros(shape, np.bool_) if blank is None else blank.copy()
+    joined[nulls] = True
+    return joined
 
 
 def _values_of_lists(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -189,10 +205,22 @@ def _values_of_lists(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.boo
     return rows, blanks
 
 
-def _plain(data: Any) -> Any:
-    """Return an Array without extension type, of the chunks of a ChunkedArray, joined if there are several."""
-    if hasattr(data, "chunks"):
-        data = data.chunk(0) if data.num_chunks == 1 else data.combine_chunks()
-        if hasattr(data, "chunks"):  # before pyarrow 16, one without chunks stays one
-            data = import_module("pyarrow").concat_arrays(data.chunks)
+def whole(data: Any) -> Any:
+    """Return an array of pyarrow, of the chunks of a ChunkedArray if it is one."""
+    if not hasattr(data, "chunks"):
+        return data
+    if data.num_chunks == 1:
+        return data.chunk(0)
+    pyarrow: Any = import_module("pyarrow")
+    return pyarrow.concat_arrays(data.chunks) if data.num_chunks else pyarrow.array([], data.type)
+
+
+def _storage_of(data: Any) -> Any:
+    """Return the data as one array without extension type."""
+    data = whole(data)
     return data.storage if hasattr(data, "storage") else data
+
+
+def plain_type(kind: Any) -> Any:
+    """Return the type of a column's values, whether or not they are stored by a dictionary."""
+    return kind.value_type if import_module("pyarrow").types.is_dictionary(kind) else kind

@@ -1,0 +1,5 @@
+"""Tables of pandas, polars, PyArrow and DuckDB, and Arrow data of any library: read as arrays, and made of rows.
+
+`names` finds the columns of corners; `arrow` reads Arrow data; `libraries` opens a table of any library, and makes one
+of the same; `corners` and `keys` make columns of two tables comparable.
+"""
