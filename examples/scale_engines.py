@@ -33,7 +33,7 @@ def pairs_in_dask(boxes: Any, plan: scale.Plan, columns: scale.BoxColumns) -> An
         found = [wide_pairs.head(0)]
         for tile, rows in frame.groupby("tile"):
             table = pa.Table.from_pandas(rows, preserve_index=False)
-            found.append(scale.join(table, plan, int(tile), columns, wide=wide).to_pandas())
+            found.append(scale.join(table, plan, int(tile), columns, left_wide=wide).to_pandas())
         return pd.concat(found, ignore_index=True)
 
     others = by_tile[by_tile.tile != scale.WIDE].shuffle("tile", npartitions=max(boxes.npartitions, 1))
@@ -54,7 +54,7 @@ def pairs_in_spark(boxes: Any, plan: scale.Plan, columns: scale.BoxColumns) -> A
     wide_pairs = scale.join(wide, plan, scale.WIDE, columns)
 
     def join(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        return scale.join(table, plan, key[0].as_py(), columns, wide=wide)
+        return scale.join(table, plan, key[0].as_py(), columns, left_wide=wide)
 
     schema = from_arrow_schema(wide_pairs.schema)
     found = by_tile.filter(by_tile.tile != scale.WIDE).groupBy("tile").applyInArrow(join, schema)
@@ -79,6 +79,6 @@ def pairs_in_duckdb(connection: Any, query: str, plan: scale.Plan, columns: scal
     wide = rows_of(scale.WIDE)
     yield scale.join(wide, plan, scale.WIDE, columns)
     for tile in range(plan.tile_count):
-        yield scale.join(rows_of(tile), plan, tile, columns, wide=wide)
+        yield scale.join(rows_of(tile), plan, tile, columns, left_wide=wide)
     connection.unregister("assigned")
     connection.execute("DROP TABLE by_tile")

@@ -53,10 +53,10 @@ def pairs_of_all_tiles(
 ) -> list[tuple[Any, Any]]:
     own = scale.assign(table, plan, columns)
     theirs = None if other is None else scale.assign(other, plan, columns)
-    found = [scale.join(of_tile(own, -1), plan, -1, columns, other=None if theirs is None else of_tile(theirs, -1))]
+    found = [scale.join(of_tile(own, -1), plan, -1, columns, right=None if theirs is None else of_tile(theirs, -1))]
     for tile in range(plan.tile_count):
-        more = {} if theirs is None else {"other": of_tile(theirs, tile), "other_wide": of_tile(theirs, -1)}
-        found.append(scale.join(of_tile(own, tile), plan, tile, columns, wide=of_tile(own, -1), **more))
+        more = {} if theirs is None else {"right": of_tile(theirs, tile), "right_wide": of_tile(theirs, -1)}
+        found.append(scale.join(of_tile(own, tile), plan, tile, columns, left_wide=of_tile(own, -1), **more))
     whole = pa.concat_tables(found)
     return list(zip(whole["first"].to_pylist(), whole["second"].to_pylist(), strict=True))
 
@@ -169,7 +169,7 @@ def test_filters_and_kept_columns_follow_their_boxes() -> None:
     plan = divide(boxes[:, 0], boxes[:, 1], 400, 40)
     assigned = scale.assign(table, plan, columns)
     whole = pa.concat_tables(
-        scale.join(of_tile(assigned, tile), plan, tile, columns, wide=of_tile(assigned, -1))
+        scale.join(of_tile(assigned, tile), plan, tile, columns, left_wide=of_tile(assigned, -1))
         for tile in range(plan.tile_count)
     )
     expected = []
@@ -268,8 +268,11 @@ def test_damaged_tables_are_refused_by_column() -> None:
     key = pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int8()), pa.array(["a", "b"]), safe=False)
     table = table_of(np.zeros((2, 2, 1)), name=key)
     columns = columns_of(1, keep=("name",))
-    for call in (lambda: scale.assign(table, plan, columns), lambda: scale.join(table, plan, 0, columns)):
-        with pytest.raises(ValueError, match="the table, column 'name': the Arrow data is damaged"):
+    for call, title in (
+        (lambda: scale.assign(table, plan, columns), "the table"),
+        (lambda: scale.join(table, plan, 0, columns), "left"),
+    ):
+        with pytest.raises(ValueError, match=f"^{title}, column 'name': the Arrow data is damaged"):
             call()
 
 

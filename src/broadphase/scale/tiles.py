@@ -93,14 +93,14 @@ def assigned(
 
 
 def join(
-    table: Any,
+    left: Any,
     plan: Plan,
     tile: int,
     columns: BoxColumns,
     *,
-    wide: Any = None,
-    other: Any = None,
-    other_wide: Any = None,
+    left_wide: Any = None,
+    right: Any = None,
+    right_wide: Any = None,
 ) -> Any:
     """Find the pairs that belong to one tile.
 
@@ -109,18 +109,18 @@ def join(
 
     Parameters
     ----------
-    table : pyarrow.Table
+    left : pyarrow.Table
         The rows that `assign` gave to the tile.
     plan : Plan
         The tiles.
     tile : int
-        Number of the tile; -1: the pairs of wide boxes with each other, which `table` and `other` hold then.
+        Number of the tile; -1: the pairs of wide boxes with each other, which `left` and `right` hold then.
     columns : BoxColumns
         What the columns mean.
-    wide : pyarrow.Table, optional
+    left_wide : pyarrow.Table, optional
         The rows that `assign` gave to tile -1.
-    other, other_wide : pyarrow.Table, optional
-        The same of a second set, with the same columns: pairs are of a box of the first set and one of the second.
+    right, right_wide : pyarrow.Table, optional
+        The same of a second table, with the same columns: pairs are of a box of `left` and one of `right`.
 
     Returns
     -------
@@ -140,22 +140,23 @@ def join(
     if not WIDE <= tile < plan.tile_count:
         raise ValueError(f"tile must be from -1 to {plan.tile_count - 1}, not {quoted(tile)}")
     region = None if tile == WIDE else plan.bounds[tile]
-    own, own_wide, theirs, their_wide = (
-        None if one is None else BoxSet.of(undamaged(one, "the table", is_utf8=False).combine_chunks(), columns)
-        for one in (table, wide, other, other_wide)
-    )
-    compared: list[tuple[Any, Any]]
-    if other is None:  # boxes with one another (second is None), and with wide ones
+    boxes: list[Any] = [
+        None if one is None else BoxSet.of(undamaged(one, name, is_utf8=False).combine_chunks(), columns)
+        for name, one in (("left", left), ("left_wide", left_wide), ("right", right), ("right_wide", right_wide))
+    ]
+    own, own_wide, theirs, their_wide = boxes
+    is_one = right is None
+    if is_one:  # boxes with one another (no second), and with wide ones
         compared = [(own, None), *([] if own_wide is None else [(own, own_wide)])]
     else:
         both = ((own, theirs), (own, their_wide), (own_wide, theirs))
         compared = [(first, second) for first, second in both if first is not None and second is not None]
     found: list[Any] = []
     for first, second in compared:
-        found += portions(first, second, region, columns, one_set=other is None)
+        found += portions(first, second, region, columns, one_set=is_one)
     if found:
         return arrow().concat_tables(found)
-    return pair_schema(table.schema, (table if other is None else other).schema, columns).empty_table()
+    return pair_schema(left.schema, (left if is_one else right).schema, columns).empty_table()
 
 
 def portions(
