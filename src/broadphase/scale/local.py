@@ -20,7 +20,7 @@ from broadphase.scale.spill import Spill, made
 from broadphase.scale.tiles import WIDE, pair_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from broadphase.scale.output import Output
     from broadphase.scale.source import Piece, Source, Stretch
 
-__all__ = ["Sizes", "chosen_plan", "find_pairs", "plan_of", "tile_rows"]
+__all__ = ["Run", "Sizes", "find_pairs", "plan_of", "tile_rows"]
 
 _STEPS = ("read", "assign", "spill", "load", "join", "write")
 _LEAST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
@@ -72,24 +72,17 @@ def find_pairs(
 
     `plan` None: made from a sample. `progress` is called with a stage, the rows that are done in it, and all rows.
     """
-    before = output.stored_report()
+    before = output.stored_report
     if before is not None:
         return before
-    stages = Clock()
-    rows = sum(source.box_count for source in sources)
-    progress("plan", 0, rows)
-    with stages.measure("plan"):
-        sizes = Sizes.of(memory, workers, rows, max(source.row_bytes for source in sources))
-        plan, piece_rows = chosen_plan(sources, output, plan, sizes, workers)
-    progress("plan", rows, rows)
-    return _Run(sources, output, plan, sizes, workers, progress).report(rows, piece_rows, stages)
+    return _LocalRun(sources, output, Clock(), progress, plan=plan, memory=memory, workers=workers).result()
 
 
-def chosen_plan(
+def _chosen_plan(
     sources: list[Source], output: Output | None, plan: Plan | None, sizes: Sizes, workers: int
 ) -> tuple[Plan, int]:
     """Return the plan of a run, that of an earlier run if there was one, and how many rows are read at a time."""
-    stored = output.stored_plan() if output else None
+    stored = output.stored_plan if output else None
     if output and stored:
         if plan is not None and plan.digest != stored[0].digest:
             raise FileExistsError(f"{output.place} holds results of another plan; {OTHERWISE}")
@@ -117,53 +110,83 @@ def plan_of(corners: list[tuple[NDArray[Any], NDArray[Any]]], rows: int, most: f
     return divide(lower, upper, rows, most / _HEADROOM)
 
 
-class _Run:
-    """One run over one set of boxes or two."""
+class Run:
+    """One run over one set of boxes or two, on any engine: its plan is made or found, and in the end its report.
+
+    `memory` is that of one machine, on which `at_a_time` of the `workers` run (None: all of them).
+    """
 
     def __init__(
-        self, sources: list[Source], output: Output, plan: Plan, sizes: Sizes, workers: int, progress: Told
+        self,
+        sources: list[Source],
+        output: Output | None,
+        stages: Clock,
+        progress: Told,
+        *,
+        plan: Plan | None,
+        memory: int,
+        workers: int,
+        at_a_time: int | None = None,
     ) -> None:
-        self.sources, self.output, self.plan, self.sizes = sources, output, plan, sizes
-        self.workers, self.progress = workers, progress
-        self.columns = sources[0].columns
-        self.stopped = threading.Event()
+        self.sources, self.output, self.stages, self.progress = sources, output, stages, progress
+        self.workers, self.columns = workers, sources[0].columns
+        self.rows = sum(source.box_count for source in sources)
+        self.finished = frozenset() if output is None else frozenset(output.finished)
+        progress("plan", 0, self.rows)
+        with stages.measure("plan"):
+            self.row_bytes = max(source.row_bytes for source in sources)
+            self.sizes = Sizes.of(memory, at_a_time or workers, self.rows, self.row_bytes)
+            self.plan, self.piece_rows = _chosen_plan(sources, output, plan, self.sizes, workers)
+        progress("plan", self.rows, self.rows)
         self.schema = pair_schema(sources[0].schema, sources[-1].schema, self.columns)
-        folder = None if sizes.in_memory else output.scratch
-        self.clock = Clock()
-        self.spills = [
-            Spill(plan, self.columns, folder and made(folder / f"set-{k}"), self.clock) for k in range(len(sources))
-        ]
 
-    def report(self, rows: int, piece_rows: int, stages: Clock) -> Report:
-        with stages.measure("assign"):
-            spilled = self._assign(piece_rows)
-            self._check_ids()
-        with stages.measure("join"):
-            counts = np.array([spill.counts() for spill in self.spills])
-            resumed = len(self.output.finished)
-            self._join_all(counts)
-        done = self.output.finished.values()
-        report = Report(
-            pair_count=sum(line["pairs"] for line in done),
-            box_count=rows,
+    def report(
+        self, counts: NDArray[np.int64], lines: Iterable[dict[str, Any]], spilled: int, busy: dict[str, float]
+    ) -> Report:
+        """Return the report, from the boxes of each tile, wide ones last, and what was recorded of each."""
+        lines = list(lines)
+        return Report(
+            pair_count=sum(line["pairs"] for line in lines),
+            box_count=self.rows,
             tiles=self.plan.tile_count,
-            copies=int(counts.sum()) - rows,
-            wide=int(counts[:, WIDE].sum()),
-            seconds_by_stage=stages.seconds,
-            bytes_by_stage={"assign": spilled, "join": sum(line["bytes"] for line in done)},
-            busy_seconds={what: self.clock.seconds[what] for what in _STEPS if what in self.clock.seconds},
-            resumed_tiles=resumed,
+            copies=int(counts.sum()) - self.rows,
+            wide=int(counts[WIDE]),
+            seconds_by_stage=self.stages.seconds,
+            busy_seconds=busy,
+            bytes_by_stage={"assign": spilled, "join": sum(line["bytes"] for line in lines)},
+            resumed_tiles=len(self.finished),
         )
+
+
+class _LocalRun(Run):
+    output: Output
+
+    def result(self) -> Report:
+        self.stopped = threading.Event()
+        self.clock = Clock()
+        folder = None if self.sizes.in_memory else self.output.scratch
+        self.spills = [
+            Spill(self.plan, self.columns, folder and made(folder / f"set-{k}"), self.clock)
+            for k in range(len(self.sources))
+        ]
+        with self.stages.measure("assign"):
+            spilled = self._assign()
+            self._check_ids()
+        with self.stages.measure("join"):
+            counts: NDArray[np.int64] = np.sum([spill.counts() for spill in self.spills], axis=0)
+            self._join_all(counts)
+        busy = {what: self.clock.seconds[what] for what in _STEPS if what in self.clock.seconds}
+        report = self.report(counts, self.output.finished.values(), spilled, busy)
         self.output.store_report(report)
         return report
 
     # Boxes by tile
 
-    def _assign(self, piece_rows: int) -> int:
+    def _assign(self) -> int:
         work = [
             (source, spill, stretch)
             for source, spill in zip(self.sources, self.spills, strict=True)
-            for stretch in source.stretches(piece_rows)
+            for stretch in source.stretches(self.piece_rows)
             if not spill.has(stretch.number)
         ]
         rows = sum(stretch.rows for _, _, stretch in work)
@@ -173,7 +196,7 @@ class _Run:
             last: list[Piece] = []
 
             def pieces() -> Iterator[BoxSet]:
-                for piece in self.clock.each("read", source.read(stretch, piece_rows)):
+                for piece in self.clock.each("read", source.read(stretch, self.piece_rows)):
                     if self.stopped.is_set():
                         raise StoppedError
                     last[:] = [piece]
@@ -203,11 +226,10 @@ class _Run:
     # Pairs by tile
 
     def _join_all(self, counts: NDArray[np.int64]) -> None:
-        met = counts[:, :-1].sum(axis=0)
-        tiles = [*np.argsort(-met, kind="stable").tolist(), WIDE]  # the largest first, so that all end together
-        names = {tile: tile_name(tile) for tile in tiles}
-        total = int(met.sum() + counts[:, WIDE].sum())
-        done = sum(int(counts[:, tile].sum()) for tile in tiles if names[tile] in self.output.finished)
+        tiles = [*np.argsort(-counts[:-1], kind="stable").tolist(), WIDE]  # the largest first, so that all end together
+        rest = [tile for tile in tiles if tile_name(tile) not in self.finished]
+        total = int(counts.sum())
+        done = total - int(counts[rest].sum())
 
         search = TileJoin(
             self.spills,
@@ -222,8 +244,7 @@ class _Run:
         def join(tile: int) -> tuple[int, str | None, int]:
             return tile, *write_pairs(self.output.place, tile, search.pairs_of(tile), self.schema, self.clock)
 
-        rest = [tile for tile in tiles if names[tile] not in self.output.finished]
         for tile, file, pairs in in_parallel(join, rest, self.workers, self.stopped):
-            self.output.finish(names[tile], file, pairs)
-            done += int(counts[:, tile].sum())
+            self.output.finish(tile_name(tile), file, pairs)
+            done += int(counts[tile])
             self.progress("join", done, total)

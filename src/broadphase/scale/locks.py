@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["LOCK", "FileLock", "Lock", "TextLock"]
+__all__ = ["LOCK", "FileLock", "TextLock"]
 
 LOCK = "_lock"
 _BEAT = 5.0  # seconds between two signs of life
@@ -38,16 +38,6 @@ else:
     def _take(descriptor: int) -> None:
         # Of POSIX: network file systems have it, and children by fork do not inherit it.
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-class Lock(Protocol):
-    """A lock that a run holds."""
-
-    def check(self) -> None:
-        """Raise FileExistsError if another run has taken the lock."""
-
-    def release(self) -> None:
-        """Give the lock back; twice has no effect."""
 
 
 def _refusal(folder: object) -> FileExistsError:

@@ -55,7 +55,7 @@ class Output:
         self.finished: dict[str, dict[str, Any]] = {}
         self.is_complete = True
         self._report: Report | None = None
-        self._plan: tuple[Plan, int] | None = None
+        self.stored_plan: tuple[Plan, int] | None = None  # of an earlier run, and how many rows it read at a time
         self._scratch: Path | None = None
         self._scratch_home: Path | None = None  # None: a temporary folder
         if scratch is not None:
@@ -123,7 +123,7 @@ class Output:
                 self.finished[line["tile"]] = line
             else:
                 self.is_complete = False
-        self._plan = self._stored(_PLAN, _plan_of)
+        self.stored_plan = self._stored(_PLAN, _plan_of)
         self._report = self._stored(_REPORT, _report_of)
         self.place.delete_unfinished()
 
@@ -149,6 +149,7 @@ class Output:
         for name in (_FINISHED, _PLAN, _REPORT, _MANIFEST):
             self.place.delete(name)
 
+    @property
     def stored_report(self) -> Report | None:
         """Return the report of an earlier run that came to its end; None if one of its files is missing."""
         return self._report if self.is_complete else None
@@ -179,10 +180,6 @@ class Output:
                 self._delete_scratch()
         finally:
             self._lock.release()
-
-    def stored_plan(self) -> tuple[Plan, int] | None:
-        """Return the plan of an earlier run, and how many rows it read at a time."""
-        return self._plan
 
     def store_plan(self, plan: Plan, rows: int) -> None:
         """Keep the plan for a later run."""

@@ -28,11 +28,10 @@ from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow
 from broadphase.scale.ids import IdRanges, id_range, keys_of, keys_that_repeat, name_duplicate, shares_of
 from broadphase.scale.joining import TileJoin, tile_name, write_pairs
-from broadphase.scale.local import Sizes, chosen_plan
-from broadphase.scale.report import Report
+from broadphase.scale.local import Run, Sizes
 from broadphase.scale.source import Part, Source, open_source
 from broadphase.scale.spill import Spill, made
-from broadphase.scale.tiles import WIDE, assigned, pair_schema
+from broadphase.scale.tiles import WIDE, assigned
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from broadphase.scale.output import Output
     from broadphase.scale.places import Place
     from broadphase.scale.planning import Plan
+    from broadphase.scale.report import Report
     from broadphase.scale.source import Stretch
 
 __all__ = ["Cluster", "connected", "find_pairs", "open_input"]
@@ -56,6 +56,10 @@ _SUBMITTED = 3  # tasks for each processor: the next ones wait where their input
 _PATIENCE = 60.0  # seconds
 _LEAST_STORE = 100_000_000  # bytes; Ray takes no fewer than 75 MiB
 _QUIET = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+
+
+def _ray(module: str = "ray") -> Any:
+    return import_extra(module, purpose='engine="ray"', extra="ray")
 
 
 @dataclass(frozen=True)
@@ -108,8 +112,6 @@ class Cluster:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What a task has raised."""
-
     error: Exception
 
 
@@ -122,22 +124,21 @@ def _run(work: Callable[..., Any], returns: int, *arguments: Any) -> Any:
 
 
 def _remote(work: Callable[..., Any]) -> Any:
-    """Make a task of a function."""
-    context = import_extra("ray", purpose='engine="ray"', extra="ray").get_runtime_context()
+    context = _ray().get_runtime_context()
     return _task(work, context.get_node_id(), context.get_job_id())
 
 
 @functools.lru_cache(maxsize=16)
 def _task(work: Callable[..., Any], node: str, job: str) -> Any:
     """Make a task of a function, once in a connection: Ray keeps each to the end of it."""
-    return import_extra("ray", purpose='engine="ray"', extra="ray").remote(work)
+    return _ray().remote(work)
 
 
 @contextmanager
 def connected(address: str | None, workers: int, memory: int, *, to_stay: bool) -> Iterator[Cluster]:
     """Use the Ray that this process is connected to, or connect to one, or start one on this machine for the time."""
     begin = time.perf_counter()
-    ray = import_extra("ray", purpose='engine="ray"', extra="ray")
+    ray = _ray()
     if address is not None and not isinstance(address, str):
         raise TypeError(f"address must be a str, not {quoted(address)}")
     count = worker_count(workers)
@@ -186,69 +187,46 @@ def find_pairs(
 
     `output` is a folder that all machines share, or None for a data set of Ray; `memory` is that of each machine.
     """
-    before = output.stored_report() if output else None
+    before = output.stored_report if output else None
     if before is not None:
         return before
     loading = [_remote(_load).remote() for _ in range(cluster.workers)]
     stages = Clock()
     stages.seconds["start"] = cluster.seconds
-    rows = sum(source.box_count for source in sources)
-    progress("plan", 0, rows)
-    with stages.measure("plan"):
-        sizes = Sizes.of(memory // 2, cluster.workers_of_machine, rows, max(source.row_bytes for source in sources))
-        plan, piece_rows = chosen_plan(sources, output, plan, sizes, cluster.workers)
-    progress("plan", rows, rows)
+    run = _RayRun(
+        sources, output, stages, progress, plan=plan, memory=memory // 2, workers=cluster.workers,
+        at_a_time=cluster.workers_of_machine,
+    )  # fmt: skip
     with stages.measure("start"):
         cluster.ray.get(loading)
-    return _Run(cluster, sources, output, plan, sizes, progress).report(rows, piece_rows, stages)
+    return run.result(cluster)
 
 
-class _Run:
-    """One run over one set of boxes or two."""
-
-    def __init__(
-        self, cluster: Cluster, sources: list[Source], output: Output | None, plan: Plan, sizes: Sizes, progress: Told
-    ) -> None:
-        self.cluster, self.sources, self.output, self.plan, self.sizes = cluster, sources, output, plan, sizes
-        self.progress = progress
-        self.finished = frozenset() if output is None else frozenset(output.finished)
-        self.rows = sum(source.box_count for source in sources)
-        self.bytes = self.rows * max(source.row_bytes for source in sources)
-        tiles = [tile for tile in range(plan.tile_count) if tile_name(tile) not in self.finished]
-        count = max(_GROUPS_PER_WORKER * cluster.workers, int(self.bytes / _GROUP_BYTES))
+class _RayRun(Run):
+    def result(self, cluster: Cluster) -> Report:
+        self.cluster = cluster
+        self.bytes = self.rows * self.row_bytes
+        tiles = [tile for tile in range(self.plan.tile_count) if tile_name(tile) not in self.finished]
+        count = max(_GROUPS_PER_WORKER * self.workers, int(self.bytes / _GROUP_BYTES))
         self.groups = [group.tolist() for group in np.array_split(tiles, min(count, len(tiles)))] if tiles else []
-
-    def report(self, rows: int, piece_rows: int, stages: Clock) -> Report:
-        with stages.measure("assign"):
-            divided = self._divide(piece_rows)
-        with stages.measure("join"):
-            counts = np.sum([boxes.counts for boxes in divided], axis=0)
+        with self.stages.measure("assign"):
+            divided = self._divide()
+        with self.stages.measure("join"):
+            counts: NDArray[np.int64] = np.sum([boxes.counts for boxes in divided], axis=0)
             lines, tables = self._join(divided, counts)
-        report = Report(
-            pair_count=sum(line["pairs"] for line in lines),
-            box_count=rows,
-            tiles=self.plan.tile_count,
-            copies=int(counts.sum()) - rows,
-            wide=int(counts[WIDE]),
-            seconds_by_stage=stages.seconds,
-            bytes_by_stage={
-                "assign": int(counts.sum() * self.bytes / max(rows, 1)),
-                "join": sum(line["bytes"] for line in lines),
-            },
-            resumed_tiles=len(self.finished),
-        )
+        report = self.report(counts, lines, int(counts.sum() * self.bytes / max(self.rows, 1)), {})
         if self.output is not None:
             self.output.place.delete_unfinished()  # of processes that were lost
             self.output.store_report(report)
             return report
-        data = import_extra("ray.data", purpose='engine="ray"', extra="ray")
+        data = _ray("ray.data")
         return replace(report, dataset=data.from_arrow_refs(tables))
 
     # Boxes by tile
 
-    def _divide(self, piece_rows: int) -> list[_Divided]:
+    def _divide(self) -> list[_Divided]:
         put = self.cluster.ray.put
-        rows = max(int(self.rows / (_STRETCHES_PER_WORKER * self.cluster.workers)), _LEAST_ROWS)
+        rows = max(int(self.rows / (_STRETCHES_PER_WORKER * self.workers)), _LEAST_ROWS)
         rows = min(rows, self.sizes.tile_rows)
         job = put((self.plan, [np.array(group) for group in self.groups]))
         found = []
@@ -260,7 +238,7 @@ class _Run:
             ranges = IdRanges()
             boxes = _Divided(np.zeros(self.plan.tile_count + 1, np.int64), chunks=[[] for _ in stretches])
             wides: dict[int, Any] = {}
-            tasks = [(job, reader, stretch, min(piece_rows, rows)) for stretch in stretches]
+            tasks = [(job, reader, stretch, min(self.piece_rows, rows)) for stretch in stretches]
             for number, facts, wide, *chunks in self.cluster.run(_assign, tasks, 2 + len(self.groups)):
                 counts, parts = facts
                 for part in parts:
@@ -282,7 +260,7 @@ class _Run:
         """Check that no id occurs twice: each task looks at the ids whose keys are its share."""
         columns = source.columns
         ids = source.with_columns(BoxColumns(columns.id, columns.lower[:1], columns.upper[:1]))
-        shares = max(self.cluster.workers, int(8 * source.box_count / _GROUP_BYTES))
+        shares = max(self.workers, int(8 * source.box_count / _GROUP_BYTES))
         reader = self.cluster.ray.put(ids.without_parts())
         tasks = [(reader, stretch, rows, shares) for stretch in ids.stretches(rows)]
         keys = [some for _, _, *some in self.cluster.run(_keys, tasks, 1 + shares)]
@@ -297,8 +275,8 @@ class _Run:
         job = self.cluster.ray.put(
             _Job(
                 self.plan,
-                self.sources[0].columns,
-                pair_schema(self.sources[0].schema, self.sources[-1].schema, self.sources[0].columns),
+                self.columns,
+                self.schema,
                 self.sizes,
                 None if self.output is None else self.output.place,
                 None if self.output is None else self.output.shared_scratch,
@@ -353,8 +331,6 @@ class _Divided:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """What the tasks that join tiles need to know."""
-
     plan: Plan
     columns: BoxColumns
     schema: Any
@@ -367,7 +343,6 @@ class _Job:
 
 
 def _load() -> None:
-    """Make a process load what the tasks need."""
     for module in ("dataset", "fs", "parquet"):
         arrow(module)
 
@@ -401,7 +376,6 @@ def _assign(job: tuple[Plan, list[NDArray[np.int64]]], source: Source, stretch: 
 
 
 def _gather(*chunks: list[tuple[NDArray[np.int64], BoxSet]]) -> list[tuple[NDArray[np.int64], BoxSet]]:
-    """Join the wide boxes of all stretches to one chunk."""
     boxes = BoxSet.concatenated([some for chunk in chunks for _, some in chunk])
     return [(np.array([[WIDE, len(boxes), len(boxes)]]), boxes)]
 
@@ -443,14 +417,12 @@ class DatasetSource(Source):
     """The boxes of a data set of Ray; the fragment of a part is a reference to a table."""
 
     def _batches(self, part: Part, rows: int) -> Iterator[Any]:
-        ray = import_extra("ray", purpose='engine="ray"', extra="ray")
-        table = ray.get(part.fragment).select(self.columns.names)
+        table = _ray().get(part.fragment).select(self.columns.names)
         yield from table.to_batches(max_chunksize=rows)
 
     def _sample_of(self, part: Part, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
         # Where the table is, or it would be copied to this machine.
-        ray = import_extra("ray", purpose='engine="ray"', extra="ray")
-        lower, upper = ray.get(_remote(_sample).remote(self.without_parts(), part, most))
+        lower, upper = _ray().get(_remote(_sample).remote(self.without_parts(), part, most))
         return lower, upper
 
 
