@@ -23,6 +23,7 @@ __all__ = [
     "path_of",
     "refuse_inputs",
     "replacing",
+    "require_ending",
     "require_file",
     "require_unicode",
 ]
@@ -40,6 +41,20 @@ def path_of(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or a path, not {quoted(path)}")
     return Path(path)
+
+
+def require_ending(path: Path, endings: Iterable[str]) -> str:
+    """Return the ending of a file name in small letters, or raise ValueError if it is none of those that are known.
+
+    >>> require_ending(Path("pairs.CSV"), (".csv", ".parquet"))
+    '.csv'
+    """
+    *others, last = endings = tuple(endings)
+    ending = path.suffix.lower()
+    if ending not in endings:
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{path}: the file name must end in {known}")
+    return ending
 
 
 _read: ContextVar[dict[object, str] | None] = ContextVar("_read", default=None)

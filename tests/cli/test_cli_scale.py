@@ -143,7 +143,7 @@ def test_engine_is_that_named(engine: str, files: Path, run: Any, monkeypatch: p
         (["boxes/", "--memory", "much", "-o", "pairs/"], "memory must be a number of bytes"),
         (["boxes/", "-o", "pairs/", "--sort", "--method", "grid"], "'--sort' / '--method': not from files to files"),
         (["boxes/0.parquet", "--id", "id"], "'--id': only where --output is a folder"),
-        (["boxes/0.parquet", "-o", "pairs.txt"], "must end in .npy, .npz, .csv, .parquet; that of a folder in /"),
+        (["boxes/0.parquet", "-o", "pairs.txt"], "must end in .npy, .npz, .csv or .parquet; that of a folder in /"),
         (["boxes/", "-o", "pairs/", "--lower", "x0,y0"], "--lower and --upper are given together"),
         (["boxes/", "-o", "pairs/", "--lower", "x0,x0", "--upper", "x1,y1"], "a column is named twice"),
         (["boxes/", "-o", "pairs/", "--engine", "abacus"], "'abacus' is not one of"),

@@ -10,7 +10,6 @@ import sys
 import warnings
 from contextlib import contextmanager
 from difflib import get_close_matches
-from enum import StrEnum
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
@@ -21,117 +20,43 @@ import typer
 
 import broadphase as bp
 from broadphase import data, io
+from broadphase.cli.options import (
+    FileArgument,
+    Invalid,
+    InvalidOption,
+    JsonOption,
+    MarginOption,
+    MethodOption,
+    NamesOption,
+    OptionalFileArgument,
+    OtherArgument,
+    PartsOption,
+    ProgressOption,
+    TouchingOption,
+    WorkersOption,
+    naming_option,
+    possible_workers,
+)  # fmt: skip
 from broadphase.cli.screen import counted, duration, print_facts, print_json, progress_bar
-from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files
-from broadphase.errors import clipped, quoted, unknown_name
-from broadphase.files import refuse_inputs
+from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files, names_in
+from broadphase.errors import clipped, quoted
+from broadphase.files import refuse_inputs, require_ending
 from broadphase.io import BoxFile
 from broadphase.scale.clock import Clock
 from broadphase.testing import simd_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from broadphase.cli.screen import Step
 
 
-class Invalid(StrEnum):
-    """What to do with invalid rows."""
-
-    RAISE = "raise"
-    SKIP = "skip"
-
-
 _MOST_BESIDE = 10_000  # files of a folder whose names are compared with one that does not exist
-_METHODS = ("auto", *(method.name for method in bp.METHODS))
 
 
-def _known_method(name: str | None) -> str | None:
-    if name is not None and name not in _METHODS:
-        raise typer.BadParameter(unknown_name("method", name, _METHODS))
-    return name
-
-
-def _possible_workers(workers: int | None) -> int | None:
-    if workers is not None and (workers == 0 or workers < -1):
-        raise typer.BadParameter("must be at least 1, or -1 for all cores")
-    return workers
-
-
-def possible_length(margin: float) -> float:
-    """Check an option that is a length."""
-    if not 0.0 <= margin < float("inf"):
-        raise typer.BadParameter("must be finite and at least 0")
-    return margin
-
-
-def completed(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Complete the name of a data set or a scene; without any letter, the shell lists files."""
-    return [name for name in names if incomplete and name.startswith(incomplete)]
-
-
-FileArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        autocompletion=lambda incomplete: completed(incomplete, data.NAMES),
-        help="Boxes: a file, or the name of a bundled data set (us_counties).",
-    ),
-]
-OptionalFileArgument = Annotated[str | None, typer.Argument(metavar="FILE", help="Boxes to describe.")]
-SecondFileArgument = Annotated[
-    str | None, typer.Argument(metavar="FILE2", help="A second set: find pairs of a box of FILE and a box of FILE2.")
-]
-
-
-def _method_option(text: str = "") -> Any:
-    return typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        callback=_known_method,
-        autocompletion=lambda: list(_METHODS),
-        help=f"Method: {', '.join(_METHODS)}. {text}The result does not depend on it.",
-    )
-
-
-MethodOption = Annotated[str, _method_option()]
-SceneMethodOption = Annotated[str | None, _method_option("Default: that of the scene. ")]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A setting of the method, such as leaf_capacity=1 of octree. May be given several times.",
-    ),
-]
-WorkersOption = Annotated[
-    int, typer.Option("--workers", "-w", callback=_possible_workers, help="Number of threads; -1: one per core.")
-]
-TouchingOption = Annotated[
-    bool, typer.Option("--touching/--no-touching", help="Whether boxes that only touch count as overlapping.")
-]
-MarginOption = Annotated[
-    float,
-    typer.Option("--margin", callback=possible_length, help="Also find pairs at most this far apart along each axis."),
-]
-InvalidOption = Annotated[
-    Invalid,
-    typer.Option("--invalid", help="Rows with NaN, or lower > upper: stop with an error, or skip them with a warning."),
-]
-PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a feature or of a mesh.")]
-NamesOption = Annotated[
-    str | None, typer.Option("--names", metavar="COLUMN", help="Column or property with the names of the boxes.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-ProgressOption = Annotated[
-    bool | None, typer.Option("--progress/--no-progress", help="Progress bar on stderr.", show_default="on a terminal")
-]
-
-
-def open_source(file: str, *, parts: bool = False, names: str | None = None) -> io.BoxFile:
+def open_source(file: str, *, parts: bool = False, names: str | None = None) -> BoxFile:
     """Read a file of boxes or, if there is no such file, the bundled data set of this name.
 
     A ``#`` and the name of a layer may follow the name of a file. `parts` and `names` are `parts` and `name_column` of
@@ -145,7 +70,7 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
                 f"{file} is a bundled data set, which has neither parts nor names",
                 param_hint="--parts" if parts else "--names",
             )
-        return io.BoxFile(data.load(file), file, "bundled box")
+        return BoxFile(data.load(file), file, "bundled box")
     path, mark, layer = file.rpartition("#")
     if mark and Path(path).exists():
         return io.read_boxes(path, parts=parts, name_column=names, layer=layer)
@@ -169,54 +94,48 @@ def nearest_file(file: str) -> str:
     return f"; did you mean {quoted(str(path.parent / names[0]))}?" if names else ""
 
 
-def open_sources(
-    file: str, file2: str | None, *, parts: bool = False, names: str | None = None
-) -> tuple[io.BoxFile, io.BoxFile | None]:
+def open_sources(*files: str | None, parts: bool = False, names: str | None = None) -> list[BoxFile]:
     """Read one file or two; see `open_source`."""
-    first = open_source(file, parts=parts, names=names)
-    second = None if file2 is None else open_source(file2, parts=parts, names=names)
-    if second is not None and None not in (first.crs, second.crs) and first.crs != second.crs:
+    sets = [open_source(file, parts=parts, names=names) for file in files if file is not None]
+    known = [one.crs for one in sets if one.crs is not None]
+    if len({*known}) > 1:
+        where = ", ".join(f"{one.source} is in {one.crs}" for one in sets)
         raise bp.errors.FileFormatError(
-            f"files in different coordinate systems: {first.source} is in {first.crs}, {second.source} is in"
-            f" {second.crs}; convert one of them, such as by ogr2ogr -t_srs {first.crs}"
+            f"files in different coordinate systems: {where}; convert one of them, such as by ogr2ogr -t_srs {known[0]}"
         )
-    if second is not None and first.boxes.shape[2] != second.boxes.shape[2]:
-        axes = [f"{one.source} has {one.boxes.shape[2]} axes" for one in (first, second)]
+    if len({one.boxes.shape[2] for one in sets}) > 1:
+        axes = ", ".join(f"{one.source} has {one.boxes.shape[2]} axes" for one in sets)
         raise bp.errors.FileFormatError(
-            f"boxes of different dimensions: {axes[0]}, {axes[1]}; both must have the same (broadphase info FILE)"
+            f"boxes of different dimensions: {axes}; both must have the same (broadphase info FILE)"
         )
-    return first, second
+    return sets
 
 
-def _box_counts(first: io.BoxFile, second: io.BoxFile | None) -> str:
-    counts = [len(one.boxes) for one in (first, second) if one is not None]
-    return f"{' x '.join(f'{count:,}' for count in counts)} boxes"
+def _box_counts(sets: list[BoxFile]) -> str:
+    return f"{' x '.join(f'{len(one.boxes):,}' for one in sets)} boxes"
 
 
 @contextmanager
-def naming_rows(first: io.BoxFile, second: io.BoxFile | None) -> Iterator[None]:
+def naming_rows(sets: list[BoxFile]) -> Iterator[None]:
     """Make errors and warnings about invalid boxes name the file and the row."""
-    files = [first] if second is None else [first, second]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", bp.errors.InvalidBoxWarning)
             yield
     except bp.errors.InvalidBoxError as error:
-        known = next(filter(None, map(first_fault, files)), str(error))
+        known = next(filter(None, map(first_fault, sets)), str(error))
         raise bp.errors.InvalidBoxError(f"{known}; use --invalid skip to skip such rows", error.row) from error
-    for file in files:
-        text = first_fault(file)
-        if text is not None:
-            warnings.warn(f"{text}; skipped", bp.errors.InvalidBoxWarning, stacklevel=3)
+    for text in filter(None, map(first_fault, sets)):
+        warnings.warn(f"{text}; skipped", bp.errors.InvalidBoxWarning, stacklevel=3)
 
 
-def valid_boxes(file: io.BoxFile) -> NDArray[Any]:
+def valid_boxes(file: BoxFile) -> NDArray[Any]:
     """Return the boxes of a file without its invalid rows."""
     rows, _ = bp.boxes.find_invalid(file.boxes, limit=0)
     return np.delete(file.boxes, rows, axis=0) if len(rows) else file.boxes
 
 
-def first_fault(file: io.BoxFile) -> str | None:
+def first_fault(file: BoxFile) -> str | None:
     """Describe the first invalid row of a file, and how many there are; None if all are valid."""
     rows, reasons = bp.boxes.find_invalid(file.boxes, limit=1)
     if not len(rows):
@@ -232,49 +151,36 @@ _MOST_PAIRS = 5  # boxes listed
 
 
 class Tally:
-    """Counts all pairs, and the pairs of each box, portion by portion; `other_count` None: pairs are within one set."""
+    """Counts all pairs, and the pairs of each box, portion by portion; with one count, pairs are within one set."""
 
-    def __init__(self, box_count: int, other_count: int | None) -> None:
+    def __init__(self, *box_counts: int) -> None:
         self.pair_count = 0
-        self._first = np.zeros(box_count, np.int64)
-        self._second = self._first if other_count is None else np.zeros(other_count, np.int64)
+        self.degrees = [np.zeros(count, np.int64) for count in box_counts]  # the pairs of each box, by set
 
     def add(self, portion: NDArray[Any]) -> None:
         """Count a portion of pairs, shape (k, 2)."""
         self.pair_count += len(portion)
-        for column, degrees in ((0, self._first), (1, self._second)):
+        for column, degrees in ((0, self.degrees[0]), (1, self.degrees[-1])):
             found = np.bincount(portion[:, column], minlength=1)
             degrees[: len(found)] += found[: len(degrees)]
 
-    def degrees(self, which: int) -> NDArray[np.int64]:
-        """Return the number of pairs of each box of the first (0) or second (1) set."""
-        return self._second if which else self._first
-
 
 def describe_answer(
-    first: BoxFile,
-    second: BoxFile | None,
-    tally: Tally,
-    query: dict[str, Any],
-    seconds: dict[str, float],
-    output: Path | None,
+    sets: list[BoxFile], tally: Tally, query: dict[str, Any], seconds: dict[str, float], output: Path | None
 ) -> dict[str, Any]:
     """Return the summary as values for JSON."""
-    sets = [first] if second is None else [first, second]
-    counts = [len(one.boxes) for one in sets]
+    first, *second = (len(one.boxes) for one in sets)
     method = query["method"]
     if method == "auto":
         method = bp.explain(*map(valid_boxes, sets), workers=query["workers"]).method
     return {
-        "sets": [_describe_set(one, tally.degrees(which)) for which, one in enumerate(sets)],
+        "sets": list(map(_describe_set, sets, tally.degrees)),
         "pair_count": tally.pair_count,
-        "pairs_per_box": tally.pair_count / max(1, sum(counts)),
-        "brute_force_tests": counts[0] * (counts[0] - 1) // 2 if second is None else counts[0] * counts[1],
+        "pairs_per_box": tally.pair_count / max(1, first + sum(second)),
+        "brute_force_tests": first * second[0] if second else first * (first - 1) // 2,
         "method": method,
         "chosen": query["method"] == "auto",
-        "workers": query["workers"],
-        "touching": query["touching"],
-        "margin": query["margin"],
+        **{name: query[name] for name in ("workers", "touching", "margin")},
         "seconds": seconds,
         "output": None if output is None else str(output),
     }
@@ -339,7 +245,7 @@ def _past(text: str, *names: str, **more: Any) -> Any:
 def pairs(
     context: typer.Context,
     file: FileArgument,
-    file2: SecondFileArgument = None,
+    other: OtherArgument = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", help="Write the pairs: .npy, .npz, .csv or .parquet; or a folder, see below."),
@@ -350,7 +256,7 @@ def pairs(
         typer.Option(
             "--workers",
             "-w",
-            callback=_possible_workers,
+            callback=possible_workers,
             help="Number of threads; -1: one per core. Default: 1; from files to files -1.",
         ),
     ] = None,
@@ -413,7 +319,7 @@ def pairs(
     """
     given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"]
     known = {one.name: one for one in context.command.params}
-    files = [file] if file2 is None else [file, file2]
+    files = [file] if other is None else [file, other]
     if memory is not None or "engine" in given or (output is not None and is_folder(output)):
         wrong = [known[name].opts[0] for name in given if name in _IN_MEMORY]
         if wrong:
@@ -421,15 +327,13 @@ def pairs(
         find_pairs_in_files(
             files,
             output,
-            lower=lower,
-            upper=upper,
-            id_column=id_column,
-            keep=keep,
-            memory=memory or "2GB",
+            columns=(id_column, lower, upper),
             plan=plan,
-            resume=resume,
             as_json=as_json,
             progress=progress,
+            keep=names_in(keep),
+            memory=memory or "2GB",
+            resume=resume,
             workers=-1 if workers is None else workers,
             layer=layer,
             mask=mask,
@@ -451,51 +355,30 @@ def pairs(
             "a pattern, folder or address needs a folder for the pairs, such as --output pairs/", param_hint="FILE"
         )
     path = None if output is None else Path(output)
-    if path is not None and path.suffix.lower() not in io.PAIR_FORMATS:
-        raise typer.BadParameter(
-            f"{output}: the file name must end in {', '.join(io.PAIR_FORMATS)}; that of a folder in /",
-            param_hint="--output",
-        )
     if path is not None:
+        with naming_option("--output", "; that of a folder in /"):
+            require_ending(path, io.PAIR_FORMATS)
         refuse_inputs(path, [file if os.path.exists(file) else file.rpartition("#")[0] for file in files])
     query: dict[str, Any] = {"method": method, "workers": workers or 1, "touching": touching, "margin": margin}
-    _pairs_in_memory(file, file2, path, query, sort, max_pairs, invalid, parts, names, as_json, progress)
-
-
-def _pairs_in_memory(
-    file: str,
-    file2: str | None,
-    output: Path | None,
-    query: dict[str, Any],
-    sort: bool,
-    max_pairs: int | None,
-    invalid: Invalid,
-    parts: bool,
-    names: str | None,
-    as_json: bool,
-    progress: bool | None,
-) -> None:
     clock = Clock()
     with progress_bar(progress) as step:
         step("reading")
         with clock.measure("read"):
-            first, second = open_sources(file, file2, parts=parts, names=names)
-        text = f"finding pairs of {_box_counts(first, second)}"
+            sets = open_sources(*files, parts=parts, names=names)
+        text = f"finding pairs of {_box_counts(sets)}"
         step(text)
-        other = None if second is None else second.boxes
-        with clock.measure("find"), naming_rows(first, second):
-            portions, total = _find(
-                first.boxes, other, {**query, "invalid": invalid.value}, sort, max_pairs, counted(step, text)
-            )
-        tally = Tally(len(first.boxes), None if second is None else len(second.boxes))
-        steps = _step_by_step(portions, tally, step, "writing" if output else "summarizing", total)
-        with clock.measure("summary" if output is None else "write"):
-            if output is None:
+        boxes = [one.boxes for one in sets]
+        with clock.measure("find"), naming_rows(sets):
+            portions, total = _find(boxes, {**query, "invalid": invalid.value}, sort, max_pairs, counted(step, text))
+        tally = Tally(*map(len, boxes))
+        steps = _step_by_step(portions, tally, step, "summarizing" if path is None else "writing", total)
+        with clock.measure("summary" if path is None else "write"):
+            if path is None:
                 for _ in steps:
                     pass
             else:
-                io.write_pairs(output, steps, _names_for(output, first, second))
-    answer = describe_answer(first, second, tally, query, clock.seconds, output)
+                io.write_pairs(path, steps, _names_for(path, sets))
+    answer = describe_answer(sets, tally, query, clock.seconds, path)
     if as_json:
         print_json(answer)
     else:
@@ -503,12 +386,7 @@ def _pairs_in_memory(
 
 
 def _find(
-    boxes: NDArray[Any],
-    other: NDArray[Any] | None,
-    query: dict[str, Any],
-    sort: bool,
-    max_pairs: int | None,
-    progress: Step,
+    boxes: list[NDArray[Any]], query: dict[str, Any], sort: bool, max_pairs: int | None, progress: Step
 ) -> tuple[Iterator[NDArray[Any]], int]:
     """Return the pairs in portions, and their number.
 
@@ -516,16 +394,16 @@ def _find(
     """
     limit = max_pairs if sort else min(_HELD, _HELD if max_pairs is None else max_pairs)
     try:
-        found = bp.pairs(boxes, other, **query, sort=sort, max_pairs=limit, progress=progress)
+        found = bp.pairs(*boxes, **query, sort=sort, max_pairs=limit, progress=progress)
     except bp.errors.TooManyPairsError:
         if limit == max_pairs:
             raise
-        total = bp.count_pairs(boxes, other, **query, progress=progress)
+        total = bp.count_pairs(*boxes, **query, progress=progress)
         if max_pairs is not None and total > max_pairs:
             raise bp.errors.TooManyPairsError(
                 f"there are {total:,} pairs, more than --max-pairs {max_pairs:,}"
             ) from None
-        return iter(bp.iter_pairs(boxes, other, chunk=_CHUNK, **query)), total
+        return iter(bp.iter_pairs(*boxes, chunk=_CHUNK, **query)), total
     return (found[begin : begin + _CHUNK] for begin in range(0, len(found), _CHUNK)), len(found)
 
 
@@ -538,19 +416,16 @@ def _step_by_step(
         step(text, tally.pair_count, total)
 
 
-def _names_for(output: Path, first: io.BoxFile, second: io.BoxFile | None) -> Any:
-    if output.suffix.lower() not in (".csv", ".parquet"):
+def _names_for(output: Path, sets: list[BoxFile]) -> Any:
+    names = [one.names for one in sets]
+    if output.suffix.lower() not in (".csv", ".parquet") or any(one is None for one in names):
         return None
-    if second is None:
-        return first.names
-    if first.names is None or second.names is None:
-        return None
-    return first.names, second.names
+    return names[0] if len(names) == 1 else tuple(names)
 
 
 def count(
     file: FileArgument,
-    file2: SecondFileArgument = None,
+    other: OtherArgument = None,
     method: MethodOption = "auto",
     workers: WorkersOption = 1,
     touching: TouchingOption = True,
@@ -572,23 +447,16 @@ def count(
     """
     with progress_bar(progress) as step:
         step("reading")
-        first, second = open_sources(file, file2, parts=parts)
-        text = f"counting pairs of {_box_counts(first, second)}"
+        sets = open_sources(file, other, parts=parts)
+        text = f"counting pairs of {_box_counts(sets)}"
         step(text)
         clock = Clock()
-        with clock.measure("count"), naming_rows(first, second):
-            options: dict[str, Any] = {"method": method, "invalid": invalid.value}
-            number = bp.count_pairs(
-                first.boxes,
-                None if second is None else second.boxes,
-                workers=workers,
-                touching=touching,
-                margin=margin,
-                progress=counted(step, text),
-                **options,
-            )
+        query: dict[str, Any] = {"method": method, "workers": workers, "touching": touching, "margin": margin}
+        with clock.measure("count"), naming_rows(sets):
+            boxes = [one.boxes for one in sets]
+            number = bp.count_pairs(*boxes, invalid=invalid.value, progress=counted(step, text), **query)
     if as_json:
-        counts = [len(one.boxes) for one in (first, second) if one is not None]
+        counts = [len(one.boxes) for one in sets]
         print_json({"pair_count": number, "box_counts": counts, "method": method, "seconds": clock.seconds["count"]})
     else:
         print(number)
@@ -596,7 +464,7 @@ def count(
 
 def explain(
     file: FileArgument,
-    file2: SecondFileArgument = None,
+    other: OtherArgument = None,
     workers: WorkersOption = 1,
     invalid: InvalidOption = Invalid.RAISE,
     parts: PartsOption = False,
@@ -610,9 +478,8 @@ def explain(
 
     - `broadphase explain walls.csv pipes.csv --workers -1`
     """
-    first, second = open_sources(file, file2, parts=parts)
-    sets = [first] if second is None else [first, second]
-    with naming_rows(first, second):
+    sets = open_sources(file, other, parts=parts)
+    with naming_rows(sets):
         boxes = [valid_boxes(one) if invalid is Invalid.SKIP else one.boxes for one in sets]
         explanation = bp.explain(*boxes, workers=workers)
     if as_json:

@@ -13,10 +13,11 @@ from rich.table import Table
 
 import broadphase as bp
 from broadphase import io
-from broadphase.cli.boxes import JsonOption, ProgressOption, WorkersOption, nearest_file, possible_length
+from broadphase.cli.boxes import nearest_file
+from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, naming_option, possible_length
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
-from broadphase.files import refuse_inputs
+from broadphase.files import refuse_inputs, require_ending
 from broadphase.io.clashes import worst_first
 from broadphase.scale.clock import Clock
 
@@ -97,11 +98,9 @@ def clash(
 
     - `broadphase clash walls.glb pipes.glb --clearance 0.05 --between-files --json`
     """
-    if output is not None and output.suffix.lower() not in io.CLASH_FORMATS:
-        raise typer.BadParameter(
-            f"{output}: the file name must end in {', '.join(io.CLASH_FORMATS)}", param_hint="--output"
-        )
     if output is not None:
+        with naming_option("--output"):
+            require_ending(output, io.CLASH_FORMATS)
         refuse_inputs(output, files)
     patterns = _patterns(ignore)
     if parts_of_obj != ObjParts.OBJECT and not any(_is_obj(file) for file in files):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from broadphase import data, scale
+from broadphase.cli.options import naming_option
 from broadphase.cli.screen import duration, print_facts, print_json, say, stage_bars
 from broadphase.errors import FileFormatError, InvalidBoxError, clipped
 from broadphase.scale.addresses import is_address, without_secrets
@@ -21,7 +22,7 @@ from broadphase.tables.names import find_box_columns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Engine", "find_pairs_in_files", "is_folder", "is_set_of_files"]
+__all__ = ["Engine", "find_pairs_in_files", "is_folder", "is_set_of_files", "names_in"]
 
 
 class Engine(StrEnum):
@@ -46,21 +47,16 @@ def find_pairs_in_files(
     files: list[str],
     output: str | None,
     *,
-    lower: str | None,
-    upper: str | None,
-    id_column: str | None,
-    keep: str | None,
-    memory: str,
+    columns: tuple[str | None, str | None, str | None],
     plan: Path | None,
-    resume: bool,
     as_json: bool,
     progress: bool | None,
     **options: Any,
 ) -> None:
     """Run `broadphase.scale.pairs`, and print its report.
 
-    `lower`, `upper`, `id_column` and `keep` are names of columns, separated by commas, by default those that the first
-    file has; `plan` is a file of `Plan.to_json`; `options` are those of `broadphase.scale.pairs`.
+    `columns` name the id, the lower and the upper corner, by default those that the first file has; names are separated
+    by commas. `plan` is a file of `Plan.to_json`; `options` are those of `broadphase.scale.pairs`.
     """
     if output is None:
         raise typer.BadParameter("name a folder for the pairs, such as --output pairs/", param_hint="--output")
@@ -69,10 +65,8 @@ def find_pairs_in_files(
         raise typer.BadParameter(
             f"{clipped(output)}: these pairs go to a folder, such as --output {clipped(folder)}/", param_hint="--output"
         )
-    try:
-        as_bytes(memory, "memory")
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--memory") from None
+    with naming_option("--memory"):
+        as_bytes(options["memory"], "memory")
     bundled = next((file for file in files if file in data.NAMES and not os.path.exists(file)), None)
     if bundled is not None:
         raise typer.BadParameter(
@@ -80,9 +74,9 @@ def find_pairs_in_files(
             f" --output {bundled}.csv",
             param_hint="FILE",
         )
-    id_column, low, high = _columns(files[0], lower, upper, id_column)
+    id_column, low, high = _columns(files[0], *columns)
     tiles = _plan_in(plan, len(low))
-    with _reporting_interruptions(resume) as note, stage_bars(progress) as show:
+    with _reporting_interruptions(options["resume"]) as note, stage_bars(progress) as show:
 
         def step(stage: str, done: int, total: int) -> None:
             note(stage, done, total)
@@ -90,18 +84,7 @@ def find_pairs_in_files(
 
         try:
             report = scale.pairs(
-                files[0],
-                files[1] if len(files) > 1 else None,
-                output=output,
-                id=id_column,
-                lower=low,
-                upper=high,
-                keep=_names(keep),
-                memory=memory,
-                plan=tiles,
-                resume=resume,
-                progress=step,
-                **options,
+                *files, output=output, id=id_column, lower=low, upper=high, plan=tiles, progress=step, **options
             )
         except (FileFormatError, InvalidBoxError):
             raise
@@ -115,14 +98,14 @@ def find_pairs_in_files(
         _show(report, sets, place)
 
 
-def _names(columns: str | None) -> tuple[str, ...]:
+def names_in(columns: str | None) -> tuple[str, ...]:
+    """Take names of columns apart, which commas separate."""
     return tuple(name.strip() for name in columns.split(",")) if columns else ()
 
 
 def _columns(
-    file: str, lower: str | None, upper: str | None, id_column: str | None
+    file: str, id_column: str | None, lower: str | None, upper: str | None
 ) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are named, and of the others those that are found."""
     if (lower is None) != (upper is None):
         raise typer.BadParameter("--lower and --upper are given together", param_hint="--lower")
     names = column_names(file)
@@ -139,7 +122,7 @@ def _columns(
         corners = [names[place] for place in places]
         low, high = tuple(corners[: len(corners) // 2]), tuple(corners[len(corners) // 2 :])
     else:
-        low, high = _names(lower), _names(upper)
+        low, high = names_in(lower), names_in(upper)
     if id_column is None and "id" in names:
         id_column = "id"
     return id_column, low, high

@@ -14,10 +14,17 @@ import typer
 
 import broadphase as bp
 from broadphase import io, scenes
-from broadphase.cli.boxes import JsonOption, ProgressOption, SceneMethodOption, SettingsOption, completed
+from broadphase.cli.options import (
+    JsonOption,
+    ProgressOption,
+    SceneMethodOption,
+    SettingsOption,
+    completed,
+    naming_option,
+)
 from broadphase.cli.screen import duration, print_facts, print_json, progress_bar, stop_requested
 from broadphase.errors import unknown_name
-from broadphase.files import refuse_inputs
+from broadphase.files import refuse_inputs, require_ending
 from broadphase.recording import Replay
 
 if TYPE_CHECKING:
@@ -92,18 +99,17 @@ def run(
         raise typer.BadParameter(
             "a file or a bundled scene is required; --list shows the bundled ones", param_hint="SCENE"
         )
-    if events is not None and events.suffix.lower() not in io.EVENT_FORMATS:
-        raise typer.BadParameter(
-            f"{events}: the file name must end in {' or '.join(io.EVENT_FORMATS)}", param_hint="--events"
-        )
-    for option, path, ending in (("--replay", replay, ".html"), ("--record", record, ".rrd")):
-        if path is not None and path.suffix.lower() != ending:
-            raise typer.BadParameter(f"{path}: the file name must end in {ending}", param_hint=option)
-    outputs = [path for path in (events, replay, record) if path is not None]
-    for number, path in enumerate(outputs):
+    written: set[str] = set()
+    endings = {"--events": io.EVENT_FORMATS, "--replay": (".html",), "--record": (".rrd",)}
+    for (option, known), path in zip(endings.items(), (events, replay, record), strict=True):
+        if path is None:
+            continue
+        with naming_option(option):
+            require_ending(path, known)
         refuse_inputs(path, [scene])
-        if os.path.realpath(path) in map(os.path.realpath, outputs[:number]):  # of different endings, but by links
+        if os.path.realpath(path) in written:  # of different endings, but by links
             raise typer.BadParameter(f"{path}: another option names the same file")
+        written.add(os.path.realpath(path))
     if dt is not None and not abs(dt) < float("inf"):
         raise typer.BadParameter("must be finite", param_hint="--dt")
     plan = scenes.load(scene)
@@ -137,12 +143,10 @@ def _with_settings(
 ) -> str | bp.index.IndexOptions:
     if not settings:
         return method
-    try:
+    with naming_option("--set"):
         wanted = bp.index.IndexOptions.of(method).with_texts(settings)
         if dim is not None:
             wanted.require_fit(dim)
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error), param_hint="--set") from None
     return wanted
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 Format = Literal["npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"]
 """What `read_boxes` can read."""
 
-_CORNER_KEYS = (("lower", "upper"), ("lo", "hi"))
+_ARRAYS = (("boxes",), ("lower", "upper"), ("lo", "hi"))
 _MOST_DEFLATED = 1100  # times: more than deflate can make of anything
-_WANTED = frozenset({"boxes", *(key for pair in _CORNER_KEYS for key in pair)})
+_WANTED = frozenset(key for form in _ARRAYS for key in form)
 
 
 def read_npy(path: Path) -> BoxFile:
@@ -87,15 +87,13 @@ def _check_size(stream: Any, size: int) -> None:
 
 
 def _boxes_of(arrays: dict[str, Any], keys: list[str], path: Path) -> Any:
-    forms = [form for form in (("boxes",), *_CORNER_KEYS) if all(key in arrays for key in form)]
+    forms = [form for form in _ARRAYS if all(key in arrays for key in form)]
     if len(forms) > 1:
         first, second = (" and ".join(form) for form in forms[:2])
         raise FileFormatError(f"{path}: the boxes have two names: arrays {first}, and {second}")
-    if "boxes" in arrays:
-        return arrays["boxes"]
-    for lower, upper in _CORNER_KEYS:
-        if lower in arrays and upper in arrays:
-            return arrays[lower], arrays[upper]
+    if forms:
+        found = tuple(arrays[key] for key in forms[0])
+        return found if len(found) > 1 else found[0]
     raise FileFormatError(
         f"{path}: needs an array boxes, or lower and upper, or lo and hi; has {listed(keys) or 'none'}"
     )

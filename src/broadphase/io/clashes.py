@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from broadphase.files import path_of, refuse_inputs, replacing
+from broadphase.files import path_of, refuse_inputs, replacing, require_ending
 from broadphase.io.tables import spreadsheet_text
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ def write_clashes(
         The file is one of `files`.
     """
     path = path_of(path)
-    suffix = path.suffix.lower()
-    if suffix not in CLASH_FORMATS:
-        raise ValueError(f"{path}: the file name must end in {', '.join(CLASH_FORMATS)}")
+    suffix = require_ending(path, CLASH_FORMATS)
     refuse_inputs(path, [file.source for file in files])
     report = describe_clashes(clashes, files, watertight)
     # Names of files may hold what is no character, and names of parts half of one: then as an escape.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from broadphase.io.box_file import BoxFile
 from broadphase.io.features import crs_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -31,18 +32,9 @@ def read_geojson(path: Path, *, parts: bool = False, name_property: str | None =
     goes around the world; RFC 7946 asks for such features to be cut in two, and with `parts` each half has its own box.
     A feature without coordinates is a row of NaN. Errors name the line or the row.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as stream:
-            document = json.load(stream, parse_constant=_refuse_constant)
+    with _naming(path, lambda: ""), path.open(encoding="utf-8-sig") as stream:
+        document = json.load(stream, parse_constant=_refuse_constant)
         features = _features_of(document)
-    except json.JSONDecodeError as error:
-        raise FileFormatError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
-    except RecursionError:
-        raise FileFormatError(f"{path}: nested too deeply") from None
-    except ValueError as error:
-        raise FileFormatError(f"{path}: {error}") from error
     crs = document.get("crs")  # no longer in the standard, but written by GDAL; without it any coordinates are found
     named = crs.get("properties") if isinstance(crs, dict) else None
     name = crs_name(named.get("name")) if isinstance(named, dict) else None
@@ -53,20 +45,29 @@ def read_geojson_lines(path: Path, *, parts: bool = False, name_property: str | 
     """Read features, one on each line (RFC 8142, with record separators or without); see `read_geojson`."""
     features = []
     number = 0
+    with _naming(path, lambda: f", line {number}"), path.open(encoding="utf-8-sig") as stream:
+        for line in stream:
+            number += 1
+            text = line.strip("\x1e \t\r\n")
+            if text:
+                features += _features_of(json.loads(text, parse_constant=_refuse_constant))
+    return _file_of(features, path, parts, name_property)
+
+
+@contextmanager
+def _naming(path: Path, place: Callable[[], str]) -> Iterator[None]:
+    """Make errors name the file, and the line."""
     try:
-        with path.open(encoding="utf-8-sig") as stream:
-            for line in stream:
-                number += 1
-                text = line.strip("\x1e \t\r\n")
-                if text:
-                    features += _features_of(json.loads(text, parse_constant=_refuse_constant))
+        yield
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: not UTF-8 text (byte {error.start}: {error.reason})") from error
     except RecursionError:
-        raise FileFormatError(f"{path}, line {number}: nested too deeply") from None
+        raise FileFormatError(f"{path}{place()}: nested too deeply") from None
+    except json.JSONDecodeError as error:
+        where = place() or f", line {error.lineno}"
+        raise FileFormatError(f"{path}{where}: not JSON ({error.msg})") from error
     except ValueError as error:
-        raise FileFormatError(f"{path}, line {number}: {error}") from error
-    return _file_of(features, path, parts, name_property)
+        raise FileFormatError(f"{path}{place()}: {error}") from error
 
 
 def _file_of(features: list[Any], path: Path, parts: bool, name_property: str | None) -> BoxFile:

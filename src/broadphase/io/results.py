@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.arguments import as_array, require_unmasked
-from broadphase.files import path_of, replacing
+from broadphase.files import path_of, replacing, require_ending
 from broadphase.io.tables import TABLE_WRITERS
 
 if TYPE_CHECKING:
@@ -79,10 +79,8 @@ def write_pairs(
     0,1,"red","blue"
     """
     path = path_of(path)
-    write = _WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise ValueError(f"{path}: the file name must end in {', '.join(PAIR_FORMATS)}")
-    if names is not None and path.suffix.lower() in (".npy", ".npz"):
+    ending = require_ending(path, PAIR_FORMATS)
+    if names is not None and ending not in TABLE_WRITERS:
         raise ValueError(f"{path}: only .csv and .parquet can hold names")
     both: Names = None
     if names is not None:
@@ -95,7 +93,7 @@ def write_pairs(
     is_whole = isinstance(pairs, list | tuple) or hasattr(pairs, "__array__") or not isinstance(pairs, Iterable)
     portions: Any = [pairs] if is_whole else pairs
     with replacing(path) as unfinished:
-        return write(unfinished, _pieces(portions, path), both)
+        return _WRITERS[ending](unfinished, _pieces(portions, path), both)
 
 
 def _is_name(value: Any) -> bool:
@@ -162,13 +160,11 @@ def _write_array(stream: IO[bytes], portions: Iterator[NDArray[Any]]) -> int:
 
 
 def _write_table(write: Any, path: Path, portions: Iterator[NDArray[Any]], names: Names) -> int:
-    count: int = write(path, (_columns(portion, names) for portion in portions), _types(names))
+    types = {"first": "int32", "second": "int32"}
+    if names is not None:
+        types |= {"first_name": "string", "second_name": "string"}
+    count: int = write(path, (_columns(portion, names) for portion in portions), types)
     return count
-
-
-def _types(names: Names) -> dict[str, str]:
-    numbers = {"first": "int32", "second": "int32"}
-    return numbers if names is None else {**numbers, "first_name": "string", "second_name": "string"}
 
 
 def _columns(portion: NDArray[Any], names: Names) -> dict[str, Any]:
@@ -240,9 +236,7 @@ def write_events(path: str | os.PathLike[str], portions: Iterable[dict[str, Any]
     3,0.5,"enter",0,7,4294967296,4294967303,"ball","wall"
     """
     path = path_of(path)
-    write = TABLE_WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise ValueError(f"{path}: the file name must end in {' or '.join(EVENT_FORMATS)}")
+    write = TABLE_WRITERS[require_ending(path, EVENT_FORMATS)]
     with replacing(path) as unfinished:
         return write(unfinished, _together(portions, path), EVENT_COLUMNS)
 

@@ -1,0 +1,119 @@
+"""Arguments and options of the commands that several of them have, each once; and errors that name an option."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import broadphase as bp
+from broadphase import data
+from broadphase.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class Invalid(StrEnum):
+    """What to do with invalid rows."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+
+
+_METHODS = ("auto", *(method.name for method in bp.METHODS))
+
+
+def _known_method(name: str | None) -> str | None:
+    if name is not None and name not in _METHODS:
+        raise typer.BadParameter(unknown_name("method", name, _METHODS))
+    return name
+
+
+def possible_workers(workers: int | None) -> int | None:
+    """Check a number of threads."""
+    if workers is not None and (workers == 0 or workers < -1):
+        raise typer.BadParameter("must be at least 1, or -1 for all cores")
+    return workers
+
+
+def possible_length(margin: float) -> float:
+    """Check an option that is a length."""
+    if not 0.0 <= margin < float("inf"):
+        raise typer.BadParameter("must be finite and at least 0")
+    return margin
+
+
+@contextmanager
+def naming_option(option: str, advice: str = "") -> Iterator[None]:
+    """Make an error about a value that of the option, with advice at its end."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(f"{error}{advice}", param_hint=option) from None
+
+
+def completed(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Complete the name of a data set or a scene; without any letter, the shell lists files."""
+    return [name for name in names if incomplete and name.startswith(incomplete)]
+
+
+FileArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        autocompletion=lambda incomplete: completed(incomplete, data.NAMES),
+        help="Boxes: a file, or the name of a bundled data set (us_counties).",
+    ),
+]
+OptionalFileArgument = Annotated[str | None, typer.Argument(metavar="FILE", help="Boxes to describe.")]
+OtherArgument = Annotated[
+    str | None, typer.Argument(metavar="OTHER", help="A second set: find pairs of a box of FILE and a box of OTHER.")
+]
+
+
+def _method_option(text: str = "") -> Any:
+    return typer.Option(
+        "--method",
+        "-m",
+        metavar="METHOD",
+        callback=_known_method,
+        autocompletion=lambda: list(_METHODS),
+        help=f"Method: {', '.join(_METHODS)}. {text}The result does not depend on it.",
+    )
+
+
+MethodOption = Annotated[str, _method_option()]
+SceneMethodOption = Annotated[str | None, _method_option("Default: that of the scene. ")]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as leaf_capacity=1 of octree. May be given several times.",
+    ),
+]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", "-w", callback=possible_workers, help="Number of threads; -1: one per core.")
+]
+TouchingOption = Annotated[
+    bool, typer.Option("--touching/--no-touching", help="Whether boxes that only touch count as overlapping.")
+]
+MarginOption = Annotated[
+    float,
+    typer.Option("--margin", callback=possible_length, help="Also find pairs at most this far apart along each axis."),
+]
+InvalidOption = Annotated[
+    Invalid,
+    typer.Option("--invalid", help="Rows with NaN, or lower > upper: stop with an error, or skip them with a warning."),
+]
+PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a feature or of a mesh.")]
+NamesOption = Annotated[
+    str | None, typer.Option("--names", metavar="COLUMN", help="Column or property with the names of the boxes.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+ProgressOption = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Progress bar on stderr.", show_default="on a terminal")
+]
