@@ -17,7 +17,7 @@ from broadphase.scale.addresses import is_address
 from broadphase.scale.columns import BoxColumns, arrow, as_names
 from broadphase.scale.local import find_pairs, plan_of, tile_rows
 from broadphase.scale.output import Output
-from broadphase.scale.source import matching_paths, open_source
+from broadphase.scale.source import is_hidden, matching_paths, open_source
 from broadphase.tables.arrow import plain_type
 from broadphase.workers import worker_count
 
@@ -240,7 +240,7 @@ def _refuse_inputs(output: str, sets: list[Any]) -> None:
                 read = Path(os.path.realpath(path))
                 if _is_below(read, folder):
                     raise FileExistsError(f"{clipped(output)} holds {clipped(path)}, which is read; use another folder")
-                hidden = any(part.startswith(("_", ".")) for part in folder.parts[len(read.parts) :])
+                hidden = is_hidden(folder.parts[len(read.parts) :])
                 if read.is_dir() and _is_below(folder, read) and not hidden:
                     raise FileExistsError(
                         f"{clipped(output)} is within {clipped(path)}, of which all files are read; use another folder,"

@@ -25,7 +25,7 @@ from broadphase.scale.addresses import file_system, is_address, without_secrets
 from broadphase.scale.columns import BadRowError, BoxColumns, BoxSet, arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -222,7 +222,6 @@ class Source:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Make errors of Arrow name the file."""
     try:
         yield
     except (arrow().ArrowException, OSError) as error:
@@ -291,7 +290,7 @@ def open_source(files: Any, columns: BoxColumns) -> Source:
             marks.append(f"{path} {size} {time}")
             schemas.append((path, _open(path, system, columns, parts)))
     if not schemas:
-        raise FileNotFoundError(f"there are no files of boxes in {quoted(without_secrets(str(files)))}")
+        raise _no_files(files)
     first = schemas[0][1]
     for path, schema in schemas:
         for name in {*columns.names} - {*columns.lower, *columns.upper}:
@@ -306,13 +305,22 @@ def open_source(files: Any, columns: BoxColumns) -> Source:
 
 def column_names(files: str) -> list[str]:
     """Return the names of the columns of the first file; of .npy files, those by which its corners are called."""
-    path, system, _, _ = next(_found(files), (None, None, 0, 0))
-    if path is None:
-        raise FileNotFoundError(f"there are no files of boxes in {quoted(without_secrets(files))}")
+    path, system, _, _ = next(_found(files), ("", None, 0, 0))
+    if not path:
+        raise _no_files(files)
     if _format_of(path) != "npy":
         return list(_opened(path, system).schema.names)
     dim = _array_of(path, system)[1]
     return [f"{axis}{side}" for side in (0, 1) for axis in "xyzw"[:dim]]
+
+
+def _no_files(files: Any) -> FileNotFoundError:
+    return FileNotFoundError(f"there are no files of boxes in {quoted(without_secrets(str(files)))}")
+
+
+def is_hidden(parts: Iterable[str]) -> bool:
+    """Return whether the file of a path below a folder is passed over, as readers of tables do."""
+    return any(part.startswith(("_", ".")) for part in parts)
 
 
 def matching_paths(name: str) -> list[str]:
@@ -345,18 +353,14 @@ def _found(name: str) -> Iterator[tuple[str, Any, int, int]]:
     except (arrow().ArrowException, OSError) as error:
         raise FileNotFoundError(f"{without_secrets(name)}: {clipped(without_secrets(str(error)))}") from None
     for info in sorted(infos, key=lambda one: one.path):
-        hidden = any(part.startswith(("_", ".")) for part in info.path[len(base) :].split("/"))
+        hidden = is_hidden(info.path[len(base) :].split("/"))
         if info.is_file and not hidden and (pattern is None or fnmatch.fnmatchcase(info.path, pattern)):
             yield info.path, system, info.size, info.mtime_ns or 0
 
 
 def _files_below(folder: str) -> list[str]:
-    found = []
-    for path in Path(folder).rglob("*"):
-        hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden and path.suffix.lower() in _FORMATS:
-            found.append(str(path))
-    return sorted(found)
+    files = (path for path in Path(folder).rglob("*") if path.suffix.lower() in _FORMATS and path.is_file())
+    return sorted(str(path) for path in files if not is_hidden(path.relative_to(folder).parts))
 
 
 def _format_of(path: str) -> str:
@@ -378,9 +382,8 @@ def _opened(path: str, system: Any) -> Any:
 
 
 def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any:
-    """Add the parts of a file; return its schema."""
-    is_parquet = _format_of(path) == "parquet"
-    if _format_of(path) == "npy":
+    kind = _format_of(path)
+    if kind == "npy":
         return _open_array(path, system, columns, parts)
     opened = _opened(path, system)
     columns.check(opened.schema, path)
@@ -388,10 +391,9 @@ def _open(path: str, system: Any, columns: BoxColumns, parts: list[Part]) -> Any
         schema = arrow().schema([opened.schema.field(name) for name in columns.names])
         row = 0
         for fragment in opened.get_fragments():
-            pieces = fragment.split_by_row_group() if is_parquet else [fragment]
-            for piece in pieces:
+            for piece in fragment.split_by_row_group() if kind == "parquet" else [fragment]:
                 # Of a row group, count_rows counts the whole file.
-                rows = sum(group.num_rows for group in piece.row_groups) if is_parquet else piece.count_rows()
+                rows = sum(group.num_rows for group in piece.row_groups) if kind == "parquet" else piece.count_rows()
                 parts.append(Part(path, row, rows, schema, piece))
                 row += rows
         return schema

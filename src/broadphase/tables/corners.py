@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError, clipped, quoted
-from broadphase.tables.libraries import FOR_GEOMETRIES, Column, Table
+from broadphase.tables.libraries import FOR_GEOMETRIES, Column, Table, either
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str])
             given.append(column)
             titles.append(table.at(name))
     values = alike(given, titles, "give all corners as int64")
-    missing = [_either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
+    missing = [either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
     typed = [column for column in given if column.family != "null"] or given
     return Axis(values, missing, typed[0].family, _finest(typed))
 
@@ -126,12 +126,6 @@ def _in_unit(column: Column, unit: str, title: str) -> NDArray[Any]:
     if bad.any():
         raise ValueError(f"{title}: row {int(np.argmax(bad))} is a time that {unit} in 64 bits cannot hold")
     return values * factor
-
-
-def _either(one: NDArray[np.bool_] | None, two: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    if one is None or two is None:
-        return two if one is None else one
-    return one | two
 
 
 def as_floats(axis: Axis) -> list[NDArray[Any]]:

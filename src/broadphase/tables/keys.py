@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.errors import clipped
 from broadphase.tables.corners import alike
-from broadphase.tables.libraries import Column, Table, if_any
+from broadphase.tables.libraries import Column, Table, if_any, without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,12 +60,15 @@ def _numbers(tables: Sequence[Table], names: Sequence[str]) -> Keys:
     numbers = [column for column in columns if column is not None]
     if len(numbers) < len(columns):
         raise TypeError(f"{where[0]} is {kinds[0]}, and {where[1]} is {kinds[1]}: convert one of them")
-    plain = [Column(x.values.view(np.uint8), x.missing) if x.values.dtype.kind == "b" else x for x in numbers]
+    # NaN equals nothing.
+    plain = [
+        Column(x.values.view(np.uint8), x.missing) if x.values.dtype.kind == "b" else without_nan(x) for x in numbers
+    ]
     if all(x.family == "number" and x.values.dtype.kind == "u" for x in plain):
         values = [x.values.astype(np.uint64, copy=False) for x in plain]
     else:
         values = alike(plain, where, "convert both to one type")
-    return _small(values, [_without_value(x, column.missing) for x, column in zip(values, plain, strict=True)])
+    return _small(values, [column.missing for column in plain])
 
 
 def _of_names(tables: Sequence[Table], names: Sequence[str], texts: list[Any], titles: list[str]) -> Keys:
@@ -112,11 +115,3 @@ def _marked(keys: NDArray[np.uint32], missing: NDArray[np.bool_] | None) -> NDAr
     if missing is not None:
         keys[missing] = NO_KEY
     return keys
-
-
-def _without_value(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    """Return where there is no value, or NaN, which equals nothing."""
-    if values.dtype.kind != "f" or not np.isnan(values).any():
-        return missing
-    blank: NDArray[np.bool_] = np.isnan(values)
-    return blank if missing is None else blank | missing

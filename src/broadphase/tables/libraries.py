@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FOR_GEOMETRIES", "Column", "Table", "if_any", "known", "opened"]
+__all__ = ["FOR_GEOMETRIES", "Column", "Table", "either", "if_any", "known", "opened", "without_nan"]
 
 Rows: TypeAlias = "NDArray[np.int32]"
 
@@ -160,7 +160,8 @@ class _Pandas(Table):
         series, pandas = self._frame[name], self._pandas
         dtype = series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
-            return _without_nan(_arrow_column(self._checked(name), self.at(name)))
+            column = _arrow_column(self._checked(name), self.at(name))
+            return None if column is None else without_nan(column)
         zone = None
         if isinstance(dtype, pandas.DatetimeTZDtype):
             zone = str(dtype.tz)
@@ -171,11 +172,11 @@ class _Pandas(Table):
             family = "datetime" if dtype.kind == "M" else "duration"
             return Column(array.view(np.int64), if_any(np.isnat(array)), family, np.datetime_data(dtype)[0], zone)
         if isinstance(dtype, np.dtype):
-            return _without_nan(Column(series.to_numpy())) if dtype.kind in "biuf" else None
+            return without_nan(Column(series.to_numpy())) if dtype.kind in "biuf" else None
         plain = getattr(dtype, "numpy_dtype", None)
         if plain is None or plain.kind not in "biuf":
             return None
-        return _without_nan(Column(series.to_numpy(dtype=plain, na_value=0), if_any(series.isna().to_numpy())))
+        return without_nan(Column(series.to_numpy(dtype=plain, na_value=0), if_any(series.isna().to_numpy())))
 
     def type_of(self, name: str) -> str:
         return str(self._frame[name].dtype)
@@ -426,20 +427,26 @@ def if_any(missing: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
     return missing if missing.any() else None
 
 
+def either(one: NDArray[np.bool_] | None, two: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return where values of one of two columns are missing, or None if nowhere."""
+    if one is None or two is None:
+        return two if one is None else one
+    return one | two
+
+
+def without_nan(column: Column) -> Column:
+    """Return a column in which NaN is no value."""
+    if column.values.dtype.kind != "f":
+        return column
+    return replace(column, missing=either(column.missing, if_any(np.isnan(column.values))))
+
+
 def _blank(count: int) -> Column:
     return Column(np.zeros(count, np.int8), np.ones(count, np.bool_), "null")
 
 
 def _beyond_int64(title: str, kind: Any) -> ValueError:
     return ValueError(f"{title} has the type {kind}, and integers that int64 cannot hold; convert it to float64")
-
-
-def _without_nan(column: Column | None) -> Column | None:
-    """Return a column of pandas, where NaN is no value."""
-    if column is None or column.values.dtype.kind != "f":
-        return column
-    blank = np.isnan(column.values)
-    return replace(column, missing=if_any(blank if column.missing is None else blank | column.missing))
 
 
 def _places(rows: Rows, has_missing: bool) -> Any:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "WANTED", "find_box_columns", "find_name_column", "listed"]
 
-_AXES = "xyzw"
 _STYLES = (
     ("{}min", "{}max"),
     ("{}_min", "{}_max"),
@@ -45,7 +44,7 @@ def find_box_columns(header: list[str]) -> list[int] | None:
     """
     names = [name.strip().lower() for name in header]
     place = {name: column for column, name in reversed(list(enumerate(names)))}
-    styles = [_pairs_of(style) for style in (*_STYLES, *_NUMBERED)]
+    styles = [[(low.format(axis), high.format(axis)) for axis in "xyzw"] for low, high in (*_STYLES, *_NUMBERED)]
     pairs = next((pairs for pairs in styles if pairs[0][0] in place and pairs[0][1] in place), None)
     if pairs is None:
         if not all(name in place for name in _COMPASS):
@@ -59,10 +58,9 @@ def find_box_columns(header: list[str]) -> list[int] | None:
             raise ValueError(f"there is a column {there}, but no column {missing[0]}")
     used = [pair[side] for side in (0, 1) for pair in pairs[:dimension]]
     for name in used:
-        if names.count(name) > 1:
-            twice = [header[column] for column, other in enumerate(names) if other == name]
-            raise ValueError(f"several columns are {name}: {listed(map(repr, twice))}")
+        _require_one(name, names, header)
     # A number is at the end of other names, too: only two of them are corners.
+    others: list[tuple[str, ...]]
     others = [pair for pairs in styles[: len(_STYLES)] for pair in pairs if pair[0] in place or pair[1] in place]
     others += [pair for pairs in styles[len(_STYLES) :] for pair in pairs if pair[0] in place and pair[1] in place]
     if all(name in place for name in _COMPASS):
@@ -72,11 +70,6 @@ def find_box_columns(header: list[str]) -> list[int] | None:
         mine = listed(header[place[name]] for name in used)
         raise ValueError(f"the corners have two names: columns {mine}, and {listed(dict.fromkeys(more))}")
     return [place[name] for name in used]
-
-
-def _pairs_of(style: tuple[str, str]) -> list[tuple[str, ...]]:
-    """Return the names of the lower and the upper corner along each axis."""
-    return [tuple(form.format(axis) for form in style) for axis in _AXES]
 
 
 def listed(names: Iterable[str]) -> str:
@@ -109,7 +102,11 @@ def find_name_column(header: list[str], wanted: str | None) -> int | None:
     found = next((name for name in _NAMES if name in names), None)
     if found is None:
         return None
-    if names.count(found) > 1:
-        twice = [header[column] for column, name in enumerate(names) if name == found]
-        raise ValueError(f"several columns are {found}: {listed(map(repr, twice))}; use name_column to choose one")
+    _require_one(found, names, header, "; use name_column to choose one")
     return names.index(found)
+
+
+def _require_one(name: str, names: list[str], header: list[str], advice: str = "") -> None:
+    if names.count(name) > 1:
+        twice = [repr(given) for given, one in zip(header, names, strict=True) if one == name]
+        raise ValueError(f"several columns are {name}: {listed(twice)}{advice}")
