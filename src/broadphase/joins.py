@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -148,27 +148,33 @@ def join(
     ends = _axes(lower, upper, tables, is_one)
     keys = [] if by is None else _names(by, "by", tables, is_one)
     search = _search(tables, ends, keys, is_one)
-    layout = _layout(tables, keys, keep, suffixes, counted or measured, counted is not None)
-    if how == "nearest":
-        nearest: AnyTable = _nearest(search, tables, layout, measured)
-        return nearest
+    columns = _columns(tables, keys, keep, suffixes, counted or measured, counted is not None)
+    first: NDArray[np.int32] | None = None  # all rows
     if counted is not None:
-        counts = search.counts(touching)
-        columns = _renamed(tables[0].rows(layout.left, None, False), layout.left_names)
-        columns[counted] = tables[0].made(counts, None)
-        counted_rows: AnyTable = tables[0].table(columns, True)
+        made = _taken(left_table, columns[0], None) | {counted: left_table.made(search.counts(touching), None)}
+        counted_rows: AnyTable = left_table.table(made, True)
         return counted_rows
-    try:
-        found = search.pairs(touching, worker_count(workers), pair_limit(max_pairs))
-    except (_native.TooManyPairs, TooManyPairsError):
-        raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
-    first, second = found[:, 0], found[:, 1]
-    if how == "left":
-        alone = np.flatnonzero(np.bincount(first, minlength=tables[0].height) == 0).astype(np.int32)
-        order = np.argsort(np.concatenate((first, alone)), kind="stable")
-        first = np.concatenate((first, alone))[order]
-        second = np.concatenate((second, np.full(len(alone), -1, np.int32)))[order]
-    joined: AnyTable = _joined(tables, layout, first, second, how == "left", {})
+    has_missing, more = how == "left", {}
+    if how == "nearest":
+        second, gaps = search.nearest()
+        missing = second < 0
+        has_missing = bool(missing.any())
+        if measured is not None:
+            more[measured] = left_table.made(_gaps(search.axes[0], gaps), missing if has_missing else None)
+    else:
+        try:
+            found = search.pairs(touching, worker_count(workers), pair_limit(max_pairs))
+        except (_native.TooManyPairs, TooManyPairsError):
+            raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
+        first, second = found[:, 0], found[:, 1]
+        if how == "left":
+            alone = np.flatnonzero(np.bincount(first, minlength=left_table.height) == 0).astype(np.int32)
+            first = np.concatenate((first, alone))
+            order = np.argsort(first, kind="stable")
+            first = first[order]
+            second = np.concatenate((second, np.full(len(alone), -1, np.int32)))[order]
+    made = _taken(left_table, columns[0], first) | _taken(tables[1], columns[1], second, has_missing)
+    joined: AnyTable = left_table.table(made | more, False)
     return joined
 
 
@@ -331,23 +337,15 @@ def _column_name(given: Any, default: str) -> str | None:
     return default if as_flag(given, default) else None
 
 
-class _Layout(NamedTuple):
-    """The columns of the result: those that are taken of each table, and what they are called."""
-
-    left: list[str]
-    right: list[str]
-    left_names: list[str]
-    right_names: list[str]
-
-
-def _layout(
+def _columns(
     tables: Sequence[Table],
     by: list[tuple[str, str]],
     keep: Any,
     suffixes: tuple[str, str],
     added: str | None,
     is_left_only: bool,
-) -> _Layout:
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns that are taken of each table, and what they are called in the result."""
     left, right = _kept(tables, keep)
     if not isinstance(suffixes, tuple) or len(suffixes) != 2 or not all(isinstance(x, str) for x in suffixes):
         raise ValueError(f"suffixes must be a tuple of two str, not {quoted(suffixes)}")
@@ -358,16 +356,18 @@ def _layout(
     right = [name for name in right if name not in shared]
     folded = tables[0].folded
     both = {*map(folded, left)} & {*map(folded, right)}
-    left_names = [f"{name}{suffixes[0]}" if folded(name) in both else name for name in left]
-    right_names = [f"{name}{suffixes[1]}" if folded(name) in both else name for name in right]
-    all_names = [*left_names, *right_names, *([] if added is None else [added])]
+    named = tuple(
+        {name: f"{name}{suffix}" if folded(name) in both else name for name in names}
+        for names, suffix in zip((left, right), suffixes, strict=True)
+    )
+    all_names = [*named[0].values(), *named[1].values(), *([] if added is None else [added])]
     all_folded = [folded(name) for name in all_names]
     twice = [name for name in dict.fromkeys(all_names) if all_folded.count(folded(name)) > 1]
     if twice:
         raise ValueError(
             f"the result has several columns of one name: {listed(map(str, twice))}; see suffixes and keep"
         )
-    return _Layout(left, right, left_names, right_names)
+    return named[0], named[1]
 
 
 def _kept(tables: Sequence[Table], keep: Any) -> tuple[list[str], list[str]]:
@@ -390,31 +390,8 @@ def _kept(tables: Sequence[Table], keep: Any) -> tuple[list[str], list[str]]:
     return [x for x in names if x in tables[0].names], [x for x in names if x in tables[1].names]
 
 
-def _renamed(columns: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    return dict(zip(names, columns.values(), strict=True))
-
-
-def _joined(
-    tables: Sequence[Table],
-    layout: _Layout,
-    first: NDArray[np.int32] | None,
-    second: NDArray[np.int32],
-    has_missing: bool,
-    more: dict[str, Any],
-) -> Any:
-    columns = _renamed(tables[0].rows(layout.left, first, False), layout.left_names)
-    columns |= _renamed(tables[1].rows(layout.right, second, has_missing), layout.right_names)
-    return tables[0].table(columns | more, False)
-
-
-def _nearest(search: _Search, tables: Sequence[Table], layout: _Layout, measured: str | None) -> Any:
-    rows, gaps = search.nearest()
-    missing = rows < 0
-    has_missing = bool(missing.any())
-    more = {}
-    if measured is not None:
-        more[measured] = tables[0].made(_gaps(search.axes[0], gaps), missing if has_missing else None)
-    return _joined(tables, layout, None, rows, has_missing, more)
+def _taken(table: Table, columns: dict[str, str], rows: Any, has_missing: bool = False) -> dict[str, Any]:
+    return dict(zip(columns.values(), table.rows(list(columns), rows, has_missing).values(), strict=True))
 
 
 def _gaps(axis: Axis, gaps: NDArray[Any]) -> NDArray[Any]:

@@ -534,7 +534,6 @@ def _processor() -> str:
 
 
 def _extras() -> dict[str, str]:
-    """Return for each extra its libraries and their versions."""
     try:
         lines = metadata.requires("broadphase") or []
     except metadata.PackageNotFoundError:  # run from the source folder

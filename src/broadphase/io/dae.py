@@ -71,7 +71,6 @@ def _name_of(node: Any) -> str:
 
 
 def _mesh_of(collada: Any, geometry: Any, left: LeftOut) -> Mesh:
-    """Return the vertices and faces of all primitives of a geometry."""
     meshes = []
     for place, primitive in enumerate(geometry.primitives):
         where = f"geometry {clipped(geometry.id)}, primitive {place}"

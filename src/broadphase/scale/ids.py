@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,43 +10,27 @@ import numpy as np
 from broadphase.errors import FileFormatError, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from broadphase.scale.source import Source
 
-__all__ = ["IdRanges", "check_ids", "id_range", "keys_of", "keys_that_repeat", "name_duplicate", "shares_of"]
+__all__ = ["are_apart", "check_ids", "id_range", "keys_of", "keys_that_repeat", "name_duplicate", "shares_of"]
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart
-
-
-class IdRanges:
-    """Whether ids ascend from one piece of the input to the next, as row numbers do: then none occurs twice."""
-
-    def __init__(self) -> None:
-        self._ranges: list[tuple[int, int]] = []
-        self._ascending = True
-        self._lock = threading.Lock()
-
-    def add(self, part: tuple[int, int] | None) -> None:
-        """Take note of the ids of one piece, by what `id_range` returns for it."""
-        with self._lock:
-            if part is None:
-                self._ascending = False
-            else:
-                self._ranges.append(part)
-
-    def are_apart(self) -> bool:
-        """Return whether no id can have occurred twice."""
-        ranges = sorted(self._ranges)
-        return self._ascending and all(one[1] < other[0] for one, other in itertools.pairwise(ranges))
 
 
 def id_range(ids: Any) -> tuple[int, int] | None:
     """Return the first and the last of ids that ascend, one at least; None if they do not."""
     ascending = isinstance(ids, np.ndarray) and bool(np.all(ids[1:] > ids[:-1]))
     return (int(ids[0]), int(ids[-1])) if ascending else None
+
+
+def are_apart(ranges: Sequence[tuple[int, int] | None]) -> bool:
+    """Return whether no id can occur twice in pieces of these ranges: ids ascend in each, and ranges do not meet."""
+    ordered = [one for one in ranges if one is not None]
+    return None not in ranges and all(one[1] < other[0] for one, other in itertools.pairwise(sorted(ordered)))
 
 
 def keys_of(ids: Any) -> NDArray[np.uint64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.scale.columns import BoxSet
+    from broadphase.scale.columns import BoxColumns, BoxSet
     from broadphase.scale.places import Place
 
 __all__ = ["StoppedError", "TileJoin", "tile_name", "write_pairs"]
@@ -36,6 +37,7 @@ class StoppedError(Exception):
     """Another thread has failed, or Ctrl-C was pressed."""
 
 
+@dataclass(eq=False)
 class TileJoin:
     """Finds the pairs of tiles, of one set or of two; tiles that are too large are divided again, in `scratch`.
 
@@ -43,29 +45,23 @@ class TileJoin:
     StoppedError; `clock` counts the time of ``load`` and ``join``.
     """
 
-    def __init__(
-        self,
-        spills: list[Spill],
-        *,
-        tile_rows: int,
-        chunk_pairs: int,
-        scratch: Path,
-        stopped: threading.Event,
-        clock: Clock | None = None,
-    ) -> None:
-        self.clock = clock or Clock()
-        self.spills = spills
-        self.plan = spills[0].plan
-        self.columns = spills[0].columns
-        self.tile_rows, self.chunk_pairs = tile_rows, chunk_pairs
-        self.scratch = scratch
-        self.stopped = stopped
+    spills: list[Spill]
+    tile_rows: int
+    chunk_pairs: int
+    scratch: Path
+    stopped: threading.Event
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def columns(self) -> BoxColumns:
+        """What the columns mean."""
+        return self.spills[0].columns
 
     def pairs_of(self, tile: int) -> Iterator[Any]:
         """Yield tables of the pairs that belong to a tile; pairs of WIDE are of wide boxes with each other."""
         if tile == WIDE:
             return self._within(self.spills, WIDE, None)
-        return self._all_of(self.spills, tile, self.plan.bounds[tile])
+        return self._all_of(self.spills, tile, self.spills[0].plan.bounds[tile])
 
     def _all_of(self, spills: list[Spill], tile: int, region: NDArray[Any] | None) -> Iterator[Any]:
         """Yield the pairs of a tile: of its boxes with each other, and with the wide ones."""
@@ -153,14 +149,12 @@ def write_pairs(
 
 
 def _common(region: NDArray[Any] | None, part: NDArray[Any]) -> NDArray[Any]:
-    """Return what two regions have in common."""
     if region is None:
         return part
     return np.stack([np.maximum(region[0], part[0]), np.minimum(region[1], part[1])])
 
 
 def _meeting(boxes: BoxSet, region: NDArray[Any] | None, margin: float) -> BoxSet:
-    """Return the boxes that meet a region."""
     if region is None:
         return boxes
     lower, upper = boxes.grown(margin)

@@ -10,7 +10,7 @@ import numpy as np
 
 from broadphase.errors import InvalidBoxError
 from broadphase.scale.clock import Clock
-from broadphase.scale.ids import check_ids
+from broadphase.scale.ids import are_apart, check_ids
 from broadphase.scale.joining import StoppedError, TileJoin, tile_name, write_pairs
 from broadphase.scale.output import OTHERWISE
 from broadphase.scale.parallel import in_parallel
@@ -217,7 +217,7 @@ class _LocalRun(Run):
     def _check_ids(self) -> None:
         for source, spill in zip(self.sources, self.spills, strict=True):
             mark = None if spill.folder is None else spill.folder / "ids-checked"
-            if self.columns.id is None or spill.ids.are_apart() or (mark is not None and mark.exists()):
+            if self.columns.id is None or are_apart(spill.ids) or (mark is not None and mark.exists()):
                 continue
             check_ids(spill.every_id, source.box_count, self.sizes.tile_rows * self.workers, source)
             if mark is not None:

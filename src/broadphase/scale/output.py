@@ -53,9 +53,9 @@ class Output:
     ) -> None:
         self.place = place_at(folder)
         self.finished: dict[str, dict[str, Any]] = {}
-        self.is_complete = True
-        self._report: Report | None = None
-        self.stored_plan: tuple[Plan, int] | None = None  # of an earlier run, and how many rows it read at a time
+        # Of an earlier run: its report if it came to its end; its plan, and how many rows it read at a time.
+        self.stored_report: Report | None = None
+        self.stored_plan: tuple[Plan, int] | None = None
         self._scratch: Path | None = None
         self._scratch_home: Path | None = None  # None: a temporary folder
         if scratch is not None:
@@ -118,13 +118,12 @@ class Output:
                     f"{self.place} holds results of other options: {name} was {quoted(was)}, and is {quoted(value)}; "
                     f"{OTHERWISE}"
                 )
-        for line in self._stored(_FINISHED, _lines_of) or []:
-            if line["file"] is None or self.place.size(line["file"]) == line["bytes"]:
-                self.finished[line["tile"]] = line
-            else:
-                self.is_complete = False
+        lines = self._stored(_FINISHED, _lines_of) or []
+        whole = [line for line in lines if line["file"] is None or self.place.size(line["file"]) == line["bytes"]]
+        self.finished = {line["tile"]: line for line in whole}
         self.stored_plan = self._stored(_PLAN, _plan_of)
-        self._report = self._stored(_REPORT, _report_of)
+        report = self._stored(_REPORT, _report_of)
+        self.stored_report = report if len(whole) == len(lines) else None
         self.place.delete_unfinished()
 
     def _stored(self, name: str, parse: Callable[[str], T]) -> T | None:
@@ -148,11 +147,6 @@ class Output:
         self._delete_scratch()
         for name in (_FINISHED, _PLAN, _REPORT, _MANIFEST):
             self.place.delete(name)
-
-    @property
-    def stored_report(self) -> Report | None:
-        """Return the report of an earlier run that came to its end; None if one of its files is missing."""
-        return self._report if self.is_complete else None
 
     def store_report(self, report: Report) -> None:
         """Keep the report, and delete what is not a result."""
@@ -190,7 +184,8 @@ class Output:
     def scratch(self) -> Path:
         """A folder on this machine for what is not a result, once the plan is stored."""
         if self._scratch is None:
-            self._scratch = self._opened_scratch(self._scratch_home)
+            home = self._scratch_home
+            self._scratch = Path(tempfile.mkdtemp(prefix="broadphase-")) if home is None else self._opened(home)
         return self._scratch
 
     @property
@@ -198,9 +193,7 @@ class Output:
         """A folder for what is not a result, there for all machines that share the results; None if there is none."""
         return self.scratch if isinstance(self.place, LocalPlace) else None
 
-    def _opened_scratch(self, home: Path | None) -> Path:
-        if home is None:
-            return Path(tempfile.mkdtemp(prefix="broadphase-"))
+    def _opened(self, home: Path) -> Path:
         # What was divided by another plan is of no use: the results may have been deleted in between.
         plan, mark = (self.place.read(_PLAN) or "").encode(), home / _PLAN
         if not mark.exists() or mark.read_bytes() != plan:

@@ -39,14 +39,10 @@ class LocalPlace:
         """Return whether there is such a folder."""
         return self.folder.is_dir()
 
-    def make(self) -> None:
-        """Make the folder, if there is none."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-
     def lock(self) -> FileLock:
         """Make the folder if there is none, and keep other runs out of it: FileExistsError if one is in it."""
         while True:
-            self.make()
+            self.folder.mkdir(parents=True, exist_ok=True)
             try:
                 return FileLock(self.folder)
             except FileNotFoundError:  # the other run has deleted the folder in between
@@ -152,14 +148,10 @@ class RemotePlace:
             raise FileExistsError(f"{self} is a file, not a folder")
         return bool(info.type != arrow("fs").FileType.NotFound)
 
-    def make(self) -> None:
-        """Make the folder, if there is none."""
+    def lock(self) -> TextLock:
+        """Do as `LocalPlace.lock`, as far as that goes without locks."""
         with self._named():
             self._system.create_dir(self._folder, recursive=True)
-
-    def lock(self) -> TextLock:
-        """Keep other runs out of the folder, as far as that goes without locks: FileExistsError if one is in it."""
-        self.make()
         return TextLock(self)
 
     def remove(self) -> None:

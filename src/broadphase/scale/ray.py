@@ -26,7 +26,7 @@ from broadphase.errors import FileFormatError, InvalidBoxError, quoted
 from broadphase.extras import import_extra
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxColumns, BoxSet, arrow
-from broadphase.scale.ids import IdRanges, id_range, keys_of, keys_that_repeat, name_duplicate, shares_of
+from broadphase.scale.ids import are_apart, id_range, keys_of, keys_that_repeat, name_duplicate, shares_of
 from broadphase.scale.joining import TileJoin, tile_name, write_pairs
 from broadphase.scale.local import Run, Sizes
 from broadphase.scale.source import Part, Source, open_source
@@ -234,15 +234,14 @@ class _RayRun(Run):
         self.progress("assign", 0, self.rows)
         for source in self.sources:
             stretches = source.stretches(rows)
-            reader = put(source.without_parts())
-            ranges = IdRanges()
+            reader = put(replace(source, parts=()))
+            ranges: list[tuple[int, int] | None] = []
             boxes = _Divided(np.zeros(self.plan.tile_count + 1, np.int64), chunks=[[] for _ in stretches])
             wides: dict[int, Any] = {}
             tasks = [(job, reader, stretch, min(self.piece_rows, rows)) for stretch in stretches]
             for number, facts, wide, *chunks in self.cluster.run(_assign, tasks, 2 + len(self.groups)):
                 counts, parts = facts
-                for part in parts:
-                    ranges.add(part)
+                ranges += parts
                 boxes.counts += counts
                 boxes.chunks[number] = chunks
                 if counts[WIDE]:
@@ -251,7 +250,7 @@ class _RayRun(Run):
                 self.progress("assign", done, self.rows)
             if wides:
                 boxes.wide = [_remote(_gather).remote(*(wides[number] for number in sorted(wides)))]
-            if source.columns.id is not None and not ranges.are_apart():
+            if source.columns.id is not None and not are_apart(ranges):
                 self._check_ids(source, rows)
             found.append(boxes)
         return found
@@ -259,9 +258,9 @@ class _RayRun(Run):
     def _check_ids(self, source: Source, rows: int) -> None:
         """Check that no id occurs twice: each task looks at the ids whose keys are its share."""
         columns = source.columns
-        ids = source.with_columns(BoxColumns(columns.id, columns.lower[:1], columns.upper[:1]))
+        ids = replace(source, columns=BoxColumns(columns.id, columns.lower[:1], columns.upper[:1]))
         shares = max(self.workers, int(8 * source.box_count / _GROUP_BYTES))
-        reader = self.cluster.ray.put(ids.without_parts())
+        reader = self.cluster.ray.put(replace(ids, parts=()))
         tasks = [(reader, stretch, rows, shares) for stretch in ids.stretches(rows)]
         keys = [some for _, _, *some in self.cluster.run(_keys, tasks, 1 + shares)]
         twice = [some for _, some in self.cluster.run(keys_that_repeat, list(zip(*keys, strict=True)))]
@@ -404,7 +403,6 @@ def _join(job: _Job, tiles: list[int], lengths: list[int], *chunks: list[tuple[N
 
 
 def _keys(source: Source, stretch: Stretch, rows: int, shares: int) -> list[Any]:
-    """Return the keys of the ids of one stretch, in so many shares."""
     keys = np.concatenate([keys_of(piece.boxes.ids) for piece in source.read(stretch, rows)])
     share = shares_of(keys, shares)
     return [None, *(keys[share == k] for k in range(shares))]
@@ -422,7 +420,7 @@ class DatasetSource(Source):
 
     def _sample_of(self, part: Part, most: int) -> tuple[NDArray[Any], NDArray[Any]]:
         # Where the table is, or it would be copied to this machine.
-        lower, upper = _ray().get(_remote(_sample).remote(self.without_parts(), part, most))
+        lower, upper = _ray().get(_remote(_sample).remote(replace(self, parts=()), part, most))
         return lower, upper
 
 

@@ -79,6 +79,7 @@ class Piece:
         return InvalidBoxError(f"{self.describe(error.row)}: {reason}", error.row)
 
 
+@dataclass(eq=False)
 class Source:
     """The files of one set of boxes: all their parts, in order.
 
@@ -86,25 +87,16 @@ class Source:
     and times.
     """
 
-    def __init__(self, parts: Sequence[Part], columns: BoxColumns, schema: Any, dtype: Any, digest: str) -> None:
-        self.parts = parts
-        self.columns = columns
-        self.schema = schema
-        self.dtype = dtype
-        self.digest = digest
+    parts: Sequence[Part]
+    columns: BoxColumns
+    schema: Any
+    dtype: Any
+    digest: str
 
     @cached_property
     def box_count(self) -> int:
         """Number of rows."""
         return sum(part.rows for part in self.parts)
-
-    def without_parts(self) -> Source:
-        """Return what `read` needs, for a process that is given its stretches."""
-        return type(self)((), self.columns, self.schema, self.dtype, self.digest)
-
-    def with_columns(self, columns: BoxColumns) -> Source:
-        """Return the same files, read for other columns."""
-        return type(self)(self.parts, columns, self.schema, self.dtype, self.digest)
 
     def stretches(self, rows: int) -> list[Stretch]:
         """Join parts up to a number of rows; a larger part is a stretch of its own."""

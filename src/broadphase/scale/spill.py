@@ -14,7 +14,7 @@ from broadphase.arguments import undamaged
 from broadphase.errors import FileFormatError, clipped
 from broadphase.scale.clock import Clock
 from broadphase.scale.columns import BoxSet, arrow
-from broadphase.scale.ids import IdRanges, id_range
+from broadphase.scale.ids import id_range
 from broadphase.scale.tiles import WIDE, assigned
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Spill:
     whose lower corners lie in the tile. In a folder, a chunk is a file with a record batch of Arrow for each run, and
     an index that is written last: a chunk without one is not there. No folder: chunks stay in memory.
 
-    `ids` are the ranges of the chunks that are there; `clock` counts the time of ``assign`` and ``spill``.
+    `ids` are the ranges of ids in the chunks that are there; `clock` counts the time of ``assign`` and ``spill``.
     """
 
     def __init__(self, plan: Plan, columns: BoxColumns, folder: Path | None, clock: Clock | None = None) -> None:
@@ -44,7 +44,7 @@ class Spill:
         self.plan = plan
         self.columns = columns
         self.folder = folder
-        self.ids = IdRanges()
+        self.ids: list[tuple[int, int] | None] = []
         self._schema: Any = None  # of the record batches in files
         # Of each chunk: tile, boxes that come first, and boxes of each run, and where it begins and ends in a file; the
         # runs, or None if they are in a file.
@@ -81,8 +81,7 @@ class Spill:
     def _keep(
         self, number: int, index: NDArray[np.int64], runs: list[BoxSet] | None, ids: list[tuple[int, int] | None]
     ) -> None:
-        for one in ids:
-            self.ids.add(one)
+        self.ids += ids
         self._chunks[number] = index, runs
 
     def add(self, number: int, pieces: Iterator[BoxSet]) -> int:

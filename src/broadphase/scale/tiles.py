@@ -259,10 +259,7 @@ def _pair_table(
     return table
 
 
-def _greater(ids: Any, others: Any) -> NDArray[np.bool_]:
+def _greater(ids: Any, others: Any) -> Any:
     if isinstance(ids, np.ndarray):
-        greater: NDArray[np.bool_] = ids > others
-        return greater
-    compute = arrow("compute")
-    result: NDArray[np.bool_] = compute.greater(ids, others).to_numpy(zero_copy_only=False)
-    return result
+        return ids > others
+    return arrow("compute").greater(ids, others).to_numpy(zero_copy_only=False)

@@ -110,7 +110,6 @@ def _corners_of_columns(
 
 
 def _with_blanks(array: NDArray[Any], blank: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Put NaN into the rows that are blank."""
     if blank is None or not blank.any():
         return array
     array = array.astype(np.result_type(array, np.float32))

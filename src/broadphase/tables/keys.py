@@ -42,7 +42,6 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]]) -> Keys:
 
 
 def _numbers(tables: Sequence[Table], names: Sequence[str]) -> Keys:
-    """Assign numbers to the keys in one column of each table."""
     where = [table.at(name) for table, name in zip(tables, names, strict=True)]
     texts = [table.names_of(name) for table, name in zip(tables, names, strict=True)]
     if all(text is not None for text in texts):
