@@ -13,12 +13,13 @@ import broadphase as bp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
+__all__ = ["METHODS", "Examination", "Sweep", "all_pairs_of", "cells_of", "examine", "seconds_of_search"]
 
 _STATIC = 1  # in World.body_types
 _FANOUT = 8  # children of a node of the tree
 _RUNS = 3
-_METHODS = {str(method.name): method for method in bp.METHODS}
+METHODS = {str(method.name): method for method in bp.METHODS}
+"""The rows of the registry by name."""
 
 
 class Sweep(NamedTuple):
@@ -53,33 +54,33 @@ def examine(world: bp.World, frame: bp.world.Frame | None, *, outline: bool = Fa
     With "auto", most steps find pairs without an index: here one is built, of the same method. So this takes about as
     long as a step.
     """
-    method, why = str(world.stats()["method"]), ""
+    options = bp.index.IndexOptions.of(world.method)
+    method, boxes = options.method, world.boxes[world.rows]
     is_auto = method == "auto"
-    options = world.method if isinstance(world.method, bp.index.IndexOptions) and not is_auto else None
     source: bp.World | bp.index.BoxIndex = world
     if not is_auto:
         stats = world.index_stats()
-        why = _METHODS[method].idea
+        why = METHODS[method].idea
     elif frame is not None and "tree" in str(frame.stats["reason"]):
         stats, method = world.index_stats(), "bvh"
         last = frame.stats
         why = f"{last['changed']:,} of {last['bodies']:,} bodies moved: only these are looked up, in a tree."
     else:
-        boxes = world.boxes[world.rows]
         method = bp.explain(boxes).method
-        why = _METHODS[method].idea
-        source = index = _index_by(method, None, boxes)
+        why = METHODS[method].idea
+        options = bp.index.IndexOptions.of(method)
+        source = index = options.make(boxes)
         index.pairs()
         stats = index.stats()
     tests = stats.get("tests")
     if method == "bvh" and is_auto and frame is not None:
         tests = _tests_of_queries(world, source.outline())
     elif not tests:  # the index of the world has not found all pairs yet
-        index = _index_by(method, options, world.boxes[world.rows])
+        index = options.make(boxes)
         index.pairs()
         tests = index.stats()["tests"]
     parts_name = "cells" if "cells" in stats else "nodes"
-    shape = source.outline() if outline and "outline" in _METHODS[method].capabilities else None
+    shape = source.outline() if outline and "outline" in METHODS[method].capabilities else None
     return Examination(
         used=method,
         why=why,
@@ -88,23 +89,23 @@ def examine(world: bp.World, frame: bp.world.Frame | None, *, outline: bool = Fa
         parts=int(stats[parts_name]),
         parts_name=parts_name,
         bytes=int(stats["bytes"]),
-        tuning=_tuning(world.method, stats),
+        tuning=_tuning(options, stats),
         cells_idle=len(stats.get("lives", ())),
         cells_freed=int(stats.get("cells_freed", 0)),
         outline=shape,
-        sweep=_sweep_of(world.boxes[world.rows], options) if outline and method == "sweep_and_prune" else None,
+        sweep=_sweep_of(boxes, options) if outline and method == "sweep_and_prune" else None,
     )
 
 
-def _sweep_of(boxes: NDArray[np.float64], options: bp.index.IndexOptions | None) -> Sweep:
-    index: Any = _index_by("sweep_and_prune", options, boxes)
+def _sweep_of(boxes: NDArray[np.float64], options: bp.index.IndexOptions) -> Sweep:
+    index: Any = options.make(boxes)
     direction = index.direction
     middles, reach = boxes.mean(axis=1) @ direction, (boxes[:, 1] - boxes[:, 0]) @ np.abs(direction) / 2
     return Sweep(direction, np.stack([middles - reach, middles + reach], axis=1), index.void_borders)
 
 
-def _tuning(method: str | bp.index.IndexOptions, stats: bp.index.IndexStats) -> str:
-    settings = dict(method.settings) if isinstance(method, bp.index.IndexOptions) else {}
+def _tuning(options: bp.index.IndexOptions, stats: bp.index.IndexStats) -> str:
+    settings = dict(options.settings)
     if settings.get("tuning") != "origin" or settings.get("depth", "auto") != "auto":
         return ""
     every, frames = settings.get("tune_every", 60), stats["frames"]
@@ -148,11 +149,3 @@ def _tests_of_queries(world: bp.World, nodes: bp.index.Outline) -> int:
     """Count the box tests of querying a tree with each moving box: all children of each node that it meets."""
     rows = world.rows[world.body_types[world.rows] != _STATIC]
     return _FANOUT * bp.count_pairs(world.boxes[rows], (nodes.lower, nodes.upper))
-
-
-def _index_by(method: str, options: bp.index.IndexOptions | None, boxes: Any) -> bp.index.BoxIndex:
-    if options is not None:
-        return options.make(boxes)
-    name = _METHODS[method].index_class
-    index: bp.index.BoxIndex = getattr(bp, name)(boxes)
-    return index

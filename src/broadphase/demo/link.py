@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import broadphase as bp
 from broadphase.demo.scenes import SCENES, DemoScene
-from broadphase.demo.simulation import METHODS
+from broadphase.demo.simulation import CHOICES
 from broadphase.errors import quoted, unknown_name
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def read_link(options: Mapping[str, str], simulation: Simulation) -> Link:
         count = count if scene.name == simulation.scene.name else scene.count
     method = simulation.method
     if "method" in options or "settings" in options:
-        name = method.method if isinstance(method, bp.index.IndexOptions) else method
-        method = method_of(options.get("method", name), options.get("settings", ""))
+        method = method_of(options.get("method", texts_of(method)[0]), options.get("settings", ""))
     return Link(
         scene,
         method,
@@ -80,18 +79,16 @@ def write_link(simulation: Simulation) -> str:
 
 def texts_of(method: str | bp.index.IndexOptions) -> tuple[str, str]:
     """Return the name of a method and its settings as a text."""
-    if not isinstance(method, bp.index.IndexOptions):
-        return method, ""
-    settings = method.describe()
-    settings.pop("name")
+    settings = bp.index.IndexOptions.of(method).describe()
+    name = settings.pop("name")
     words = (f"{key}={one if isinstance(one, str) else json.dumps(one)}" for key, one in settings.items())
-    return method.method, " ".join(words)
+    return name, " ".join(words)
 
 
 def method_of(name: str, settings: str) -> str | bp.index.IndexOptions:
     """Return a method with the settings of a text; ValueError if it has none such, or the demo does not offer them."""
-    if name not in METHODS:
-        raise ValueError(unknown_name("method", name, METHODS))
+    if name not in CHOICES:
+        raise ValueError(unknown_name("method", name, CHOICES))
     texts = [text for text in re.split(r"\s+(?=\w+=)", settings.strip()) if text]
     if not texts:
         return name

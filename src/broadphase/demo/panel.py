@@ -10,9 +10,10 @@ import numpy as np
 
 import broadphase as bp
 from broadphase.demo.colours import QUERIED, TOUCHING, WRONG, css
+from broadphase.demo.examination import METHODS
 from broadphase.demo.link import SIZES, SPEEDS, method_of, texts_of
 from broadphase.demo.scenes import SCENES
-from broadphase.demo.simulation import METHODS
+from broadphase.demo.simulation import CHOICES
 from broadphase.errors import clipped
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ class Controls:
     """The controls of the page. Each is an element of viser with a `value` and callbacks for changes."""
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
-        self._before = METHODS[0]
+        self._before = CHOICES[0]
         here = simulation.scene
         self.scenes = {scene.title: scene for scene in (*SCENES, here)}
         self.scene = gui.add_dropdown("Scene", tuple(self.scenes), initial_value=here.title)
         self.method = gui.add_dropdown(
             "Method",
-            METHODS,
-            initial_value=METHODS[0],
+            CHOICES,
+            initial_value=CHOICES[0],
             hint="How the broad phase finds pairs. All methods find the same pairs; compare their cost.",
         )
         self.settings = gui.add_text(
@@ -233,7 +234,7 @@ def summary_html(
     The element of each value has the id ``bp-<name>``. The browser copies the link into its address.
     """
     factor, line = headline(figures)
-    structure = next(method.drawn for method in bp.METHODS if method.name == figures.used) if drawn else ""
+    structure = METHODS[figures.used].drawn if drawn else ""
     shared = f"{pages} pages show this simulation: what one changes, or opens by a link, changes for all."
     return (
         f'{_STYLE}<div class="bp"><h1 id="bp-title">{escape(title)}</h1><p id="bp-text">{escape(text)}</p>'

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import broadphase as bp
-from broadphase.demo.examination import Examination, all_pairs_of, cells_of, examine, seconds_of_search
+from broadphase.demo.examination import METHODS, Examination, all_pairs_of, cells_of, examine, seconds_of_search
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.errors import unknown_name
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["METHODS", "Figures", "Picked", "Simulation"]
+__all__ = ["CHOICES", "Figures", "Picked", "Simulation"]
 
-METHODS = ("auto", *(method.name for method in bp.METHODS))
+CHOICES = ("auto", *METHODS)
 """The methods to choose from."""
 
 _HISTORY = 10.0  # seconds
@@ -206,8 +206,7 @@ class Simulation:
 
     def _tests_all(self) -> bool:
         """Say whether the shapes of all pairs are tested at each step: by brute force, unless that takes too long."""
-        method = self.stage.world.method
-        name = method.method if isinstance(method, bp.index.IndexOptions) else method
+        name = bp.index.IndexOptions.of(self.stage.world.method).method
         return name == "brute_force" and len(self.stage.world) <= _MOST_COMPARED
 
     def touching_rows(self) -> Rows:
@@ -238,8 +237,8 @@ class Simulation:
         world, self._rival = self.stage.world, ("", 0.0, 0.0)
         if 0 < len(world) <= _MOST_COMPARED:
             rival = "grid" if used == "brute_force" else "brute_force"
-            own = world.method if isinstance(world.method, bp.index.IndexOptions) else bp.index.IndexOptions.of(used)
-            seconds = [seconds_of_search(world, options) for options in (own, bp.index.IndexOptions.of(rival))]
+            methods = used if world.method == "auto" else world.method, rival
+            seconds = [seconds_of_search(world, bp.index.IndexOptions.of(one)) for one in methods]
             self._rival = (rival, 1e3 * seconds[0], 1e3 * seconds[1])
 
     def figures(self) -> Figures:
@@ -333,8 +332,8 @@ class Simulation:
         """Cast a ray through a 3D world; by a tree where its method has no raycasts."""
         world = self.stage.world
         given: Any = world.method
-        name = str(world.stats()["method"])
-        if any(one.name == name and "raycast" not in one.capabilities for one in bp.METHODS):
+        row = METHODS.get(bp.index.IndexOptions.of(given).method)
+        if row is not None and "raycast" not in row.capabilities:
             world.method = "bvh"
         try:
             return world.raycast(origin, direction)
@@ -428,6 +427,6 @@ class Simulation:
 
 
 def _known(method: str | bp.index.IndexOptions) -> Any:
-    if not isinstance(method, bp.index.IndexOptions) and method not in METHODS:
-        raise ValueError(unknown_name("method", method, METHODS))
+    if not isinstance(method, bp.index.IndexOptions) and method not in CHOICES:
+        raise ValueError(unknown_name("method", method, CHOICES))
     return method
