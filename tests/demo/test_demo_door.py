@@ -463,6 +463,13 @@ def same_triangles(count):
     return bytes(80) + struct.pack("<I", count) + record.tobytes()
 
 
+def small_ply(corner):
+    """A triangle with the corners 0, 1 and another one, of three vertices."""
+    head = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+    head += "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    return f"{head}0 0 0\n1 0 0\n0 1 0\n3 0 1 {corner}\n".encode()
+
+
 HOSTILE_FILES = {
     "bomb.zip": zip_bomb,
     "bomb.stl": zip_bomb,
@@ -474,6 +481,8 @@ HOSTILE_FILES = {
     "header.ply": lambda: (
         b"ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\nproperty float x\nend_header\n"
     ),
+    "before.ply": lambda: small_ply(-1),
+    "beyond.ply": lambda: small_ply(3),
     "header.obj": lambda: b"f 1 2 999999999999\n",
     "scene.gltf": lambda: b'{"buffers": [{"uri": "file:///etc/passwd"}]}',
     "../../etc/x.dae": lambda: b"<x/>",
@@ -509,6 +518,12 @@ def test_mesh_file_of_each_format_is_read(suffix):
     assert len(mesh.faces) == len(faces)
     there = np.sort(mesh.vertices[mesh.faces].reshape(-1, 3).round(4), axis=0)
     np.testing.assert_allclose(there, np.sort(vertices[faces].reshape(-1, 3).round(4), axis=0), atol=1e-3)
+
+
+@pytest.mark.usefixtures("here")
+def test_ply_file_as_text_is_read():
+    mesh = read_mesh_file("small.ply", small_ply(2))
+    assert sorted(mesh.vertices[mesh.faces][0].tolist()) == [[0, 0, 0], [0, 1, 0], [1, 0, 0]]
 
 
 @pytest.mark.usefixtures("here")

@@ -29,17 +29,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Part = tuple[NDArray[Any], NDArray[Any]]  # vertices and faces
+
 __all__ = ["MESH_SUFFIXES", "MOST_FILE_BYTES", "MOST_TRIANGLES", "fault_of_file", "read_mesh_file"]
 
 MOST_TRIANGLES = 100_000
 MOST_FILE_BYTES = 32 << 20
 """A binary STL file of the most triangles has 5 MB, a text file about 25 MB."""
-_MOST_VERTICES = 3 * MOST_TRIANGLES
 _MOST_NODES = 10_000  # of a glb file: trimesh needs 0.1 ms for each
 _MOST_OVERLAPS = 200  # per triangle: meshes have some ten, and steps take time for each
 _SECONDS = 20.0  # until the process is ended; a file of the largest size takes some 5
 _MEMORY = 3 << 30  # bytes of addresses; NumPy and trimesh take some 0.5 GB, the largest file some 1 GB
-_MOST_OUTPUT = 4096 + 12 * (_MOST_VERTICES + MOST_TRIANGLES)
+_MOST_OUTPUT = 4096 + 12 * (3 * MOST_TRIANGLES + MOST_TRIANGLES)  # vertices and faces
 
 
 def read_mesh_file(name: str, content: bytes) -> Triangles:
@@ -157,9 +158,16 @@ def _parse(suffix: str, content: bytes) -> tuple[Triangles, str]:
     import broadphase as bp
 
     left = LeftOut()
-    vertices, faces = _joined(content) if suffix == ".ply" else _placed(suffix, content, left)
-    if len(vertices) > _MOST_VERTICES:
-        raise FileFormatError(f"has {len(vertices):,} vertices; the demo shows at most {_MOST_VERTICES:,}")
+    parts = _parts_of_ply(content) if suffix == ".ply" else _placed_parts(suffix, content, left)
+    count = sum(len(faces) for _, faces in parts)
+    if count > MOST_TRIANGLES:
+        raise FileFormatError(f"has {count:,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
+    if not count:
+        raise FileFormatError("has no triangles")
+    with np.errstate(over="ignore", invalid="ignore"):
+        placed = np.concatenate([vertices[faces] for vertices, faces in parts]).reshape(-1, 3).astype(np.float32)
+    vertices, rows = np.unique(placed, axis=0, return_inverse=True)  # those in the same place are one
+    faces = rows.reshape(-1, 3).astype(np.uint32)
     if not np.isfinite(vertices).all():
         raise FileFormatError("a vertex is not finite")
     corners = vertices[faces]
@@ -171,34 +179,18 @@ def _parse(suffix: str, content: bytes) -> tuple[Triangles, str]:
     return Triangles(vertices, faces), str(left)
 
 
-def _joined(content: bytes) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """Read a .ply file by trimesh, which joins vertices in the same place."""
+def _parts_of_ply(content: bytes) -> list[Part]:
     import trimesh
 
-    scene = trimesh.load_scene(io.BytesIO(content), file_type="ply")
-    _check_count(sum(len(getattr(one, "faces", ())) for one in scene.geometry.values()))
-    mesh = scene.to_mesh()
-    vertices, faces = np.ascontiguousarray(mesh.vertices, np.float32), np.ascontiguousarray(mesh.faces, np.uint32)
-    if vertices.ndim != 2 or vertices.shape[1] != 3:
+    scene = trimesh.load_scene(io.BytesIO(content), file_type="ply", process=False)
+    parts = [(one.vertices, one.faces) for one in scene.geometry.values() if hasattr(one, "faces")]
+    if any(np.shape(vertices)[1:] != (3,) or np.min(faces, initial=0) < 0 for vertices, faces in parts):
         raise FileFormatError("not a readable mesh")
-    return vertices, faces
+    return parts
 
 
-def _placed(suffix: str, content: bytes, left: LeftOut) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """Read all parts of a file, where they are, and join vertices in the same place."""
-    nodes = parse_nodes(content, suffix, "mesh", left)
-    _check_count(sum(len(node.faces) for node in nodes))
-    with np.errstate(over="ignore", invalid="ignore"):
-        placed = np.concatenate([node.placed()[node.faces] for node in nodes]).reshape(-1, 3).astype(np.float32)
-    vertices, rows = np.unique(placed, axis=0, return_inverse=True)
-    return vertices, rows.reshape(-1, 3).astype(np.uint32)
-
-
-def _check_count(triangles: int) -> None:
-    if triangles > MOST_TRIANGLES:
-        raise FileFormatError(f"has {triangles:,} triangles; the demo shows at most {MOST_TRIANGLES:,}")
-    if not triangles:
-        raise FileFormatError("has no triangles")
+def _placed_parts(suffix: str, content: bytes, left: LeftOut) -> list[Part]:
+    return [(node.placed(), node.faces) for node in parse_nodes(content, suffix, "mesh", left)]
 
 
 def _answer(suffix: str, content: bytes) -> bytes:

@@ -352,13 +352,9 @@ class Simulation:
             See `broadphase.cameras.selection_matrix`.
         """
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
-        part = bp.cameras.selection_matrix(whole, rectangle, viewport)
-        if self.stage.dim == 3:
-            return self.stage.world.frustum(part).rows
-        # A 2D world lies in the plane z = 0. The sides of the region are the lines where the sum or the difference of a
-        # row of the matrix and the last row is zero.
-        sides = np.concatenate([part[3] + part[:2], part[3] - part[:2]])[:, [0, 1, 3]]
-        return self.stage.world.frustum(planes=sides).rows
+        axes = [*range(self.stage.dim), 3]  # a 2D world lies in the plane z = 0
+        part = bp.cameras.selection_matrix(whole[np.ix_(axes, axes)], rectangle, viewport)
+        return self.stage.world.frustum(part).rows
 
     def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.world.Visible:
         """Find the bodies that a camera sees, and their levels of detail; `seen` keeps the result.
