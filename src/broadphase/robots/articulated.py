@@ -14,7 +14,7 @@ from broadphase.boxes.checking import as_row_pairs
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.robots.link import JOINTS, VALUES, Link
 from broadphase.robots.model_files import naming_file
-from broadphase.robots.obstacles import Obstacles, as_obstacles
+from broadphase.robots.obstacles import Obstacles, native_obstacles
 from broadphase.shapes import Shape, Shapes
 from broadphase.shapes.parameters import LARGEST, as_rows
 from broadphase.shapes.records import Geometries, as_shapes, dimension_of, records_of
@@ -364,7 +364,7 @@ class Articulated:
         Some 1.5 us for an arm of six links among 500 boxes. A configuration is left at its first contact.
         """
         values, single = self._values(q, "q")
-        grown, known = as_length(padding, "padding"), _obstacles(obstacles)
+        grown, known = as_length(padding, "padding"), native_obstacles(obstacles)
         answers: Any = self._native.collides(values, known, grown, worker_count(workers))
         found = answers.view(np.bool_)
         return found[0] if single else found
@@ -394,7 +394,7 @@ class Articulated:
         """
         values, single = self._values(q, "q")
         limit = as_length(max_distance, "max_distance", finite=False)
-        gaps: Any = self._native.clearance(values, _obstacles(obstacles), limit, worker_count(workers))
+        gaps: Any = self._native.clearance(values, native_obstacles(obstacles), limit, worker_count(workers))
         return gaps[0] if single else gaps
 
     def first_contact(
@@ -446,7 +446,7 @@ class Articulated:
         grown, least = as_length(padding, "padding"), as_length(tolerance, "tolerance")
         if not least > 0:
             raise ValueError("tolerance must be above 0")
-        known, threads = _obstacles(obstacles), worker_count(workers)
+        known, threads = native_obstacles(obstacles), worker_count(workers)
         shares: Any = self._native.first_contact(begin, end, known, grown, least, threads)
         return shares[0] if single else shares
 
@@ -731,7 +731,3 @@ def _named(allowed: Allowed, links: Iterable[Link]) -> list[tuple[str, str | Non
     names = [link.name for link in links]
     found = _checked_allowed(allowed, {name: number for number, name in enumerate(names)})
     return [(names[first], None if second is None else names[second]) for first, second in found]
-
-
-def _obstacles(given: AnyObstacles) -> _native.Obstacles | None:
-    return None if given is None else as_obstacles(given, "obstacles").native

@@ -14,7 +14,7 @@ from broadphase.shapes import Shapes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Obstacles", "as_obstacles"]
+__all__ = ["Obstacles", "native_obstacles"]
 
 
 class Obstacles:
@@ -51,28 +51,7 @@ class Obstacles:
     __slots__ = ("_native", "shapes")
 
     def __init__(self, shapes: Shapes | Iterable[Any]) -> None:
-        self._keep(shapes, "shapes")
-
-    def _keep(self, shapes: Any, name: str) -> None:
-        of_bodies = getattr(shapes, "shapes", None)  # of a world, which is above this in the order of layers
-        given = as_placed(of_bodies if isinstance(of_bodies, Shapes) else shapes, name)
-        if given.dim != 3 and len(given):
-            raise ValueError(f"{name} must be in space, not in {given.dim} dimensions")
-        if given.geometries.has_custom:
-            raise UnsupportedQueryError(f"{name}: robots cannot be compared with shapes of types of your own")
-        rows = given.living_rows()
-        turns = None if given.rotations is None else given.rotations[rows]
-        kept = object.__new__(Shapes)
-        # As `Shapes` unpickles: placed again from the same numbers, and so exactly alike.
-        kept.__setstate__((3, given.records(rows), given.geometries, given.positions[rows].reshape(-1, 3), turns))
-        self.shapes = kept
-        numbers = np.arange(len(kept), dtype=np.int32)
-        self._native = _native.Obstacles(kept.store, numbers, kept.geometries.prepared)
-
-    @property
-    def native(self) -> _native.Obstacles:
-        """What the core keeps."""
-        return self._native
+        self.shapes, self._native = _prepared(shapes, "shapes")
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -84,10 +63,24 @@ class Obstacles:
         return f"<{len(self)} obstacles>"
 
 
-def as_obstacles(given: Any, name: str) -> Obstacles:
-    """Prepare what is not prepared yet; errors call it by this name."""
-    if isinstance(given, Obstacles):
-        return given
-    made = object.__new__(Obstacles)
-    made._keep(given, name)
-    return made
+def native_obstacles(given: Any) -> _native.Obstacles | None:
+    """Return obstacles as the core keeps them, prepared here if they are not yet; None if there are none."""
+    if given is None or isinstance(given, Obstacles):
+        return None if given is None else given._native
+    return _prepared(given, "obstacles")[1]
+
+
+def _prepared(shapes: Any, name: str) -> tuple[Shapes, _native.Obstacles]:
+    of_bodies = getattr(shapes, "shapes", None)  # of a world, which is above this in the order of layers
+    given = as_placed(of_bodies if isinstance(of_bodies, Shapes) else shapes, name)
+    if given.dim != 3 and len(given):
+        raise ValueError(f"{name} must be in space, not in {given.dim} dimensions")
+    if given.geometries.has_custom:
+        raise UnsupportedQueryError(f"{name}: robots cannot be compared with shapes of types of your own")
+    rows = given.living_rows()
+    turns = None if given.rotations is None else given.rotations[rows]
+    kept = object.__new__(Shapes)
+    # As `Shapes` unpickles: placed again from the same numbers, and so exactly alike.
+    kept.__setstate__((3, given.records(rows), given.geometries, given.positions[rows].reshape(-1, 3), turns))
+    numbers = np.arange(len(kept), dtype=np.int32)
+    return kept, _native.Obstacles(kept.store, numbers, kept.geometries.prepared)
