@@ -109,8 +109,8 @@ class Simulation:
         self.speed = speed
         self._method = _known(method)
         self._moments: deque[tuple[float, float, float, float]] = deque()
-        chosen = scene_named(scene) if isinstance(scene, str) else scene
-        self._set(chosen, chosen.count if count is None else count, size, mesh)
+        self.size, self._mesh = size, mesh
+        self.start(scene, count=count)
 
     def start(
         self,
@@ -124,18 +124,16 @@ class Simulation:
 
         Raises ValueError or FileNotFoundError if the scene does not exist or cannot be made; the running one continues.
         """
-        if scene is None:
-            here, wanted = self.scene, self.count if count is None else count
-        else:
-            here = scene_named(scene) if isinstance(scene, str) else scene
-            wanted = here.count if count is None else count
-        self._set(here, wanted, self.size if size is None else size, self._mesh if mesh is None else mesh)
-
-    def _set(self, scene: DemoScene, count: int, size: float, mesh: Triangles | None) -> None:
-        within = int(np.clip(count, *scene.counts))
-        stage = scene.make(within, size, mesh)
+        here = scene_named(scene) if isinstance(scene, str) else scene or self.scene
+        if count is None:
+            count = self.count if scene is None else here.count
+        count = int(np.clip(count, *here.counts))
+        size, mesh = self.size if size is None else size, self._mesh if mesh is None else mesh
+        stage = here.make(count, size, mesh)
         stage.world.method = self._method
-        self.scene, self.count, self.size, self._mesh = scene, within, size, mesh
+        self.scene: DemoScene = here
+        self.count: int = count
+        self.size, self._mesh = size, mesh
         self.stage: Stage = stage
         self.frame: bp.world.Frame | None = None  # of the last step
         self.seen: bp.world.Visible | None = None  # of the last frustum query, see `look`
