@@ -35,8 +35,7 @@ class Level:
     """The cells of one level, with their colour and line width."""
 
     number: int
-    lower: Floats
-    upper: Floats
+    boxes: Floats
     colour: str
     width: float
     in_order: NDArray[np.int64] | None  # the Morton number of each cell, where they are written
@@ -155,12 +154,12 @@ def _levels(subject: Subject, wanted: Any) -> Iterator[Level]:
         raise ValueError(f"cells: level {missing[0]} does not exist; the levels are {there}")
     lower, upper = subject.extent()
     beyond = 0.02 * (upper - lower)  # unbounded cells end at the edge of the picture
+    boxes = np.clip(np.stack([outline.lower, outline.upper], axis=1), lower - beyond, upper + beyond)
     deepest = min(max(there, default=0), DEEPEST_DRAWN)
     colours = ink.level_colours(deepest + 1)
     for number in sorted(numbers, reverse=True):
         which = outline.level == number
         depth = min(number, deepest)
         width = 1.9 - 1.2 * depth / max(1, deepest)
-        ends = np.clip(outline.lower[which], lower - beyond, upper + beyond), outline.upper[which]
         written = None if in_order is None else in_order[which]
-        yield Level(number, ends[0], np.clip(ends[1], lower - beyond, upper + beyond), colours[depth], width, written)
+        yield Level(number, boxes[which], colours[depth], width, written)

@@ -150,16 +150,15 @@ def _draw_solid_pieces(axes: Any, layers: Layers) -> None:
 
 
 def _draw_level(axes: Any, level: Level) -> None:
-    boxes = np.stack([level.lower, level.upper], axis=1)
-    if boxes.shape[2] == 3:
-        _add_lines(axes, edges_of(boxes), level.colour, 0.6 * level.width, zorder=3)
+    if level.boxes.shape[2] == 3:
+        _add_lines(axes, edges_of(level.boxes), level.colour, 0.6 * level.width, zorder=3)
         return
-    cells = PolyCollection(list(corners_of(boxes)), facecolors="none")
-    cells.set(edgecolor=level.colour, linewidth=level.width, zorder=3, rasterized=len(boxes) > MANY)
+    cells = PolyCollection(list(corners_of(level.boxes)), facecolors="none")
+    cells.set(edgecolor=level.colour, linewidth=level.width, zorder=3, rasterized=len(level.boxes) > MANY)
     axes.add_collection(cells, autolim=False)
     place = {"xytext": (2.5, 2.0), "textcoords": "offset points", "ha": "left", "va": "bottom"}
     numbers = [] if level.in_order is None else level.in_order.tolist()
-    for corner, number in zip(level.lower.tolist(), numbers, strict=False):
+    for corner, number in zip(level.boxes[:, 0].tolist(), numbers, strict=False):
         axes.annotate(str(number), corner, color=level.colour, zorder=7, clip_on=True, **(ink.label() | place))
 
 
