@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "shapes/shape.hpp"
@@ -47,7 +48,12 @@ Contact<D> turned(Contact<D> contact) {
 }
 
 // Whether the canonical order of two shapes is (b, a). What is computed in that order is symmetric bit for bit, ties
-// and rounding included. Mostly decided by the kinds or the first numbers; equal shapes are in order both ways.
+// and rounding included. Mostly decided by the kinds or the first numbers; equal shapes are in order both ways. Of
+// kinds any order does in which points and balls come first: of a round shape and another, closed forms take the round
+// one first.
+inline constexpr std::uint32_t kRoundKinds =
+    kinds_that([](const ShapeTraits& row) { return row.core == CoreForm::kPoint; });
+static_assert((kRoundKinds & (kRoundKinds + 1)) == 0, "points and balls have the first rows");
 template <std::size_t D>
 bool is_turned(const ShapeView<D>& a, const ShapeView<D>& b) {
   if (a.kind != b.kind) return a.kind > b.kind;

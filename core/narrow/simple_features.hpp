@@ -654,8 +654,10 @@ class FeatureMeetings {
     switch (place(area, point)) {
       case Place::kOutside: return Meeting::kNo;
       case Place::kDoubt: return Meeting::kDoubt;
-      default: return Meeting::kYes;
+      case Place::kInside:
+      case Place::kBoundary: break;
     }
+    return Meeting::kYes;
   }
   // As GEOS finds by its rings one by one and by all of them at once.
   Place place(const Feature& area, const double* point) {
