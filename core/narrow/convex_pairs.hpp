@@ -32,24 +32,31 @@ struct Extent {
   double lower, upper;
 };
 
-// What the test asks of a core, which is near the origin and about 1 in size. `Corner` names a point of its surface:
-// the number of a corner, or the point itself.
+// What the test asks of a core, which is near the origin and about 1 in size:
+//   Corner                       what names a point of its surface: the number of a corner, or the point itself
+//   kIsCurved                    whether its surface is approached, not reached
+//   farthest(way, start)         the point farthest along a direction of any length; `start`: where to begin
+//   corner(name)                 that point
+//   extent(way)                  the range of the products with a vector
+//   middle(), radius             any point inside; the radius around the core
+//   size()                       the largest absolute coordinate, or more: the scale of rounding errors
+//   for_each_highest(way, depth, visit)   its corners at most so far below the highest along a unit vector
+//   move(by)
 template <class Core>
-concept ConvexCore = requires(Core core, const Core& fixed, const Vec3& way, typename Core::Corner corner) {
-  { fixed.farthest(way, corner) } -> std::same_as<typename Core::Corner>;  // along a direction; where to begin
-  { fixed.corner(corner) } -> std::same_as<Vec3>;
-  { fixed.extent(way) } -> std::same_as<Extent>;  // of the products with a vector of any length
-  { fixed.middle() } -> std::same_as<Vec3>;       // any point inside
-  { fixed.size() } -> std::same_as<double>;  // the largest absolute coordinate, or more: the scale of rounding errors
+concept ConvexCore = requires(Core core, const Core& fixed, const Vec3& way, typename Core::Corner name) {
+  { Core::kIsCurved } -> std::convertible_to<bool>;
+  { fixed.farthest(way, name) } -> std::same_as<typename Core::Corner>;
+  { fixed.corner(name) } -> std::same_as<Vec3>;
+  { fixed.extent(way) } -> std::same_as<Extent>;
+  { fixed.middle() } -> std::same_as<Vec3>;
   { fixed.radius } -> std::convertible_to<double>;
-  fixed.for_each_highest(way, 0.0,
-                         [](const Vec3&) {});  // the corners at most so far below the highest along a direction
+  { fixed.size() } -> std::same_as<double>;
+  fixed.for_each_highest(way, 0.0, [](const Vec3&) {});
   core.move(way);
-  { Core::kIsCurved } -> std::convertible_to<bool>;  // then the surface is approached, not reached
 };
 
 // Two cores of a pair. What is found is about the second seen from the first.
-template <class Core>
+template <ConvexCore Core>
 struct Cores {
   const Core &first, &second;
 
@@ -188,7 +195,7 @@ struct WayOut {
 // gain; then, as faces and edges make ridges where that ends, by trying directions around it, closer and closer.
 template <class Core>
 WayOut widest_nearby(const Cores<Core>& cores, WayOut out) {
-  constexpr int kMostSteps = 200;
+  constexpr int kMostSteps = 60;
   const double size = cores.first.size() + cores.second.size();
   double step = 1 / size;
   for (int k = 0; k < kMostSteps; ++k) {
@@ -704,7 +711,7 @@ class SupportCore {
   double size_ = 0;
 };
 
-// Where EPA finds no way out, as of cores without volume, the best of some directions.
+// Where EPA finds no way out, as of cores without volume, the best near some directions.
 template <class Support>
 WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<SupportCore<Support>>& found) {
   using Growth = Expansion<SupportCore<Support>>;
@@ -717,10 +724,14 @@ WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<Supp
   if (found.upper - out.gap <= kExact * cores.rounding()) return out;
   out = {};
   if (expand_from(cores, found, expansion, true, out)) return out;
-  if (out.gap > -kInfinity) out = widest_nearby(cores, {cores.gap(out.normal), out.normal});
+  constexpr std::size_t kTried = 3;
+  std::array<WayOut, 9> ways{WayOut{cores.gap(out.normal), out.normal}};
+  std::size_t count = 1;
   for (const Vec3& way : {found.normal, Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}})
-    for (const Vec3& normal : {way, -way})
-      if (const WayOut other = widest_nearby(cores, {cores.gap(normal), normal}); other.gap > out.gap) out = other;
+    for (const Vec3& normal : {way, -way}) ways[count++] = {cores.gap(normal), normal};
+  std::stable_sort(ways.begin(), ways.end(), [](const WayOut& a, const WayOut& b) { return a.gap > b.gap; });
+  for (std::size_t k = 0; k < kTried; ++k)
+    if (const WayOut other = widest_nearby(cores, ways[k]); k == 0 || other.gap > out.gap) out = other;
   return out;
 }
 
