@@ -153,13 +153,11 @@ class Solids:
             custom.refuse(shapes, shapes.living_rows(), "clearance")
         items = list(shapes.geometries.items())
         Mesh.prepare([kept for _, kept in items if isinstance(kept, Mesh)], solid=solid, workers=workers)
-        self._geometries: list[Any] = []
-        self._solids: list[Any] = []
+        self._geometries = shapes.geometries.prepared
+        self._solids: list[Any] = [None] * len(self._geometries)
         for number, geometry in items:
-            unused = [None] * (number - len(self._geometries))
-            known: Any = geometry
-            self._geometries += [*unused, None if isinstance(geometry, type) else known.prepared]
-            self._solids += [*unused, known.solid if solid and isinstance(geometry, Mesh) else None]
+            if solid and isinstance(geometry, Mesh):
+                self._solids[number] = geometry.solid
         self.are_solid = np.ones(len(shapes), np.bool_)
         self._geometry_of = np.full(len(shapes), -1, np.int64)
         if self._geometries:
