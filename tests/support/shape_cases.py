@@ -115,7 +115,8 @@ CORNERED = {
 }  # fmt: skip
 
 # Names of the classes by dimension: of all; of those that the oracle knows, or knows the parts of; of those whose
-# records say everything; of those that are hulls of a few points with a radius.
+# records say everything; of those that are hulls of a few points with a radius; and of these and compounds of them,
+# whose distances are true up to rounding.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
 WITH_ORACLE = {
     d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_curved]
@@ -126,6 +127,7 @@ RECORDED = {
     for d in (2, 3)
 }
 PARTS = {d: [row.name for row in TYPES if d in row.dimensions and row.shape_class.kind in CORNERED[d]] for d in (2, 3)}
+EXACT = {d: [*PARTS[d], "Compound"] for d in (2, 3)}
 
 
 def shape_of(name, numbers):

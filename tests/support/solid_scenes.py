@@ -3,7 +3,7 @@
 import numpy as np
 
 import broadphase as bp
-from shape_cases import RECORDED, Numbers, shape_of
+from shape_cases import EXACT, Numbers, shape_of
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 CUBE_FACES = np.array(
@@ -17,8 +17,8 @@ def quaternions(rng, count):
 
 
 def any_solids(rng, count):
-    """`count` shapes of each type whose records say everything, in a list."""
-    return [shape_of(name, Numbers(rng, 3)) for name in RECORDED[3] for _ in range(count)]
+    """`count` shapes of each type with corners, and compounds of them, in a list."""
+    return [shape_of(name, Numbers(rng, 3)) for name in EXACT[3] for _ in range(count)]
 
 
 def rough_sphere(rng, rounds=2):

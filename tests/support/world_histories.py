@@ -102,7 +102,7 @@ class AnyShapes(RoundedBoxes):
         return self.rng.normal(size=4)
 
     def shape(self) -> tuple[Any, dict[str, Any]]:
-        name = self.rng.choice([*shape_cases.PARTS[self.dimension], "Compound"])
+        name = self.rng.choice(shape_cases.EXACT[self.dimension])
         shape = shape_cases.shape_of(name, shape_cases.Numbers(self.rng, self.dimension))
         self.shapes.append(shape)
         return shape, {"shape": shape}

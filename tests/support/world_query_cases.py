@@ -61,7 +61,7 @@ def make_world(d, seed, lattice=False, **options):
     """Give a random world with holes in its rows, and what to draw questions from."""
     draws = Draws(seed, d, lattice)
     world = bp.World(dim=d, **options)
-    for shapes in shape_cases.one_of_each(d, DrawnRows(draws, 12), [*shape_cases.PARTS[d], "Compound"]):
+    for shapes in shape_cases.one_of_each(d, DrawnRows(draws, 12), shape_cases.EXACT[d]):
         layer = [LAYERS[number] for number in draws.rng.integers(0, 3, 12)]
         world.add_many(shapes, draws.places(12), rotations=draws.turns(12), layer=layer)
     world.remove(draws.rng.choice(world.rows, 11, replace=False))
