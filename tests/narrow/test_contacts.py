@@ -298,7 +298,7 @@ def test_pairs_of_any_integers_are_taken_and_a_shape_meets_itself():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda s, o: bp.overlaps(s, o), "a has 2 dimensions and b has 3"),
+        (lambda s, o: bp.overlaps(s, o), "shapes have 2 dimensions and other 3"),
         (lambda s, o: bp.distance(s, pairs=[[0, 1], [0, 2]]), "pairs, second: number 1 is 2, but there are 2 shapes"),
         (lambda s, o: bp.distance(s, pairs=[[0, 1], [-1, 0]]), "pairs, first: number 1 is -1"),
         (lambda s, o: bp.contacts(s, pairs=[0, 1]), "pairs must have shape (m, 2), not (2,)"),
@@ -323,9 +323,9 @@ def test_what_cannot_be_asked_raises_and_names_the_row(ask, message):
 
 def test_what_are_no_placed_shapes_raises_type_error():
     shapes = bp.Shapes(bp.Circle(1), [[0, 0]])
-    with pytest.raises(TypeError, match=r"a must be Shapes, not Circle\(radius=1.0\)"):
+    with pytest.raises(TypeError, match=r"shapes must be Shapes, not Circle\(radius=1.0\)"):
         bp.overlaps(bp.Circle(1))
-    with pytest.raises(TypeError, match=r"b must be Shapes, not \[\[0, 0, 1, 1\]\]"):
+    with pytest.raises(TypeError, match=r"other must be Shapes, not \[\[0, 0, 1, 1\]\]"):
         bp.overlaps(shapes, [[0, 0, 1, 1]])
     with pytest.raises(TypeError, match="pairs, first must be integers"):
         bp.distance(shapes, pairs=[[0.0, 0.0]])

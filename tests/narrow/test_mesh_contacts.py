@@ -176,7 +176,7 @@ def test_faces_of_what_has_none_or_is_not_in_space():
     balls = bp.Shapes(bp.Sphere([1, 1, 1]), [[0, 0, 0], [1, 0, 0], [9, 0, 0]])
     assert bp.overlapping_faces(balls, pairs=[[0, 2], [1, 0]]).tolist() == [[1, -1, -1]]
     assert bp.overlapping_faces(balls, pairs=[]).shape == (0, 3)
-    with pytest.raises(ValueError, match="a must be in space"):
+    with pytest.raises(ValueError, match="shapes must be in space"):
         bp.overlapping_faces(bp.Shapes(bp.Circle(1), [[0, 0]]), pairs=[[0, 0]])
     with pytest.raises(ValueError, match="most must be at least 1"):
         bp.overlapping_faces(balls, pairs=[[0, 1]], most=0)

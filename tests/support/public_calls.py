@@ -157,15 +157,15 @@ def functions():
     yield "soft_nms", bp.soft_nms, {"boxes": TURNED, "scores": [1, 2, 3], "decay": "linear", "form": "cxcywhr"}
     yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]], "form": "xyxy", "degrees": False}
     yield "iou", bp.iou, {"boxes": TURNED, "other": TURNED, "form": "cxcywhr", "degrees": True}
-    yield "overlaps", bp.overlaps, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
-    yield "overlaps", bp.overlaps, {"a": shapes(), "batch": [1, 1, 2]}
+    yield "overlaps", bp.overlaps, {"shapes": shapes(), "other": shapes(), "pairs": [[0, 1]]}
+    yield "overlaps", bp.overlaps, {"shapes": shapes(), "batch": [1, 1, 2]}
     balls = bp.Shapes(bp.Sphere([1, 2]), [[0, 0, 0], [1, 0, 0]])
-    yield "overlapping_faces", bp.overlapping_faces, {"a": balls, "b": balls, "pairs": [[0, 1]], "most": 5}
-    yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "batch": ([1, 1, 2], 1)}
-    yield "distance", bp.distance, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
-    yield "contacts", bp.contacts, {"a": shapes(), "b": shapes(), "pairs": [[0, 1]]}
+    yield "overlapping_faces", bp.overlapping_faces, {"shapes": balls, "other": balls, "pairs": [[0, 1]], "most": 5}
+    yield "contacts", bp.contacts, {"shapes": shapes(), "other": shapes(), "batch": ([1, 1, 2], 1)}
+    yield "distance", bp.distance, {"shapes": shapes(), "other": shapes(), "pairs": [[0, 1]]}
+    yield "contacts", bp.contacts, {"shapes": shapes(), "other": shapes(), "pairs": [[0, 1]]}
     yield "time_of_impact", bp.time_of_impact, {
-        "a": shapes(), "b": shapes(), "pairs": [[0, 1]], "motions": [[1, 0]], "other_motions": [[0, 1]],
+        "shapes": shapes(), "other": shapes(), "pairs": [[0, 1]], "motions": [[1, 0]], "other_motions": [[0, 1]],
     }  # fmt: skip
     yield "raycast", bp.raycast, {
         "shapes": shapes(), "origins": [[-5, 0]], "directions": [[1, 0]], "rows": [0], "max_distance": 9.0,

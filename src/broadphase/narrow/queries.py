@@ -31,27 +31,28 @@ _ANY = float(np.finfo(np.float64).max)
 
 
 def overlaps(
-    a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
+    shapes: Shapes, other: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
 ) -> NDArray[np.int32]:
     """Find every pair of shapes that overlap.
 
-    Shapes are closed: shapes that only touch overlap. With `b`, find every pair of a shape of `a` and a shape of `b`.
+    Shapes are closed: shapes that only touch overlap. With `other`, find every pair of a shape of `shapes` and one of
+    `other`.
 
     Parameters
     ----------
-    a, b : Shapes
+    shapes, other : Shapes
         Placed shapes, of one dimension.
     pairs : array_like of int, shape (k, 2), optional
-        Test these only: rows of `a`; with `b`, rows of `a` and of `b`. Default: all pairs.
+        Test these only: rows of `shapes`; with `other`, rows of the one and of the other. Default: all pairs.
     batch : array_like of int, shape (n,), or int, optional
-        A key for each shape, any int64: shapes of different keys are never compared. With `b`, a tuple (for `a`, for
-        `b`). Not with `pairs`.
+        A key for each shape, any int64: shapes of different keys are never compared. With `other`, a tuple (for
+        `shapes`, for `other`). Not with `pairs`.
 
     Returns
     -------
     ndarray, shape (m, 2), int32
         Row numbers. With `pairs`, those that overlap, in their order; without, each pair once, in lexicographic order,
-        first < second unless `b` is given. A new array.
+        first < second unless `other` is given. A new array.
 
     Raises
     ------
@@ -76,21 +77,21 @@ def overlaps(
     >>> bp.overlaps(discs, bp.Shapes(bp.Rectangle(2, 2), [[-2, 0]]))
     array([[0, 0]], dtype=int32)
     """
-    other = _other(a, b)
+    second = _second(shapes, other)
     if pairs is not None and batch is not None:
         raise ValueError("batch: the pairs are given")
-    found = _candidates(a, b, batch) if pairs is None else _checked_pairs(pairs, a, other)
-    return found[row_pairs.overlap_mask(a, other, *_columns(found), boxes_overlap=pairs is None)]
+    found = _candidates(shapes, other, batch) if pairs is None else _checked_pairs(pairs, shapes, second)
+    return found[row_pairs.overlap_mask(shapes, second, *_columns(found), boxes_overlap=pairs is None)]
 
 
 def overlapping_faces(
-    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, most: int | None = None
+    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, most: int | None = None
 ) -> NDArray[np.int32]:
     """Find which faces of pairs of shapes in space overlap.
 
     Parameters
     ----------
-    a, b, pairs
+    shapes, other, pairs
         As in `overlaps`; in space, and the pairs must be given.
     most : int, optional
         How many to give of each pair at most: the first that are found. Default: None, all.
@@ -123,22 +124,22 @@ def overlapping_faces(
     >>> bp.overlapping_faces(shapes, pairs=[[1, 0]])
     array([[ 0, -1,  0]], dtype=int32)
     """
-    other = _other(a, b)
-    if a.dim != 3:
-        raise ValueError(f"a must be in space, not in {a.dim} dimensions")
+    second = _second(shapes, other)
+    if shapes.dim != 3:
+        raise ValueError(f"shapes must be in space, not in {shapes.dim} dimensions")
     limit = None if most is None else as_whole(most, "most", 1)
-    which = _checked_pairs(pairs, a, other)
-    return row_pairs.overlapping_faces(a, other, *_columns(which), limit)
+    which = _checked_pairs(pairs, shapes, second)
+    return row_pairs.overlapping_faces(shapes, second, *_columns(which), limit)
 
 
 def distance(
-    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
+    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
 ) -> Floats:
     """Compute the signed distances of pairs of shapes.
 
     Parameters
     ----------
-    a, b, pairs
+    shapes, other, pairs
         As in `overlaps`; the pairs must be given.
     max_distance : float
         Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
@@ -169,18 +170,20 @@ def distance(
     >>> bp.distance(shapes, pairs=[[0, 1], [0, 2]])
     array([ 2. , -0.5])
     """
-    other = _other(a, b)
-    which = _checked_pairs(pairs, a, other)
+    second = _second(shapes, other)
+    which = _checked_pairs(pairs, shapes, second)
     limit = as_length(max_distance, "max_distance", finite=False)
-    return row_pairs.distances(a, other, *_columns(which), max_distance=limit, workers=worker_count(workers))
+    return row_pairs.distances(shapes, second, *_columns(which), max_distance=limit, workers=worker_count(workers))
 
 
-def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None) -> Contacts:
+def contacts(
+    shapes: Shapes, other: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
+) -> Contacts:
     """Find where shapes touch: every pair that overlaps, with a normal, a depth and points.
 
     Parameters
     ----------
-    a, b, pairs, batch
+    shapes, other, pairs, batch
         As in `overlaps`, and so are errors.
 
     Returns
@@ -205,8 +208,8 @@ def contacts(a: Shapes, b: Shapes | None = None, pairs: ArrayLike | None = None,
     >>> sorted(found.points[0].tolist())
     [[-0.5, 0.875], [1.0, 0.875]]
     """
-    other = _other(a, b)
-    return row_pairs.contacts_of(a, other, *_columns(overlaps(a, b, pairs, batch=batch)))
+    second = _second(shapes, other)
+    return row_pairs.contacts_of(shapes, second, *_columns(overlaps(shapes, other, pairs, batch=batch)))
 
 
 def raycast(
@@ -271,13 +274,13 @@ def raycast(
 
 
 def time_of_impact(
-    a: Shapes, b: Shapes | None = None, *, pairs: ArrayLike, motions: ArrayLike, other_motions: ArrayLike = 0.0
+    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, motions: ArrayLike, other_motions: ArrayLike = 0.0
 ) -> Impacts:
     """Find when moving shapes first touch; no contact is missed, however fast they are.
 
     Parameters
     ----------
-    a, b, pairs
+    shapes, other, pairs
         As in `overlaps`; at the start of the motion, and the pairs must be given.
     motions : array_like, shape (m, d), or (d,) for all
         Translation of the first of each pair, along a straight line, without rotation. Finite, at most 1e40.
@@ -303,54 +306,54 @@ def time_of_impact(
     >>> bp.time_of_impact(discs, pairs=[[0, 1]], motions=(16, 0), other_motions=(0, 9)).times
     array([inf])
     """
-    other = _other(a, b)
-    which = _checked_pairs(pairs, a, other)
-    relative = _vectors(motions, "motions", len(which), a.dim, LARGEST)
+    second = _second(shapes, other)
+    which = _checked_pairs(pairs, shapes, second)
+    relative = _vectors(motions, "motions", len(which), shapes.dim, LARGEST)
     if as_array(other_motions, "other_motions").ndim or other_motions != 0.0:
-        relative = relative - _vectors(other_motions, "other_motions", len(which), a.dim, LARGEST)
-    times, normals = row_pairs.impacts(a, other, *_columns(which), relative)
+        relative = relative - _vectors(other_motions, "other_motions", len(which), shapes.dim, LARGEST)
+    times, normals = row_pairs.impacts(shapes, second, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
 
 
-def _other(a: Any, b: Any) -> Shapes:
+def _second(shapes: Any, other: Any) -> Shapes:
     """Return the second set, which may be the first, after checking both."""
-    for name, shapes in (("a", a), ("b", a if b is None else b)):
-        if not isinstance(shapes, Shapes):
-            raise TypeError(f"{name} must be Shapes, not {quoted(shapes)}")
-    other: Shapes = a if b is None else b
-    if a.dim != other.dim:
-        raise ValueError(f"a has {a.dim} dimensions and b has {other.dim}")
-    return other
+    second: Shapes = shapes if other is None else other
+    for name, given in (("shapes", shapes), ("other", second)):
+        if not isinstance(given, Shapes):
+            raise TypeError(f"{name} must be Shapes, not {quoted(given)}")
+    if shapes.dim != second.dim:
+        raise ValueError(f"shapes have {shapes.dim} dimensions and other {second.dim}")
+    return second
 
 
-def _candidates(a: Shapes, b: Shapes | None, batch: Any) -> Rows:
-    mine = a.living_rows()
-    if b is None:
-        if len(mine) == len(a):
-            return box_pairs(a.boxes, sort=True, batch=batch)
-        keys = None if batch is None else as_attribute("batch", batch, len(a), np.int64)[mine]
-        return mine[box_pairs(a.boxes[mine], sort=True, batch=keys)]
-    others = b.living_rows()
+def _candidates(shapes: Shapes, other: Shapes | None, batch: Any) -> Rows:
+    mine = shapes.living_rows()
+    if other is None:
+        if len(mine) == len(shapes):
+            return box_pairs(shapes.boxes, sort=True, batch=batch)
+        keys = None if batch is None else as_attribute("batch", batch, len(shapes), np.int64)[mine]
+        return mine[box_pairs(shapes.boxes[mine], sort=True, batch=keys)]
+    others = other.living_rows()
     if batch is not None and not np.isscalar(batch):
         if not isinstance(batch, tuple) or len(batch) != 2:
             raise ValueError("batch: for two sets of shapes, give a tuple (for the first, for the second)")
         first, second = (
-            as_attribute(f"batch[{k}]", batch[k], len(shapes), np.int64)[rows]
-            for k, (shapes, rows) in enumerate(((a, mine), (b, others)))
+            as_attribute(f"batch[{k}]", batch[k], len(given), np.int64)[rows]
+            for k, (given, rows) in enumerate(((shapes, mine), (other, others)))
         )
         batch = first, second
-    found = box_pairs(a.boxes[mine], b.boxes[others], sort=True, batch=batch)
+    found = box_pairs(shapes.boxes[mine], other.boxes[others], sort=True, batch=batch)
     return np.stack([mine[found[:, 0]], others[found[:, 1]]], axis=1)
 
 
-def _checked_pairs(pairs: ArrayLike, a: Shapes, b: Shapes) -> Rows:
+def _checked_pairs(pairs: ArrayLike, shapes: Shapes, second: Shapes) -> Rows:
     array = as_array(pairs, "pairs")
     if array.shape == (0,):
         array = np.empty((0, 2), np.int32)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"pairs must have shape (m, 2), not {array.shape}")
-    columns = a.checked_rows(array[:, 0], "pairs, first"), b.checked_rows(array[:, 1], "pairs, second")
+    columns = shapes.checked_rows(array[:, 0], "pairs, first"), second.checked_rows(array[:, 1], "pairs, second")
     return np.stack(columns, axis=1)
 
 
