@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "Given", "Library", "Place", "Scratch", "as_kind", "device_named", "opened", "place_of", "release", "view_of",
+    "Given", "Library", "Place", "Scratch", "device_named", "opened", "place_of", "release", "view_of",
 ]  # fmt: skip
 
 #: NVIDIA Warp, started without its banner.
@@ -29,37 +29,30 @@ with wp.ScopedLogLevel(wp.LOG_WARNING):
 _lock = threading.Lock()
 
 
-class Library(Protocol):
-    """A library of arrays: NumPy, torch, CuPy, JAX or Warp."""
-
-    name: str
-
-    def stream(self, device: Any) -> Any:
-        """Return the caller's stream as one of Warp; None on the CPU."""
-
-    def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-        """Allocate memory of the library; return it as an array of Warp that keeps it alive."""
-
-    def give(self, array: Any) -> Any:
-        """Return an array from `allocate` as one of the library."""
-
-
-class _NumPy:
-    """Arrays in host memory: copied to the device, and results copied back."""
+class Library:
+    """A library of arrays. This one is NumPy: arrays are copied to the device, and results copied back."""
 
     name = "numpy"
 
     def stream(self, device: Any) -> Any:
+        """Return the caller's stream as one of Warp; None on the CPU."""
         return wp.get_stream(device) if device.is_cuda else None
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-        return _allocated(shape, dtype, device)
+        """Allocate memory of the library; return it as an array of Warp that keeps it alive."""
+        try:
+            return wp.empty(shape, dtype=dtype, device=device)
+        except RuntimeError as error:
+            if "allocate" in str(error):
+                raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
+            raise
 
     def give(self, array: Any) -> Any:
+        """Return an array from `allocate` as one of the library."""
         return array.numpy()
 
 
-class _Warp(_NumPy):
+class _Warp(Library):
     """Arrays of Warp, and of other libraries with the CUDA array interface or DLPack."""
 
     name = "warp"
@@ -68,7 +61,7 @@ class _Warp(_NumPy):
         return array
 
 
-class _Jax(_NumPy):
+class _Jax(Library):
     """Arrays of JAX, which waits for other streams when it takes a result by DLPack."""
 
     name = "jax"
@@ -77,7 +70,7 @@ class _Jax(_NumPy):
         return sys.modules["jax"].dlpack.from_dlpack(array)
 
 
-class _Torch:
+class _Torch(Library):
     """Tensors, on torch's current stream and in its memory, also within ``torch.cuda.graph``."""
 
     name = "torch"
@@ -85,26 +78,23 @@ class _Torch:
     def stream(self, device: Any) -> Any:
         if not device.is_cuda:
             return None
-        torch: Any = sys.modules["torch"]
-        return _stream_at(device, torch.cuda.current_stream(device.ordinal).cuda_stream)
+        return _stream_at(device, sys.modules["torch"].cuda.current_stream(device.ordinal).cuda_stream)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
         torch: Any = sys.modules["torch"]
-        kinds = {wp.int32: torch.int32, wp.int64: torch.int64, wp.float32: torch.float32, wp.float64: torch.float64}
-        kinds |= {wp.uint8: torch.uint8, wp.bool: torch.bool}
-        inner = getattr(dtype, "_shape_", ())
-        kind = kinds[getattr(dtype, "_wp_scalar_type_", dtype)]
+        scalar, inner = _parts_of(dtype)
         try:
-            tensor = torch.empty((*shape, *inner), dtype=kind, device=wp.device_to_torch(device))
+            kind = wp.dtype_to_torch(scalar)
+            made = torch.empty((*shape, *inner), dtype=kind, device=wp.device_to_torch(device))
         except torch.OutOfMemoryError as error:
             raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
-        return _lent(tensor, tensor.data_ptr(), shape, dtype, device)
+        return _lent(made, made.data_ptr(), shape, dtype, device)
 
     def give(self, array: Any) -> Any:
         return array.owner
 
 
-class _CuPy:
+class _CuPy(_Torch):
     """Arrays of CuPy, on its current stream and of its memory pool."""
 
     name = "cupy"
@@ -116,30 +106,22 @@ class _CuPy:
 
     def allocate(self, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
         cupy: Any = sys.modules["cupy"]
-        inner = getattr(dtype, "_shape_", ())
-        kind = wp.dtype_to_numpy(getattr(dtype, "_wp_scalar_type_", dtype))
+        scalar, inner = _parts_of(dtype)
         try:
             with cupy.cuda.Device(device.ordinal):
-                made = cupy.empty((*shape, *inner), kind)
+                made = cupy.empty((*shape, *inner), wp.dtype_to_numpy(scalar))
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
         return _lent(made, made.data.ptr, shape, dtype, device)
 
-    def give(self, array: Any) -> Any:
-        return array.owner
+
+NUMPY, WARP, JAX, TORCH, CUPY = Library(), _Warp(), _Jax(), _Torch(), _CuPy()
+_LIBRARIES = {"torch": TORCH, "cupy": CUPY, "jax": JAX, "jaxlib": JAX, "warp": WARP}
 
 
-NUMPY, WARP, JAX, TORCH, CUPY = _NumPy(), _Warp(), _Jax(), _Torch(), _CuPy()
-_LIBRARIES: dict[str, Library] = {"torch": TORCH, "cupy": CUPY, "jax": JAX, "jaxlib": JAX, "warp": WARP}
-
-
-def _allocated(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-    try:
-        return wp.empty(shape, dtype=dtype, device=device)
-    except RuntimeError as error:
-        if "allocate" in str(error):
-            raise MemoryError(f"no memory for {shape} on {device}: {error}") from error
-        raise
+def _parts_of(dtype: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the type of numbers of a type of Warp, and its shape: () unless it is a vector."""
+    return getattr(dtype, "_wp_scalar_type_", dtype), getattr(dtype, "_shape_", ())
 
 
 def _lent(owner: Any, pointer: int, shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
@@ -203,10 +185,9 @@ def opened(values: Any, name: str, device: Any = None) -> Given:
 
 def _as_scalars(array: Any) -> Any:
     """Return an array of vectors, such as of ``wp.vec3``, as one of numbers with one more axis."""
-    inner = getattr(array.dtype, "_shape_", ())
+    scalar, inner = _parts_of(array.dtype)
     if not inner:
         return array
-    scalar = array.dtype._wp_scalar_type_
     size = wp.types.type_size_in_bytes(scalar)
     steps = tuple(size * int(np.prod(inner[k + 1 :])) for k in range(len(inner)))
     return view_of(array, 0, (*array.shape, *inner), (*array.strides, *steps), scalar)
@@ -238,21 +219,10 @@ def _copied(values: Any, name: str, device: Any) -> Given:
         kind = wp.dtype_from_numpy(plain.dtype)
     except TypeError:
         raise TypeError(f"{name} has dtype {plain.dtype}, which no device has") from None
-    array = _allocated(plain.shape, kind, device)
+    array = NUMPY.allocate(plain.shape, kind, device)
     if plain.size:
         array.assign(plain)
     return Given(array, NUMPY)
-
-
-def as_kind(array: Any, kind: Any, scratch: Callable[[tuple[int, ...], Any], Any]) -> Any:
-    """Return whole numbers or Booleans as integers of a kind, without a copy if possible."""
-    if array.dtype == kind:
-        return array
-    if array.dtype == wp.uint64 and kind == wp.int64:
-        return array.view(wp.int64)
-    made = scratch(array.shape, kind)
-    wp.utils.array_cast(array, made)
-    return made
 
 
 # Where a call runs ----------------------------------------------------------------------------------------------------
@@ -402,7 +372,7 @@ def _scratch_of(device: Any, stream: int) -> Scratch:
     key = (device.alias, stream)
     with _lock:
         if key not in _kept:
-            _kept[key] = Scratch(device, _allocated)
+            _kept[key] = Scratch(device, NUMPY.allocate)
         return _kept[key]
 
 

@@ -11,7 +11,7 @@ from broadphase.arguments import is_on_device
 from broadphase.batches import batch_of_each
 from broadphase.boxes.forms import as_corners, as_rows
 from broadphase.errors import InvalidBoxError
-from broadphase.gpu.arrays import NUMPY, as_kind, device_named, opened, place_of, view_of, wp
+from broadphase.gpu.arrays import NUMPY, device_named, opened, place_of, view_of, wp
 from broadphase.gpu.loading import load
 from broadphase.gpu.pairs_kernels import BY_GROUP, BY_LAYER, BY_SHARED, BY_STATIC, Filter, row_kernels
 from broadphase.gpu.tree_kernels import tree_kernels
@@ -376,9 +376,12 @@ def integers_of(array: Any, name: str, scratch: Scratch, kind: Any) -> Any:
             raise TypeError(f"{name} must be integer, not {array.dtype.__name__}")
         return wp.empty(array.shape, dtype=kind, device=array.device)
 
-    def memory(shape: tuple[int, ...], dtype: Any) -> Any:
-        made = scratch.array(f"{name}.integers", int(np.prod(shape)), dtype)
-        steps = tuple(8 * int(np.prod(shape[k + 1 :])) for k in range(len(shape)))
-        return view_of(made, 0, shape, steps)
-
-    return as_kind(array, kind, memory)
+    if array.dtype == kind:
+        return array
+    if array.dtype == wp.uint64:
+        return array.view(wp.int64)
+    shape = tuple(array.shape)
+    made = scratch.array(f"{name}.integers", int(np.prod(shape)), kind)
+    made = view_of(made, 0, shape, tuple(8 * int(np.prod(shape[k + 1 :])) for k in range(len(shape))))
+    wp.utils.array_cast(array, made)
+    return made
