@@ -90,14 +90,14 @@ class QueryRows(NamedTuple):
 
 
 class PaddedRows(NamedTuple):
-    """The rows found by each of q queries in memory of a fixed size; the result of queries with ``capacity=``.
+    """`QueryRows` in memory of a fixed size; the result of queries with ``capacity=``.
 
     Attributes
     ----------
     rows : array, shape (capacity,), int32
-        As `QueryRows`, then -1. If there is too little room, any rows are missing.
+        As in `QueryRows`, then -1. If there is too little room, any rows are missing.
     offsets : array, shape (q + 1,), int64
-        Query i has the rows ``rows[offsets[i]:offsets[i + 1]]``.
+        As in `QueryRows`.
     count : int32
         Number of rows found; more than `capacity` if some are missing. An array of shape (), or of shape (1,) of Warp;
         ``-1 - row`` if the box or the query of that row is invalid.
@@ -377,7 +377,7 @@ class Index:
     # Queries for lists of rows ----------------------------------------------------------------------------------------
 
     def query(self, boxes: Boxes, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
-        """Find the rows that overlap each of these boxes; boxes that only touch overlap.
+        """Find the rows that overlap each of these boxes, as `broadphase.BVH.query`; boxes that only touch overlap.
 
         Parameters
         ----------
@@ -390,8 +390,7 @@ class Index:
         ignore : array of int, shape (q,) or (E, q), or int, optional
             A row that each query leaves out; -1 for none.
         capacity : int, optional
-            Room for rows. The result is then `PaddedRows`: nothing waits for the device, only the result is allocated
-            after the first call with equal sizes, and CUDA graphs can record the call.
+            Room for rows, as in `broadphase.gpu.pairs`. The result is then `PaddedRows`.
 
         Returns
         -------
@@ -427,14 +426,9 @@ class Index:
         return self._find(lower, given.upper, None, batch, ignore, capacity, "boxes")
 
     def query_points(self, points: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None) -> Any:
-        """Find the rows that contain each point, on their border too. Results and errors are those of `query`.
+        """Find the rows that contain each point, on their border too.
 
-        Parameters
-        ----------
-        points : array, shape (q, d) or (E, q, d), float32 or float64
-            No NaN.
-        batch, ignore, capacity
-            As in `query`.
+        Points have shape (q, d) or (E, q, d), and no NaN. All else is as in `query`.
 
         Examples
         --------
@@ -448,16 +442,10 @@ class Index:
     def query_ball(
         self, centers: Any, radii: Any, *, batch: Any = None, ignore: Any = None, capacity: int | None = None
     ) -> Any:
-        """Find the rows that overlap a closed ball around each point. Results and errors are those of `query`.
+        """Find the rows that overlap a closed ball around each point.
 
-        Parameters
-        ----------
-        centers : array, shape (q, d) or (E, q, d), float32 or float64
-            Finite.
-        radii : array, shape (q,) or (E, q), float32 or float64, or one number
-            Finite, at least 0.
-        batch, ignore, capacity
-            As in `query`.
+        Centers have shape (q, d) or (E, q, d), and are finite; radii have shape (q,) or (E, q), or are one number,
+        finite and at least 0: float32 or float64. All else is as in `query`.
 
         Examples
         --------
@@ -473,7 +461,7 @@ class Index:
     def nearest(
         self, points: Any, k: int = 1, max_distance: Any = np.inf, *, batch: Any = None, ignore: Any = None
     ) -> Nearest:
-        """Find the rows nearest to each point.
+        """Find the rows nearest to each point, as `broadphase.BVH.nearest`.
 
         Parameters
         ----------
@@ -489,8 +477,8 @@ class Index:
         Returns
         -------
         Nearest
-            ``rows``, int32, and ``distances``, float64, of shape (q, k), or (E, q, k), as in
-            `broadphase.index.Nearest`; -2 and NaN for an invalid query. New arrays on the device.
+            ``rows``, int32, and ``distances``, float64, of shape (q, k), or (E, q, k), as in `broadphase.Nearest`; -2
+            and NaN for an invalid query. New arrays on the device.
 
         Raises
         ------
@@ -499,8 +487,8 @@ class Index:
 
         Notes
         -----
-        Nothing waits for the device; CUDA graphs can record the call. The time of a query grows with k, and with the
-        number of boxes that are as near as those found, such as boxes that contain the point.
+        Nothing waits for the device. The time of a query grows with k, and with the number of boxes that are as near as
+        those found, such as boxes that contain the point.
 
         Examples
         --------
@@ -526,9 +514,7 @@ class Index:
     def raycast(
         self, origins: Any, directions: Any, max_distance: Any = np.inf, *, batch: Any = None, ignore: Any = None
     ) -> RayHits:
-        """Find the first row on each ray.
-
-        Boxes are closed: a ray that grazes one hits it, and a ray that begins inside hits at distance 0.
+        """Find the first row on each ray, as `broadphase.BVH.raycast`.
 
         Parameters
         ----------
@@ -544,18 +530,18 @@ class Index:
         Returns
         -------
         RayHits
-            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q), as in `broadphase.index.RayHits`;
-            -2 and NaN for an invalid ray. New arrays on the device.
+            ``rows``, int32, and ``distances``, float64, of shape (q,) or (E, q), as in `broadphase.RayHits`; -2 and NaN
+            for an invalid ray. New arrays on the device.
 
         Raises
         ------
         InvalidBoxError, ValueError, TypeError, MemoryError
-            As `query`; numbers that are not finite, or a negative distance, only in host memory.
+            As `nearest`.
 
         Notes
         -----
-        Nothing waits for the device; CUDA graphs can record the call. O(log n) time for a ray in an ordinary scene.
-        Neighboring queries should be neighboring rays: their threads walk together.
+        Nothing waits for the device. O(log n) time for a ray in an ordinary scene. Neighboring queries should be
+        neighboring rays: their threads walk together.
 
         Examples
         --------
@@ -578,16 +564,8 @@ class Index:
     ) -> Any:
         """Find out whether each ray hits anything: for shadows and lines of sight.
 
-        Parameters
-        ----------
-        origins, directions, max_distance, batch, ignore
-            As in `raycast`.
-
-        Returns
-        -------
-        array, shape (q,) or (E, q), bool
-            The same as ``raycast(...).rows >= 0``, and faster. Errors are those of `raycast`; an invalid ray on a
-            device returns False, and a later call raises: see the class.
+        The same as ``raycast(...).rows >= 0``, and faster. Parameters and errors are those of `raycast`; an invalid ray
+        on a device returns False, and a later call raises: see the class.
 
         Examples
         --------
