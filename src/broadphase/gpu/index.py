@@ -506,7 +506,7 @@ class Index:
             asking = self._struct(asked, fields, batch, ignore, scratch)
             rows, distances = self._results(asked, (k,), (wp.int32, wp.float64))
             if asked.count:
-                inputs = [*self._walked(), asking, k, self._state, _flat(rows), _flat(distances)]
+                inputs = [*self._walked(), asking, k, self._state, _flat(rows), _flat(distances), None]
                 scratch.launch("nearest", self._kernels.nearest, asked.count, inputs)
             give = asked.place.library.give
             return Nearest(give(rows), give(distances))
@@ -857,7 +857,7 @@ class Index:
         fields = self._numbers(max_distance, "max_distance", asked) | _by_kind("other_", ways.array)
         asking = self._struct(asked, {**fields, "other_step": int(not is_one)}, batch, ignore, scratch)
         if asked.count:
-            scratch.launch("cast", self._kernels.cast, asked.count, [*self._walked(), asking, self._state, *results])
+            scratch.launch("cast", self._kernels.cast, asked.count, [*self._walked(), asking, 1, self._state, *results])
 
     def _find(
         self, asked: _Asked, upper: Any, radii: Any, batch: Any, ignore: Any, capacity: int | None, name: str

@@ -592,42 +592,75 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
     box_type = wp.types.vector(length=2 * dim, dtype=kind)
     point_type = wp.types.vector(length=dim, dtype=wp.float64)
 
-    def nearest_of(
-        nodes: wp.array(dtype=node_type),
-        inner: int,
-        root: int,
-        spot: point_type,
-        limit: wp.float64,
-        ignored: int,
-        wanted: int,
-        query: int,
-        rows: wp.array(dtype=wp.int32),
-        distances: wp.array(dtype=wp.float64),
-    ):
-        """Write the rows nearest to a point."""
+    def walking_kernel(name: str, is_ray: bool, *parts: str) -> Any:
+        """Return the kernel of queries that look at the nearer nodes first, of parts in C++."""
 
-    def cast_of(
-        nodes: wp.array(dtype=node_type),
-        inner: int,
-        root: int,
-        spot: point_type,
-        direction: point_type,
-        limit: wp.float64,
-        ignored: int,
-        query: int,
-        rows: wp.array(dtype=wp.int32),
-        distances: wp.array(dtype=wp.float64),
-        hits: wp.array(dtype=wp.bool),
-    ):
-        """Write the first row on a ray and its distance, or, if there are `hits`, whether there is one."""
+        def walk_of(
+            nodes: wp.array(dtype=node_type),
+            inner: int,
+            root: int,
+            spot: point_type,
+            direction: point_type,
+            limit: wp.float64,
+            ignored: int,
+            wanted: int,
+            query: int,
+            rows: wp.array(dtype=wp.int32),
+            distances: wp.array(dtype=wp.float64),
+            hits: wp.array(dtype=wp.bool),
+        ):
+            """Write the rows nearest to a point, or the first row on a ray."""
 
-    # Native functions are known by their names.
-    for function in (nearest_of, cast_of):
-        function.__qualname__ = f"{function.__name__}_{dim}d_{kind.__name__}"
-    nearest_of = wp.func_native(_text(dim, kind, _SUMS, _BALL, _REALS, _NODES, _NEAREST, _WALK, _NEAREST_END))(
-        nearest_of
-    )
-    cast_of = wp.func_native(_text(dim, kind, _SUMS, _TOUCH, _REALS, _NODES, _CAST, _WALK, _CAST_END))(cast_of)
+        # Native functions are known by their names.
+        walk_of.__qualname__ = f"{name}_{dim}d_{kind.__name__}"
+        walk_of = wp.func_native(_text(dim, kind, _SUMS, *parts))(walk_of)
+
+        def walk(
+            nodes: wp.array(dtype=node_type),
+            order: Order,
+            queries: Queries,
+            wanted: int,
+            state: wp.array(dtype=wp.int64),
+            rows: wp.array(dtype=wp.int32),
+            distances: wp.array(dtype=wp.float64),
+            hits: wp.array(dtype=wp.bool),
+        ):
+            """Find the wanted rows of each query, or, with `hits`, whether there is one."""
+            query = wp.tid()
+            limit = number_of(queries, query)
+            is_valid = limit >= wp.float64(0.0)
+            spot = point_type()
+            direction = point_type()
+            for axis in range(wp.static(dim)):
+                spot[axis] = part_of(queries, query, axis)
+                is_valid = is_valid and is_in_range(spot[axis])
+                if wp.static(is_ray):
+                    direction[axis] = other_part_of(queries, query, axis)
+                    is_valid = is_valid and is_in_range(direction[axis])
+            if hits and not is_valid:
+                wp.atomic_max(state, 2, wp.int64(0x80000000) - wp.int64(query))
+            is_valid = is_valid and state[0] == wp.int64(0)
+            places = places_of(queries, order, query)
+            if is_valid and places[0] < places[1]:
+                root = root_of(order, places[0], places[1])
+                missed = ignored_by(queries, query)
+                inner = order.count - 1
+                walk_of(nodes, inner, root, spot, direction, limit, missed, wanted, query, rows, distances, hits)
+                return
+            if hits:
+                hits[query] = False
+                return
+            row = int(-1)
+            distance = _NEVER
+            if not is_valid:
+                row = _INVALID
+                distance = wp.float64(wp.nan)
+            for k in range(wanted):
+                rows[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = row
+                distances[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = distance
+
+        walk.__qualname__ = name
+        return wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)(walk)
 
     @wp.kernel(module=module, enable_backward=False)
     def take_boxes(boxes: boxes_type, own: boxes_type, state: wp.array(dtype=wp.int64)):
@@ -790,84 +823,13 @@ def index_kernels(dim: int, kind: Any) -> SimpleNamespace:
                     at = number - inner
             task += thread_count
 
-    @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
-    def nearest_rows(
-        nodes: wp.array(dtype=node_type),
-        order: Order,
-        queries: Queries,
-        wanted: int,
-        state: wp.array(dtype=wp.int64),
-        rows: wp.array(dtype=wp.int32),
-        distances: wp.array(dtype=wp.float64),
-    ):
-        query = wp.tid()
-        limit = number_of(queries, query)
-        is_valid = limit >= wp.float64(0.0) and state[0] == wp.int64(0)
-        point = point_type()
-        for axis in range(wp.static(dim)):
-            point[axis] = part_of(queries, query, axis)
-            is_valid = is_valid and is_in_range(point[axis])
-        places = places_of(queries, order, query)
-        if is_valid and places[0] < places[1]:
-            root = root_of(order, places[0], places[1])
-            missed = ignored_by(queries, query)
-            nearest_of(nodes, order.count - 1, root, point, limit, missed, wanted, query, rows, distances)
-            return
-        row = int(-1)
-        distance = _NEVER
-        if not is_valid:
-            row = _INVALID
-            distance = wp.float64(wp.nan)
-        for k in range(wanted):
-            rows[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = row
-            distances[wp.int64(query) * wp.int64(wanted) + wp.int64(k)] = distance
-
-    @wp.kernel(module=module, enable_backward=False, launch_bounds=_BOUNDS)
-    def cast_rays(
-        nodes: wp.array(dtype=node_type),
-        order: Order,
-        queries: Queries,
-        state: wp.array(dtype=wp.int64),
-        rows: wp.array(dtype=wp.int32),
-        distances: wp.array(dtype=wp.float64),
-        hits: wp.array(dtype=wp.bool),
-    ):
-        """Find the first row on each ray, or, with `hits`, whether there is one."""
-        query = wp.tid()
-        limit = number_of(queries, query)
-        is_valid = limit >= wp.float64(0.0)
-        origin = point_type()
-        direction = point_type()
-        for axis in range(wp.static(dim)):
-            origin[axis] = part_of(queries, query, axis)
-            direction[axis] = other_part_of(queries, query, axis)
-            is_valid = is_valid and is_in_range(origin[axis]) and is_in_range(direction[axis])
-        if hits and not is_valid:
-            wp.atomic_max(state, 2, wp.int64(0x80000000) - wp.int64(query))
-        is_valid = is_valid and state[0] == wp.int64(0)
-        places = places_of(queries, order, query)
-        if is_valid and places[0] < places[1]:
-            root = root_of(order, places[0], places[1])
-            missed = ignored_by(queries, query)
-            inner = order.count - 1
-            cast_of(nodes, inner, root, origin, direction, limit, missed, query, rows, distances, hits)
-            return
-        if hits:
-            hits[query] = False
-            return
-        rows[query] = -1
-        distances[query] = _NEVER
-        if not is_valid:
-            rows[query] = _INVALID
-            distances[query] = wp.float64(wp.nan)
-
     return SimpleNamespace(
         box_type=box_type,
         take=take_boxes,
         growth=growth_of_nodes,
         ask=ask_boxes,
         find=find_rows,
-        nearest=nearest_rows,
-        cast=cast_rays,
+        nearest=walking_kernel("nearest_rows", False, _BALL, _REALS, _NODES, _NEAREST, _WALK, _NEAREST_END),
+        cast=walking_kernel("cast_rays", True, _TOUCH, _REALS, _NODES, _CAST, _WALK, _CAST_END),
         module=module,
     )
