@@ -287,10 +287,10 @@ def passing_of(
     group: Any = None,
     static: Any = None,
     ignore_shared: Any = None,
-) -> Any:
-    """Return the filter of kernels for options of `broadphase.pairs`: one value each, or tuples for two sets."""
+) -> tuple[Any, Any]:
+    """Return the filters of kernels for options of `broadphase.pairs`: one value each, or tuples for two sets."""
     parts = 0
-    fields: dict[str, Any] = {"touching": int(touching)}
+    fields: tuple[dict[str, Any], ...] = tuple({"touching": int(touching)} for _ in sets)
     by_layer = layer is not None or mask is not None
     for name, value, is_given, part, default, kind in (
         ("layer", layer, by_layer, BY_LAYER, _ALL_BITS, wp.int64),
@@ -300,30 +300,28 @@ def passing_of(
     ):
         if is_given:
             parts |= part
-            both = _both(name, value, sets)
-            given = [_attribute(both[0], name, sets[0], scratch, default, kind)]
-            if len(sets) == 2:
-                given.append(_attribute(both[1], f"{name}[1]", sets[1], scratch, default, kind))
-            for side, (array, step) in zip(("", "other_"), (given[0], given[-1]), strict=True):
-                fields |= {f"{side}{name}s": array, f"{side}{name}_step": step}
-    if ignore_shared is not None:
-        both = _both("ignore_shared", ignore_shared, sets)
-        if both[0] is not None and both[1] is not None:
-            parts |= BY_SHARED
-            fields["shared"] = fields["other_shared"] = _parts_of(both[0], "ignore_shared", sets[0], scratch)
-            if len(sets) == 2:
-                fields["other_shared"] = _parts_of(both[1], "ignore_shared[1]", sets[1], scratch)
-    return scratch.struct("passing", Filter, parts=parts, **fields)
+            for k, (own, one) in enumerate(zip(fields, _each(name, value, sets), strict=True)):
+                own[f"{name}s"], own[f"{name}_step"] = _attribute(one, _named(name, k), sets[k], scratch, default, kind)
+    shared = _each("ignore_shared", ignore_shared, sets)
+    if all(one is not None for one in shared):
+        parts |= BY_SHARED
+        for k, (own, one) in enumerate(zip(fields, shared, strict=True)):
+            own["shared"] = _parts_of(one, _named("ignore_shared", k), sets[k], scratch)
+    made = [scratch.struct(f"passing{k}", Filter, parts=parts, **own) for k, own in enumerate(fields)]
+    return made[0], made[-1]
 
 
-def _both(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, Any]:
-    if len(sets) == 1:
-        return value, value
-    if value is None or isinstance(value, int | np.integer | bool):
-        return value, value
+def _named(name: str, k: int) -> str:
+    return f"{name}[1]" if k else name
+
+
+def _each(name: str, value: Any, sets: tuple[DeviceBoxes, ...]) -> tuple[Any, ...]:
+    """Return an option for each set."""
+    if len(sets) == 1 or value is None or isinstance(value, int | np.integer | bool):
+        return (value,) * len(sets)
     if not isinstance(value, tuple) or len(value) != 2:
         raise ValueError(f"{name}: for two sets of boxes, give a tuple (for the first, for the second)")
-    return value[0], value[1]
+    return value
 
 
 def _given(value: Any, name: str, boxes: DeviceBoxes) -> Given:

@@ -23,7 +23,7 @@ _LAST = wp.constant(wp.int64(0x7FFFFFFFFFFFFFFF))  # of keys and codes
 
 @wp.struct
 class Filter:
-    """Which overlaps of two sets count, see `broadphase.pairs`; with a step of 0, one value is for all rows."""
+    """Which overlaps of a set count, see `broadphase.pairs`; with a step of 0, one value is for all rows."""
 
     touching: wp.int32
     parts: wp.int32
@@ -31,45 +31,35 @@ class Filter:
     layer_step: wp.int32
     masks: wp.array(dtype=wp.int64)
     mask_step: wp.int32
-    other_layers: wp.array(dtype=wp.int64)
-    other_layer_step: wp.int32
-    other_masks: wp.array(dtype=wp.int64)
-    other_mask_step: wp.int32
     groups: wp.array(dtype=wp.int64)
     group_step: wp.int32
-    other_groups: wp.array(dtype=wp.int64)
-    other_group_step: wp.int32
     statics: wp.array(dtype=wp.uint8)
     static_step: wp.int32
-    other_statics: wp.array(dtype=wp.uint8)
-    other_static_step: wp.int32
     shared: wp.array2d(dtype=wp.int64)
-    other_shared: wp.array2d(dtype=wp.int64)
 
 
 @wp.func
-def counts(passing: Filter, i: int, j: int) -> bool:
+def counts(own: Filter, other: Filter, i: int, j: int) -> bool:
     """Return whether an overlap of row i of the first set and row j of the second one is a pair."""
     group = wp.int64(0)
-    if (passing.parts & 2) != 0:
-        group = passing.groups[i * passing.group_step]
-        if group != passing.other_groups[j * passing.other_group_step]:
+    if (own.parts & 2) != 0:
+        group = own.groups[i * own.group_step]
+        if group != other.groups[j * other.group_step]:
             group = wp.int64(0)
         if group < wp.int64(0):
             return False
-    if (passing.parts & 1) != 0 and group == wp.int64(0):
-        if (passing.layers[i * passing.layer_step] & passing.other_masks[j * passing.other_mask_step]) == wp.int64(0):
+    if (own.parts & 1) != 0 and group == wp.int64(0):
+        if (own.layers[i * own.layer_step] & other.masks[j * other.mask_step]) == wp.int64(0):
             return False
-        if (passing.masks[i * passing.mask_step] & passing.other_layers[j * passing.other_layer_step]) == wp.int64(0):
+        if (own.masks[i * own.mask_step] & other.layers[j * other.layer_step]) == wp.int64(0):
             return False
-    if (passing.parts & 4) != 0:
-        own_static = passing.statics[i * passing.static_step]
-        if own_static != wp.uint8(0) and passing.other_statics[j * passing.other_static_step] != wp.uint8(0):
+    if (own.parts & 4) != 0:
+        if own.statics[i * own.static_step] != wp.uint8(0) and other.statics[j * other.static_step] != wp.uint8(0):
             return False
-    if (passing.parts & 8) != 0:
-        for a in range(passing.shared.shape[1]):
-            for b in range(passing.other_shared.shape[1]):
-                if passing.shared[i, a] == passing.other_shared[j, b]:
+    if (own.parts & 8) != 0:
+        for a in range(own.shared.shape[1]):
+            for b in range(other.shared.shape[1]):
+                if own.shared[i, a] == other.shared[j, b]:
                     return False
     return True
 
@@ -127,6 +117,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         code_bits: int,
         scene_bits: int,
         passing: Filter,
+        other_passing: Filter,
         results: Results,
     ):
         """Find the pairs of each leaf of a tree with leaves of another one, of its class or a larger one.
@@ -176,7 +167,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                     if whose == _SECOND or (whose == _ONE_SET and other < row):
                         i = other
                         j = row
-                    if passing.parts == 0 or counts(passing, i, j):
+                    if passing.parts == 0 or counts(passing, other_passing, i, j):
                         if not append_key(results, i, j):
                             return
             number = take(node[7])
@@ -193,6 +184,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
         is_one_set: int,
         half_margin: kind,
         passing: Filter,
+        other_passing: Filter,
         results: Results,
     ):
         """Compare each box with all of its scene. Neighboring threads read the same box, from the cache."""
@@ -206,7 +198,7 @@ def pairs_kernels(dim: int, kind: Any) -> SimpleNamespace:
                 continue
             that = grown(others, other, half_margin)
             if overlap(own, that, passing.touching):
-                if passing.parts == 0 or counts(passing, row, other):
+                if passing.parts == 0 or counts(passing, other_passing, row, other):
                     if not append_key(results, row, other):
                         return
 

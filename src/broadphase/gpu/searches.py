@@ -318,7 +318,7 @@ class Search:
             sizes[-1],
             int(is_one),
         ]
-        inputs += [self._half_margin, self._passing, self.results]
+        inputs += [self._half_margin, *self._passing, self.results]
         self.scratch.launch("pairs", kernels.in_scenes, own.count, inputs)
 
     def _build(self) -> None:
@@ -342,7 +342,7 @@ class Search:
         )
         for own, other, whose in walks:
             inputs = [own.nodes, own.order, other.nodes, other.order, whose]
-            inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, self._passing, self.results]
+            inputs += [own.code_bits, own.code_bits + own.kernels.class_bits, *self._passing, self.results]
             self.scratch.launch(f"pairs{whose}", kernels.in_tree, own.count, inputs)
 
     def total(self) -> int:
