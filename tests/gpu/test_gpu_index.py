@@ -1,6 +1,7 @@
 """The index on a device: its kernels on Warp's CPU device, against the index of the CPU and the oracles."""
 
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -437,6 +438,22 @@ for found, expected in zip(index.raycast(points, ways), core.raycast(points, way
 assert np.array_equal(index.raycast_any(points, ways, 0.1), core.raycast_any(points, ways, 0.1))
 """
     run_script(script, timeout=300)
+
+
+def test_calls_keep_no_arrays_of_the_caller():
+    points = np.random.default_rng(3).random((300, 2))
+    boxes = wp.array(np.stack([points, points + 0.1], axis=1), dtype=wp.float64, device="cpu")
+    given, keys = (wp.array(one, device="cpu") for one in (points, np.arange(300) % 7))
+    index = Index(boxes, batch=keys)
+    bp.gpu.pairs(boxes, mask=keys)
+    bp.gpu.neighbors(given, 0.1, batch=keys)
+    index.query_points(given, batch=keys)
+    index.nearest(given)
+    index.raycast(given, given, ignore=keys)
+    index.update(boxes)
+    arrays = [weakref.ref(one) for one in (boxes, given, keys)]
+    del boxes, given, keys
+    assert [one() for one in arrays] == [None] * 3
 
 
 # Changes --------------------------------------------------------------------------------------------------------------

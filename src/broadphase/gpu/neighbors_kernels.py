@@ -640,6 +640,13 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         vector = vector_of(point_at(own.exact, place), point_at(others.exact, k), shift, own.lattices, at)
         return square_of(vector) <= task.limit
 
+    @wp.func
+    def write_pair(task: Task, at: int, place: int, k: int, image: int):
+        if task.found and wp.int64(at) < task.capacity:
+            task.found[at] = wp.vec2i(place, k)
+            if task.images:
+                task.images[at] = image
+
     @wp.kernel(module=module, enable_backward=False, cuda_max_registers=80)
     def search_points(own_points: Points, points: Points, table: Table, task: Task):
         """Compare a point with those in the cells around: count near ones, or write them if there is `found`.
@@ -675,7 +682,6 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
         own_x = own[0] - wp.float32(cell[0] & (_PERIOD - 1)) * width_x
         index = wp.where(task.is_by_row != 0, row * task.slices + part, number)
         begin = int(0)
-        capacity = int(task.capacity)
         if task.found:
             begin = int(wp.min(task.offsets[index], task.capacity))
         elif number == 0:
@@ -750,10 +756,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                             if table.is_hashed == 0 or is_in_stretch(
                                 cell_at(points.cells, k), other, x_here, more, y, z, cell[3], key, points
                             ):
-                                if task.found and begin + count < capacity:
-                                    task.found[begin + count] = wp.vec2i(place, k)
-                                    if task.images:
-                                        task.images[begin + count] = image
+                                write_pair(task, begin + count, place, k, image)
                                 count += 1
                     elif not (square > high):
                         is_open = bool(True)
@@ -772,10 +775,7 @@ def neighbor_kernels(dim: int) -> SimpleNamespace:
                         is_told = not is_in_stretch(cell_k, other, x_here, more, y, z, cell[3], key, points)
                     if not is_told:
                         if is_near(place, k, row, other, image_x, image_y, image_z, at, own_points, points, task):
-                            if task.found and begin + count < capacity:
-                                task.found[begin + count] = wp.vec2i(place, k)
-                                if task.images:
-                                    task.images[begin + count] = image
+                            write_pair(task, begin + count, place, k, image)
                             count += 1
                     k += 1
                 step_x += more + 1

@@ -92,9 +92,8 @@ def neighbors(
     Parameters
     ----------
     points, other : array, shape (n, d) or (E, n, d), d = 2 or 3
-        float32 or float64 on a device, of torch, CuPy, JAX, Warp or anything with the CUDA array interface or DLPack,
-        of any strides; also ``wp.vec3`` and the like. Or points in host memory, as in `broadphase.neighbors`, which are
-        copied to the device. Computed in float64.
+        float32 or float64 on a device, as boxes in `broadphase.gpu.pairs`. Or points in host memory, as in
+        `broadphase.neighbors`, which are copied to the device. Computed in float64.
     cutoff : float
         The largest distance of a pair: one number for all points.
     cell, periodic
