@@ -11,7 +11,8 @@ from broadphase.errors import FileFormatError, clipped
 from broadphase.extras import import_extra
 from broadphase.files import require_unicode
 from broadphase.io.box_file import BoxFile, naming_damage
-from broadphase.io.part_file import PartFile, part_of
+from broadphase.io.part_file import PartFile, parts_of
+from broadphase.mesh_formats import MeshNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +33,14 @@ def read_products(path: Path, told: Told) -> PartFile:
     """
     model, shapes = _shapes_of(path, told)
     known: dict[str, Any] = {}
-    parts = []
+    nodes = []
     for shape, pose in shapes:
         geometry = shape.geometry
         if geometry.id not in known:
             known[geometry.id] = _vertices(geometry), np.array(geometry.faces, np.int64).reshape(-1, 3)
         vertices, faces = known[geometry.id]
-        parts.append(part_of(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape)))
-    return PartFile(parts, str(path), "m")
+        nodes.append(MeshNode(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape)))
+    return PartFile(parts_of(nodes), str(path), "m")
 
 
 def read_product_boxes(path: Path, told: Told) -> BoxFile:

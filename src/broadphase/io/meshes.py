@@ -17,7 +17,7 @@ from broadphase.files import files_beside, path_of, require_file
 from broadphase.io.box_file import BoxFile
 from broadphase.io.dae import read_dae
 from broadphase.io.ifc import read_products
-from broadphase.io.part_file import PartFile, part_of
+from broadphase.io.part_file import PartFile, parts_of
 from broadphase.mesh_formats import PARSED, LeftOut, MeshNode, ObjParts, PlacedMesh, named_nodes, parse_nodes
 from broadphase.progress import Progress, reporting
 
@@ -122,7 +122,7 @@ def read_parts(path: str | os.PathLike[str], *, parts: ObjParts = "object", prog
             return read_products(path, told)
     nodes, unit = _read_nodes(path, parts)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = [part_of(*node) for node in nodes]
+        found = parts_of(nodes)
     for part in found:
         are_finite = np.isfinite(part.vertices).all(axis=1)
         if not (are_finite.all() and np.isfinite(part.position).all()):

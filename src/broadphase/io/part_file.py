@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from broadphase.errors import quoted
+from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["Part", "PartFile", "part_of"]
+    from broadphase.mesh_formats import MeshNode
+
+__all__ = ["Part", "PartFile", "parts_of"]
 
 
 class Part(NamedTuple):
@@ -72,31 +77,19 @@ class PartFile(NamedTuple):
         return f"<{len(self.parts)} parts of {quoted(self.source)}>"
 
 
-def part_of(
-    name: str, vertices: NDArray[np.float64], faces: NDArray[np.int64], pose: NDArray[np.float64], parent: str | None
-) -> Part:
-    """Return a part whose place is a matrix of shape (4, 4): as a rotation if it is one, otherwise in the vertices."""
-    turn, place = pose[:3, :3], pose[:3, 3]
-    if _is_rotation(turn):
-        return Part(name, vertices, faces, place.astype(np.float64), _quaternion(turn), parent)
-    return Part(name, vertices @ turn.T + place, faces, np.zeros(3), np.eye(4)[0], parent)
-
-
-def _is_rotation(turn: NDArray[np.float64]) -> bool:
+def parts_of(nodes: Sequence[MeshNode]) -> list[Part]:
+    """Return the parts of nodes, whose places are matrices: as a rotation if it is one, otherwise in the vertices."""
+    poses = np.array([node.pose for node in nodes], np.float64).reshape(-1, 4, 4)
+    turns, places = poses[:, :3, :3], poses[:, :3, 3]
     # Of single precision, they are a little less than that: then the vertices are moved.
-    return bool(np.abs(turn @ turn.T - np.eye(3)).max() < 1e-12 and np.linalg.det(turn) > 0)
-
-
-def _quaternion(turn: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quaternion (w, x, y, z) of a rotation: an eigenvector, after Bar-Itzhack."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turn
-    matrix = np.array(
-        [
-            [xx - yy - zz, 0, 0, 0],
-            [yx + xy, yy - xx - zz, 0, 0],
-            [zx + xz, zy + yz, zz - xx - yy, 0],
-            [zy - yz, xz - zx, yx - xy, xx + yy + zz],
-        ]
-    )
-    x, y, z, w = np.linalg.eigh(matrix)[1][:, -1]
-    return np.array([w, x, y, z])
+    off = np.abs(turns @ turns.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    are_rotations = (off < 1e-12) & (np.linalg.det(turns) > 0)
+    rotations = quaternions_of(np.where(are_rotations[:, np.newaxis, np.newaxis], turns, np.eye(3)))
+    parts = []
+    for (name, vertices, faces, _, parent), turn, place, rotation, is_rotation in zip(
+        nodes, turns, places, rotations, are_rotations, strict=True
+    ):
+        if not is_rotation:
+            vertices, place = vertices @ turn.T + place, np.zeros(3)
+        parts.append(Part(name, vertices, faces, place, rotation, parent))
+    return parts
