@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -269,9 +270,9 @@ def test_damaged_boxes_by_tile_are_read_again_or_named(tmp_path: Path, little_me
     for path in kinds.values():
         data = np.frombuffer(whole[path], np.uint8)
         for attempt in range(6):
-            with pytest.raises(KeyboardInterrupt):
-                scale.pairs(files, output=output, workers=1, progress=interrupt)
+            shutil.rmtree(output)
             for one, content in whole.items():
+                (output / one).parent.mkdir(parents=True, exist_ok=True)
                 (output / one).write_bytes(content)
             damaged = data.copy()
             if attempt < 3:
@@ -283,10 +284,5 @@ def test_damaged_boxes_by_tile_are_read_again_or_named(tmp_path: Path, little_me
             if report is None:
                 assert str(output / path) in message
                 assert path.suffix == ".arrow"
-                for one in output.rglob("*"):
-                    if one.is_file():
-                        one.unlink()
                 continue
             assert pairs_in(output) == expected
-            for one in output.iterdir():
-                one.unlink()
