@@ -124,7 +124,7 @@ def moving_rows(pace: float) -> Iterator[Row]:
         index.raycast(origins, ways, 4.0, batch=robots)
 
     def move_and_rays() -> None:
-        index.update(index.boxes_of(17) + np.float32(0.01), 17)
+        index.move(17, index.boxes_of(17) + np.float32(0.01))
         rays()
 
     found = median_times({"still": rays, "moved": move_and_rays}, budget=2 * pace)
