@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORDER", "PAIR_DEFAULTS", "Bound", "ChangeKeywords", "IndexPairKeywords", "PairFilterKeywords", "PairKeywords",
-    "QueryKeywords", "QueryOptions", "require_known", "shows",
+    "QueryKeywords", "QueryOptions", "require_known", "shows", "shows_pair_options", "shows_query_options",
 ]  # fmt: skip
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,7 +50,8 @@ class QueryKeywords(TypedDict, total=False):
     ignore: Ignored
 
 
-class QueryOptions(NamedTuple):
+@dataclass(slots=True)  # not frozen: making one would take twice as long
+class QueryOptions:
     """The options of a query, as the caller gave them: who answers it checks them.
 
     A row is found if its mask has a bit in common with the layer of the query, and its layer with the mask of the
@@ -138,12 +140,18 @@ def shows(keywords: type, defaults: Mapping[str, Any]) -> Callable[[Function], F
         return ORDER.index(one.name) if one.kind is one.KEYWORD_ONLY and one.name in ORDER else -1
 
     def show(function: Function) -> Function:
+        """Let the signature of a function show its options."""
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
         function.__signature__ = signature.replace(parameters=sorted(own + more, key=place))  # type: ignore[attr-defined]
         return function
 
     return show
+
+
+#: Decorators of functions that take the options of a query, and of a search for pairs of boxes.
+shows_query_options = shows(QueryKeywords, {})
+shows_pair_options = shows(PairKeywords, PAIR_DEFAULTS)
 
 
 def require_known(function: str, given: Mapping[str, Any], keywords: type) -> None:

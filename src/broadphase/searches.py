@@ -16,7 +16,7 @@ from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows
 from broadphase.capacity import PaddedPairs, capacity_of, padded_pairs
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
 from broadphase.filters import NO_FILTER, PairFilter, without_invalid
-from broadphase.options import PAIR_DEFAULTS, PairKeywords, require_known, shows
+from broadphase.options import PairKeywords, require_known, shows_pair_options
 from broadphase.periods import Period, out_of_cell, periods_of
 from broadphase.progress import Progress, reporting, searching
 from broadphase.workers import worker_count
@@ -59,7 +59,7 @@ def pairs(
 ) -> PaddedPairs: ...
 
 
-@shows(PairKeywords, PAIR_DEFAULTS)
+@shows_pair_options
 def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
@@ -221,7 +221,7 @@ def of_device(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _OF_HOST}
 
 
-@shows(PairKeywords, PAIR_DEFAULTS)
+@shows_pair_options
 def count_pairs(
     boxes: Boxes, other: Boxes | None = None, *, progress: Progress = None, **options: Unpack[PairKeywords]
 ) -> int:
@@ -269,7 +269,7 @@ def count_pairs(
         raise search.invalid_box() from None
 
 
-@shows(PairKeywords, PAIR_DEFAULTS)
+@shows_pair_options
 def iter_pairs(
     boxes: Boxes, other: Boxes | None = None, *, chunk: int = 1_000_000, **options: Unpack[PairKeywords]
 ) -> Iterator[NDArray[np.int32]]:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     PairWay: TypeAlias = Literal["tree", "once", "any"]
     _Behind: TypeAlias = tuple["_Behind | None", NDArray[np.int32]]
 
-__all__ = ["INDEX_DEFAULTS", "BoxIndex", "IndexKeywords", "PairSearch"]
+__all__ = ["BoxIndex", "IndexKeywords", "PairSearch", "shows_index_options"]
 
 
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
@@ -91,8 +91,8 @@ class IndexKeywords(TypedDict, total=False):
     spheres: SphereArrays
 
 
-#: Of the keywords that are not None by default.
-INDEX_DEFAULTS = {"workers": 1}
+#: Decorator of the `__init__` of an index class.
+shows_index_options = shows(IndexKeywords, {"workers": 1})
 
 
 class PairSearch(NamedTuple):
@@ -163,7 +163,7 @@ class BoxIndex(queries.Queries):
     #         method = "octree"
     #         options = classmethod(checked_options)
     #
-    #         @shows(IndexKeywords, INDEX_DEFAULTS)
+    #         @shows_index_options
     #         def __init__(self, boxes, *, leaf_capacity=1, **options: Unpack[IndexKeywords]):
     #             self._settings = self._checked(leaf_capacity)
     #             super().__init__(boxes, **options)
@@ -720,7 +720,8 @@ class BoxIndex(queries.Queries):
         options = _NO_OPTIONS
         if keywords or own is not None:
             options = QueryOptions.of(query, keywords, own)
-            self._are_spheres(options.by)
+            if options.by is not None:
+                self._are_spheres(options.by)
         workers = self._threads if options.workers is None else worker_count(options.workers)
         row = _QUERIES[query]
         walk = row.walk(*given)
@@ -738,7 +739,7 @@ class BoxIndex(queries.Queries):
             periodic: tuple[Any, ...] = self._cell().answer(walk, store, options, workers)
             return periodic
         if options.by == "sphere" and store.spheres is not None:
-            boxes = options._replace(by=None)
+            boxes = replace(options, by=None)
             return search_spheres(walk, store, lambda other: self._answer(other, boxes, workers))
         query_filter = self._native_filter(walk.query_count, options)
         if options.batch is not None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.errors import unknown_name
-from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.box_index import BoxIndex, IndexKeywords, shows_index_options
 from broadphase.index.options import checked_options
-from broadphase.options import shows
 
 if TYPE_CHECKING:
     from broadphase.boxes.forms import Boxes
@@ -65,7 +64,7 @@ class BVH(BoxIndex):
     method = "bvh"
     options = classmethod(checked_options)
 
-    @shows(IndexKeywords, INDEX_DEFAULTS)
+    @shows_index_options
     def __init__(
         self,
         boxes: Boxes | None,

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from broadphase import _native, thresholds
 from broadphase.errors import UnsupportedQueryError
-from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.box_index import BoxIndex, IndexKeywords, shows_index_options
 from broadphase.index.bvh import BVH
 from broadphase.index.joining import KeptCells
 from broadphase.index.options import checked_options
 from broadphase.index.periodic import CellSearch
-from broadphase.options import shows
 from broadphase.periods import periods_of
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Index(BoxIndex):
     options = classmethod(checked_options)
     _capabilities = BVH._capabilities
 
-    @shows(IndexKeywords, INDEX_DEFAULTS)
+    @shows_index_options
     def __init__(
         self,
         boxes: Any,

@@ -12,11 +12,10 @@ from broadphase.arguments import as_reals, as_whole
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import quoted, unknown_name
-from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.box_index import BoxIndex, IndexKeywords, shows_index_options
 from broadphase.index.cells import TreeCells, tree_cells
 from broadphase.index.options import checked_options
 from broadphase.index.outside import as_bounds, as_policy, leaving, require_fit
-from broadphase.options import shows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,7 +119,7 @@ class LinearTree(BoxIndex):
     method = "linear_tree"
     options = classmethod(checked_options)
 
-    @shows(IndexKeywords, INDEX_DEFAULTS)
+    @shows_index_options
     def __init__(
         self,
         boxes: Boxes | None,

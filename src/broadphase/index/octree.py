@@ -11,11 +11,10 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.errors import quoted
-from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.box_index import BoxIndex, IndexKeywords, shows_index_options
 from broadphase.index.cells import TreeCells, interleaved, tree_cells
 from broadphase.index.options import checked_options
 from broadphase.index.outside import as_bounds, as_policy, require_fit
-from broadphase.options import shows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -104,7 +103,7 @@ class Octree(BoxIndex):
     method = "octree"
     options = classmethod(checked_options)
 
-    @shows(IndexKeywords, INDEX_DEFAULTS)
+    @shows_index_options
     def __init__(
         self,
         boxes: Boxes | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class CellSearch:
     def answer(self, walk: Walk, store: BoxStore, options: QueryOptions, workers: int) -> tuple[Any, ...]:
         """Find the rows of which an image is what a walk looks for, with the rows of `store` that options ignore."""
         ignored = store.ignored(options.ignore, walk.query_count, options.own)
-        given = *walk.given, workers, options._replace(ignore=ignored, own=None)
+        given = *walk.given, workers, replace(options, ignore=ignored, own=None)
         if walk.kind == "boxes":
             return self._boxes(*given)
         return self._balls(*given) if walk.kind == "balls" else self._nearest(*given)
@@ -70,7 +71,7 @@ class CellSearch:
         self, lower: NDArray[Any], upper: NDArray[Any], workers: int, options: QueryOptions
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Find the rows of which an image overlaps each box; exact."""
-        found = self._overlapping(lower, upper, workers, options._replace(ignore=None))
+        found = self._overlapping(lower, upper, workers, replace(options, ignore=None))
         if options.ignore is not None:
             query_filter = _native.QueryFilter()
             query_filter.set_ignored(self._places_of(options.ignore))

@@ -21,7 +21,7 @@ from broadphase.index import walks
 from broadphase.index.regions import halves_of, regions_of_planes, regions_of_views
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits, with_columns
 from broadphase.index.store import checked_corners
-from broadphase.options import QueryKeywords, shows
+from broadphase.options import QueryKeywords, shows_query_options
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -79,7 +79,7 @@ QUERIES: tuple[Query, ...] = (
 )
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def query(
     self: Queries,
     boxes: Boxes,
@@ -158,7 +158,7 @@ def query(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def query_points(
     self: Queries,
     points: ArrayLike,
@@ -188,7 +188,7 @@ def query_points(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def query_ball(
     self: Queries,
     centers: ArrayLike,
@@ -224,7 +224,7 @@ def query_ball(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def query_obb(
     self: Queries,
     centers: ArrayLike,
@@ -285,7 +285,7 @@ def query_obb(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def frustum(
     self: Queries,
     matrix: ArrayLike | None = None,
@@ -344,7 +344,7 @@ def frustum(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def nearest(
     self: Queries,
     points: ArrayLike | None = None,
@@ -424,7 +424,7 @@ def nearest(
     return with_columns(self._find("nearest", (at, k, limits), options, own), k)
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def raycast(
     self: Queries,
     origins: ArrayLike,
@@ -486,7 +486,7 @@ def raycast(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def raycast_all(
     self: Queries,
     origins: ArrayLike,
@@ -525,7 +525,7 @@ def raycast_all(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def raycast_any(
     self: Queries,
     origins: ArrayLike,
@@ -556,7 +556,7 @@ def raycast_any(
     return found
 
 
-@shows(QueryKeywords, {})
+@shows_query_options
 def shapecast(self: Queries, boxes: Boxes, motions: ArrayLike, **options: Unpack[QueryKeywords]) -> ShapecastHits:
     """Find the first row that each moving box touches. None is missed, however fast the box moves.
 

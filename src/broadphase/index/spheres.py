@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]
 
-__all__ = ["Spheres", "ball_meets_box", "boxes_with_spheres", "entry_of_box", "entry_of_ray", "lengths_of"]
+__all__ = [
+    "Spheres", "ball_meets_box", "ball_meets_region", "ball_meets_turned_box", "boxes_with_spheres", "entry_of_box",
+    "entry_of_ray", "lengths_of",
+]  # fmt: skip
 
 # Above the relative error of the few operations of each test: numbers that differ by more are in their true order.
 _DOUBT = 2.0**-44
@@ -66,72 +69,6 @@ class Spheres(NamedTuple):
             box = corners[other[alone]].astype(np.float64)
             touch[alone] = ball_meets_box(self.centers[of[alone]], self.radii[of[alone]], box[:, 0], box[:, 1])
         return touch
-
-    def meet(self, rows: Rows, lower: Floats, upper: Floats, radii: Floats | float = 0.0) -> Flags:
-        """Return whether the sphere of each row meets a box, grown by a radius; True for rows without a sphere."""
-        meet = ~self.having(rows)
-        some = np.flatnonzero(~meet)
-        of = rows[some]
-        more = np.broadcast_to(np.asarray(radii, np.float64), (len(rows),))[some]
-        meet[some] = ball_meets_box(self.centers[of], self.radii[of], lower[some], upper[some], more)
-        return meet
-
-    def away(self, rows: Rows, points: Floats) -> Floats:
-        """Return the distance of each point to the sphere of a row, 0 within; 0 for rows without a sphere. Rounded."""
-        found = np.zeros(len(rows))
-        some = np.flatnonzero(self.having(rows))
-        of = rows[some]
-        lengths = lengths_of(points[some] - self.centers[of])
-        found[some] = np.maximum(lengths - self.radii[of], 0.0)
-        return found
-
-    def enter(self, rows: Rows, origins: Floats, directions: Floats, limits: Floats, distances: Floats) -> Floats:
-        """Return the distance at which each ray enters a sphere, inf for a miss; without a sphere, that given."""
-        found = distances.copy()
-        some = np.flatnonzero(self.having(rows))
-        of = rows[some]
-        found[some] = entry_of_ray(origins[some], directions[some], limits[some], self.centers[of], self.radii[of])
-        return found
-
-    def touched(self, rows: Rows, lower: Floats, upper: Floats, motions: Floats, times: Floats) -> Floats:
-        """Return the time at which each moving box touches a sphere, inf for never; without a sphere, that given."""
-        found = times.copy()
-        some = np.flatnonzero(self.having(rows))
-        for begin in range(0, len(some), _TOGETHER):
-            part = some[begin : begin + _TOGETHER]
-            center, radius = self.centers[rows[part]], self.radii[rows[part]]
-            found[part] = entry_of_box(lower[part], upper[part], motions[part], center, radius)
-        return found
-
-    def meet_turned(self, rows: Rows, middles: Floats, half_sizes: Floats, axes: Floats) -> Flags:
-        """Return whether the sphere of each row meets an oriented box; True for rows without a sphere.
-
-        The columns of `axes`, (k, d, d), are those of the box. Spheres that touch it are never missed; one that misses
-        it by less than rounding may be found, unless the axes are coordinate axes, in any order.
-        """
-        meet = ~self.having(rows)
-        some = np.flatnonzero(~meet)
-        center, radius = self.centers[rows[some]], self.radii[rows[some]]
-        middle, half, turn = middles[some], half_sizes[some], axes[some]
-        reach = (np.abs(turn) @ half[:, :, np.newaxis])[:, :, 0]
-        with np.errstate(over="ignore"):
-            meet[some] = ball_meets_box(center, radius, middle - reach, middle + reach)
-        turned = np.flatnonzero(np.abs(turn).sum(axis=(1, 2)) != turn.shape[1])
-        axes = turn[turned]
-        center, middle, half, radius = _scaled(center[turned], middle[turned], half[turned], radius[turned])
-        own = np.linalg.solve(axes, (center - middle)[:, :, np.newaxis])[:, :, 0]
-        gaps = np.maximum(np.abs(own) - half, 0.0)
-        # Along axes that are not quite perpendicular, distances are too long by at most this share.
-        skew = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(axes.shape[1])).sum(axis=(1, 2))
-        meet[some[turned]] = np.sqrt((gaps * gaps).sum(axis=1)) * (1 - skew) <= radius + _DOUBT
-        return meet
-
-    def inside(self, rows: Rows, planes: Floats) -> Flags:
-        """Return whether the sphere of each row meets the region between planes; True for rows without a sphere."""
-        meet = ~self.having(rows)
-        some = np.flatnonzero(~meet)
-        meet[some] = _ball_meets_region(self.centers[rows[some]], self.radii[rows[some]], planes)
-        return meet
 
     def intersect(self, pairs: Rows, boxes: Floats) -> tuple[Floats, Floats, Floats]:
         """Return positions, normals and depths of pairs that have a sphere or two; see `Octree.records`.
@@ -248,6 +185,26 @@ def ball_meets_box(
     return meets
 
 
+def ball_meets_turned_box(center: Floats, radius: Floats, middle: Floats, half: Floats, turn: Floats) -> Flags:
+    """Return whether balls meet oriented boxes, whose axes are the columns of `turn`, (k, d, d), row by row.
+
+    Balls that touch are never missed. One that misses by less than rounding may be found, unless the axes are
+    coordinate axes, in any order.
+    """
+    reach = (np.abs(turn) @ half[:, :, np.newaxis])[:, :, 0]
+    with np.errstate(over="ignore"):
+        meet = ball_meets_box(center, radius, middle - reach, middle + reach)
+    turned = np.flatnonzero(np.abs(turn).sum(axis=(1, 2)) != turn.shape[1])
+    axes = turn[turned]
+    center, middle, half, radius = _scaled(center[turned], middle[turned], half[turned], radius[turned])
+    own = np.linalg.solve(axes, (center - middle)[:, :, np.newaxis])[:, :, 0]
+    gaps = np.maximum(np.abs(own) - half, 0.0)
+    # Along axes that are not quite perpendicular, distances are too long by at most this share.
+    skew = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(axes.shape[1])).sum(axis=(1, 2))
+    meet[turned] = np.sqrt((gaps * gaps).sum(axis=1)) * (1 - skew) <= radius + _DOUBT
+    return meet
+
+
 def entry_of_ray(origin: Floats, direction: Floats, limit: Floats, center: Floats, radius: Floats) -> Floats:
     """Return the distances at which rays enter closed balls, row by row; infinity for a miss.
 
@@ -287,6 +244,12 @@ def entry_of_box(lower: Floats, upper: Floats, motion: Floats, center: Floats, r
     Whether a box touches is decided exactly, also at the end of its motion; the time is rounded, from 0 to 1. `motion`
     is the way of the corners from time 0 to 1.
     """
+    parts = range(0, max(len(lower), 1), _TOGETHER)
+    given = [[part[begin : begin + _TOGETHER] for part in (lower, upper, motion, center, radius)] for begin in parts]
+    return np.concatenate([_entry_of_few(*some) for some in given])
+
+
+def _entry_of_few(lower: Floats, upper: Floats, motion: Floats, center: Floats, radius: Floats) -> Floats:
     touches_at_once = ball_meets_box(center, radius, lower, upper)
     with np.errstate(all="ignore"):
         down = np.where(_exponent(lower, upper, motion, center) > _LARGE, -4, 0)  # sums that may overflow
@@ -385,7 +348,7 @@ def _hits_exactly(origin: Floats, direction: Floats, limit: Floats, center: Floa
     return np.asarray(hits, np.bool_) & (is_endless | np.asarray(ends, np.bool_))
 
 
-def _ball_meets_region(center: Floats, radius: Floats, planes: Floats) -> Flags:
+def ball_meets_region(center: Floats, radius: Floats, planes: Floats) -> Flags:
     """Return whether balls meet the region where ``n . x + c >= 0`` for all rows ``n, c`` of planes.
 
     Balls that touch it are never missed; one that misses it by less than rounding may be found.

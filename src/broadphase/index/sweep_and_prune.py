@@ -9,12 +9,11 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_reals
 from broadphase.errors import quoted
-from broadphase.index.box_index import INDEX_DEFAULTS, BoxIndex, IndexKeywords
+from broadphase.index.box_index import BoxIndex, IndexKeywords, shows_index_options
 from broadphase.index.joining import boxes_around, boxes_as_seen_by
 from broadphase.index.options import checked_options
 from broadphase.index.results import QueryResult
 from broadphase.index.walks import keep
-from broadphase.options import shows
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class SweepAndPrune(BoxIndex):
     method = "sweep_and_prune"
     options = classmethod(checked_options)
 
-    @shows(IndexKeywords, INDEX_DEFAULTS)
+    @shows_index_options
     def __init__(
         self,
         boxes: Boxes | None,

@@ -7,13 +7,22 @@ spheres of these are tested here; a row without a sphere needs no test.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.index.regions import regions_of_boxes, rotation_matrices
-from broadphase.index.spheres import Spheres, lengths_of
+from broadphase.index.spheres import (
+    ball_meets_box,
+    ball_meets_region,
+    ball_meets_turned_box,
+    entry_of_box,
+    entry_of_ray,
+    lengths_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,7 +44,8 @@ __all__ = [
 _FARTHER = 1 + 2.0**-40  # than a distance that is rounded
 
 
-class Walk(NamedTuple):
+@dataclass(slots=True)  # not frozen: making one would take twice as long
+class Walk:
     """Queries of one kind, with checked and contiguous arguments.
 
     ``search(core, lower, upper, *given, filter, workers)`` answers them by an arrangement of boxes, as a tuple: the
@@ -46,15 +56,15 @@ class Walk(NamedTuple):
     search: Callable[..., Any]
     given: tuple[Any, ...]
     query_count: int
-    # Of the first three kinds: whether the sphere of each row is in the answer of the query that has found it.
-    meet: Callable[[Spheres, Rows, Rows], Flags] | None = None
+    # Of the first three kinds: whether balls, by centers and radii, are what the queries look for, by their numbers.
+    meet: Callable[[Floats, Floats, Rows], Flags] | None = None
 
 
 def of_boxes(lower: NDArray[Any], upper: NDArray[Any]) -> Walk:
     """Look for rows that overlap each valid box, (q, d) float32 or float64, possibly infinite."""
 
-    def meet(balls: Spheres, rows: Rows, of: Rows) -> Flags:
-        return balls.meet(rows, lower.astype(np.float64)[of], upper.astype(np.float64)[of])
+    def meet(center: Floats, radius: Floats, of: Rows) -> Flags:
+        return ball_meets_box(center, radius, lower.astype(np.float64)[of], upper.astype(np.float64)[of])
 
     return Walk("boxes", _native.query_boxes, (lower, upper), len(lower), meet)
 
@@ -67,8 +77,8 @@ def of_points(points: NDArray[Any]) -> Walk:
 def of_balls(centers: Floats, radii: Floats) -> Walk:
     """Look for rows within each finite radius, (q,), of a finite point, (q, d)."""
 
-    def meet(balls: Spheres, rows: Rows, of: Rows) -> Flags:
-        return balls.meet(rows, centers[of], centers[of], radii[of])
+    def meet(center: Floats, radius: Floats, of: Rows) -> Flags:
+        return ball_meets_box(center, radius, centers[of], centers[of], radii[of])
 
     return Walk("balls", _native.query_balls, (centers, radii), len(centers), meet)
 
@@ -76,20 +86,22 @@ def of_balls(centers: Floats, radii: Floats) -> Walk:
 def of_turned_boxes(centers: Floats, half_sizes: Floats, rotations: ArrayLike) -> Walk:
     """Look for rows that overlap each oriented box; centers and half sizes are (q, d), rotations unchecked."""
 
-    def meet(balls: Spheres, rows: Rows, of: Rows) -> Flags:
+    def meet(center: Floats, radius: Floats, of: Rows) -> Flags:
         axes = rotation_matrices(rotations, *centers.shape)[of]
-        return balls.meet_turned(rows, centers[of], half_sizes[of], axes)
+        return ball_meets_turned_box(center, radius, centers[of], half_sizes[of], axes)
 
-    return of_regions(regions_of_boxes(centers, half_sizes, rotations))._replace(meet=meet)
+    regions = regions_of_boxes(centers, half_sizes, rotations)
+    return Walk("regions", _native.query_convex, regions.slabs, len(centers), meet)
 
 
 def of_regions(regions: Regions) -> Walk:
     """Look for rows that overlap each convex region, of any dimension."""
 
-    def meet(balls: Spheres, rows: Rows, of: Rows) -> Flags:
-        ends = np.searchsorted(of, np.arange(1, len(regions.planes)))
-        parts = zip(np.split(rows, ends), regions.planes, strict=True) if len(regions.planes) else ()
-        return np.concatenate([np.empty(0, np.bool_), *(balls.inside(some, planes) for some, planes in parts)])
+    def meet(center: Floats, radius: Floats, of: Rows) -> Flags:
+        ends = np.searchsorted(of, np.arange(len(regions.planes) + 1))
+        parts = [slice(*some) for some in pairwise(ends.tolist())]
+        each = zip(parts, regions.planes, strict=True)
+        return np.concatenate([ball_meets_region(center[some], radius[some], planes) for some, planes in each])
 
     return Walk("regions", _native.query_convex, regions.slabs, len(regions.around_lower), meet)
 
@@ -140,11 +152,29 @@ def _sweep_any(*given: Any) -> tuple[Flags]:
 
 def search_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], tuple[Any, ...]]) -> tuple[Any, ...]:
     """Answer a walk by the spheres of a store, where `search` answers walks by the boxes."""
-    balls = cast("Spheres", store.balls)
-    if walk.meet is not None:
-        rows, offsets = search(walk)
-        return keep(rows, offsets, walk.meet(balls, rows, _queries_of(offsets)))
-    return (_nearest_spheres if walk.kind == "nearest" else _first_spheres)(walk, balls, store, search)
+    if walk.meet is None:
+        return (_nearest_spheres if walk.kind == "nearest" else _first_spheres)(walk, store, search)
+    rows, offsets = search(walk)
+    some, center, radius = _balls_of(rows, store)
+    is_kept = np.ones(len(rows), np.bool_)
+    if len(some):
+        is_kept[some] = walk.meet(center, radius, _queries_of(offsets)[some])
+    return keep(rows, offsets, is_kept)
+
+
+def _balls_of(rows: Rows, store: BoxStore) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Return which rows have spheres, and the centers and radii of these."""
+    column = cast("Floats", store.spheres)[rows]
+    some = np.flatnonzero(np.isfinite(column[:, -1]))
+    return some, column[some, :-1], column[some, -1]
+
+
+def _away(rows: Rows, points: Floats, store: BoxStore) -> Floats:
+    """Return the distance of each point to the sphere of a row, 0 within; 0 for rows without a sphere. Rounded."""
+    some, center, radius = _balls_of(rows, store)
+    found = np.zeros(len(rows))
+    found[some] = np.maximum(lengths_of(points[some] - center) - radius, 0.0)
+    return found
 
 
 def keep(rows: Rows, offsets: NDArray[np.int64], is_kept: Flags) -> Found:
@@ -157,13 +187,13 @@ def _queries_of(offsets: NDArray[np.int64]) -> Rows:
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
 
 
-def _nearest_spheres(walk: Walk, balls: Spheres, store: BoxStore, search: Callable[[Walk], Any]) -> tuple[Any, ...]:
+def _nearest_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], Any]) -> tuple[Any, ...]:
     points, k, limits = walk.given
     wanted = max(1, min(k, store.living))
     nearest, distances = search(walk)
     queries, places = (part.astype(np.int32) for part in np.nonzero(nearest >= 0))
     found = nearest[queries, places]
-    away = np.maximum(distances[queries, places], balls.away(found, points[queries]))
+    away = np.maximum(distances[queries, places], _away(found, points[queries], store))
     # Other boxes may be nearer than the last of these spheres, and so may be their spheres.
     last = np.zeros(len(points))
     np.maximum.at(last, queries, away)
@@ -173,25 +203,27 @@ def _nearest_spheres(walk: Walk, balls: Spheres, store: BoxStore, search: Callab
     asking = _queries_of(offsets)
     corners = store.corners[more].astype(np.float64)
     gaps = np.maximum(np.maximum(corners[:, 0] - points[asking], points[asking] - corners[:, 1]), 0.0)
-    both = np.concatenate([away, np.maximum(lengths_of(gaps), balls.away(more, points[asking]))])
+    both = np.concatenate([away, np.maximum(lengths_of(gaps), _away(more, points[asking], store))])
     asked, rows = np.concatenate([queries, asking]), np.concatenate([found, more])
     least: Any = _native.least_of_each(rows, asked, both, limits, wanted)
     return tuple(least)
 
 
-def _first_spheres(walk: Walk, balls: Spheres, store: BoxStore, search: Callable[[Walk], Any]) -> tuple[Any, ...]:
+def _first_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], Any]) -> tuple[Any, ...]:
     lower, upper, motions, limits, is_ray = walk.given
     # Distances to boxes are rounded. Search a little farther, so that no sphere at the end is missed.
     with np.errstate(over="ignore"):
         reach = np.nextafter(limits * _FARTHER, np.inf)
-    every = walk._replace(search=_native.sweep_all, given=(lower, upper, motions, reach, is_ray))
+    every = replace(walk, search=_native.sweep_all, given=(lower, upper, motions, reach, is_ray))
     rows, offsets, distances = search(every)
     of = _queries_of(offsets)
-    to_boxes = np.where(distances <= limits[of], distances, np.inf)
+    entries = np.where(distances <= limits[of], distances, np.inf)
+    some, *ball = _balls_of(rows, store)
+    begin, along = lower[of[some]], motions[of[some]]
     if is_ray:
-        entries = balls.enter(rows, lower[of], motions[of], limits[of], to_boxes)
+        entries[some] = entry_of_ray(begin, along, limits[of[some]], *ball)
     else:
-        entries = balls.touched(rows, lower[of], upper[of], motions[of], to_boxes)
+        entries[some] = entry_of_box(begin, upper[of[some]], along, *ball)
     order = np.lexsort((rows, entries, of))
     order = order[np.isfinite(entries[order])]
     rows, entries = rows[order], entries[order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -380,7 +380,7 @@ def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, options: QueryOption
     begin, along, limit = rays(scene.columns.dim, start[np.newaxis], way[np.newaxis], max_distance)
     if options.ignore is not None:  # by one ray: one, or a list
         ignore = as_array(_handles(scene, options.ignore), "ignore")
-        options = options._replace(ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
+        options = replace(options, ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
     # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
     rows, _, away, normals = _in_order(_hits(scene, begin, along, limit, _asked(scene, 1, options)))
     most = 1 if is_first else len(rows)
@@ -660,14 +660,14 @@ class _Asked(NamedTuple):
 
 
 def _asked(scene: Scene, count: int, options: QueryOptions) -> _Asked:
-    by, workers, layer, mask, keys, ignore, own = options
-    if by is not None:
-        raise UnsupportedQueryError(f"by={quoted(by)} is for an index: a world compares shapes")
+    layer, mask, keys, workers = options.layer, options.mask, options.batch, options.workers
+    if options.by is not None:
+        raise UnsupportedQueryError(f"by={quoted(options.by)} is for an index: a world compares shapes")
     names, bits = scene.columns.layers, None
     if not (layer is None and mask is None):
         bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
     batch = None if keys is None else as_attribute("batch", keys, count, np.int64)
-    ignored = scene.columns.rows.ignored(_handles(scene, ignore), count, own)
+    ignored = scene.columns.rows.ignored(_handles(scene, options.ignore), count, options.own)
     return _Asked(bits, batch, ignored, scene.broad.threads if workers is None else worker_count(workers))
 
 

@@ -16,7 +16,7 @@ from broadphase.arguments import as_array, as_flag, as_real, as_reals, as_whole
 from broadphase.files import replacing
 from broadphase.index import queries as shared
 from broadphase.index.queries import Queries
-from broadphase.options import QueryKeywords, QueryOptions, shows
+from broadphase.options import QueryKeywords, QueryOptions, shows_query_options
 from broadphase.representations import html_facts
 from broadphase.shapes import Shapes
 from broadphase.world import bodies, queries, snapshot
@@ -85,7 +85,7 @@ class World(Queries):
         change the index. It is reduced where too many boxes would overlap. Default: None, chosen by size. 0: no margin,
         and pairs near each other are not kept from step to step.
     workers : int
-        Threads; -1 for one per core.
+        Threads of steps, and of queries that are not given theirs; -1 for one per core.
     touching : bool
         Whether bodies touch whose bounding boxes only touch. False: the interiors of the boxes must intersect, as in
         `broadphase.pairs`; for steps only, not for queries, and not for periodic worlds nor bodies with ``ccd=True``.
@@ -717,7 +717,7 @@ class World(Queries):
             self._scene.place()
             return numbers, self._columns.seen.positions[numbers]
 
-    @shows(QueryKeywords, {})
+    @shows_query_options
     def query_shape(
         self,
         shape: Shape,
@@ -780,7 +780,7 @@ class World(Queries):
         **options: Unpack[QueryKeywords],
     ) -> RayHits: ...
 
-    @shows(QueryKeywords, {})
+    @shows_query_options
     def raycast(  # noqa: D102  see below
         self,
         origins: ArrayLike,
@@ -823,7 +823,7 @@ class World(Queries):
         **options: Unpack[QueryKeywords],
     ) -> RayHitsAll: ...
 
-    @shows(QueryKeywords, {})
+    @shows_query_options
     def raycast_all(  # noqa: D102  see below
         self,
         origins: ArrayLike,
@@ -838,7 +838,7 @@ class World(Queries):
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
-    @shows(QueryKeywords, {})
+    @shows_query_options
     def shapecast(
         self,
         shape: Shape,
@@ -876,7 +876,7 @@ class World(Queries):
             asked = QueryOptions.of("shapecast", options)
             return queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
 
-    @shows(QueryKeywords, {})
+    @shows_query_options
     def visible(
         self,
         matrix: ArrayLike | None = None,
