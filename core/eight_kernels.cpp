@@ -10,16 +10,18 @@ namespace broadphase::BROADPHASE_LEVEL {
 
 template <class T>
 constexpr FilingKernels<T> kFilingKernels = {
-    {curve_keys<T, 1>, curve_keys<T, 2>, curve_keys<T, 3>, curve_keys<T, 4>},
-    {pack_leaves<T, 1>, pack_leaves<T, 2>, pack_leaves<T, 3>, pack_leaves<T, 4>},
-    {file_boxes<T, 1>, file_boxes<T, 2>, file_boxes<T, 3>, file_boxes<T, 4>},
+    {BROADPHASE_SCALAR_ONLY(curve_keys<T, 1>), curve_keys<T, 2>, curve_keys<T, 3>,
+     BROADPHASE_SCALAR_ONLY(curve_keys<T, 4>)},
+    {BROADPHASE_SCALAR_ONLY(pack_leaves<T, 1>), pack_leaves<T, 2>, pack_leaves<T, 3>,
+     BROADPHASE_SCALAR_ONLY(pack_leaves<T, 4>)},
+    {BROADPHASE_SCALAR_ONLY(file_boxes<T, 1>), file_boxes<T, 2>, file_boxes<T, 3>,
+     BROADPHASE_SCALAR_ONLY(file_boxes<T, 4>)},
 };
 
 extern const EightKernels kEightKernels;
 const EightKernels kEightKernels = {
-    {nearest_together_if_faster<1>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(),
-     nearest_together_if_faster<4>()},
-    {balls_together<1>, balls_together<2>, balls_together<3>, balls_together<4>},
+    {nearest_together_if_faster<2>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(), nullptr},
+    {balls_together<2>, balls_together<2>, balls_together<3>, BROADPHASE_SCALAR_ONLY(balls_together<4>)},
     rank_keys,
     kFilingKernels<float>,
     kFilingKernels<double>,

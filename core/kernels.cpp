@@ -18,7 +18,7 @@ namespace broadphase::BROADPHASE_LEVEL {
 
 template <class T, bool Touching>
 constexpr OverlapKernels<T> kOverlapKernels = {
-    {BROADPHASE_RARE(overlap_run<T, 1, Touching>), overlap_run<T, 2, Touching>, overlap_run<T, 3, Touching>,
+    {overlap_run<T, 1, Touching>, overlap_run<T, 2, Touching>, overlap_run<T, 3, Touching>,
      BROADPHASE_RARE(overlap_run<T, 4, Touching>)},
     {BROADPHASE_RARE(overlap_blocks<T, 1, Touching>), overlap_blocks<T, 2, Touching>, overlap_blocks<T, 3, Touching>,
      BROADPHASE_RARE(overlap_blocks<T, 4, Touching>)},
@@ -36,14 +36,14 @@ const Kernels kKernels = {
     kOverlapKernels<float, false>,
     kOverlapKernels<double, true>,
     kOverlapKernels<double, false>,
-    {BROADPHASE_RARE(sweep_range<1>), sweep_range<2>, sweep_range<3>, BROADPHASE_RARE(sweep_range<4>)},
-    {BROADPHASE_RARE(sort_cell<1>), sort_cell<2>, sort_cell<3>, BROADPHASE_RARE(sort_cell<4>)},
-    {BROADPHASE_RARE(sweep_behind<1>), sweep_behind<2>, sweep_behind<3>, BROADPHASE_RARE(sweep_behind<4>)},
-    {BROADPHASE_RARE(sweep_across<1>), sweep_across<2>, sweep_across<3>, BROADPHASE_RARE(sweep_across<4>)},
+    {BROADPHASE_SCALAR_ONLY(sweep_range<1>), sweep_range<2>, sweep_range<3>, BROADPHASE_RARE(sweep_range<4>)},
+    {BROADPHASE_SCALAR_ONLY(sort_cell<1>), sort_cell<2>, sort_cell<3>, BROADPHASE_RARE(sort_cell<4>)},
+    {BROADPHASE_SCALAR_ONLY(sweep_behind<1>), sweep_behind<2>, sweep_behind<3>, BROADPHASE_RARE(sweep_behind<4>)},
+    {BROADPHASE_SCALAR_ONLY(sweep_across<1>), sweep_across<2>, sweep_across<3>, BROADPHASE_RARE(sweep_across<4>)},
     count_hits,
     list_hits,
     name_rows,
-    {BROADPHASE_RARE(look_up<1>), look_up<2>, look_up<3>, BROADPHASE_RARE(look_up<4>)},
+    {BROADPHASE_SCALAR_ONLY(look_up<1>), look_up<2>, look_up<3>, BROADPHASE_RARE(look_up<4>)},
     window_hits,
 };
 

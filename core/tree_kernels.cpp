@@ -6,42 +6,37 @@
 #include "tree/pairs_kernel.hpp"
 #include "tree/queries_kernel.hpp"
 
-// Walks on eight floats, which wider registers do not make faster: AVX-512 takes those of AVX2.
-#ifdef BROADPHASE_PARTIAL
-#define BROADPHASE_OF_FLOATS(...) \
-  {                               \
-  }
-#else
-#define BROADPHASE_OF_FLOATS(...) __VA_ARGS__
-#endif
-
 namespace broadphase::BROADPHASE_LEVEL {
+
+// In a wide tree, a walk tests only the box around a region.
+template <std::size_t D, class E>
+struct RegionWalk {
+  static constexpr auto kNext = next_by_box<D, E, ConvexWalk>;
+};
+template <std::size_t D>
+struct RegionWalk<D, Eight> {
+  static constexpr auto kNext = next_by_region<D>;
+};
+
+// Boxes of one axis are walked as boxes of two: see BlockLayout.
+template <class E>
+constexpr WalkKernels kWalkKernels = {
+    {next_by_box<2, E, BoxWalk>, next_by_box<2, E, BoxWalk>, next_by_box<3, E, BoxWalk>,
+     BROADPHASE_SCALAR_ONLY(next_by_box<4, E, BoxWalk>)},
+    {next_by_distance<2, E>, next_by_distance<2, E>, next_by_distance<3, E>,
+     BROADPHASE_SCALAR_ONLY(next_by_distance<4, E>)},
+    {next_by_time<2, E>, next_by_time<2, E>, next_by_time<3, E>, BROADPHASE_SCALAR_ONLY(next_by_time<4, E>)},
+    {RegionWalk<2, E>::kNext, RegionWalk<2, E>::kNext, RegionWalk<3, E>::kNext,
+     BROADPHASE_SCALAR_ONLY(RegionWalk<4, E>::kNext)},
+    {pair_blocks<2, E>, pair_blocks<2, E>, pair_blocks<3, E>, BROADPHASE_SCALAR_ONLY(pair_blocks<4, E>)},
+};
 
 extern const TreeKernels kTreeKernels;
 const TreeKernels kTreeKernels = {
-    BROADPHASE_OF_FLOATS({
-        {next_by_box<1, Eight, BoxWalk>, next_by_box<2, Eight, BoxWalk>, next_by_box<3, Eight, BoxWalk>,
-         next_by_box<4, Eight, BoxWalk>},
-        {next_by_distance<1, Eight>, next_by_distance<2, Eight>, next_by_distance<3, Eight>,
-         next_by_distance<4, Eight>},
-        {next_by_time<1, Eight>, next_by_time<2, Eight>, next_by_time<3, Eight>, next_by_time<4, Eight>},
-        {next_by_region<1>, next_by_region<2>, next_by_region<3>, next_by_region<4>},
-        {pair_blocks<1, Eight>, pair_blocks<2, Eight>, pair_blocks<3, Eight>, pair_blocks<4, Eight>},
-    }),
-    {
-        {BROADPHASE_RARE(next_by_box<1, WideEight, BoxWalk>), next_by_box<2, WideEight, BoxWalk>,
-         next_by_box<3, WideEight, BoxWalk>, BROADPHASE_RARE(next_by_box<4, WideEight, BoxWalk>)},
-        {BROADPHASE_RARE(next_by_distance<1, WideEight>), next_by_distance<2, WideEight>,
-         next_by_distance<3, WideEight>, BROADPHASE_RARE(next_by_distance<4, WideEight>)},
-        {BROADPHASE_RARE(next_by_time<1, WideEight>), next_by_time<2, WideEight>, next_by_time<3, WideEight>,
-         BROADPHASE_RARE(next_by_time<4, WideEight>)},
-        {BROADPHASE_RARE(next_by_box<1, WideEight, ConvexWalk>), next_by_box<2, WideEight, ConvexWalk>,
-         next_by_box<3, WideEight, ConvexWalk>, BROADPHASE_RARE(next_by_box<4, WideEight, ConvexWalk>)},
-        {BROADPHASE_RARE(pair_blocks<1, WideEight>), pair_blocks<2, WideEight>, pair_blocks<3, WideEight>,
-         BROADPHASE_RARE(pair_blocks<4, WideEight>)},
-    },
-    BROADPHASE_OF_FLOATS({finish_sweep<1>, finish_sweep<2>, finish_sweep<3>, finish_sweep<4>}),
-    BROADPHASE_OF_FLOATS({find_touched<1>, find_touched<2>, find_touched<3>, find_touched<4>}),
+    kWalkKernels<Eight>,
+    kWalkKernels<WideEight>,
+    {finish_sweep<2>, finish_sweep<2>, finish_sweep<3>, BROADPHASE_SCALAR_ONLY(finish_sweep<4>)},
+    {find_touched<2>, find_touched<2>, find_touched<3>, BROADPHASE_SCALAR_ONLY(find_touched<4>)},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

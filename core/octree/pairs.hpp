@@ -373,7 +373,7 @@ class OctreeWalk {
   // Pushes all rows below listed cells [begin, end) that overlap `box`.
   void pull_all(const float* box, unsigned wanted_kinds, std::size_t begin, std::size_t end) {
     BoxWalk& walk = scratch_.walk;
-    std::copy_n(box, 2 * blocks_.dimension(), walk.box);
+    put_box(box, blocks_.dimension(), walk.box);
     walk.visited = 0;
     while (begin < end) {
       walk.found = walk.depth = 0;

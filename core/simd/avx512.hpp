@@ -13,6 +13,8 @@ using with_avx2::EightWords;
 using with_avx2::emit_eight;
 using with_avx2::Fours;
 using with_avx2::lowest_bit;
+using with_avx2::WideEight;
+using with_avx2::WideTests;
 
 template <class T>
 struct Lanes;
@@ -85,61 +87,12 @@ struct Words {
   }
 };
 
-struct WideEight {
-  __m512d v;
-  static WideEight splat(double x) { return {_mm512_set1_pd(x)}; }
-  static WideEight load(const void* p) { return {_mm512_load_pd(p)}; }
-  static WideEight read(const double* p) { return {_mm512_loadu_pd(p)}; }
-};
-inline WideEight operator+(WideEight a, WideEight b) { return {_mm512_add_pd(a.v, b.v)}; }
-inline WideEight operator-(WideEight a, WideEight b) { return {_mm512_sub_pd(a.v, b.v)}; }
-inline WideEight operator*(WideEight a, WideEight b) { return {_mm512_mul_pd(a.v, b.v)}; }
-// Masks with all bits set: without a mask, GCC 12 warns of what its own header leaves uninitialized.
-inline WideEight larger(WideEight a, WideEight b) { return {_mm512_maskz_max_pd(0xff, a.v, b.v)}; }
-inline WideEight smaller(WideEight a, WideEight b) { return {_mm512_maskz_min_pd(0xff, a.v, b.v)}; }
-
-class WideTests {
- public:
-  void at_most(WideEight a, WideEight b) { all_ = _mm512_mask_cmp_pd_mask(all_, a.v, b.v, _CMP_LE_OQ); }
-  std::uint32_t bits() const { return _cvtmask8_u32(all_); }
-
- private:
-  __mmask8 all_ = 0xff;
-};
-
-inline Eight upper_halves(WideEight numbers, std::int32_t most) {
-  const __m256i upper =
-      _mm512_maskz_cvtepi64_epi32(0xff, _mm512_maskz_srli_epi64(0xff, _mm512_castpd_si512(numbers.v), 32));
-  return {_mm256_castsi256_ps(_mm256_min_epi32(upper, _mm256_set1_epi32(most)))};
-}
-
-inline __m256i kept(__m256i values, std::uint32_t bits) {
-  return _mm256_maskz_compress_epi32(static_cast<__mmask8>(bits), values);
-}
-inline std::size_t keep(const void* values, std::uint32_t bits, std::int32_t* to) {
-  const __m256i all = _mm256_load_si256(static_cast<const __m256i*>(values));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), kept(all, bits));
-  return static_cast<std::size_t>(_mm_popcnt_u32(bits));
-}
-inline std::size_t keep(Eight values, std::uint32_t bits, float* to) {
-  _mm256_storeu_ps(to, _mm256_castsi256_ps(kept(_mm256_castps_si256(values.v), bits)));
-  return static_cast<std::size_t>(_mm_popcnt_u32(bits));
-}
-
 inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {
   const __m512i low = _mm512_load_si512(values), high = _mm512_load_si512(values + 16);
   _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits), low));
   to += _mm_popcnt_u32(bits & 0xffffu);
   _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(static_cast<__mmask16>(bits >> 16), high));
   return static_cast<std::size_t>(_mm_popcnt_u32(bits));
-}
-
-inline bool keep_few_in_order(Eight keys, const void* values, std::uint32_t bits, float* key, std::int32_t* to,
-                              std::size_t& count) {
-  count = static_cast<std::size_t>(_mm_popcnt_u32(bits));
-  if (count > 4) return false;
-  with_avx2::put_in_order(_mm256_castsi256_si128(kept(with_avx2::numbered(keys), bits)), values, key, to);
-  return true;
 }
 
 }  // namespace broadphase::BROADPHASE_LEVEL::with_avx512

@@ -15,12 +15,6 @@ inline simde__mmask32 none_in_common(simde__m512i a, simde__m512i b) { return ~s
 inline simde__mmask32 below(simde__mmask32 mask, simde__m512i a, simde__m512i b) {
   return mask & ~simde_mm512_cmple_epi16_mask(b, a);
 }
-inline __m256i lower_halves(simde__mmask8 mask, simde__m512i a) {
-  return simde_mm256_maskz_mov_epi32(mask, simde_mm512_cvtepi64_epi32(a));
-}
-inline simde__m512i shifted_right(simde__mmask8 mask, simde__m512i a, unsigned by) {
-  return simde_mm512_maskz_mov_epi64(mask, simde_mm512_srli_epi64(a, by));
-}
 inline void store(simde__mmask32* to, simde__mmask32 mask) { *to = mask; }
 
 }  // namespace broadphase::emulated
@@ -37,9 +31,6 @@ inline void store(simde__mmask32* to, simde__mmask32 mask) { *to = mask; }
 #define _kand_mask16(a, b) static_cast<__mmask16>((a) & (b))
 #define _kortestz_mask32_u8(a, b) (((a) | (b)) == 0)
 #define _store_mask32 broadphase::emulated::store
-#define _mm512_mask_cmp_pd_mask(mask, a, b, how) static_cast<__mmask8>((mask) & _mm512_cmp_pd_mask(a, b, how))
 #define _mm512_mask_cmple_epi16_mask simde_mm512_mask_cmple_epi16_mask
 #define _mm512_mask_cmplt_epi16_mask broadphase::emulated::below
-#define _mm512_maskz_cvtepi64_epi32 broadphase::emulated::lower_halves
-#define _mm512_maskz_srli_epi64 broadphase::emulated::shifted_right
 #define _mm512_testn_epi16_mask broadphase::emulated::none_in_common

@@ -59,11 +59,17 @@
 
 #include BROADPHASE_LEVEL_FILE(BROADPHASE_LEVEL)
 
-// A kernel of boxes of one axis or of four: null in the tables of a level that has none.
+// Kernels of boxes of one axis and of four, which are rare: null in the tables of levels that lack them, see
+// levels.cpp. SSE2 and AVX-512 have none of them, the others those without which several times the time is lost.
 #ifdef BROADPHASE_PARTIAL
 #define BROADPHASE_RARE(...) nullptr
 #else
 #define BROADPHASE_RARE(...) __VA_ARGS__
+#endif
+#ifdef BROADPHASE_VECTORS
+#define BROADPHASE_SCALAR_ONLY(...) nullptr
+#else
+#define BROADPHASE_SCALAR_ONLY(...) __VA_ARGS__
 #endif
 
 namespace broadphase::BROADPHASE_LEVEL {

@@ -75,6 +75,8 @@ struct Processor {
   }
 };
 
+#endif
+
 template <class Kernel, std::size_t N>
 void complete(Kernel (&own)[N], const Kernel (&below)[N]) {
   for (std::size_t k = 0; k < N; ++k)
@@ -89,6 +91,13 @@ void complete(OverlapKernels<T>& own, const OverlapKernels<T>& below) {
   complete(own.ahead, below.ahead);
 }
 
+template <class T>
+void complete(FilingKernels<T>& own, const FilingKernels<T>& below) {
+  complete(own.curve_keys, below.curve_keys);
+  complete(own.pack_leaves, below.pack_leaves);
+  complete(own.file_boxes, below.file_boxes);
+}
+
 void complete(WalkKernels& own, const WalkKernels& below) {
   complete(own.next_by_box, below.next_by_box);
   complete(own.next_by_distance, below.next_by_distance);
@@ -97,13 +106,14 @@ void complete(WalkKernels& own, const WalkKernels& below) {
   complete(own.pair_blocks, below.pair_blocks);
 }
 
-// A level with the kernels that it lacks from the level below: those of boxes of one axis and of four, which are rare,
-// and walks through trees of floats. Each copy for one more instruction set would be a fiftieth of the module.
+// A level with the kernels that it lacks from the level below: those of boxes of one axis and of four, which are rare.
+// Each copy for one more instruction set would be a fiftieth of the module.
 struct Completed {
   Kernels kernels;
   TreeKernels trees;
+  EightKernels eight;
 
-  Completed(const Kernels& own, const Kernels& below) : kernels(own), trees(*own.trees) {
+  Completed(const Kernels& own, const Kernels& below) : kernels(own), trees(*own.trees), eight(*own.eight) {
     complete(kernels.closed_f32, below.closed_f32);
     complete(kernels.open_f32, below.open_f32);
     complete(kernels.closed_f64, below.closed_f64);
@@ -117,10 +127,13 @@ struct Completed {
     complete(trees.doubles, below.trees->doubles);
     complete(trees.finish_sweep, below.trees->finish_sweep);
     complete(trees.find_touched, below.trees->find_touched);
+    complete(eight.balls_together, below.eight->balls_together);
+    complete(eight.floats, below.eight->floats);
+    complete(eight.doubles, below.eight->doubles);
     kernels.trees = &trees;
+    kernels.eight = &eight;
   }
 };
-#endif
 
 struct Levels {
   std::array<const Kernels*, 4> level{};
@@ -129,12 +142,14 @@ struct Levels {
     level[count++] = &scalar::kKernels;
 #if defined(__x86_64__) || defined(_M_X64)
     const Processor processor;
-    static const Completed narrow(sse2::kKernels, scalar::kKernels), wide(avx512::kKernels, avx2::kKernels);
+    static const Completed narrow(sse2::kKernels, scalar::kKernels), middle(avx2::kKernels, scalar::kKernels),
+        wide(avx512::kKernels, middle.kernels);
     level[count++] = &narrow.kernels;
-    if (processor.avx2) level[count++] = &avx2::kKernels;
+    if (processor.avx2) level[count++] = &middle.kernels;
     if (processor.avx512) level[count++] = &wide.kernels;
 #elif defined(__aarch64__) || defined(_M_ARM64)
-    level[count++] = &neon::kKernels;
+    static const Completed arm(neon::kKernels, scalar::kKernels);
+    level[count++] = &arm.kernels;
 #endif
   }
 };

@@ -147,13 +147,17 @@ class Blocks {
   }
   template <class Number>
   void set_box(std::int32_t block, std::size_t lane, const Number* box) {
-    for (std::size_t k = 0; k < 2 * dimension(); ++k)
-      std::memcpy(number<Number>(block, k, lane), box + k, sizeof(Number));
+    for (std::size_t k = 0; k < dimension(); ++k) {
+      std::memcpy(number<Number>(block, layout_.lower(k), lane), box + k, sizeof(Number));
+      std::memcpy(number<Number>(block, layout_.upper(k), lane), box + dimension() + k, sizeof(Number));
+    }
   }
   template <class Number>
   void get_box(std::int32_t block, std::size_t lane, Number* box) const {
-    for (std::size_t k = 0; k < 2 * dimension(); ++k)
-      std::memcpy(box + k, number<Number>(block, k, lane), sizeof(Number));
+    for (std::size_t k = 0; k < dimension(); ++k) {
+      std::memcpy(box + k, number<Number>(block, layout_.lower(k), lane), sizeof(Number));
+      std::memcpy(box + dimension() + k, number<Number>(block, layout_.upper(k), lane), sizeof(Number));
+    }
   }
   // As doubles, whether they are wide or not.
   void read_box(std::int32_t block, std::size_t lane, double* box) const {
@@ -173,8 +177,8 @@ class Blocks {
 
   float* at(std::int32_t block) const { return first_ + static_cast<std::size_t>(block) * layout_.words(); }
   template <class Number>
-  float* number(std::int32_t block, std::size_t k, std::size_t lane) const {
-    return at(block) + (k * kLanes + lane) * (sizeof(Number) / sizeof(float));
+  float* number(std::int32_t block, std::size_t offset, std::size_t lane) const {
+    return at(block) + offset + lane * (sizeof(Number) / sizeof(float));
   }
   BlockWord word(std::int32_t block, std::size_t offset) const { return BlockWord(at(block) + offset); }
 
@@ -209,6 +213,17 @@ struct BlockTree {
     return is_wide() ? use(0.0) : use(0.0F);
   }
 };
+
+// A box as walks have it: along the second axis of blocks of boxes of one axis, it reaches beyond them.
+template <class Number>
+void put_box(const Number* box, std::size_t dimension, Number* to) {
+  const std::size_t axes = axes_of_blocks(dimension);
+  if (axes > dimension) to[1] = -1, to[3] = 1;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    to[k] = box[k];
+    to[axes + k] = box[dimension + k];
+  }
+}
 
 // A row's box as a lane holds it: lower corner, then upper corner.
 template <class T>

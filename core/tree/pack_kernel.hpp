@@ -155,7 +155,7 @@ bool pack_leaves(const PackLeaves<T>& request) {
         request.places[row] = static_cast<std::uint32_t>(at * kLanes + lane);
     }
     for (std::size_t k = 0; k < 2 * D; ++k) {
-      float* local = block + k * kLanes;
+      float* local = block + (k < D ? kLayout.lower(k) : kLayout.upper(k - D));
       if constexpr (sizeof(T) == sizeof(float)) {
         if (request.exact) {
           lost |= to_local_exact(corner[k], static_cast<float>(request.scale), local);
@@ -166,8 +166,8 @@ bool pack_leaves(const PackLeaves<T>& request) {
     }
     float* bounds = request.bounds[at - request.begin];
     for (std::size_t k = 0; k < D; ++k) {
-      bounds[k] = least_of(block + k * kLanes);
-      bounds[D + k] = largest_of(block + (D + k) * kLanes);
+      bounds[k] = least_of(block + kLayout.lower(k));
+      bounds[D + k] = largest_of(block + kLayout.upper(k));
     }
     const std::uint32_t in_use = (1u << count) - 1u;
     std::memcpy(block + kOccupied, &in_use, sizeof in_use);

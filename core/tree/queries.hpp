@@ -42,15 +42,17 @@ inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
   if (tree.is_wide()) {
-    std::copy_n(box, 2 * dimension, walk.wide_box);
+    put_box(box, dimension, walk.wide_box);
     return true;
   }
   bool exact = tree.is_exact();
+  float local[8];
   for (std::size_t k = 0; k < dimension; ++k) {
-    walk.box[k] = tree.frame.below(box[k], k);
-    walk.box[dimension + k] = tree.frame.above(box[dimension + k], k);
+    local[k] = tree.frame.below(box[k], k);
+    local[dimension + k] = tree.frame.above(box[dimension + k], k);
     exact = exact && tree.frame.keeps(box[k], k) && tree.frame.keeps(box[dimension + k], k);
   }
+  put_box(local, dimension, walk.box);
   return exact;
 }
 
@@ -85,11 +87,11 @@ inline float limit_of_square(const BlockTree& tree, const WideNumber& squared) {
 }
 inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
-  const std::size_t dimension = tree.dimension();
-  for (std::size_t k = 0; k < dimension; ++k) {
-    walk.center[k] = tree.frame.below(center[k], k);
-    walk.center[dimension + k] = tree.frame.above(center[k], k);
-    walk.wide_center[k] = center[k];
+  const std::size_t dimension = tree.dimension(), axes = tree.blocks.layout().axes();
+  for (std::size_t k = 0; k < axes; ++k) {
+    walk.center[k] = k < dimension ? tree.frame.below(center[k], k) : 0;
+    walk.center[axes + k] = k < dimension ? tree.frame.above(center[k], k) : 0;
+    walk.wide_center[k] = k < dimension ? center[k] : 0;
   }
   walk.key[0] = 0;
   walk.limit = limit;
@@ -102,6 +104,7 @@ template <std::size_t D>
 double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const double* point) {
   constexpr double kRounding = 5e-7, kLeast = 1e-18, kFarthest = 1e15;  // smaller gaps have no square in floats
   double squared = 0;
+  if constexpr (D == 1) walk.center[1][query] = 0;
   for (std::size_t k = 0; k < D; ++k) {
     const double at = std::clamp(tree.frame.local(point[k], k), -2 * kFarthest, 2 * kFarthest);
     walk.center[k][query] = static_cast<float>(at);
@@ -113,7 +116,7 @@ double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const d
 
 // Queries of a walk from this number on are not in use.
 inline void leave_out(PointsWalk& walk, const BlockTree& tree, std::size_t query) {
-  for (std::size_t k = 0; k < tree.dimension(); ++k) walk.center[k][query] = walk.center[k][0];
+  for (std::size_t k = 0; k < tree.blocks.layout().axes(); ++k) walk.center[k][query] = walk.center[k][0];
   walk.limit[query] = -1;
 }
 
@@ -164,6 +167,14 @@ struct WayAlongAxis {
   }
 };
 
+// Along the axis that blocks of boxes of one axis have besides, a walk's box reaches beyond them and does not move.
+template <class Number>
+void span_second_axis(Number* box, Number* inverse) {
+  box[1] = -1;
+  box[3] = 1;
+  inverse[1] = std::numeric_limits<Number>::infinity();
+}
+
 // `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
 inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double length, double farthest,
                   bool ordered) {
@@ -176,25 +187,28 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   walk.key[0] = 0;
   walk.ordered = ordered;
   const auto motion_along = [&](std::size_t k) { return unit > 0 ? sweep.motion[k] / unit : 0; };
+  const std::size_t axes = tree.blocks.layout().axes();
   if (tree.is_wide()) {
     constexpr double kFarthest = std::numeric_limits<double>::max();
+    span_second_axis(walk.wide_box, walk.wide_inverse);
     for (std::size_t k = 0; k < dimension; ++k) {
       const WayAlongAxis<double> way(std::clamp(sweep.box[k], -kFarthest, kFarthest),
                                      std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest), motion_along(k),
                                      sweep.motion[k] != 0, 1e-300);
       walk.wide_box[k] = way.low;
-      walk.wide_box[dimension + k] = way.high;
+      walk.wide_box[axes + k] = way.high;
       walk.wide_inverse[k] = way.inverse;
     }
     walk.limit = wide_key(unit > 0 ? farthest * share : 0);
     return;
   }
+  span_second_axis(walk.box, walk.inverse);
   for (std::size_t k = 0; k < dimension; ++k) {
     // Beyond all floats the box reaches to infinity: drawn in to the largest float, it would leave too early.
     const WayAlongAxis<float> way(tree.frame.below(sweep.box[k], k), tree.frame.above(sweep.box[dimension + k], k),
                                   motion_along(k), sweep.motion[k] != 0, 1e-36);
     walk.box[k] = way.low;
-    walk.box[dimension + k] = way.high;
+    walk.box[axes + k] = way.high;
     walk.inverse[k] = way.inverse;
   }
   walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
@@ -208,15 +222,18 @@ class LocalRegion {
     const std::size_t dimension = tree.dimension();
     if (tree.is_wide()) {
       walk.sure_found = 0;
-      std::copy_n(region.around, 2 * dimension, walk.wide_box);
+      put_box(region.around, dimension, walk.wide_box);
       return;
     }
+    float outer[8], inner_one[8];
     for (std::size_t k = 0; k < dimension; ++k) {
-      walk.box[k] = tree.frame.below(region.around[k], k);
-      walk.box[dimension + k] = tree.frame.above(region.around[dimension + k], k);
-      walk.inner_box[k] = tree.frame.above(region.around[k], k);
-      walk.inner_box[dimension + k] = tree.frame.below(region.around[dimension + k], k);
+      outer[k] = tree.frame.below(region.around[k], k);
+      outer[dimension + k] = tree.frame.above(region.around[dimension + k], k);
+      inner_one[k] = tree.frame.above(region.around[k], k);
+      inner_one[dimension + k] = tree.frame.below(region.around[dimension + k], k);
     }
+    put_box(outer, dimension, walk.box);
+    put_box(inner_one, dimension, walk.inner_box);
     for (std::vector<float>* list : {&axes_, &least_, &most_, &inner_least_, &inner_most_}) list->clear();
     for (std::size_t slab = 0; slab < region.count; ++slab) {
       const double* axis = region.axes + slab * dimension;
@@ -233,6 +250,7 @@ class LocalRegion {
         offset += axis[k] / length * tree.frame.origin[k];
         size += std::fabs(axis[k] / length * tree.frame.origin[k]);
       }
+      if (dimension == 1) axes_.push_back(0);
       least_.push_back(limit(region.least[slab] / length, offset, size, tree.frame.scale, -1));
       most_.push_back(limit(region.most[slab] / length, offset, size, tree.frame.scale, 1));
       inner_least_.push_back(inner(region.least[slab], length, offset, size, tree.frame.scale, 1));
@@ -779,7 +797,8 @@ class TreeQueries {
   // moves along an axis.
   bool is_near(const SweepWalk& walk) const {
     constexpr float kFar = 1e30F;
-    return std::all_of(walk.box, walk.box + 2 * dimension_, [](float at) { return std::fabs(at) < kFar; });
+    return std::all_of(walk.box, walk.box + 2 * tree_.blocks.layout().axes(),
+                       [](float at) { return std::fabs(at) < kFar; });
   }
 
   void begin(SweepInTurn& sweep, const SweepWalk& walk, std::size_t query) const {
@@ -797,19 +816,20 @@ class TreeQueries {
   }
   template <class Way>
   void begin_way(Way& way, const SweepWalk& walk) const {
+    const std::size_t axes = tree_.blocks.layout().axes();
     float reach = 1;
-    for (std::size_t k = 0; k < 2 * dimension_; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
-    for (std::size_t k = 0; k < dimension_; ++k) {
+    for (std::size_t k = 0; k < 2 * axes; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
+    for (std::size_t k = 0; k < axes; ++k) {
       const bool forward = walk.inverse[k] > 0;
-      const float low = walk.box[k], high = walk.box[dimension_ + k];
+      const float low = walk.box[k], high = walk.box[axes + k];
       // Twice as much as rounding has added.
       const float more = (std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F;
       way.front[k] = forward ? high : low;
       way.rear[k] = forward ? low : high;
       way.inner_front[k] = forward ? high - more : low + more;
       way.inner_rear[k] = forward ? low + more : high - more;
-      way.near[k] = (forward ? k : dimension_ + k) * kLanes;
-      way.far[k] = (forward ? dimension_ + k : k) * kLanes;
+      way.near[k] = (forward ? k : axes + k) * kLanes;
+      way.far[k] = (forward ? axes + k : k) * kLanes;
       way.inverse[k] = walk.inverse[k];
     }
     way.memory = tree_.blocks.memory();

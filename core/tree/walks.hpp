@@ -14,7 +14,10 @@ inline constexpr std::size_t kLanes = 8;
 // Maximum depth of a tree, counting `next` as a level: it bounds the stacks of walks.
 inline constexpr std::size_t kMostLevels = 120;
 
-// A block of D dimensions is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
+// Boxes of one axis are walked as boxes of two: along the second axis, which nobody writes, each is [0, 0].
+constexpr std::size_t axes_of_blocks(std::size_t dimension) { return dimension == 1 ? 2 : dimension; }
+
+// A block of D axes is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
 //   lower[D][8], upper[D][8]   floats in local coordinates, one lane a box; or doubles as given, where the tree is wide
 //   child[8]                   a row of the input where the lane is a row, else another block
 //   occupied, rows             which lanes are in use (bits 0-7); which of those are rows
@@ -24,9 +27,10 @@ inline constexpr std::size_t kMostLevels = 120;
 struct BlockLayout {
   std::size_t dimension;
   bool wide = false;
+  constexpr std::size_t axes() const { return axes_of_blocks(dimension); }
   constexpr std::size_t lower(std::size_t axis) const { return axis * kLanes * (wide ? 2 : 1); }
-  constexpr std::size_t upper(std::size_t axis) const { return lower(dimension + axis); }
-  constexpr std::size_t child() const { return lower(2 * dimension); }
+  constexpr std::size_t upper(std::size_t axis) const { return lower(axes() + axis); }
+  constexpr std::size_t child() const { return lower(2 * axes()); }
   constexpr std::size_t occupied() const { return child() + kLanes; }
   constexpr std::size_t rows() const { return occupied() + 1; }
   constexpr std::size_t next() const { return occupied() + 2; }
