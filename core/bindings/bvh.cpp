@@ -115,8 +115,9 @@ class BvhIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    return on_boxes(lower, upper,
-                    [&](const auto& boxes, Interrupt&) { return bvh_.validate(boxes, rows.data(), rows.shape(0)); });
+    const AnyBoxes boxes = any_boxes(lower, upper);
+    const ReleasedGil release;
+    return bvh_.validate(boxes, rows.data(), rows.shape(0));
   }
 
   std::size_t memory_bytes() const {

@@ -140,9 +140,9 @@ class LinearTreeIndex : public BlockIndex {
   }
 
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) const {
-    return on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt&) {
-      return LinearValidation<T>(index_, tree, boxes, rows.data(), rows.shape(0)).fault();
-    });
+    const AnyBoxes boxes = any_boxes(lower, upper);
+    const ReleasedGil release;
+    return LinearValidation(index_, tree, boxes, rows.data(), rows.shape(0)).fault();
   }
   std::size_t memory_bytes() const { return index_.bytes(); }
 

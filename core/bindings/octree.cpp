@@ -152,10 +152,10 @@ class OctreeIndex : public BlockIndex {
   }
 
   std::string validate(const AnyArray& lower, const AnyArray& upper, const Rows& rows) const {
-    return on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt&) {
-      const std::string fault = OctreeCheck<T>(octree_, boxes).fault(rows.data(), rows.shape(0));
-      return fault.empty() ? octree_.fault_of_packed(boxes, rows.data(), rows.shape(0)) : fault;
-    });
+    const AnyBoxes boxes = any_boxes(lower, upper);
+    const ReleasedGil release;
+    const std::string fault = OctreeCheck(octree_, boxes).fault(rows.data(), rows.shape(0));
+    return fault.empty() ? octree_.fault_of_packed(boxes, rows.data(), rows.shape(0)) : fault;
   }
 
   std::size_t pending() const { return octree_.pending(); }

@@ -15,6 +15,7 @@ class AnyBoxes {
       : doubles_(boxes), dimension_(dimension), is_double_(true) {}
 
   std::size_t dimension() const { return dimension_; }
+  std::size_t count() const { return is_double_ ? doubles_.count : floats_.count; }
 
   // Lower corner, then upper corner.
   void read(std::size_t row, double* box) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -118,15 +119,15 @@ void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, std::si
 }
 
 // Fills blocks [begin, end) of rows. False if the frame is not exact for these rows.
-template <class T, class Order>
-bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
+template <class T>
+bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, std::span<const RowKey> items,
                  std::uint32_t* places, std::size_t begin, std::size_t end, const Kernels& kernels) {
   constexpr std::size_t kAtATime = 64;
   float bounds[kAtATime][8];
   PackLeaves<T> request{};
   request.boxes = pack_boxes(boxes);
-  request.items = order.items();
-  request.count = order.count();
+  request.items = items.data();
+  request.count = items.size();
   request.blocks = tree.blocks.lower(0, 0);
   request.places = places;
   request.bounds = bounds;
@@ -144,19 +145,19 @@ bool pack_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T
 }
 
 // The same in a wide tree.
-template <class T, class Order>
-void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
-                      std::uint32_t* places, std::size_t begin, std::size_t end) {
+template <class T>
+void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes,
+                      std::span<const RowKey> items, std::uint32_t* places, std::size_t begin, std::size_t end) {
   with_dimension(boxes.dimension, [&](auto dimension) {
     constexpr std::size_t D = decltype(dimension)::value;
     for (std::size_t at = begin; at < end; ++at) {
       const auto block = static_cast<std::int32_t>(at);
-      const std::size_t first = at * kLanes, count = std::min(kLanes, order.count() - first);
+      const std::size_t first = at * kLanes, count = std::min(kLanes, items.size() - first);
       double around[2 * D];
       std::fill_n(around, D, HUGE_VAL);
       std::fill_n(around + D, D, -HUGE_VAL);
       for (std::size_t lane = 0; lane < count; ++lane) {
-        const std::uint32_t row = order.items()[first + lane].row;
+        const std::uint32_t row = items[first + lane].row;
         double box[2 * D];
         for (std::size_t k = 0; k < D; ++k) {
           box[k] = static_cast<double>(boxes.lower(row, k));
@@ -177,8 +178,8 @@ void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBo
 // Replaces the tree by a packed tree of the rows in this order. The frame stays; it stays exact only if it is exact for
 // all rows. `places`, if not null, receives the place of each row. `packed` is that of the rows, and the tree has room
 // for its blocks: nothing is allocated, so nothing can fail.
-template <class T, class Order>
-void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, const Order& order,
+template <class T>
+void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, std::span<const RowKey> items,
                std::uint32_t* places, const Kernels& kernels, unsigned workers) {
   constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to the same parent
   const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
@@ -193,8 +194,8 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
     for_each_task((leaves + kPartBlocks - 1) / kPartBlocks, workers, never, [&](unsigned, std::size_t part) {
       const std::size_t begin = part * kPartBlocks, end = std::min(leaves, begin + kPartBlocks);
       if (tree.is_wide())
-        detail::pack_wide_leaves(tree, packed, boxes, order, places, begin, end);
-      else if (!detail::pack_leaves(tree, packed, boxes, order, places, begin, end, kernels))
+        detail::pack_wide_leaves(tree, packed, boxes, items, places, begin, end);
+      else if (!detail::pack_leaves(tree, packed, boxes, items, places, begin, end, kernels))
         exact = false;
     });
   } while (tree.frame.exact && !exact);
@@ -250,10 +251,10 @@ class TreePacker {
     return broadphase::is_blurred(bulk_, boxes, count, [this](std::size_t at) { return items_[at].row; });
   }
 
-  template <class AnyOrder>
-  static void tree_of(BlockTree& tree, const GrownBoxes<T>& boxes, const AnyOrder& order, bool wide,
-                      const LocalFrame& frame, std::uint32_t* places, const Kernels& kernels, unsigned workers) {
-    const PackedLevels packed(order.count());
+  // Of the rows in the order of `items_`.
+  void make_tree(BlockTree& tree, const GrownBoxes<T>& boxes, std::size_t count, bool wide, const LocalFrame& frame,
+                 std::uint32_t* places, const Kernels& kernels, unsigned workers) const {
+    const PackedLevels packed(count);
     if (tree.is_wide() == wide) {
       tree.blocks.reserve(packed.count());
     } else {
@@ -262,7 +263,7 @@ class TreePacker {
       tree.blocks = std::move(blocks);
     }
     tree.frame = frame;
-    pack_rows(tree, packed, boxes, order, places, kernels, workers);
+    pack_rows(tree, packed, boxes, {items_, count}, places, kernels, workers);
   }
 
   Order order_;
@@ -288,15 +289,15 @@ void TreePacker<T, Order>::pack(BlockTree& tree, const GrownBoxes<T>& boxes, con
     items_ = order_.items();
     bulk_ = order_.bulk();
     if (!is_blurred(boxes, count)) {
-      tree_of(tree, boxes, order_, false, frame_around(bulk_, boxes.dimension), places, kernels, workers);
+      make_tree(tree, boxes, count, false, frame_around(bulk_, boxes.dimension), places, kernels, workers);
       return;
     }
   }
   ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
   items_ = ranks_.items();
   const bool wide = !crossing || is_blurred(boxes, count);
-  tree_of(tree, boxes, ranks_, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
-          workers);
+  make_tree(tree, boxes, count, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
+            workers);
 }
 
 template <class T, class Order>
@@ -305,7 +306,7 @@ void TreePacker<T, Order>::pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes
                                      Interrupt& interrupt) {
   ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
   items_ = ranks_.items();
-  tree_of(tree, boxes, ranks_, true, LocalFrame(), places, kernels, workers);
+  make_tree(tree, boxes, count, true, LocalFrame(), places, kernels, workers);
 }
 
 template <class T, class Order>
@@ -316,12 +317,12 @@ void TreePacker<T, Order>::pack_like(const BlockTree& other, BlockTree& tree, co
   if (boxes_cross(boxes, rows, count, kernels)) {
     ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
     items_ = ranks_.items();
-    tree_of(tree, boxes, ranks_, false, other.frame, nullptr, kernels, workers);
+    make_tree(tree, boxes, count, false, other.frame, nullptr, kernels, workers);
     return;
   }
   order_.sort(boxes, rows, count, kernels, workers, interrupt);
   items_ = order_.items();
-  tree_of(tree, boxes, order_, false, other.frame, nullptr, kernels, workers);
+  make_tree(tree, boxes, count, false, other.frame, nullptr, kernels, workers);
 }
 
 // ---- Top-down by the surface-area heuristic: slower to build, faster to query ----

@@ -21,11 +21,9 @@ template class BvhChanges<double>;
 template void Bvh::build(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 template void Bvh::insert(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 template void Bvh::update(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
-template std::string Bvh::validate(const BoxView<float>&, const std::int32_t*, std::size_t) const;
 template void Bvh::build(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 template void Bvh::insert(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 template void Bvh::update(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
-template std::string Bvh::validate(const BoxView<double>&, const std::int32_t*, std::size_t) const;
 template class TreePairs<KeepOverlaps<float>>;
 template class TreePairs<KeepOverlaps<double>>;
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.hpp"
 #include "base/row_numbers.hpp"
+#include "boxes/any_boxes.hpp"
 #include "bvh/bounds.hpp"
 #include "bvh/build.hpp"
 #include "bvh/edit.hpp"
@@ -150,8 +151,7 @@ class Bvh {
   }
 
   // Checks all invariants: a description of the first violation, or an empty string.
-  template <class T>
-  std::string validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const;
+  std::string validate(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count) const;
 
  private:
   template <class Order, class T>
@@ -378,8 +378,7 @@ void Bvh::update(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t 
   improve(boxes, work);
 }
 
-template <class T>
-std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
+inline std::string Bvh::validate(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count) const {
   const Blocks& blocks = tree_.blocks;
   std::string wrong;
   const auto check = [&](bool holds, const std::string& what) {
@@ -421,14 +420,16 @@ std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std
       ++seen_rows;
       const auto row = static_cast<std::size_t>(what);
       const std::string row_name = "row " + std::to_string(what);
-      if (!check(has(row) && row < boxes.count, row_name + " is not in the tree")) return;
+      if (!check(has(row) && row < boxes.count(), row_name + " is not in the tree")) return;
       check(places_[row] == place_of(block, lane), row_name + " is not at its recorded place");
       // Lanes filled while the frame was exact stay exact, and are narrower than the same box would be stored now:
       // only containment counts.
+      double given[8];
+      boxes.read(row, given);
       bool holds = true;
       for (std::size_t k = 0; k < dimension; ++k)
-        holds &= box[k] <= tree_.frame.local(static_cast<double>(boxes.lower_of(row)[k]), k) &&
-                 tree_.frame.local(static_cast<double>(boxes.upper_of(row)[k]), k) <= box[dimension + k];
+        holds &= box[k] <= tree_.frame.local(given[k], k) &&
+                 tree_.frame.local(given[dimension + k], k) <= box[dimension + k];
       check(holds, row_name + " is not contained in its lane");
     });
   });
@@ -443,10 +444,8 @@ std::string Bvh::validate(const BoxView<T>& boxes, const std::int32_t* rows, std
 extern template void Bvh::build(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 extern template void Bvh::insert(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 extern template void Bvh::update(const BoxView<float>&, const std::int32_t*, std::size_t, const Bvh::Work&);
-extern template std::string Bvh::validate(const BoxView<float>&, const std::int32_t*, std::size_t) const;
 extern template void Bvh::build(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 extern template void Bvh::insert(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
 extern template void Bvh::update(const BoxView<double>&, const std::int32_t*, std::size_t, const Bvh::Work&);
-extern template std::string Bvh::validate(const BoxView<double>&, const std::int32_t*, std::size_t) const;
 
 }  // namespace broadphase

@@ -172,10 +172,11 @@ class History {
   void compare() {
     const std::vector<std::int32_t> living = rows();
     const BoxView<T> boxes = view();
-    require(bvh_.validate(boxes, living.data(), living.size()), "bvh");
+    require(bvh_.validate({boxes, dimension_}, living.data(), living.size()), "bvh");
     linear_.settle(boxes, never_);
-    require(LinearValidation<T>(linear_, linear_tree_, boxes, living.data(), living.size()).fault(), "linear tree");
-    require(OctreeCheck<T>(octree_, boxes).fault(living.data(), living.size()), "octree");
+    require(LinearValidation(linear_, linear_tree_, {boxes, dimension_}, living.data(), living.size()).fault(),
+            "linear tree");
+    require(OctreeCheck(octree_, {boxes, dimension_}).fault(living.data(), living.size()), "octree");
     const bool touching = random_.chance(0.75);
     const PairList expected = plain_pairs(touching);
     Problem<T> problem;

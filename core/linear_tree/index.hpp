@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/row_numbers.hpp"
+#include "boxes/any_boxes.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/order.hpp"
 #include "tree/blocks.hpp"
@@ -451,15 +452,18 @@ void LinearIndex::settle(const BoxView<T>& boxes, Interrupt& interrupt) {
 
 // ---- Validation ----
 
-template <class T>
 class LinearValidation {
  public:
-  LinearValidation(const LinearIndex& index, const BlockTree& tree, const BoxView<T>& boxes, const std::int32_t* rows,
+  LinearValidation(const LinearIndex& index, const BlockTree& tree, const AnyBoxes& boxes, const std::int32_t* rows,
                    std::size_t count)
       : index_(index), tree_(tree), boxes_(boxes), expected_(rows, rows + count) {}
 
   // The first violation, or an empty string.
-  std::string fault();
+  std::string fault() {
+    for (const std::string& wrong : {entries(), cells(), nodes()})
+      if (!wrong.empty()) return wrong;
+    return blocks();
+  }
 
  private:
   std::string entries() const {
@@ -470,12 +474,14 @@ class LinearValidation {
     if (rows != expected) return "the tree does not hold the expected rows";
     for (std::size_t entry = 1; entry < order.size(); ++entry)
       if (order.key[entry - 1] > order.key[entry]) return "keys are not sorted at entry " + std::to_string(entry);
-    const LinearSource<T> source = index_.source_of(boxes_);
     return with_dimension(tree_.dimension(), [&]<std::size_t D>(Dimension<D>) -> std::string {
       const CellMap<D> map(index_.world(), order.keys.depth);
-      for (std::size_t entry = 0; entry < order.size(); ++entry)
-        if (map.key(source.lower(order.item[entry]), source.upper(order.item[entry]), T(0)) != order.key[entry])
+      double box[2 * D];
+      for (std::size_t entry = 0; entry < order.size(); ++entry) {
+        boxes_.read(order.item[entry], box);
+        if (map.key(box, box + D, 0.0) != order.key[entry])
           return "row " + std::to_string(order.item[entry]) + " is not in the smallest cell that contains it";
+      }
       return {};
     });
   }
@@ -552,7 +558,9 @@ class LinearValidation {
         if (std::string wrong = block<Number>(child, box, level + 1, found); !wrong.empty()) return wrong;
         continue;
       }
-      local_box(tree_.frame, boxes_, static_cast<std::size_t>(child), dimension, own);
+      double given[8];
+      boxes_.read(static_cast<std::size_t>(child), given);
+      local_box(tree_.frame, view_of_rows(given, dimension, 1), 0, dimension, own);
       if (!within(own, box)) return name + " does not contain its row";
       found.push_back(child);
     }
@@ -568,25 +576,15 @@ class LinearValidation {
 
   const LinearIndex& index_;
   const BlockTree& tree_;
-  const BoxView<T>& boxes_;
+  const AnyBoxes& boxes_;
   std::vector<std::int32_t> expected_;
 };
 
-template <class T>
-std::string LinearValidation<T>::fault() {
-  if (std::string wrong = entries(); !wrong.empty()) return wrong;
-  if (std::string wrong = cells(); !wrong.empty()) return wrong;
-  if (std::string wrong = nodes(); !wrong.empty()) return wrong;
-  return blocks();
-}
-
 // Compiled once: linear_tree.cpp.
-extern template class LinearValidation<float>;
 extern template void LinearIndex::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void LinearIndex::insert(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void LinearIndex::update(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void LinearIndex::settle(const BoxView<float>&, Interrupt&);
-extern template class LinearValidation<double>;
 extern template void LinearIndex::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void LinearIndex::insert(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void LinearIndex::update(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);

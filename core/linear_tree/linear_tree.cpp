@@ -4,12 +4,10 @@
 
 namespace broadphase {
 
-template class LinearValidation<float>;
 template void LinearIndex::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::insert(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::update(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::settle(const BoxView<float>&, Interrupt&);
-template class LinearValidation<double>;
 template void LinearIndex::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::insert(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::update(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);

@@ -383,8 +383,7 @@ class PendingOctree : public OctreeArrangement {
   void pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
   std::size_t packed_bytes() const { return bvh_.bytes(); }
   // The first violation of an invariant of what is packed, or an empty string.
-  template <class T>
-  std::string fault_of_packed(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count) const {
+  std::string fault_of_packed(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count) const {
     return is_packed() ? bvh_.validate(boxes, rows, count) : "";
   }
 
@@ -566,13 +565,30 @@ void for_each_cell(const OctreeCells& cells, Use&& use) {
 }
 
 // Checks every invariant of a settled octree.
-template <class T>
 class OctreeCheck {
  public:
-  OctreeCheck(const PendingOctree& tree, const BoxView<T>& boxes) : tree_(tree), boxes_(boxes) {}
+  OctreeCheck(const PendingOctree& tree, const AnyBoxes& boxes) : tree_(tree), boxes_(boxes) {}
 
   // The first violation, or an empty string. `rows` are those that should be in the tree.
-  std::string fault(const std::int32_t* rows, std::size_t count) const;
+  std::string fault(const std::int32_t* rows, std::size_t count) const {
+    if (!tree_.is_settled()) return "changes are pending";
+    if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
+    std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
+    std::string found = fault_of_cell(OctreeCells::kTop);
+    for_each_cell(tree_, [&](std::int32_t number, std::int32_t depth) {
+      if (!found.empty()) return;
+      ++cells;
+      filed += static_cast<std::size_t>(tree_.cell(number).rows);
+      if (depth + tree_.cell(number).level != tree_.lattice().levels()) found = name(number) + "is on a wrong level";
+      if (found.empty()) found = fault_of_cell(number);
+    });
+    if (!found.empty()) return found;
+    if (filed != count)
+      return std::to_string(filed) + " rows are in the tree, " + std::to_string(count) + " were expected";
+    if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
+    for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
+    return found;
+  }
 
  private:
   std::string name(std::int32_t number) const { return "cell " + std::to_string(number) + " "; }
@@ -650,8 +666,10 @@ class OctreeCheck {
     const auto lane = static_cast<std::size_t>(place % kWidth);
     if ((static_cast<std::uint32_t>(blocks.rows(block)) >> lane & 1u) == 0 || blocks.child(block)[lane] != row)
       return who + "is not at its recorded place";
+    double given[8];
+    boxes_.read(static_cast<std::size_t>(row), given);
     float box[8], stored[8];
-    local_box(tree_.frame(), boxes_, static_cast<std::size_t>(row), blocks.dimension(), box);
+    local_box(tree_.frame(), view_of_rows(given, blocks.dimension(), 1), 0, blocks.dimension(), box);
     blocks.get_box(block, lane, stored);
     if (!std::equal(box, box + 2 * blocks.dimension(), stored)) return who + "has a wrong box";
     return is_in_cell(row) ? "" : who + "is not in its cell";
@@ -664,50 +682,29 @@ class OctreeCheck {
     const OctreeCell& cell = tree_.cell(number);
     const OctreeLattice& lattice = tree_.lattice();
     const double edge = lattice.edge(cell.level), beyond = (lattice.looseness() - 1) / 2 * edge;
+    const std::size_t dimension = tree_.blocks().dimension();
+    double box[8];
+    boxes_.read(static_cast<std::size_t>(row), box);
     bool is_in = true;
-    for (std::size_t k = 0; k < tree_.blocks().dimension(); ++k) {
+    for (std::size_t k = 0; k < dimension; ++k) {
       const double begin = lattice.local(static_cast<double>(cell.corner[k]), k);
       // Lattice coordinates are rounded on the way here, relative to where the lattice begins.
       const double slack = 0x1p-48 * (std::fabs(begin) + std::fabs(lattice.local(0, k))) + 1e-12 * edge;
-      const auto at = static_cast<std::size_t>(row);
-      is_in = is_in && tree_.frame().local(static_cast<double>(boxes_.lower_of(at)[k]), k) >= begin - beyond - slack &&
-              tree_.frame().local(static_cast<double>(boxes_.upper_of(at)[k]), k) <= begin + edge + beyond + slack;
+      is_in = is_in && tree_.frame().local(box[k], k) >= begin - beyond - slack &&
+              tree_.frame().local(box[dimension + k], k) <= begin + edge + beyond + slack;
     }
     return is_in;
   }
 
   static constexpr std::int32_t kWidth = static_cast<std::int32_t>(kLanes);
   const PendingOctree& tree_;
-  BoxView<T> boxes_;
+  const AnyBoxes& boxes_;
 };
 
-template <class T>
-std::string OctreeCheck<T>::fault(const std::int32_t* rows, std::size_t count) const {
-  if (!tree_.is_settled()) return "changes are pending";
-  if (tree_.limit() == 0) return count == 0 ? "" : "no cells";
-  std::size_t cells = 1, filed = static_cast<std::size_t>(tree_.cell(OctreeCells::kTop).rows);
-  std::string found = fault_of_cell(OctreeCells::kTop);
-  for_each_cell(tree_, [&](std::int32_t number, std::int32_t depth) {
-    if (!found.empty()) return;
-    ++cells;
-    filed += static_cast<std::size_t>(tree_.cell(number).rows);
-    if (depth + tree_.cell(number).level != tree_.lattice().levels()) found = name(number) + "is on a wrong level";
-    if (found.empty()) found = fault_of_cell(number);
-  });
-  if (!found.empty()) return found;
-  if (filed != count)
-    return std::to_string(filed) + " rows are in the tree, " + std::to_string(count) + " were expected";
-  if (cells + tree_.pooled() != tree_.limit()) return "a cell is neither in the tree nor in the pool";
-  for (std::size_t k = 0; k < count && found.empty(); ++k) found = fault_of_row(rows[k]);
-  return found;
-}
-
 // Compiled once: octree.cpp.
-extern template class OctreeCheck<float>;
 extern template void OctreeArrangement::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void PendingOctree::settle(const BoxView<float>&, const Kernels&, Interrupt&);
 extern template void PendingOctree::pack(const BoxView<float>&, const Kernels&, Interrupt&);
-extern template class OctreeCheck<double>;
 extern template void OctreeArrangement::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 extern template void PendingOctree::settle(const BoxView<double>&, const Kernels&, Interrupt&);
 extern template void PendingOctree::pack(const BoxView<double>&, const Kernels&, Interrupt&);

@@ -4,11 +4,9 @@
 
 namespace broadphase {
 
-template class OctreeCheck<float>;
 template void OctreeArrangement::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
 template void PendingOctree::settle(const BoxView<float>&, const Kernels&, Interrupt&);
 template void PendingOctree::pack(const BoxView<float>&, const Kernels&, Interrupt&);
-template class OctreeCheck<double>;
 template void OctreeArrangement::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 template void PendingOctree::settle(const BoxView<double>&, const Kernels&, Interrupt&);
 template void PendingOctree::pack(const BoxView<double>&, const Kernels&, Interrupt&);

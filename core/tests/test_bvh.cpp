@@ -78,7 +78,7 @@ void check_history(std::uint64_t seed, const Kernels& kernels) {
     std::vector<std::int32_t> living;
     for (std::size_t row = 0; row < options.count; ++row)
       if (bvh.has(row)) living.push_back(static_cast<std::int32_t>(row));
-    const std::string wrong = bvh.validate(boxes.view, living.data(), living.size());
+    const std::string wrong = bvh.validate({boxes.view, options.dimension}, living.data(), living.size());
     if (!wrong.empty()) current_case() += ": " + wrong;
     CHECK(wrong.empty());
     const PairList now = pairs_of_rows(problem, bvh);
@@ -138,7 +138,7 @@ void check_wrong_rows() {
   bvh.build(boxes.view, rows.data(), rows.size(), work);
   const std::vector<std::int32_t> some_there = {61, 5}, some_missing = {5, 61}, beyond = {100}, negative = {-1};
   const std::vector<std::int32_t> twice = {70, 71, 70};
-  const auto check = [&] { CHECK(bvh.validate(boxes.view, rows.data(), rows.size()).empty()); };
+  const auto check = [&] { CHECK(bvh.validate({boxes.view, options.dimension}, rows.data(), rows.size()).empty()); };
   CHECK(is_refused([&] { bvh.insert(boxes.view, some_there.data(), 2, work); }));
   check();
   CHECK(is_refused([&] { bvh.insert(boxes.view, twice.data(), 3, work); }));
@@ -149,7 +149,7 @@ void check_wrong_rows() {
   check();
   CHECK(bvh.has(59) && !bvh.has(bvh.limit()));
   rows[59] = 60;
-  CHECK(bvh.validate(boxes.view, rows.data(), rows.size()) == "row 60 is missing");
+  CHECK(bvh.validate({boxes.view, options.dimension}, rows.data(), rows.size()) == "row 60 is missing");
   rows[59] = 59;
   for (const std::vector<std::int32_t>& wrong : {beyond, negative}) {
     CHECK(is_refused([&] { bvh.insert(boxes.view, wrong.data(), 1, work); }));

@@ -75,7 +75,7 @@ void check_history(std::uint64_t seed) {
   Interrupt never;
   const auto compare = [&](const BoxView<T>& view, const std::vector<std::int32_t>& living) {
     index.settle(view, never);
-    CHECK(LinearValidation<T>(index, tree, view, living.data(), living.size()).fault().empty());
+    CHECK(LinearValidation(index, tree, {view, options.dimension}, living.data(), living.size()).fault().empty());
     if (living.size() < rows.size()) return;
     Problem<T> problem;
     problem.first = view;
@@ -176,7 +176,7 @@ void check_width() {
   const auto check = [&](const BoxView<double>& boxes, bool wide) {
     CHECK(tree.is_wide() == wide);
     CHECK((tree.frame.scale == 1 && tree.frame.origin[0] == 0) == wide);
-    CHECK(LinearValidation<double>(index, tree, boxes, rows.data(), kCount).fault().empty());
+    CHECK(LinearValidation(index, tree, {boxes, tree.dimension()}, rows.data(), kCount).fault().empty());
   };
   index.build(far.view, rows.data(), kCount, never);
   check(far.view, false);
@@ -187,7 +187,7 @@ void check_width() {
   check(near.view, true);
   index.build(far.view, rows.data(), kCount, never);
   check(far.view, false);
-  const std::string fault = LinearValidation<double>(index, tree, near.view, rows.data(), kCount).fault();
+  const std::string fault = LinearValidation(index, tree, {near.view, tree.dimension()}, rows.data(), kCount).fault();
   CHECK(fault.ends_with("is not in the smallest cell that contains it"));
 }
 

@@ -55,8 +55,8 @@ template <class T>
 void compare(const PendingOctree& octree, const Store<T>& store, Random& random) {
   const BoxView<T> boxes = store.view();
   const std::vector<std::int32_t> rows = store.rows();
-  std::string fault = OctreeCheck<T>(octree, boxes).fault(rows.data(), rows.size());
-  if (fault.empty()) fault = octree.fault_of_packed(boxes, rows.data(), rows.size());
+  std::string fault = OctreeCheck(octree, {boxes, store.dimension}).fault(rows.data(), rows.size());
+  if (fault.empty()) fault = octree.fault_of_packed({boxes, store.dimension}, rows.data(), rows.size());
   if (!fault.empty()) current_case() += ": " + fault;
   CHECK(fault.empty());
   std::vector<std::uint8_t> is_static(boxes.count);

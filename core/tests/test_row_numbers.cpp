@@ -47,7 +47,9 @@ struct BvhUnderTest : Tree {
   void insert(const View& boxes, const Rows& rows) { bvh.insert(boxes, rows.data(), rows.size(), work); }
   void update(const View& boxes, const Rows& rows) { bvh.update(boxes, rows.data(), rows.size(), work); }
   void remove(const View&, const Rows& rows) { bvh.remove(rows.data(), rows.size()); }
-  std::string fault(const View& boxes, const Rows& rows) { return bvh.validate(boxes, rows.data(), rows.size()); }
+  std::string fault(const View& boxes, const Rows& rows) {
+    return bvh.validate({boxes, tree.dimension()}, rows.data(), rows.size());
+  }
 };
 
 struct ChainUnderTest : Tree {
@@ -82,7 +84,7 @@ struct LinearUnderTest : Tree {
   void remove(const View&, const Rows& rows) { index.remove(rows.data(), rows.size()); }
   std::string fault(const View& boxes, const Rows& rows) {
     index.settle(boxes, never);
-    return LinearValidation<double>(index, tree, boxes, rows.data(), rows.size()).fault();
+    return LinearValidation(index, tree, {boxes, tree.dimension()}, rows.data(), rows.size()).fault();
   }
 };
 
@@ -107,7 +109,7 @@ struct OctreeUnderTest : Tree {
       allow_allocations(-1);
     }
     octree.settle(boxes, best_kernels(), never);
-    return OctreeCheck<double>(octree, boxes).fault(rows.data(), rows.size());
+    return OctreeCheck(octree, {boxes, tree.dimension()}).fault(rows.data(), rows.size());
   }
 };
 

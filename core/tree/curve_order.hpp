@@ -24,7 +24,6 @@ class CurveOrder {
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
             unsigned workers, Interrupt& interrupt);
 
-  std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }
   std::uint32_t row(std::size_t at) const { return items_[at].row; }
   const Extent<T>& bulk() const { return bulk_; }  // where most boxes are

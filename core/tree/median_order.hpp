@@ -132,7 +132,6 @@ class MedianOrder {
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
             unsigned workers, Interrupt& interrupt);
 
-  std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
   const Extent<T>& bulk() const { return bulk_; }       // where most boxes are
 

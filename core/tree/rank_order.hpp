@@ -299,7 +299,6 @@ class RankOrder {
   void sort(const Boxes& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels, unsigned workers,
             Interrupt& interrupt);
 
-  std::size_t count() const { return count_; }
   const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
 
  private:
