@@ -2,7 +2,7 @@
 // numbers in a register, and for the scalar level, with BROADPHASE_LEVEL naming it.
 #include "simd/kernels.hpp"
 #include "simd/lanes.hpp"
-#include "tree/in_turn_kernel.hpp"
+#include "tree/interleaved_kernel.hpp"
 #include "tree/pairs_kernel.hpp"
 #include "tree/queries_kernel.hpp"
 

@@ -63,7 +63,7 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
 }  // namespace detail
 
 // Calls work(worker, task) for every task once; a worker takes `grain` tasks in a row. Worker 0 is the calling thread,
-// the only one that checks `interrupt`. Where the system gives fewer threads than asked for, or no memory for them,
+// the only one that checks `interrupt`. Where the system gives fewer threads than requested, or no memory for them,
 // those that there are do all tasks. The first exception on any thread stops the rest, and leaves from here when all
 // threads have ended; what the tasks did until then stays done.
 template <class Work>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "boxes/box_view.hpp"
 #include "choose/find.hpp"
 #include "query/collect.hpp"
+#include "query/hits.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
@@ -159,8 +159,8 @@ class BatchedPairs {
   // Boxes of one axis are sorted by batch and begin at once, unless most batches are small.
   bool sorts_intervals() const {
     constexpr std::size_t kWorthSorting = 32;
-    const bool is_asked = name_ == MethodName::automatic || name_ == MethodName::sweep_and_prune;
-    return is_asked && problem_.dimension == 1 &&
+    const bool is_chosen = name_ == MethodName::automatic || name_ == MethodName::sweep_and_prune;
+    return is_chosen && problem_.dimension == 1 &&
            problem_.first.count + problem_.second.count >= kWorthSorting * problem_.batches->with_pairs.size();
   }
   void sort_intervals(Interrupt& interrupt) {
@@ -223,28 +223,12 @@ class BatchedPairs {
         cross ? RunsQuery<T>{boxes.pointers(), 0, count[runs], columns.pointers(), 0, count[into], 0}
               : RunsQuery<T>{boxes.pointers(), 1, count[0], columns.pointers(), 0, 1, 1};
     const std::size_t found = overlaps_(query, hits);
-    std::size_t pairs = 0;
-    for (std::size_t k = 0; k < found; ++k) pairs += static_cast<std::size_t>(std::popcount(hits[k].lanes));
-    if (pairs == 0) return;
-    if (out.counts_only()) {
-      out.add_count(pairs);
-      return;
-    }
-    out.room(pairs);
     const std::int32_t *by_box = scratch.rows[cross ? runs : 0].data(), *by_position = scratch.rows[into].data();
     // One set: the box comes behind those of its run.
-    std::int32_t* box_rows = cross && runs == 0 ? out.first() : out.second();
-    std::int32_t* position_rows = cross && runs == 0 ? out.second() : out.first();
-    std::size_t at = 0;
-    for (std::size_t k = 0; k < found; ++k) {
-      const std::int32_t box = by_box[hits[k].box];
-      const std::int32_t* run = by_position + hits[k].position;
-      for (std::uint32_t lanes = hits[k].lanes; lanes != 0; lanes &= lanes - 1, ++at) {
-        box_rows[at] = box;
-        position_rows[at] = run[std::countr_zero(lanes)];
-      }
-    }
-    out.commit(pairs);
+    put_hits(
+        hits, found, cross && runs == 0 ? FirstRow::kOwn : FirstRow::kOther,
+        [by_box](std::uint32_t box) { return by_box[box]; },
+        [by_position](std::uint32_t position) { return by_position[position]; }, out);
   }
 
   // Fills the columns with the grown boxes of a batch, and their rows; returns how many. Where boxes are open, those

@@ -14,7 +14,7 @@
 #include "bindings.hpp"
 #include "boxes/box_view.hpp"
 #include "placed_shapes.hpp"
-#include "world/noticing.hpp"
+#include "world/placing.hpp"
 
 namespace broadphase::python {
 
@@ -165,7 +165,7 @@ class ShapeWriting {
     double* rotations = rotations_ ? rotations_->data() : nullptr;
     const Poses<D> poses{positions_->data(), rotations, positions_->data(), rotations, boxes_->data()};
     for (std::size_t k = 0; k < rows_.shape(0); ++k)
-      look_at_row<D>(shapes_.store, poses, static_cast<std::size_t>(rows_.data()[k]));
+      place_row<D>(shapes_.store, poses, static_cast<std::size_t>(rows_.data()[k]));
   }
 
   PlacedShapes& shapes_;

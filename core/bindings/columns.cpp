@@ -9,7 +9,7 @@
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
 #include "world/motion.hpp"
-#include "world/noticing.hpp"
+#include "world/placing.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase::python {
@@ -61,8 +61,8 @@ void fill(PlacedShapes& seen, PlacedShapes& spare, Rows rows, Vector<std::uint8_
   const auto place = [&](auto d) {
     double *to = seen_positions.data(), *turned = data_of(seen_rotations);
     for (std::size_t k = 0; k < count; ++k)
-      look_at_row<d()>(seen.store, Poses<d()>{to, turned, to, turned, boxes.data()},
-                       static_cast<std::size_t>(rows.data()[k]));
+      place_row<d()>(seen.store, Poses<d()>{to, turned, to, turned, boxes.data()},
+                     static_cast<std::size_t>(rows.data()[k]));
   };
   without_gil(count, [&] { in_plane_or_space(dimension, place); });
 }

@@ -95,7 +95,7 @@ class FewQueries {
     double distances[kMostQueries * kMostNearest];
     std::fill_n(rows, queries * wanted, -1);
     std::fill_n(distances, queries * wanted, kNever);
-    const auto ask = [&](const TreeQueries& tree) {
+    const auto search = [&](const TreeQueries& tree) {
       TreeQueries::NearestScratch scratch;
       for (std::size_t query = 0; query < queries; ++query) {
         std::size_t at = query * wanted;
@@ -106,7 +106,7 @@ class FewQueries {
                      });
       }
     };
-    if (!answer(ask)) return nb::none();
+    if (!answer(search)) return nb::none();
     nb::object first = small_array(rows, queries, wanted, NumPy::get().int32);
     return nb::make_tuple(first, small_array(distances, queries, wanted, NumPy::get().float64));
   }
@@ -124,7 +124,7 @@ class FewQueries {
     double distances[kMostQueries];
     std::fill_n(rows, queries, -1);
     std::fill_n(distances, queries, kNever);
-    const auto ask = [&](const TreeQueries& tree) {
+    const auto search = [&](const TreeQueries& tree) {
       SweepWalk walk;
       for (std::size_t query = 0; query < queries; ++query) {
         Sweep sweep;
@@ -137,7 +137,7 @@ class FewQueries {
         });
       }
     };
-    if (!answer(ask)) return nb::none();
+    if (!answer(search)) return nb::none();
     nb::object first = small_array(rows, queries, 0, NumPy::get().int32);
     return nb::make_tuple(first, small_array(distances, queries, 0, NumPy::get().float64));
   }
@@ -174,9 +174,9 @@ class FewQueries {
     return wanted > kMostNearest ? 0 : wanted;
   }
 
-  // Runs ask(queries) as a query of the index. False if the index is no longer what it was.
-  template <class Ask>
-  bool answer(const Ask& ask) {
+  // Runs search(queries) as a query of the index. False if the index is no longer what it was.
+  template <class Search>
+  bool answer(const Search& search) {
     const auto began = std::chrono::steady_clock::now();
     struct Reading {
       Guard& guard;
@@ -187,7 +187,7 @@ class FewQueries {
       const Reading reading(guard_);
       if (guard_.changes() != changes_) return false;
       const ReleasedGil release;
-      ask(TreeQueries(tree_, boxes_, QueryFilter(), chosen_kernels()));
+      search(TreeQueries(tree_, boxes_, QueryFilter(), chosen_kernels()));
     }
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
@@ -201,13 +201,13 @@ class FewQueries {
   nb::object rows_of(std::size_t queries, const Find& find) {
     std::vector<std::int32_t> rows;
     std::int64_t offsets[kMostQueries + 1] = {};
-    const auto ask = [&](const TreeQueries& tree) {
+    const auto search = [&](const TreeQueries& tree) {
       for (std::size_t query = 0; query < queries; ++query) {
         find(tree, query, rows);
         offsets[query + 1] = static_cast<std::int64_t>(rows.size());
       }
     };
-    if (!answer(ask)) return nb::none();
+    if (!answer(search)) return nb::none();
     constexpr std::size_t kSmall = 1024;
     nb::object found =
         rows.size() > kSmall ? as_array(std::move(rows)) : small_array(rows.data(), rows.size(), 0, NumPy::get().int32);

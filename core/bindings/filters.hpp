@@ -92,7 +92,9 @@ class RowFilter {
   }
   const QueryFilter& get() const { return filter_; }
   // Whether the first row touched can be found in turns with others.
-  bool allows_turns() const { return !filter_.has_layers() && filter_.ignored_count <= QueryFilter::kFewIgnored; }
+  bool allows_interleaving() const {
+    return !filter_.has_layers() && filter_.ignored_count <= QueryFilter::kFewIgnored;
+  }
 
  private:
   Words layers_[4];

@@ -86,12 +86,12 @@ class AnyBoxCells {
 
   // The rows that each query overlaps, ascending. `lower`, `upper`: the boxes that were filed; the queries are of the
   // same dtype. None where cells do not suit them.
-  nb::object find(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) const {
+  nb::object find(AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper, unsigned workers) const {
     std::optional<FoundByQuery> answers;
     on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       const auto& cells = std::get<std::unique_ptr<BoxCells<T>>>(cells_);
       if (cells == nullptr) return;
-      answers = cells->find(boxes, view<T>(asked_lower, asked_upper), chosen_kernels(), workers, interrupt);
+      answers = cells->find(boxes, view<T>(query_lower, query_upper), chosen_kernels(), workers, interrupt);
     });
     if (!answers) return nb::none();
     return as_tuple(as_array(std::move(answers->rows), {answers->row_count}),
@@ -107,9 +107,9 @@ class AnyBoxCells {
 };
 
 // How many of the boxes a query of the same dtype overlaps on average, by some of both.
-double boxes_of_any_query(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper) {
+double boxes_of_any_query(AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper) {
   return with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
-    return boxes_of_query(boxes, view<T>(asked_lower, asked_upper), lower.shape(1), chosen_kernels());
+    return boxes_of_query(boxes, view<T>(query_lower, query_upper), lower.shape(1), chosen_kernels());
   });
 }
 
@@ -118,9 +118,9 @@ double boxes_of_any_query(AnyArray lower, AnyArray upper, AnyArray asked_lower, 
 void bind_grid(nb::module_& module) {
   nb::class_<AnyBoxCells>(module, "BoxCells")
       .def(nb::init<AnyArray, AnyArray, unsigned>(), "lower"_a, "upper"_a, "workers"_a)
-      .def("find", &AnyBoxCells::find, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a, "workers"_a)
+      .def("find", &AnyBoxCells::find, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a, "workers"_a)
       .def_prop_ro("memory_bytes", &AnyBoxCells::memory_bytes);
-  module.def("boxes_of_query", &boxes_of_any_query, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a);
+  module.def("boxes_of_query", &boxes_of_any_query, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a);
   module.def("describe_grid", &describe_grid, "lower"_a, "upper"_a, "closely"_a);
 }
 

@@ -26,11 +26,11 @@ Vec<D> vector_of(const Numbers& numbers, std::size_t row) {
 // One number and one normal for each pair: (m,) and (m, d).
 struct NumbersAndNormals {
   NumbersAndNormals(std::size_t count, std::size_t of) : dimension(of), numbers(count), normals(count * of) {}
-  // ask(normal) returns the number.
-  template <std::size_t D, class Ask>
-  void put(std::size_t k, const Ask& ask) {
+  // compute(normal) returns the number.
+  template <std::size_t D, class Compute>
+  void put(std::size_t k, const Compute& compute) {
     Vec<D> normal{};
-    numbers[k] = ask(&normal);
+    numbers[k] = compute(&normal);
     std::copy_n(normal.begin(), D, normals.data() + k * D);
   }
   // Of a shape that is kept elsewhere.

@@ -164,12 +164,13 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
   });
 }
 
-// The rows of `boxes` that each box of `asked`, in the same dtype, overlaps: ascending, with the offset of each result.
-nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper,
+// The rows of `boxes` that each box of `queries`, in the same dtype, overlaps: ascending, with the offset of each
+// result.
+nb::object join(MethodName name, AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper,
                 unsigned workers) {
   return as_tuple(on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
     Problem<T> problem;
-    problem.first = view<T>(asked_lower, asked_upper);
+    problem.first = view<T>(query_lower, query_upper);
     problem.second = boxes;
     problem.dimension = lower.shape(1);
     problem.cross = true;
@@ -311,10 +312,10 @@ class PlacedBoxes {
     return as_tuple(as_array(std::move(corners), {boxes.count, 2, dimension}), std::move(rows));
   }
 
-  // The rows that each asked box overlaps in the cell, ascending, by those that its images were found to.
-  nb::object keep(const PlacedBoxes& asked, Vector<std::int32_t> found, Vector<std::int64_t> offsets,
+  // The rows that each queried box overlaps in the cell, ascending, by those that its images were found to.
+  nb::object keep(const PlacedBoxes& queries, Vector<std::int32_t> found, Vector<std::int64_t> offsets,
                   unsigned workers) const {
-    if (offsets.shape(0) != asked.boxes_.view().count + 1)
+    if (offsets.shape(0) != queries.boxes_.view().count + 1)
       throw nb::value_error("there must be one answer for each box and image");
     Ragged answers;
     {
@@ -327,15 +328,16 @@ class PlacedBoxes {
         for (std::int64_t at = offsets.data()[query]; at < offsets.data()[query + 1]; ++at) {
           const auto number = static_cast<std::int32_t>(query);
           const std::int32_t box = found.data()[at];
-          if ((asked.boxes_.is_as_given(number) && boxes_.is_as_given(box)) || asked.boxes_.takes(number, boxes_, box))
-            kept.push(asked.boxes_.row_of(number), boxes_.row_of(box));
+          if ((queries.boxes_.is_as_given(number) && boxes_.is_as_given(box)) ||
+              queries.boxes_.takes(number, boxes_, box))
+            kept.push(queries.boxes_.row_of(number), boxes_.row_of(box));
         }
       }
       Pairs pairs;
       pairs.size = kept.size();
       pairs.stride = kept.capacity();
       pairs.block = kept.capacity() > 0 ? kept.release() : allocate_pairs(0);
-      answers = by_query(std::move(pairs), asked.boxes_.count(), boxes_.count(), workers, interrupt);
+      answers = by_query(std::move(pairs), queries.boxes_.count(), boxes_.count(), workers, interrupt);
     }
     return as_tuple(std::move(answers));
   }
@@ -387,7 +389,7 @@ void bind_pairs(nb::module_& module) {
       .def_static("in_cell", &PlacedBoxes::in_cell, "lower"_a, "upper"_a, "period"_a)
       .def("others", &PlacedBoxes::others, "lower"_a, "upper"_a)
       .def("placed", &PlacedBoxes::placed)
-      .def("keep", &PlacedBoxes::keep, "asked"_a, "found"_a, "offsets"_a, "workers"_a);
+      .def("keep", &PlacedBoxes::keep, "queries"_a, "found"_a, "offsets"_a, "workers"_a);
   nb::class_<PairStream>(module, "PairStream")
       .def(nb::init<MethodName, AnyArray, AnyArray, std::optional<AnyArray>, std::optional<AnyArray>, bool, double,
                     nb::object, nb::object, unsigned, std::optional<Vector<double>>>(),
@@ -401,7 +403,7 @@ void bind_pairs(nb::module_& module) {
              "batches"_a.none(), "period"_a = nb::none());
   module.def("count", &count, "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
              "touching"_a, "margin"_a, "filter"_a.none(), "batches"_a.none(), "workers"_a, "period"_a = nb::none());
-  module.def("join", &join, "method"_a, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a, "workers"_a);
+  module.def("join", &join, "method"_a, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a, "workers"_a);
 }
 
 }  // namespace broadphase::python

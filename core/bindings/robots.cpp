@@ -1,4 +1,4 @@
-// Robots: obstacles that are prepared once, and trees of links that are asked in many configurations.
+// Robots: obstacles that are prepared once, and trees of links in many configurations.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>

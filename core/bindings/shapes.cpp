@@ -11,7 +11,7 @@
 #include "narrow/batch.hpp"
 #include "pair_answers.hpp"
 #include "placed_shapes.hpp"
-#include "world/noticing.hpp"
+#include "world/placing.hpp"
 
 namespace broadphase::python {
 
@@ -31,7 +31,7 @@ void place(PlacedShapes& shapes, Rows rows, Numbers positions, MaybeNumbers rota
     const Poses<d()> poses{positions.data(), data_of(rotations), seen_positions.data(), data_of(seen_rotations),
                            boxes.data()};
     for (std::size_t k = 0; k < rows.shape(0); ++k)
-      look_at_row<d()>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
+      place_row<d()>(shapes.store, poses, static_cast<std::size_t>(rows.data()[k]));
   });
 }
 

@@ -72,14 +72,14 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     // Area by area: what one is made of stays in the processor's cache.
-    struct Asked {
+    struct Queried {
       double place[2];
       std::size_t pair;
     };
-    const auto is_asked = [&](std::size_t k) { return is_point.data()[point.data()[k]] != 0; };
+    const auto is_queried = [&](std::size_t k) { return is_point.data()[point.data()[k]] != 0; };
     std::vector<std::size_t> end(all.size() + 1);
     for (std::size_t k = 0; k < count; ++k)
-      if (is_asked(k)) ++end[static_cast<std::size_t>(area.data()[k]) + 1];
+      if (is_queried(k)) ++end[static_cast<std::size_t>(area.data()[k]) + 1];
     std::vector<GeosFunctions::Geometry> read;
     std::vector<std::size_t> number(all.size());
     for (std::size_t f = 0; f < all.size(); ++f) {
@@ -89,18 +89,18 @@ nb::object places_in_areas(const GeosFunctions& geos, nb::handle geometries, Vec
       }
       end[f + 1] += end[f];
     }
-    PlainArray<Asked> asked;
-    asked.grow(end.back());
+    PlainArray<Queried> queried;
+    queried.grow(end.back());
     for (std::size_t k = 0; k < count; ++k) {
-      if (!is_asked(k)) continue;
+      if (!is_queried(k)) continue;
       const double* box = bounds.data() + point.data()[k] * 4;
-      asked[end[static_cast<std::size_t>(area.data()[k])]++] = {{box[0], box[1]}, k};
+      queried[end[static_cast<std::size_t>(area.data()[k])]++] = {{box[0], box[1]}, k};
     }
     const GeosFeatures table(geos, read, interrupt);
     FeatureMeetings features(table.table(), interrupt);
     for (std::size_t f = 0, at = 0; f < all.size(); ++f)
       for (; at < end[f]; ++at) {
-        const auto& [place, pair] = asked[at];
+        const auto& [place, pair] = queried[at];
         places[pair] = static_cast<std::uint8_t>(reach ? features.place_within(number[f], place, reach->data()[pair])
                                                        : features.place(number[f], place));
       }

@@ -58,13 +58,14 @@ class SweepBoxes {
   }
 
   void arrange(AnyArray lower, AnyArray upper) {
-    ask(lower, upper, [](auto& index, const auto& boxes, Interrupt& interrupt) { index.arrange(boxes, interrupt); });
+    with_index(lower, upper,
+               [](auto& index, const auto& boxes, Interrupt& interrupt) { index.arrange(boxes, interrupt); });
   }
 
   nb::object pairs(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers, bool sort,
                    std::uint64_t limit) {
     Pairs found;
-    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+    with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       found = index.pairs(boxes, touching, filter != nullptr ? filter->get() : nullptr, chosen_kernels(), workers,
                           limit, interrupt);
       if (sort) sort_pairs(found, boxes.count, workers, interrupt);
@@ -73,35 +74,35 @@ class SweepBoxes {
   }
   std::uint64_t count(AnyArray lower, AnyArray upper, bool touching, const PairFilter* filter, unsigned workers) {
     std::uint64_t found = 0;
-    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+    with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       found = index.count(boxes, touching, filter != nullptr ? filter->get() : nullptr, chosen_kernels(), workers,
                           interrupt);
     });
     return found;
   }
 
-  // For each row of `asked`, which must be in use: the rows that interfere with it, without itself.
-  nb::object query_rows(AnyArray lower, AnyArray upper, Rows asked, unsigned workers) {
-    const std::int32_t* rows = asked.data();
-    return answer(lower, upper, asked.shape(0), workers, [=](const auto& index, const auto& interference) {
+  // For each row of `queries`, which must be in use: the rows that interfere with it, without itself.
+  nb::object query_rows(AnyArray lower, AnyArray upper, Rows queries, unsigned workers) {
+    const std::int32_t* rows = queries.data();
+    return answer(lower, upper, queries.shape(0), workers, [=](const auto& index, const auto& interference) {
       return [&, rows](std::size_t k, auto& scratch, auto& found) {
         interference.query_position(index.order().position_of(static_cast<std::size_t>(rows[k])), scratch, found);
       };
     });
   }
   // For boxes in the dtype of the store; where they had to be rounded to it, lower corners up and upper corners down.
-  nb::object query(AnyArray lower, AnyArray upper, AnyArray asked_lower, AnyArray asked_upper, unsigned workers) {
-    return answer(lower, upper, asked_lower.shape(0), workers, [&](const auto&, const auto& interference) {
+  nb::object query(AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper, unsigned workers) {
+    return answer(lower, upper, query_lower.shape(0), workers, [&](const auto&, const auto& interference) {
       using T = std::remove_cvref_t<decltype(*interference.sorted().begins())>;
-      return [&, asked = view<T>(asked_lower, asked_upper)](std::size_t k, auto& scratch, auto& found) {
-        interference.query(asked.lower_of(k), asked.upper_of(k), scratch, found);
+      return [&, queries = view<T>(query_lower, query_upper)](std::size_t k, auto& scratch, auto& found) {
+        interference.query(queries.lower_of(k), queries.upper_of(k), scratch, found);
       };
     });
   }
 
   nb::object void_borders(AnyArray lower, AnyArray upper) {
     nb::object result;
-    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+    with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       using T = std::remove_cvref_t<decltype(*boxes.lower)>;
       std::vector<T> ends;
       for (const VoidBorder<T>& border : index.interference(boxes, chosen_kernels(), interrupt).void_borders()) {
@@ -163,7 +164,7 @@ class SweepBoxes {
   // The first violation, or "". `rows`: all rows that should be in the index.
   std::string validate(AnyArray lower, AnyArray upper, Rows rows) {
     std::string wrong;
-    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+    with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       index.arrange(boxes, interrupt);
       if (rows.shape(0) != index.order().alive()) wrong = "the number of rows is not the number in the index";
       for (std::size_t k = 0; k < rows.shape(0) && wrong.empty(); ++k)
@@ -196,7 +197,7 @@ class SweepBoxes {
 
   // Without the GIL.
   template <class Use>
-  void ask(const AnyArray& lower, const AnyArray& upper, Use&& use) {
+  void with_index(const AnyArray& lower, const AnyArray& upper, Use&& use) {
     if (!index_) return;
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
@@ -212,7 +213,7 @@ class SweepBoxes {
                     const Make& make) {
     Ragged answers;
     answers.offsets.assign(count + 1, 0);
-    ask(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
+    with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       using T = std::remove_cvref_t<decltype(*boxes.lower)>;
       const Interference<T>& interference = index.interference(boxes, chosen_kernels(), interrupt);
       answers = collect_ragged<typename Interference<T>::Scratch>(count, interference.count(), workers, interrupt,
@@ -243,8 +244,8 @@ void bind_sweep_and_prune(nb::module_& module) {
       .def("arrange", &SweepBoxes::arrange, lower, upper)
       .def("pairs", &SweepBoxes::pairs, lower, upper, touching, filter, workers, "sort"_a, "limit"_a)
       .def("count", &SweepBoxes::count, lower, upper, touching, filter, workers)
-      .def("query_rows", &SweepBoxes::query_rows, lower, upper, "asked"_a, workers)
-      .def("query", &SweepBoxes::query, lower, upper, "asked_lower"_a, "asked_upper"_a, workers)
+      .def("query_rows", &SweepBoxes::query_rows, lower, upper, "queries"_a, workers)
+      .def("query", &SweepBoxes::query, lower, upper, "query_lower"_a, "query_upper"_a, workers)
       .def("void_borders", &SweepBoxes::void_borders, lower, upper)
       .def("direction", &SweepBoxes::direction)
       .def("stats", &SweepBoxes::stats)

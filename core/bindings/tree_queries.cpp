@@ -71,25 +71,25 @@ class Queries {
         queries_(index.walked(), boxes_, filter_, chosen_kernels()),
         rows_(lower.shape(0)) {}
 
-  // ask(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they ask about.
-  template <class Scratch, class T, class Ask>
-  nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
+  // search(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they search about.
+  template <class Scratch, class T, class Search>
+  nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
       const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
       return collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
           [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
-            ask(queries_for(query, own.walked), query, own.scratch, rows);
+            search(queries_for(query, own.walked), query, own.scratch, rows);
           },
           order.empty() ? nullptr : order.data());
     }));
   }
 
-  // ask(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little earlier,
-  // where queries do not follow each other in memory.
-  template <class Scratch, class Ahead, class Ask>
+  // search(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little
+  // earlier, where queries do not follow each other in memory.
+  template <class Scratch, class Ahead, class Search>
   void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ahead& read_ahead_of,
-            const Ask& ask) const {
+            const Search& search) const {
     constexpr std::size_t kAhead = 8;
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
@@ -100,14 +100,14 @@ class Queries {
       for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k) {
         if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
         const std::size_t query = order.empty() ? k : order[k];
-        ask(queries_for(query, own[worker].walked), query, own[worker].scratch);
+        search(queries_for(query, own[worker].walked), query, own[worker].scratch);
       }
     });
   }
 
-  // Reports the results of moving boxes or rays by turns: in their own order, or tree by tree.
+  // Reports the results of moving boxes or rays, interleaved: in their own order, or tree by tree.
   template <class Scratch, class Report>
-  void each_in_turn(const Sweeps& sweeps, unsigned workers, const Report& report) const {
+  void each_interleaved(const Sweeps& sweeps, unsigned workers, const Report& report) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     std::vector<std::uint32_t> order;
@@ -118,17 +118,17 @@ class Queries {
       for (std::size_t k = task * together; k < std::min(sweeps.count(), (task + 1) * together); ++k) {
         const std::size_t query = order.empty() ? k : order[k];
         queries_for(query, own[worker].walked)
-            .in_turn(query, sweeps.sweep(query), sweeps.limit(query), own[worker].scratch, report);
+            .interleave(query, sweeps.sweep(query), sweeps.limit(query), own[worker].scratch, report);
       }
     });
-    for (OfWorker<Scratch>& worker : own) queries_.last_in_turn(worker.scratch, report);
+    for (OfWorker<Scratch>& worker : own) queries_.finish_interleaved(worker.scratch, report);
   }
 
-  // The same for groups of points near each other. ask(queries, group, count, scratch, rows, ended) appends the results
-  // of a group, and calls ended(query) after each.
-  template <class Scratch, class Ask>
+  // The same for groups of points near each other. search(queries, group, count, scratch, rows, ended) appends the
+  // results of a group, and calls ended(query) after each.
+  template <class Scratch, class Search>
   nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
-                           const Ask& ask) const {
+                           const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
       Ragged answers;
       const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
@@ -138,7 +138,7 @@ class Queries {
           [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
             groups.read_ahead_of(group + 1, places);
             std::size_t before = rows.size();
-            ask(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
+            search(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
               answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
               before = rows.size();
             });
@@ -155,9 +155,9 @@ class Queries {
     }));
   }
 
-  // ask(queries, group, count, scratch) stores the results of a group itself.
-  template <class Scratch, class Ask>
-  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ask& ask) const {
+  // search(queries, group, count, scratch) stores the results of a group itself.
+  template <class Scratch, class Search>
+  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
@@ -167,12 +167,12 @@ class Queries {
                   [&](unsigned worker, std::size_t task) {
                     for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
                       groups.read_ahead_of(k + 1, places);
-                      ask(queries_, groups.begin(k), groups.size(k), scratch[worker]);
+                      search(queries_, groups.begin(k), groups.size(k), scratch[worker]);
                     }
                   });
   }
 
-  bool take_turns() const { return index_.forest != nullptr || queries_.take_turns(); }
+  bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
   // Queries with keys do not share a tree.
   bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
   bool has_keys() const { return index_.forest != nullptr; }
@@ -252,16 +252,16 @@ class KeyedQueries : public BlockIndex {
   std::vector<std::uint32_t> numbers_;
 };
 
-nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray asked_lower,
-                       AnyArray asked_upper, const RowFilter* filter, unsigned workers, bool loosely) {
-  const AnyBoxes asked = any_boxes(asked_lower, asked_upper);
-  return with_boxes(asked_lower, asked_upper, [&](const auto& places) {
+nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, AnyArray query_lower,
+                       AnyArray query_upper, const RowFilter* filter, unsigned workers, bool loosely) {
+  const AnyBoxes requested = any_boxes(query_lower, query_upper);
+  return with_boxes(query_lower, query_upper, [&](const auto& places) {
     return Queries(index, lower, upper, filter)
         .ragged<BoxWalk>(
-            places, asked.dimension(), workers,
+            places, requested.dimension(), workers,
             [&](const TreeQueries& queries, std::size_t query, BoxWalk& walk, std::vector<std::int32_t>& rows) {
               double box[8];
-              asked.read(query, box);
+              requested.read(query, box);
               queries.by_box(query, box, walk, rows, loosely);
             });
   });
@@ -344,18 +344,18 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
 nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
                    Vector<double> farthest, const RowFilter* filter, unsigned workers) {
   const QueryFilter allowed = filter != nullptr ? filter->get() : QueryFilter();
-  const std::size_t count = centers.shape(0), asked = wanted + allowed.ignored_count;
+  const std::size_t count = centers.shape(0), requested = wanted + allowed.ignored_count;
   NearestAnswers answers;
-  if (allowed.allows_all() || allowed.has_layers() || wanted == 0 || asked > NearestTogether::kMostWanted) {
+  if (allowed.allows_all() || allowed.has_layers() || wanted == 0 || requested > NearestTogether::kMostWanted) {
     answers = nearest_of(index, lower, upper, centers, wanted, farthest, filter, workers);
   } else {
     // Points can be walked together without a filter, and with so many more wanted, none of the others is missing once
     // the ignored rows are left out.
-    answers = nearest_of(index, lower, upper, centers, asked, farthest, nullptr, workers);
+    answers = nearest_of(index, lower, upper, centers, requested, farthest, nullptr, workers);
     for (std::size_t query = 0; query < count; ++query) {
       std::size_t to = query * wanted;
       const std::size_t end = to + wanted;
-      for (std::size_t at = query * asked; to < end; ++at) {
+      for (std::size_t at = query * requested; to < end; ++at) {
         const std::int32_t row = answers.rows[at];
         if (row >= 0 && allowed.ignores(static_cast<std::size_t>(row), query)) continue;
         answers.rows[to] = row;
@@ -379,8 +379,8 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     times[query] = time;
   };
   const Queries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.take_turns() || all.has_keys() ||
-      (filter != nullptr && !filter->allows_turns())) {
+  if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() ||
+      (filter != nullptr && !filter->allows_interleaving())) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
@@ -388,7 +388,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                                 [&](std::int32_t row, double time) { report(query, row, time); });
         });
   } else {
-    all.each_in_turn<TreeQueries::FirstInTurn>(sweeps, workers, report);
+    all.each_interleaved<TreeQueries::FirstInterleaved>(sweeps, workers, report);
   }
   return as_tuple(std::move(rows), std::move(times));
 }
@@ -399,7 +399,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
   const Queries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.take_turns()) {
+  if (sweeps.count() < kManyQueries || !all.can_interleave()) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
@@ -407,7 +407,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
           touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
         });
   } else {
-    all.each_in_turn<TreeQueries::AnyInTurn>(sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
+    all.each_interleaved<TreeQueries::AnyInterleaved>(sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
   }
   return as_array(std::move(touched));
 }
@@ -477,7 +477,7 @@ void bind_tree_queries(nb::module_& module) {
       .def(nb::init<>())
       .def("set_layers", &RowFilter::set_layers, "row_layer"_a, "row_mask"_a, "query_layer"_a, "query_mask"_a)
       .def("set_ignored", &RowFilter::set_ignored, "rows"_a);
-  module.def("query_boxes", &query_boxes, "index"_a, "lower"_a, "upper"_a, "asked_lower"_a, "asked_upper"_a,
+  module.def("query_boxes", &query_boxes, "index"_a, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a,
              "filter"_a.none(), "workers"_a, "loosely"_a = false);
   module.def("query_balls", &query_balls, "index"_a, "lower"_a, "upper"_a, "centers"_a, "radii"_a, "filter"_a.none(),
              "workers"_a);

@@ -1,4 +1,4 @@
-// The step of a world: the columns that it borrows from Python, what it asks of Python, and what it found.
+// The step of a world: the columns that it borrows from Python, what it calls in Python, and what it found.
 #include "world/step.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -268,7 +268,7 @@ class BorrowedColumns {
   std::vector<std::int32_t> ignored_pairs_;
 };
 
-// What a step asks is answered by an object of Python.
+// The callbacks of a step are methods of an object of Python.
 template <std::size_t D>
 class PythonCallbacks final : public StepCallbacks<D> {
  public:
@@ -277,12 +277,12 @@ class PythonCallbacks final : public StepCallbacks<D> {
 
   void refuse(typename StepCallbacks<D>::Refusal why, std::size_t row) override {
     const RetakenGil gil;
-    ask("refuse", static_cast<int>(why), row, dt_);
+    call("refuse", static_cast<int>(why), row, dt_);
     throw nb::value_error("a row of a world is refused");
   }
   Ragged near(const std::vector<double>& boxes, const RowList& rows) override {
     const RetakenGil gil;
-    const nb::object found = ask("near", boxes_of(boxes), array_of(rows));
+    const nb::object found = call("near", boxes_of(boxes), array_of(rows));
     const auto [near_rows, offsets] = nb::cast<std::tuple<nb::object, nb::object>>(found);
     Ragged near{values_of<std::int32_t>(near_rows), values_of<std::int64_t>(offsets)};
     if (near.offsets.size() != rows.size() + 1) throw nb::value_error("the offsets are those of other queries");
@@ -290,39 +290,39 @@ class PythonCallbacks final : public StepCallbacks<D> {
   }
   void enlarge(const std::vector<double>& boxes, const RowList& rows) override {
     const RetakenGil gil;
-    ask("enlarge", boxes_of(boxes), array_of(rows));
+    call("enlarge", boxes_of(boxes), array_of(rows));
   }
   void look_at_margins(const Pairs& pairs, std::size_t rows) override {
     const RetakenGil gil;
-    ask("look_at_margins", as_array(copy_of(columns_of(pairs))), rows);
+    call("look_at_margins", as_array(copy_of(columns_of(pairs))), rows);
   }
   Pairs by_given_method(const std::uint8_t* still) override {
     const RetakenGil gil;
-    return pairs_of(ask("by_given_method", still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
+    return pairs_of(call("by_given_method", still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
   }
   Pairs touching(const RowList& pairs) override {
     const RetakenGil gil;
-    return pairs_of(ask("touching", array_of(pairs, {pairs.size() / 2, 2})));
+    return pairs_of(call("touching", array_of(pairs, {pairs.size() / 2, 2})));
   }
   Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) override {
     const RetakenGil gil;
     const std::size_t count = pairs.size() / 2;
-    return pairs_of(ask("touching_images", array_of(pairs, {count, 2}), array_of(offsets, {count, D})));
+    return pairs_of(call("touching_images", array_of(pairs, {count, 2}), array_of(offsets, {count, D})));
   }
   Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) override {
     const RetakenGil gil;
-    const nb::object spent = ask("spend", as_array(copy_of(pairs)), is_tight, flags_of(renewed, columns_.slots));
+    const nb::object spent = call("spend", as_array(copy_of(pairs)), is_tight, flags_of(renewed, columns_.slots));
     const auto [found, waiting, left, tests, seconds] =
         nb::cast<std::tuple<nb::object, nb::object, nb::object, std::size_t, double>>(spent);
     return {pairs_of(found), waiting_of(waiting), pairs_of(left), tests, seconds};
   }
-  void refuse(const EndlessWay<D>& way) override {
+  void refuse(const EndlessRoute<D>& route) override {
     const RetakenGil gil;
     nb::list from, motion;
-    for (const double x : way.from) from.append(x);
-    for (const double x : way.motion) motion.append(x);
-    ask("refuse_way", way.row, kMostBends, from, motion);
-    throw nb::value_error("a way of a world is refused");
+    for (const double x : route.from) from.append(x);
+    for (const double x : route.motion) motion.append(x);
+    call("refuse_route", route.row, kMostBends, from, motion);
+    throw nb::value_error("a route of a world is refused");
   }
   void meet(Approaches<D>& pairs) override {
     const RetakenGil gil;
@@ -332,7 +332,7 @@ class PythonCallbacks final : public StepCallbacks<D> {
 
  private:
   template <class... Arguments>
-  nb::object ask(const char* name, const Arguments&... arguments) const {
+  nb::object call(const char* name, const Arguments&... arguments) const {
     const nb::object method = answers_.attr(name);
     return call_python(method, arguments...);
   }
@@ -348,7 +348,7 @@ class PythonCallbacks final : public StepCallbacks<D> {
 // The pairs that touch after a step, for the core and for Python.
 struct TouchingArray {
   std::shared_ptr<const Touching> touching;
-  nb::object array;  // made when it is asked for
+  nb::object array;  // made on first access
 
   nb::object get() {
     if (!array.is_valid()) {
@@ -412,7 +412,7 @@ class Found {
     stats["tests"] = stats_.tests;
     stats["compared"] = stats_.compared;
     stats["followed"] = stats_.followed;
-    stats["way_pairs"] = stats_.way_pairs;
+    stats["route_pairs"] = stats_.route_pairs;
     stats["brute_force_tests"] = stats_.bodies > 0 ? stats_.bodies * (stats_.bodies - 1) / 2 : 0;
     stats["seconds_of_motion"] = stats_.motion;
     stats["seconds_of_broad_phase"] = stats_.broad_phase;

@@ -100,9 +100,9 @@ std::size_t overlap_runs(const RunsQuery<T>& query, RunHits* hits) {
   return found;
 }
 
-// No run is looked up beforehand: whether it goes on is seen on the way, for where it ends cannot be foretold, and to
-// guess that wrong twice would take longer than most tests. From multiples of the step on: a vector that crosses two
-// lines of cache takes twice as long to read.
+// No run is looked up beforehand: whether it goes on is measured during the search, for where it ends cannot be
+// predicted, and to guess that wrong twice would take longer than most tests. From multiples of the step on: a vector
+// that crosses two lines of cache takes twice as long to read.
 template <class T, std::size_t D, bool Closed>
 std::size_t sweep_ahead(const SweepQuery<T>& query, RunHits* hits) {
   using L = Lanes<T>;

@@ -385,16 +385,16 @@ class History {
       if (expected.size() > 1) expected.resize(1);
       CHECK(first == expected);
       CHECK(queries_.any_touched(0, sweep, farthest, touched_.walk) == !expected.empty());
-      if (!queries_.take_turns()) return;
+      if (!queries_.can_interleave()) return;
       first.clear();
       const auto report = [&](std::size_t, std::int32_t row, double time) { first.emplace_back(time, row); };
-      queries_.in_turn(0, sweep, farthest, *first_in_turn_, report);
-      queries_.last_in_turn(*first_in_turn_, report);
+      queries_.interleave(0, sweep, farthest, *first_in_turn_, report);
+      queries_.finish_interleaved(*first_in_turn_, report);
       CHECK(first == expected);
       bool any = false;
       const auto note = [&](std::size_t) { any = true; };
-      queries_.in_turn(0, sweep, farthest, *any_in_turn_, note);
-      queries_.last_in_turn(*any_in_turn_, note);
+      queries_.interleave(0, sweep, farthest, *any_in_turn_, note);
+      queries_.finish_interleaved(*any_in_turn_, note);
       CHECK(any == !expected.empty());
     }
 
@@ -415,8 +415,8 @@ class History {
     TreeQueries::TouchedScratch touched_;
     std::unique_ptr<TreeQueries::BallsScratch> balls_ = std::make_unique<TreeQueries::BallsScratch>();
     std::unique_ptr<TreeQueries::TogetherScratch> together_ = std::make_unique<TreeQueries::TogetherScratch>();
-    std::unique_ptr<TreeQueries::FirstInTurn> first_in_turn_ = std::make_unique<TreeQueries::FirstInTurn>();
-    std::unique_ptr<TreeQueries::AnyInTurn> any_in_turn_ = std::make_unique<TreeQueries::AnyInTurn>();
+    std::unique_ptr<TreeQueries::FirstInterleaved> first_in_turn_ = std::make_unique<TreeQueries::FirstInterleaved>();
+    std::unique_ptr<TreeQueries::AnyInterleaved> any_in_turn_ = std::make_unique<TreeQueries::AnyInterleaved>();
   };
 
   Random& random_;

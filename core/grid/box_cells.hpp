@@ -51,7 +51,7 @@ template <class T>
 double boxes_of_query(const BoxView<T>& boxes, const BoxView<T>& queries, std::size_t dimension,
                       const Kernels& kernels) {
   constexpr std::size_t kQueries = 32, kLeastBoxes = 512, kOneOf = 16, kTogether = 256, kReadable = 64;
-  const StratifiedSample asked(queries.count, kQueries),
+  const StratifiedSample sampled(queries.count, kQueries),
       taken(boxes.count, std::max(kLeastBoxes, boxes.count / kOneOf));
   const OverlapRun<T> overlap = overlap_kernels<T>(kernels, true).run[dimension - 1];
   T corners[8][kTogether + kReadable] = {};
@@ -66,14 +66,14 @@ double boxes_of_query(const BoxView<T>& boxes, const BoxView<T>& queries, std::s
         corners[d][k] = boxes.lower_of(taken[begin + k])[d];
         corners[dimension + d][k] = boxes.upper_of(taken[begin + k])[d];
       }
-    for (std::size_t k = 0; k < asked.size(); ++k) {
+    for (std::size_t k = 0; k < sampled.size(); ++k) {
       T box[8];
-      std::copy_n(queries.lower_of(asked[k]), dimension, box);
-      std::copy_n(queries.upper_of(asked[k]), dimension, box + dimension);
+      std::copy_n(queries.lower_of(sampled[k]), dimension, box);
+      std::copy_n(queries.upper_of(sampled[k]), dimension, box + dimension);
       found += overlap({columns, 0, count, box}, positions);
     }
   }
-  const auto compared = static_cast<double>(std::max<std::size_t>(asked.size() * taken.size(), 1));
+  const auto compared = static_cast<double>(std::max<std::size_t>(sampled.size() * taken.size(), 1));
   return static_cast<double>(found) * static_cast<double>(boxes.count) / compared;
 }
 

@@ -700,7 +700,7 @@ class Grid {
     }
   }
 
-  // As overlaps() of the problem, but without a branch for each axis: which one parts two boxes cannot be foretold.
+  // As overlaps() of the problem, but without a branch for each axis: which one parts two boxes cannot be predicted.
   bool overlap(std::size_t i, std::size_t j) const {
     const BoxView<T>& other = problem_.cross ? problem_.second : problem_.first;
     const T *lower_i = problem_.first.lower_of(i), *upper_i = problem_.first.upper_of(i);

@@ -216,8 +216,8 @@ bool sweep_run(const SweptSet<D>& a, const SweptSet<D>& b, std::size_t i, std::u
 // together, those behind the last run of short ones are too many.
 inline constexpr int kStepsTogether = 3;
 
-// Where up to half of 32 boxes have long runs, they are tested one by one. Whether that pays is asked once, when so few
-// have been left for so many looks. A test of a record by itself takes as long as some of 32 side by side.
+// Where up to half of 32 boxes have long runs, they are tested one by one. Whether that pays is decided once, when so
+// few have been left for so many looks. A test of a record by itself takes as long as some of 32 side by side.
 inline constexpr std::uint32_t kFewLeft = 16, kStepsWithFew = 3, kAlone = 2;
 
 // Of the 32 records from i on, those of `bits` have candidates from j on, those of the first. Whether they are sooner
@@ -313,7 +313,7 @@ inline std::uint64_t count_hits(const CandidateBlock* blocks, std::size_t count)
 }
 
 // Writes record << 32 | candidate for every sure pair, block by block; returns how many. Room for four more is a
-// precondition: most blocks hold few hits, and four writes without asking cost less than one wrong guess of a branch.
+// precondition: most blocks hold few hits, and four writes without a branch cost less than one wrong guess of a branch.
 inline std::size_t list_hits(const CandidateBlock* blocks, std::size_t count, std::uint64_t* hits) {
   std::size_t found = 0;
   for (std::size_t k = 0; k < count; ++k) {

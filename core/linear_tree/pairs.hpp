@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "boxes/box_columns.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/order.hpp"
+#include "query/hits.hpp"
 #include "query/method.hpp"
 #include "query/preparation.hpp"
 #include "query/problem.hpp"
@@ -368,38 +368,14 @@ class LinearWalk {
                     PairBuffer& out) const {
     const std::size_t queries = query.last - query.first;
     scratch.tests += queries * (query.end - query.begin) + query.growth * (queries * (queries - 1) / 2);
-    const RunHits* hits = scratch.hits.data();
-    const RunHits* last = hits + overlaps_(query, scratch.hits.data());
-    if (hits == last) return;
-    std::size_t found = 0;
-    for (const RunHits* hit = hits; hit < last; ++hit) found += count_lanes(hit->lanes);
-    if (out.counts_only()) {
-      out.add_count(found);
-      return;
-    }
-    out.room(found);
-    std::int32_t *first = out.first(), *second = out.second();
+    const std::size_t hits = overlaps_(query, scratch.hits.data());
     const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
     const std::uint32_t* places = scratch.reaching[side].places();
-    for (; hits < last; ++hits) {
-      const std::int32_t row = rows[hits->box];
-      for (std::uint32_t lanes = hits->lanes; lanes != 0; lanes &= lanes - 1) {
-        const std::int32_t other = others[places[hits->position + static_cast<std::uint32_t>(std::countr_zero(lanes))]];
-        const bool swapped = cross_ ? set == 1 : other < row;
-        *first++ = swapped ? other : row;
-        *second++ = swapped ? row : other;
-      }
-    }
-    out.commit(found);
+    put_hits(
+        scratch.hits.data(), hits, first_row(cross_, set == 1), [rows](std::uint32_t box) { return rows[box]; },
+        [=](std::uint32_t position) { return others[places[position]]; }, out);
   }
 
-  // Counts set bits of 16 lanes at most, without the instruction that baseline processors lack.
-  static std::size_t count_lanes(std::uint32_t lanes) {
-    lanes = lanes - (lanes >> 1 & 0x5555);
-    lanes = (lanes & 0x3333) + (lanes >> 2 & 0x3333);
-    lanes = (lanes + (lanes >> 4)) & 0x0F0F;
-    return (lanes + (lanes >> 8)) & 0x1F;
-  }
   static void room(std::vector<std::uint32_t>& positions, std::size_t count) {
     if (positions.size() < count + 64) positions.resize(count + count / 2 + 256);
   }

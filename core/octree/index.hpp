@@ -317,7 +317,7 @@ void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows,
 
 // With more rows than this in the cells on the way down to an average row, going through them takes longer than all the
 // rest of a query; with so few rows in all, that does not matter.
-inline constexpr std::size_t kManyOnWays = 192, kFewInAll = 1024;
+inline constexpr std::size_t kManyOnPaths = 192, kFewInAll = 1024;
 
 // An octree with deferred changes. Rows that are inserted, moved or removed are queued, each once; `settle` applies
 // their final state: a thousand single inserts cost one build, and a row inserted and removed again costs nothing.
@@ -408,20 +408,20 @@ class PendingOctree : public OctreeArrangement {
   template <class T>
   void look_for_crowds(const BoxView<T>& boxes) {
     ++looks_;
-    std::size_t on_ways = 0;
-    add_ways(OctreeCells::kTop, on_ways);
+    std::size_t on_paths = 0;
+    add_ways(OctreeCells::kTop, on_paths);
     is_crowded_ = alive_ >= kFewInAll &&
-                  (on_ways > kManyOnWays * alive_ ||
+                  (on_paths > kManyOnPaths * alive_ ||
                    blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
                                       [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); }));
   }
   // Adds up, for each row in or below a cell, the rows of all cells from there down to it. Gives how many rows there
   // are. Recursion: one call per level.
-  std::size_t add_ways(std::int32_t number, std::size_t& on_ways) const {
+  std::size_t add_ways(std::int32_t number, std::size_t& on_paths) const {
     const auto own = static_cast<std::size_t>(cell(number).rows);
     std::size_t below = own;
-    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, on_ways); });
-    on_ways += own * below;
+    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, on_paths); });
+    on_paths += own * below;
     return below;
   }
 

@@ -613,7 +613,7 @@ class OctreePairs {
       if (!kinds_below_.empty()) kinds |= kinds_below_[static_cast<std::size_t>(child)];
     });
     if (!kinds_below_.empty()) kinds_below_[at] = static_cast<std::uint8_t>(kinds);
-    on_ways_ += static_cast<std::size_t>(tree_.cell(number).rows) * count;
+    on_paths_ += static_cast<std::size_t>(tree_.cell(number).rows) * count;
     return below_[at] = count;
   }
 
@@ -666,7 +666,7 @@ class OctreePairs {
   std::vector<std::size_t> below_;         // rows in and below each cell
   std::vector<std::uint8_t> kinds_below_;  // their kinds, as bits
   std::size_t most_ = 0;
-  std::size_t on_ways_ = 0;  // see kManyOnWays
+  std::size_t on_paths_ = 0;  // see kManyOnPaths
   std::vector<Task> tasks_;
   std::vector<std::unique_ptr<OctreeCrowd<T>>> crowds_;
   std::uint64_t crowd_tests_ = 0;
@@ -689,7 +689,7 @@ OctreePairs<T>::OctreePairs(const OctreeArrangement& tree, const BoxView<T>& row
 template <class T>
 bool OctreePairs<T>::is_in_vain(Interrupt& interrupt) const {
   constexpr std::size_t kMost = 512, kShare = 8;  // kMost: for each row
-  if (tasks_.empty() || on_ways_ <= kManyOnWays * std::max(kFewInAll, below_[OctreeCells::kTop])) return false;
+  if (tasks_.empty() || on_paths_ <= kManyOnPaths * std::max(kFewInAll, below_[OctreeCells::kTop])) return false;
   const std::uint64_t most = kMost * below_[OctreeCells::kTop];
   Scratch scratch;
   PairBuffer found(nullptr, true);

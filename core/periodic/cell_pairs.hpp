@@ -55,10 +55,10 @@ struct TwoSum {
 
 // The sign of start + width + rest - end + worlds * period.
 inline int sign_of_way(double start, double width, double rest, double end, double worlds, double period) {
-  const double way = worlds * period;
-  const TwoSum between(start, -end), moved(between.sum, way), reached(moved.sum, width);
+  const double shift = worlds * period;
+  const TwoSum between(start, -end), moved(between.sum, shift), reached(moved.sum, width);
   const double near = reached.sum + rest;
-  const double error = 0x1p-50 * (std::abs(start) + std::abs(end) + std::abs(way) + std::abs(width));
+  const double error = 0x1p-50 * (std::abs(start) + std::abs(end) + std::abs(shift) + std::abs(width));
   if (near > error || near < -error) return near > 0 ? 1 : -1;
   // Round numbers that touch.
   const bool exact_way = worlds == 0 || worlds == 1 || worlds == -1;
@@ -344,9 +344,9 @@ class CellBoxes {
   }
   // Not less than there is of a span that is moved by so many periods, also when it is rounded to T.
   std::array<double, 2> reach_of(std::size_t k, const AxisSpan& span, double worlds) const {
-    const double way = (span.worlds + worlds) * cell_.period[k], lower = span.base + way;
+    const double shift = (span.worlds + worlds) * cell_.period[k], lower = span.base + shift;
     const double upper = lower + span.width;
-    const double room = 0x1p-50 * (std::abs(span.base) + std::abs(way) + span.width) + kLeast;
+    const double room = 0x1p-50 * (std::abs(span.base) + std::abs(shift) + span.width) + kLeast;
     return {lower - room - kRounding * std::abs(lower), upper + room + kRounding * std::abs(upper)};
   }
   void write(std::size_t k, const AxisSpan& span, double worlds, T* box) const {

@@ -145,7 +145,7 @@ class PairBuffer {
 };
 
 // The candidates one task may test: bounds the pairs that one task can add to a buffer, and the time until an
-// interrupt is noticed (a few milliseconds).
+// interrupt takes effect (a few milliseconds).
 inline constexpr std::size_t kTaskCandidates = std::size_t{1} << 22;
 
 // Construction prepares (sorts, files); the tasks then find the pairs. Tasks are independent, run in any order and on

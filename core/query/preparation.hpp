@@ -12,7 +12,7 @@ struct GridPlan;
 struct SceneShape;
 enum class MethodName : int;  // choose/methods.hpp
 
-// All methods have one constructor in common: (problem, preparation). What "auto" has found out on its way to a method
+// All methods have one constructor in common: (problem, preparation). What "auto" has found out while choosing a method
 // is passed on to it; where the method is named, it finds out itself what it needs.
 struct Preparation {
   const Kernels& kernels;

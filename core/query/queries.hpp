@@ -168,7 +168,7 @@ namespace detail {
 // Whether the moving box ever touches another: every time of entering, of an axis, is at most every time of leaving.
 // Exact.
 inline bool touches_exactly(const Sweep& sweep, const double* box, std::size_t dimension) {
-  // Along each moving axis the way to the other box is from[k] - to[k], and out of it beyond[k] - behind[k].
+  // Along each moving axis the distance to the other box is from[k] - to[k], and out of it beyond[k] - behind[k].
   double from[4], to[4], beyond[4], behind[4], speed[4];
   for (std::size_t k = 0; k < dimension; ++k) {
     const bool forward = sweep.motion[k] > 0;
@@ -186,11 +186,11 @@ inline bool touches_exactly(const Sweep& sweep, const double* box, std::size_t d
     ExactSum::Range range;
     for (const double value : {1.0, from[i], to[i], speed[i]}) range.see(value);
     if (sweep.ends) {
-      ExactSum way(range);
-      way.add(from[i], 1.0, 1.0);
-      way.subtract(to[i], 1.0, 1.0);
-      way.subtract(speed[i], 1.0, 1.0);
-      if (way.sign() > 0) return false;
+      ExactSum excess(range);
+      excess.add(from[i], 1.0, 1.0);
+      excess.subtract(to[i], 1.0, 1.0);
+      excess.subtract(speed[i], 1.0, 1.0);
+      if (excess.sign() > 0) return false;
     }
     for (std::size_t j = 0; j < dimension; ++j) {
       if (j == i || speed[j] == 0 || std::isinf(beyond[j]) || std::isinf(behind[j])) continue;

@@ -1,4 +1,4 @@
-// Robots: trees of links with shapes, asked in thousands of configurations whether and when they meet obstacles or
+// Robots: trees of links with shapes, tested in thousands of configurations for whether and when they meet obstacles or
 // themselves, and how far they are from it.
 #pragma once
 
@@ -49,11 +49,11 @@ inline Quaternion unit_quaternion(const double* numbers) {
 
 // The shorter way from one rotation to another, by unit quaternions [K. Shoemake, "Animating rotation with quaternion
 // curves", SIGGRAPH 1985, 10.1145/325334.325242].
-struct RotationWay {
+struct RotationPath {
   Quaternion from{}, to{};
   double half = 0;  // half the angle of the rotation, at most a right angle
 
-  RotationWay(const double* begin, const double* end) : from(unit_quaternion(begin)), to(unit_quaternion(end)) {
+  RotationPath(const double* begin, const double* end) : from(unit_quaternion(begin)), to(unit_quaternion(end)) {
     double apart = 0, together = 0;  // of both, and of one and the opposite of the other
     for (std::size_t k = 0; k < 4; ++k) {
       apart += (to[k] - from[k]) * (to[k] - from[k]);
@@ -142,7 +142,7 @@ class Kinematics {
     for (std::size_t k = 0; k < columns_; ++k) values[k] = share < 1 ? from[k] + share * (to[k] - from[k]) : to[k];
     if (share <= 0 || share >= 1) return;
     for (const std::size_t k : quaternions_) {
-      const Quaternion found = RotationWay(from + k, to + k).at(share);
+      const Quaternion found = RotationPath(from + k, to + k).at(share);
       std::copy(found.begin(), found.end(), values + k);
     }
   }
@@ -503,7 +503,7 @@ class Articulated {
       const JointedLink& link = kinematics_.link(static_cast<std::size_t>(at));
       if (link.has_quaternion()) {
         const std::size_t column = link.quaternion_column();
-        const double angle = RotationWay(from + column, to + column).angle();
+        const double angle = RotationPath(from + column, to + column).angle();
         double farthest = reach;
         if (room < kNone && angle > 0) {
           const LinkPose& pose = posed.pose(static_cast<std::size_t>(at));

@@ -193,7 +193,7 @@ class Obstacles {
   template <class Visit>
   bool any_meeting(const std::array<double, 6>& box, const Visit& visit) const {
     if (pieces_.empty()) return false;
-    const NarrowBox asked(box, middle_);
+    const NarrowBox query(box, middle_);
     std::array<std::uint32_t, kStack> stack;
     std::size_t size = 0;
     stack[size++] = 0;
@@ -204,7 +204,7 @@ class Obstacles {
         continue;
       }
       const Block& block = blocks_[what];
-      const Lanes x = block.gaps(asked, 0), y = block.gaps(asked, 1), z = block.gaps(asked, 2);
+      const Lanes x = block.gaps(query, 0), y = block.gaps(query, 1), z = block.gaps(query, 2);
       Lanes widest;
       for (std::size_t lane = 0; lane < kLanes; ++lane) widest[lane] = larger(larger(x[lane], y[lane]), z[lane]);
       // Written unconditionally, then counted: which boxes meet cannot be predicted.
@@ -222,7 +222,7 @@ class Obstacles {
   template <class Visit>
   void visit_near(const std::array<double, 6>& box, double limit, const Visit& visit) const {
     if (pieces_.empty()) return;
-    const NarrowBox asked(box, middle_);
+    const NarrowBox query(box, middle_);
     struct Entry {
       float squared;  // a lower bound of the distance
       std::uint32_t what;
@@ -239,7 +239,7 @@ class Obstacles {
         continue;
       }
       const Block& block = blocks_[entry.what];
-      const Lanes x = block.gaps(asked, 0), y = block.gaps(asked, 1), z = block.gaps(asked, 2);
+      const Lanes x = block.gaps(query, 0), y = block.gaps(query, 1), z = block.gaps(query, 2);
       Lanes squared;
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         constexpr float kRounding = 1 - 1e-6F, kMost = std::numeric_limits<float>::max();

@@ -19,18 +19,18 @@ struct ConvexWalk;
 struct LookUps;
 struct NearestTogether;
 struct PairWalk;
-struct SweepInTurn;
+struct InterleavedSweep;
 struct SweepRequest;
 struct SweepWalk;
-struct TouchInTurn;
+struct InterleavedTouch;
 struct WindowHits;
 struct WindowSearch;
 template <class T>
 struct CurveKeys;
 template <class T>
 struct FileBoxes;
-template <class Way>
-struct InTurn;
+template <class Motion>
+struct Interleaved;
 template <class T>
 struct PackLeaves;
 
@@ -109,11 +109,11 @@ struct WalkKernels {
 struct TreeKernels {
   WalkKernels floats, doubles;
 
-  // Several sweeps in turn, in trees that are not wide: see tree/in_turn.hpp. None of those on their way may have an
-  // empty stack. The first go on until one of them has been to all blocks within its limit, the second until one has
+  // Several sweeps in turn, in trees that are not wide: see tree/interleaved.hpp. None of those on their way may have
+  // an empty stack. The first go on until one of them has been to all blocks within its limit, the second until one has
   // found rows or has been to all blocks; they return which.
-  std::size_t (*finish_sweep[4])(InTurn<SweepInTurn>&);
-  std::size_t (*find_touched[4])(InTurn<TouchInTurn>&);
+  std::size_t (*finish_sweep[4])(Interleaved<InterleavedSweep>&);
+  std::size_t (*find_touched[4])(Interleaved<InterleavedTouch>&);
 };
 
 // Boxes of one type, packed in trees, see boxes/pack_boxes.hpp and tree/pack_kernel.hpp, and filed in the grid, see

@@ -49,8 +49,8 @@ struct KeyedIntervals {
 // Crowded buckets are sorted by radix, so that the time is linear whatever the numbers.
 //
 // A run is read eight numbers at a time, all of which are written before it is known how many of them belong to it: of
-// short runs, whose ends cannot be foretold, none costs more than another. Time O(n + pairs). The memory of an item and
-// of the sorted columns: 52 bytes a row of doubles while it sorts, 28 then.
+// short runs, whose ends cannot be predicted, none costs more than another. Time O(n + pairs). The memory of an item
+// and of the sorted columns: 52 bytes a row of doubles while it sorts, 28 then.
 template <class T>
 class IntervalPairs {
  public:
@@ -513,20 +513,20 @@ class IntervalPairs {
   template <bool Closed>
   std::uint64_t count(const Task& task) const {
     if (task.is_piece) return task.to - task.from;
-    const Column& asked = columns_[task.set];
+    const Column& queried = columns_[task.set];
     const T* begins = columns_[other(task.set)].lower.get();
     std::uint64_t pairs = 0;
     each_stretch(task, [&](std::size_t from, std::size_t to, std::size_t last) {
       for (std::size_t k = from; k < to; ++k) {
         const std::size_t begin = begin_of_run(task.set, k);
         if (begin + kWindow <= last) {
-          const std::size_t near = within<Closed>(begins + begin, asked.upper[k]);
+          const std::size_t near = within<Closed>(begins + begin, queried.upper[k]);
           pairs += near;
           if (near < kWindow) continue;
           const std::size_t behind = begin + kWindow;
-          pairs += end_of_run<Closed>(begins, behind, last, behind, asked.upper[k]) - behind;
+          pairs += end_of_run<Closed>(begins, behind, last, behind, queried.upper[k]) - behind;
         } else {
-          for (std::size_t at = begin; at < last && is_within<Closed>(begins[at], asked.upper[k]); ++at) ++pairs;
+          for (std::size_t at = begin; at < last && is_within<Closed>(begins[at], queried.upper[k]); ++at) ++pairs;
         }
       }
     });
@@ -711,7 +711,7 @@ void IntervalPairs<T>::sort(Interrupt& interrupt) {
 
 template <class T>
 void IntervalPairs<T>::add_tasks(std::uint32_t set, Interrupt& interrupt) {
-  const Column &asked = columns_[set], &column = columns_[other(set)];
+  const Column &queried = columns_[set], &column = columns_[other(set)];
   Task open{set, 0, 0, 0, 0, 0, false};
   std::uint64_t pending = 0;
   const auto flush = [&] {
@@ -725,7 +725,7 @@ void IntervalPairs<T>::add_tasks(std::uint32_t set, Interrupt& interrupt) {
     for (std::size_t k = stretch.begin[set]; k < stretch.end[set]; k += kTogether) {
       const std::size_t end = std::min(k + kTogether, stretch.end[set]);
       const std::size_t begin = begin_of_run(set, k);
-      const T furthest = greatest(asked.upper.get() + k, end - k);
+      const T furthest = greatest(queried.upper.get() + k, end - k);
       const std::uint64_t reach = end_of(column, begin, last, furthest) - std::min(begin, last);
       if (pending == 0) open.begin = static_cast<std::uint32_t>(k), open.stretch = s;
       open.end = static_cast<std::uint32_t>(end);

@@ -28,7 +28,7 @@ struct SweepScratch {
   std::uint32_t run_begin[kRowsTogether], run_end[kRowsTogether];
   PlainArray<RunHits> hits;
   // Where the numbers are rounded and many of them equal: the boxes of a tile.
-  BoxColumns<T> asked;
+  BoxColumns<T> exact;
   std::size_t room = 0;
 };
 
@@ -46,14 +46,14 @@ struct SweepScratch {
 // only the other axes are compared. Where a run ends is seen while it is tested; of a long one it is looked for after a
 // while. Time O(n + candidates); a quarter of a byte a box.
 //
-// `T` is the type of the sorted numbers, `Asked` that of the boxes. Where they differ, the numbers are rounded, and
+// `T` is the type of the sorted numbers, `Given` that of the boxes. Where they differ, the numbers are rounded, and
 // what overlaps as closed boxes does so for certain only if no two numbers that were compared are equal: otherwise the
-// boxes are asked. See RoundedIntervals.
-template <class T, class Asked>
+// the given boxes decide. See RoundedIntervals.
+template <class T, class Given>
 class IntervalSweep {
  public:
-  using Scratch = SweepScratch<Asked>;
-  static constexpr bool kRounded = !std::is_same_v<T, Asked>;
+  using Scratch = SweepScratch<Given>;
+  static constexpr bool kRounded = !std::is_same_v<T, Given>;
 
   IntervalSweep() = default;
   IntervalSweep(const IntervalSweep&) = delete;
@@ -61,12 +61,12 @@ class IntervalSweep {
 
   // Over the rounded boxes of a problem, which must outlive this. False where far more may be tested than for the boxes
   // themselves: where too many begin in the number in which others end.
-  bool prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Problem<Asked>& problem,
+  bool prepare(const SortedIntervals<T>& first, const SortedIntervals<T>* second, const Problem<Given>& problem,
                const Kernels& kernels, Interrupt& interrupt)
     requires kRounded
   {
     problem_ = &problem;
-    asked_overlap_ = overlap_kernels<Asked>(kernels, problem.touching).run[problem.dimension - 1];
+    exact_overlap_ = overlap_kernels<Given>(kernels, problem.touching).run[problem.dimension - 1];
     prepare(first, second, kernels, true, interrupt);
     // Some are to be expected: boxes that are stacked touch.
     return std::all_of(passes_.begin(), passes_.end(), [](const Pass& pass) {
@@ -188,7 +188,7 @@ class IntervalSweep {
   static constexpr std::size_t kTileColumns = 1024, kLine = 16;
   // Of a run so much is tested before it is known where it ends. Blocks are quicker where many are missed.
   static constexpr std::size_t kAhead = 1024, kAheadOfBlocks = 128;
-  // Rounded: so many boxes are asked before it is worth it to gather all that are near.
+  // Rounded: so many boxes are decided before it is worth it to gather all that are near.
   static constexpr std::size_t kWorthATile = 256;
   // A quarter of what a task may test, so that a few threads have equal shares.
   static constexpr std::size_t kCandidates = kTaskCandidates / 4;
@@ -358,12 +358,12 @@ class IntervalSweep {
          columns.begins(), columns.count(), pass.by_blocks ? kAheadOfBlocks : kAhead},
         hits);
     std::size_t pairs = 0;
-    [[maybe_unused]] std::size_t asked = 0;
+    [[maybe_unused]] std::size_t decided = 0;
     for (std::size_t k = 0; k < found; ++k) {
       if (!pass.solid.empty()) keep_solid(pass, hits[k]);
       if constexpr (kRounded) {
-        asked += problem_->dimension == 3 ? ask<3>(pass, hits[k]) : ask<4>(pass, hits[k]);
-        if (asked > kWorthATile && asked > pass.reaches[group].end - pass.reaches[group].begin) {
+        decided += problem_->dimension == 3 ? decide<3>(pass, hits[k]) : decide<4>(pass, hits[k]);
+        if (decided > kWorthATile && decided > pass.reaches[group].end - pass.reaches[group].begin) {
           find_begins(pass, group, scratch);
           return false;
         }
@@ -410,8 +410,8 @@ class IntervalSweep {
     for (; tile < end; tile += length) {
       const std::size_t tile_begin = std::max({tile, begin, std::size_t{task.column_begin}});
       const std::size_t tile_end = std::min(tile + length, end);
-      std::size_t asked = 0;
-      bool ask_all = false;
+      std::size_t decided = 0;
+      bool decide_all = false;
       for (std::uint32_t k = 0; k < count; ++k) {
         const std::size_t row = group * kRowsTogether + left[k];
         const std::size_t from = std::max(tile_begin, std::size_t{scratch.run_begin[left[k]]});
@@ -419,16 +419,16 @@ class IntervalSweep {
         if (from >= to) continue;
         std::size_t found;
         if constexpr (kRounded) {
-          if (!ask_all && asked > kWorthATile && asked > tile_end - tile_begin) {
-            gather_asked(pass, tile_begin, tile_end, scratch);
-            ask_all = true;
+          if (!decide_all && decided > kWorthATile && decided > tile_end - tile_begin) {
+            gather_exact(pass, tile_begin, tile_end, scratch);
+            decide_all = true;
           }
-          if (ask_all) {
-            found = test_asked(pass, row, from, to, tile_begin, scratch);
+          if (decide_all) {
+            found = test_exact(pass, row, from, to, tile_begin, scratch);
           } else {
             found = test(pass, row, from, to, scratch, out);
-            found = problem_->dimension == 3 ? ask<3>(pass, row, scratch.positions.data(), found, asked)
-                                             : ask<4>(pass, row, scratch.positions.data(), found, asked);
+            found = problem_->dimension == 3 ? decide<3>(pass, row, scratch.positions.data(), found, decided)
+                                             : decide<4>(pass, row, scratch.positions.data(), found, decided);
           }
         } else {
           found = test(pass, row, from, to, scratch, out);
@@ -503,60 +503,60 @@ class IntervalSweep {
     const std::int32_t query = pass.queries->rows()[row], other = pass.columns->rows()[position];
     return pass.turned ? overlaps(*problem_, other, query) : overlaps(*problem_, query, other);
   }
-  // Leaves what overlaps; returns how many boxes were asked.
+  // Leaves what overlaps; returns how many boxes were decided.
   template <std::size_t D>
-  std::size_t ask(const Pass& pass, RunHits& hits) const {
+  std::size_t decide(const Pass& pass, RunHits& hits) const {
     const Equality<D> equal(pass, hits.box);
-    std::size_t asked = 0;
+    std::size_t decided = 0;
     for (std::uint32_t bits = hits.lanes; bits != 0; bits &= bits - 1) {
       const std::size_t position = hits.position + static_cast<std::uint32_t>(std::countr_zero(bits));
       if (!equal(position)) continue;
-      ++asked;
+      ++decided;
       if (!boxes_overlap(pass, hits.box, position)) hits.lanes &= ~(bits & (~bits + 1));
     }
-    return asked;
+    return decided;
   }
   // Returns how many positions are left.
   template <std::size_t D>
-  std::size_t ask(const Pass& pass, std::size_t row, std::uint32_t* positions, std::size_t count,
-                  std::size_t& asked) const {
+  std::size_t decide(const Pass& pass, std::size_t row, std::uint32_t* positions, std::size_t count,
+                     std::size_t& decided) const {
     const Equality<D> equal(pass, row);
     const auto apart = [&](std::uint32_t position) {
       if (!equal(position)) return false;
-      ++asked;
+      ++decided;
       return !boxes_overlap(pass, row, position);
     };
     return static_cast<std::size_t>(std::remove_if(positions, positions + count, apart) - positions);
   }
 
   // All boxes in [begin, end), to test them many at a time.
-  void gather_asked(const Pass& pass, std::size_t begin, std::size_t end, Scratch& scratch) const {
+  void gather_exact(const Pass& pass, std::size_t begin, std::size_t end, Scratch& scratch) const {
     const std::size_t dimension = problem_->dimension;
     if (end - begin > scratch.room) {
-      scratch.asked = BoxColumns<Asked>(end - begin, dimension);
+      scratch.exact = BoxColumns<Given>(end - begin, dimension);
       scratch.room = end - begin;
     }
-    const BoxView<Asked>& boxes = pass.cross && !pass.turned ? problem_->second : problem_->first;
+    const BoxView<Given>& boxes = pass.cross && !pass.turned ? problem_->second : problem_->first;
     for (std::size_t position = begin; position < end; ++position) {
       const auto row = static_cast<std::size_t>(pass.columns->rows()[position]);
       for (std::size_t k = 0; k < dimension; ++k) {
-        scratch.asked.lower(k)[position - begin] = boxes.lower_of(row)[k] - problem_->grow;
-        scratch.asked.upper(k)[position - begin] = boxes.upper_of(row)[k] + problem_->grow;
+        scratch.exact.lower(k)[position - begin] = boxes.lower_of(row)[k] - problem_->grow;
+        scratch.exact.upper(k)[position - begin] = boxes.upper_of(row)[k] + problem_->grow;
       }
     }
   }
   // Those of [from, to) that overlap, by the boxes from `tile` on.
-  std::size_t test_asked(const Pass& pass, std::size_t row, std::size_t from, std::size_t to, std::size_t tile,
+  std::size_t test_exact(const Pass& pass, std::size_t row, std::size_t from, std::size_t to, std::size_t tile,
                          Scratch& scratch) const {
-    const BoxView<Asked>& boxes = pass.turned ? problem_->second : problem_->first;
+    const BoxView<Given>& boxes = pass.turned ? problem_->second : problem_->first;
     const auto query = static_cast<std::size_t>(pass.queries->rows()[row]);
-    Asked box[8];
+    Given box[8];
     for (std::size_t k = 0; k < problem_->dimension; ++k) {
       box[k] = boxes.lower_of(query)[k] - problem_->grow;
       box[problem_->dimension + k] = boxes.upper_of(query)[k] + problem_->grow;
     }
     std::uint32_t* positions = scratch.positions.data();
-    const std::size_t found = asked_overlap_({scratch.asked.pointers(), from - tile, to - tile, box}, positions);
+    const std::size_t found = exact_overlap_({scratch.exact.pointers(), from - tile, to - tile, box}, positions);
     for (std::size_t k = 0; k < found; ++k) positions[k] += static_cast<std::uint32_t>(tile);
     return found;
   }
@@ -577,8 +577,8 @@ class IntervalSweep {
   std::vector<Pass> passes_;
   std::vector<Task> tasks_;
   // Rounded: of which boxes the numbers are, and the kernel that tests those in all axes.
-  const Problem<Asked>* problem_ = nullptr;
-  OverlapRun<Asked> asked_overlap_ = nullptr;
+  const Problem<Given>* problem_ = nullptr;
+  OverlapRun<Given> exact_overlap_ = nullptr;
 };
 
 }  // namespace broadphase

@@ -189,7 +189,7 @@ std::size_t end_of_run(const T* values, std::size_t from, std::size_t count, std
   const auto within = [&](std::size_t position) {
     return Closed ? values[position] <= limit : values[position] < limit;
   };
-  // Mostly the answer is in a window around the guess: six halvings without a branch that is hard to foretell.
+  // Mostly the answer is in a window around the guess: six halvings without a branch that is hard to predict.
   constexpr std::size_t kWindow = 64;
   if (guess >= from + kWindow / 2 && guess + kWindow / 2 < count) {
     std::size_t low = guess - kWindow / 2;
@@ -239,7 +239,7 @@ inline std::array<double, 4> place_among(const BoxView<double>& boxes, std::size
 // Half the memory of doubles, and twice as many in a vector. Each number is measured from a place among them and
 // rounded. Both steps keep the order: x <= y gives round(x - place) <= round(y - place), infinite or not. So boxes that
 // overlap do so here as closed boxes. Of two numbers that are compared, doubles are in the same order as the floats if
-// those differ; if they are equal, the boxes themselves must be asked.
+// those differ; if they are equal, the given boxes decide.
 class RoundedIntervals : public SortedIntervals<float> {
  public:
   // Along an axis, with the rows in the order of rows_by_begin; from one place for two sets that are compared.
@@ -288,12 +288,13 @@ class RoundingTrial {
     }
   }
 
-  // A test takes half as long. What overlaps is searched for equal numbers, and asked if there are some: in the time of
-  // so many tests. Short runs cost little in any case. Where boxes become flat, far more of them overlap.
+  // A test takes half as long. What overlaps is searched for equal numbers, and decided by the given boxes if there are
+  // some: in the time of so many tests. Short runs cost little in any case. Where boxes become flat, far more of them
+  // overlap.
   bool is_worth_it() const {
-    constexpr double kLong = 48, kTestsOfPair = 48, kTestsOfAsked = 128;
+    constexpr double kLong = 48, kTestsOfPair = 48, kTestsOfDecided = 128;
     return candidates_ > kLong * boxes_ && 8 * flat_ <= boxes_ &&
-           kTestsOfPair * overlapping_ + kTestsOfAsked * equal_ <= candidates_;
+           kTestsOfPair * overlapping_ + kTestsOfDecided * equal_ <= candidates_;
   }
 
  private:

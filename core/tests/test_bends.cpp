@@ -1,4 +1,4 @@
-// Ways that bend at the boundary: in one piece, within the world, as long as they were.
+// Routes that bend at the boundary: in one piece, within the world, as long as they were.
 #include "world/meetings.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9; }
 
 template <std::size_t D>
-void check_bent_way(Random& random) {
+void check_bent_route(Random& random) {
   const bool reflects = random.chance(0.5);
   current_case() = (reflects ? "reflected in " : "wrapped in ") + std::to_string(D) + "-d";
   Room<D> room;
@@ -30,12 +30,12 @@ void check_bent_way(Random& random) {
     motion[k] = random.chance(0.2) ? 0.0 : is_whole ? std::round(any(24)) : any(40);
   }
   std::vector<double> times;
-  std::vector<WayPart<D>> parts(1);  // what is there stays
-  add_bent_way(7, begin.data(), motion, room, reflects, times, parts);
+  std::vector<RoutePart<D>> parts(1);  // what is there stays
+  add_bent_route(7, begin.data(), motion, room, reflects, times, parts);
   CHECK(parts.size() == 2 + static_cast<std::size_t>(bends_of(begin.data(), motion, room)));
   std::array<double, D> length{}, end{};
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const WayPart<D>& part = parts[i];
+    const RoutePart<D>& part = parts[i];
     CHECK(part.row == 7);
     CHECK(part.since == (i == 1 ? 0.0 : parts[i - 1].until) && part.since <= part.until);
     for (std::size_t k = 0; k < D; ++k) {
@@ -57,8 +57,9 @@ void check_bent_way(Random& random) {
   for (std::size_t k = 0; k < D; ++k) {
     CHECK(is_near(length[k], std::abs(motion[k])));
     // Where it ends, by the triangle wave or the remainder.
-    const double size = room.period[k], way = begin[k] + motion[k] - room.origin[k], turn = reflects ? 2 * size : size;
-    const double there = way - std::floor(way / turn) * turn;
+    const double size = room.period[k], route = begin[k] + motion[k] - room.origin[k],
+                 turn = reflects ? 2 * size : size;
+    const double there = route - std::floor(route / turn) * turn;
     now[k] = room.origin[k] + (there > size ? turn - there : there);
   }
   if (reflects && parts.back().since < 1) CHECK(arrives(parts, 1, now.data(), room));
@@ -92,8 +93,8 @@ int main(int argc, char** argv) {
   Random random(21);
   check_counts();
   for (std::size_t round = rounds(argc, argv, 5000); round > 0; --round) {
-    check_bent_way<2>(random);
-    check_bent_way<3>(random);
+    check_bent_route<2>(random);
+    check_bent_route<3>(random);
   }
   return 0;
 }

@@ -68,7 +68,7 @@ void check_leaves(std::uint64_t seed, const Kernels& kernels) {
   std::vector<RowKey> items(count);
   for (std::size_t at = 0; at < count; ++at) items[at] = {0, static_cast<std::uint32_t>(count - 1 - at)};
   const std::size_t blocks = (count + kLanes - 1) / kLanes;
-  const BlockLayout layout{dimension};
+  const BlockLayout layout{axes_of_blocks(dimension)};
   std::vector<float> words(blocks * layout.words());
   std::vector<std::array<float, 8>> bounds(blocks);
   const auto stride = static_cast<std::ptrdiff_t>(dimension);

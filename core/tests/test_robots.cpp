@@ -160,7 +160,7 @@ void rotations_turn_evenly_the_shorter_way() {
     if (round % 3 == 0)
       for (double& x : to) x *= -3;
     if (round % 5 == 0) to = {-2 * from[0], -2 * from[1], -2 * from[2] + 1e-9, -2 * from[3]};
-    const RotationWay way(from.data(), to.data());
+    const RotationPath way(from.data(), to.data());
     CHECK(way.angle() <= 3.1415926535897936);
     const Quaternion end = unit_quaternion(to.data());
     for (int step = 0; step <= 8; ++step) {

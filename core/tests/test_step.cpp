@@ -1,4 +1,5 @@
-// Steps of worlds of balls, against the distances of all pairs: whatever is searched for, kept or left out on the way.
+// Steps of worlds of balls, against the distances of all pairs: whatever is searched for, kept or left out on the
+// route.
 #include "world/step.hpp"
 
 #include <algorithm>
@@ -129,9 +130,9 @@ struct Bodies {
         if (has_batches && batch[i] != batch[j]) continue;
         double squared = 0;
         for (std::size_t k = 0; k < D; ++k) {
-          double way = std::abs(positions[i * D + k] - positions[j * D + k]);
-          if (boundary == Boundary::wrap) way = std::min(way, std::abs(bounds[D + k] - way));
-          squared += way * way;
+          double route = std::abs(positions[i * D + k] - positions[j * D + k]);
+          if (boundary == Boundary::wrap) route = std::min(route, std::abs(bounds[D + k] - route));
+          squared += route * route;
         }
         const double reach = radii[i] + radii[j];
         if (squared <= reach * reach) pairs.emplace(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
@@ -150,7 +151,7 @@ class PlainIndex final : public StepCallbacks<D> {
   std::size_t queries = 0;
 
   void refuse(Refusal, std::size_t) override { CHECK(false); }
-  void refuse(const EndlessWay<D>&) override { CHECK(false); }
+  void refuse(const EndlessRoute<D>&) override { CHECK(false); }
   Ragged near(const std::vector<double>& boxes, const RowList& rows) override {
     follow();
     queries += rows.size();

@@ -303,7 +303,7 @@ class Case {
 
   // All sweeps so far, in any order and some of them several times: more than go on at a time.
   void check_turns(const TreeQueries& queries) {
-    if (!queries.take_turns() || sweeps_.empty()) return;
+    if (!queries.can_interleave() || sweeps_.empty()) return;
     std::vector<Swept> asked(random_.below(40));
     std::size_t queries_asked = 0;
     for (Swept& swept : asked) {
@@ -311,22 +311,22 @@ class Case {
       queries_asked = std::max(queries_asked, swept.query + 1);
     }
     if (filter_.row_layer == nullptr) {
-      const auto scratch = std::make_unique<TreeQueries::FirstInTurn>();
+      const auto scratch = std::make_unique<TreeQueries::FirstInterleaved>();
       std::vector<std::vector<KeyedRow>> found(asked.size());
       const auto report = [&](std::size_t at, std::int32_t row, double time) { found[at].emplace_back(time, row); };
       for (std::size_t at = 0; at < asked.size(); ++at)
-        queries.in_turn(at, asked[at].sweep, asked[at].farthest, *scratch, report);
-      queries.last_in_turn(*scratch, report);
+        queries.interleave(at, asked[at].sweep, asked[at].farthest, *scratch, report);
+      queries.finish_interleaved(*scratch, report);
       for (std::size_t at = 0; at < asked.size(); ++at) CHECK(found[at] == asked[at].first);
     }
-    const auto scratch = std::make_unique<TreeQueries::AnyInTurn>();
+    const auto scratch = std::make_unique<TreeQueries::AnyInterleaved>();
     std::vector<std::size_t> found(queries_asked, 0), expected(queries_asked, 0);
     const auto report = [&](std::size_t query) { ++found[query]; };
     for (const Swept& swept : asked) {
-      queries.in_turn(swept.query, swept.sweep, swept.farthest, *scratch, report);
+      queries.interleave(swept.query, swept.sweep, swept.farthest, *scratch, report);
       expected[swept.query] += swept.first.size();
     }
-    queries.last_in_turn(*scratch, report);
+    queries.finish_interleaved(*scratch, report);
     CHECK(found == expected);
   }
 

@@ -22,7 +22,7 @@ struct TileRows {
   std::vector<std::int64_t> offsets;  // of each tile in `rows`, and the end
   std::vector<std::int64_t> homes;    // how many of each tile's rows have their lower corner there
   std::vector<std::int32_t> rows;
-  std::vector<std::int32_t> wide;  // rows that meet more tiles than asked for, and are in none of the above
+  std::vector<std::int32_t> wide;  // rows that meet more tiles than allowed, and are in none of the above
 };
 
 // A complete binary tree of planes: the children of node k are 2k + 1 and 2k + 2. Coordinates below a plane are on its

@@ -61,12 +61,13 @@ class BlockChildren {
 // Blocks, addressed by number. The memory grows, and released blocks are used again.
 class Blocks {
  public:
-  explicit Blocks(std::size_t dimension = 3, bool wide = false) : layout_{dimension, wide} {}
+  explicit Blocks(std::size_t dimension = 3, bool wide = false)
+      : dimension_(dimension), layout_{axes_of_blocks(dimension), wide} {}
   // So many blocks in memory that belongs to somebody else, to be read.
   Blocks(std::size_t dimension, bool wide, float* first, std::size_t count)
-      : layout_{dimension, wide}, first_(first), used_(count) {}
+      : dimension_(dimension), layout_{axes_of_blocks(dimension), wide}, first_(first), used_(count) {}
 
-  std::size_t dimension() const { return layout_.dimension; }
+  std::size_t dimension() const { return dimension_; }
   bool is_wide() const { return layout_.wide; }
   const BlockLayout& layout() const { return layout_; }
   std::size_t count() const { return used_ - free_count_; }  // in use
@@ -147,16 +148,22 @@ class Blocks {
   }
   template <class Number>
   void set_box(std::int32_t block, std::size_t lane, const Number* box) {
-    for (std::size_t k = 0; k < dimension(); ++k) {
-      std::memcpy(number<Number>(block, layout_.lower(k), lane), box + k, sizeof(Number));
-      std::memcpy(number<Number>(block, layout_.upper(k), lane), box + dimension() + k, sizeof(Number));
+    constexpr std::size_t kStep = kLanes * sizeof(Number) / sizeof(float);
+    const std::size_t axes = dimension();
+    float *lower = lane_of<Number>(block, lane), *upper = lower + layout_.axes * kStep;
+    for (std::size_t k = 0; k < axes; ++k, lower += kStep, upper += kStep) {
+      std::memcpy(lower, box + k, sizeof(Number));
+      std::memcpy(upper, box + axes + k, sizeof(Number));
     }
   }
   template <class Number>
   void get_box(std::int32_t block, std::size_t lane, Number* box) const {
-    for (std::size_t k = 0; k < dimension(); ++k) {
-      std::memcpy(box + k, number<Number>(block, layout_.lower(k), lane), sizeof(Number));
-      std::memcpy(box + dimension() + k, number<Number>(block, layout_.upper(k), lane), sizeof(Number));
+    constexpr std::size_t kStep = kLanes * sizeof(Number) / sizeof(float);
+    const std::size_t axes = dimension();
+    const float *lower = lane_of<Number>(block, lane), *upper = lower + layout_.axes * kStep;
+    for (std::size_t k = 0; k < axes; ++k, lower += kStep, upper += kStep) {
+      std::memcpy(box + k, lower, sizeof(Number));
+      std::memcpy(box + axes + k, upper, sizeof(Number));
     }
   }
   // As doubles, whether they are wide or not.
@@ -177,11 +184,12 @@ class Blocks {
 
   float* at(std::int32_t block) const { return first_ + static_cast<std::size_t>(block) * layout_.words(); }
   template <class Number>
-  float* number(std::int32_t block, std::size_t offset, std::size_t lane) const {
-    return at(block) + offset + lane * (sizeof(Number) / sizeof(float));
+  float* lane_of(std::int32_t block, std::size_t lane) const {
+    return at(block) + lane * (sizeof(Number) / sizeof(float));
   }
   BlockWord word(std::int32_t block, std::size_t offset) const { return BlockWord(at(block) + offset); }
 
+  std::size_t dimension_;
   BlockLayout layout_;
   PlainMemory<float> memory_;
   float* first_ = nullptr;

@@ -1,5 +1,5 @@
 // The given boxes below each block of a tree, and the least row there: what tells many rows apart whose distances are
-// nearly, or exactly, the same. Few trees are ever asked for them.
+// nearly, or exactly, the same. Few trees ever need them.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct ExactBound {
   std::int32_t least_row;
 };
 
-// Computed by the first thread that asks for them, and kept until the tree changes.
+// Computed by the first thread that needs them, and kept until the tree changes.
 class ExactBounds {
  public:
   // One for each block by number; those of blocks not in use mean nothing. O(rows) the first time. Throws bad_alloc.

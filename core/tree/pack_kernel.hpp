@@ -128,7 +128,7 @@ inline float largest_of(const float* lanes) {
 // False if the frame is not exact for these rows.
 template <class T, std::size_t D>
 bool pack_leaves(const PackLeaves<T>& request) {
-  constexpr BlockLayout kLayout{D};
+  constexpr BlockLayout kLayout{axes_of_blocks(D)};
   constexpr std::size_t kWords = kLayout.words(), kChild = kLayout.child(), kOccupied = kLayout.occupied(),
                         kRows = kLayout.rows();
   constexpr std::size_t kAhead = 24;  // items ahead to prefetch: their rows lie anywhere in memory

@@ -72,11 +72,11 @@ class TreePairs {
   // Within one tree.
   TreePairs(const BlockTree& tree, const Keep& keep, const Kernels& kernels)
       : TreePairs(tree, tree, true, false, keep, kernels) {}
-  // Between two trees. `turned`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
+  // Between two trees. `swapped`: the first tree holds the second set of rows. `one_task`: there are so few pairs that
   // counting rows to split tasks takes longer than finding the pairs.
-  TreePairs(const BlockTree& first, const BlockTree& second, bool turned, const Keep& keep, const Kernels& kernels,
+  TreePairs(const BlockTree& first, const BlockTree& second, bool swapped, const Keep& keep, const Kernels& kernels,
             bool one_task = false)
-      : TreePairs(first, second, false, turned, keep, kernels, one_task) {}
+      : TreePairs(first, second, false, swapped, keep, kernels, one_task) {}
 
   std::size_t task_count() const { return task_begin_.size() - 1; }
   std::uint64_t tests() const { return tests_.load(std::memory_order_relaxed); }
@@ -84,13 +84,13 @@ class TreePairs {
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const;
 
  private:
-  TreePairs(const BlockTree& first, const BlockTree& second, bool one, bool turned, const Keep& keep,
+  TreePairs(const BlockTree& first, const BlockTree& second, bool one, bool swapped, const Keep& keep,
             const Kernels& kernels, bool one_task = false)
       : first_(first),
         second_(second),
         keep_(keep),
         one_(one),
-        turned_(turned),
+        swapped_(swapped),
         step_((first.is_wide() ? kernels.trees->doubles : kernels.trees->floats).pair_blocks[first.dimension() - 1]) {
     stack_size_ = (2 * kMostLevels + 1) * kPairsAStep;
     const bool any = first.root != kNoBlock && second.root != kNoBlock;
@@ -125,10 +125,10 @@ class TreePairs {
   void make_tasks(const BlockCounts* const* counts);
 
   const BlockTree& tree_of_a(const BlockPair& entry) const {
-    return (entry.flags & BlockPair::kTurned) != 0 ? second_ : first_;
+    return (entry.flags & BlockPair::kSwapped) != 0 ? second_ : first_;
   }
   const BlockTree& tree_of_b(const BlockPair& entry) const {
-    return (entry.flags & BlockPair::kTurned) != 0 ? first_ : second_;
+    return (entry.flags & BlockPair::kSwapped) != 0 ? first_ : second_;
   }
   bool has_rows(const BlockPair& entry) const {
     return tree_of_a(entry).blocks.rows(entry.a) != 0 && tree_of_b(entry).blocks.rows(entry.b) != 0;
@@ -141,9 +141,9 @@ class TreePairs {
   }
   std::uint64_t candidates_of(const BlockPair& entry, const BlockCounts* const* counts) const {
     if ((entry.flags & BlockPair::kRowsOnly) != 0) return kHitsAStep;
-    const bool turned = (entry.flags & BlockPair::kTurned) != 0;
-    const std::uint64_t a = counts[turned]->rows[static_cast<std::size_t>(entry.a)];
-    const std::uint64_t b = counts[!turned]->rows[static_cast<std::size_t>(entry.b)];
+    const bool swapped = (entry.flags & BlockPair::kSwapped) != 0;
+    const std::uint64_t a = counts[swapped]->rows[static_cast<std::size_t>(entry.a)];
+    const std::uint64_t b = counts[!swapped]->rows[static_cast<std::size_t>(entry.b)];
     if ((entry.flags & BlockPair::kSelf) != 0) return a * (a - 1) / 2;
     return (entry.flags & BlockPair::kAlone) != 0 && entry.lanes != BlockPair::kAllLanes
                ? std::min<std::uint64_t>(a, kLanes) * b
@@ -152,7 +152,7 @@ class TreePairs {
 
   const BlockTree &first_, &second_;
   Keep keep_;
-  bool one_, turned_;
+  bool one_, swapped_;
   bool (*step_)(PairWalk&);
   std::size_t stack_size_ = 0;
   std::vector<BlockPair> entries_;
@@ -172,8 +172,8 @@ void TreePairs<Keep>::run(std::size_t task, Scratch& scratch, PairBuffer& out) c
   while (more) {
     constexpr std::size_t kRoom = 4096;
     out.room(kRoom);
-    walk.first = turned_ ? out.second() : out.first();
-    walk.second = turned_ ? out.first() : out.second();
+    walk.first = swapped_ ? out.second() : out.first();
+    walk.second = swapped_ ? out.first() : out.second();
     walk.room = kRoom;
     walk.found = 0;
     more = step_(walk);

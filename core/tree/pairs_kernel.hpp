@@ -62,12 +62,12 @@ LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, co
   return matrix & full_rows_of(lanes) & columns_of(block.occupied());
 }
 
-inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b, bool turned) {
+inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b, bool swapped) {
   std::int32_t *first = walk.first + walk.found, *second = walk.second + walk.found;
   for (; hits != 0; hits &= hits - 1) {
     const std::uint32_t at = lowest_of(hits);
     const std::int32_t p = word_at(rows_a, at >> 3), q = word_at(rows_b, at & 7u);
-    const bool swap = walk.one_tree ? q < p : turned;
+    const bool swap = walk.one_tree ? q < p : swapped;
     *first++ = swap ? q : p;
     *second++ = swap ? p : q;
   }
@@ -84,19 +84,19 @@ bool pair_blocks(PairWalk& walk) {
       return true;
     }
     const BlockPair entry = walk.stack[--depth];
-    const bool self = (entry.flags & BlockPair::kSelf) != 0, turned = (entry.flags & BlockPair::kTurned) != 0;
-    const float* memory_a = walk.memory[turned];
-    const float* memory_b = walk.memory[!turned];
+    const bool self = (entry.flags & BlockPair::kSelf) != 0, swapped = (entry.flags & BlockPair::kSwapped) != 0;
+    const float* memory_a = walk.memory[swapped];
+    const float* memory_b = walk.memory[!swapped];
     const BlockReader<D, E> a(memory_a, entry.a), b(memory_b, entry.b);
     const auto push = [&](std::int32_t p, std::int32_t q, std::uint32_t lanes, std::uint32_t flags) {
       walk.stack[depth++] = {p, q, static_cast<std::uint16_t>(lanes), static_cast<std::uint16_t>(flags)};
     };
-    const std::uint32_t way = entry.flags & BlockPair::kTurned;
+    const std::uint32_t sides = entry.flags & BlockPair::kSwapped;
     const bool below = (entry.flags & BlockPair::kRowsOnly) == 0;
     if (below) {
-      if (b.next() != kNoBlock) push(entry.a, b.next(), entry.lanes, way | BlockPair::kAlone);
+      if (b.next() != kNoBlock) push(entry.a, b.next(), entry.lanes, sides | BlockPair::kAlone);
       if (a.next() != kNoBlock && (entry.flags & BlockPair::kAlone) == 0)
-        push(a.next(), self ? a.next() : entry.b, BlockPair::kAllLanes, self ? entry.flags : way);
+        push(a.next(), self ? a.next() : entry.b, BlockPair::kAllLanes, self ? entry.flags : sides);
     }
 
     const std::uint32_t lanes = a.occupied() & entry.lanes;
@@ -109,7 +109,7 @@ bool pair_blocks(PairWalk& walk) {
       if (walk.counting)
         walk.count += count_of(hits);
       else
-        name_pairs(walk, hits, a.children(), b.children(), turned);
+        name_pairs(walk, hits, a.children(), b.children(), swapped);
     }
     if (below) {
       if (self)
@@ -120,17 +120,17 @@ bool pair_blocks(PairWalk& walk) {
       meet ^= hits;
       for (LaneMatrix both = meet & ~of_rows_a & ~of_rows_b; both != 0; both &= both - 1) {
         const std::uint32_t at = lowest_of(both);
-        push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, way);
+        push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, sides);
       }
       // Rows of one block against what is below a lane of the other: all such rows in one entry.
       const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
       for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
         const std::uint32_t lane = lowest_bit(inner);
-        push(entry.a, b.child(lane), column(rows_with, lane), way | BlockPair::kAlone);
+        push(entry.a, b.child(lane), column(rows_with, lane), sides | BlockPair::kAlone);
       }
       for (std::uint32_t lane = 0; with_rows != 0 && lane < 8; ++lane) {
         const auto rows = static_cast<std::uint32_t>(with_rows >> (8 * lane) & 0xffu);
-        if (rows != 0) push(entry.b, a.child(lane), rows, (way ^ BlockPair::kTurned) | BlockPair::kAlone);
+        if (rows != 0) push(entry.b, a.child(lane), rows, (sides ^ BlockPair::kSwapped) | BlockPair::kAlone);
       }
     }
     if (walk.expanding) break;

@@ -22,7 +22,7 @@
 #include "simd/kernels.hpp"
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
-#include "tree/in_turn.hpp"
+#include "tree/interleaved.hpp"
 #include "tree/nearest_rows.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
@@ -87,7 +87,7 @@ inline float limit_of_square(const BlockTree& tree, const WideNumber& squared) {
 }
 inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
-  const std::size_t dimension = tree.dimension(), axes = tree.blocks.layout().axes();
+  const std::size_t dimension = tree.dimension(), axes = tree.blocks.layout().axes;
   for (std::size_t k = 0; k < axes; ++k) {
     walk.center[k] = k < dimension ? tree.frame.below(center[k], k) : 0;
     walk.center[axes + k] = k < dimension ? tree.frame.above(center[k], k) : 0;
@@ -116,7 +116,7 @@ double place(PointsWalk& walk, const BlockTree& tree, std::size_t query, const d
 
 // Queries of a walk from this number on are not in use.
 inline void leave_out(PointsWalk& walk, const BlockTree& tree, std::size_t query) {
-  for (std::size_t k = 0; k < tree.blocks.layout().axes(); ++k) walk.center[k][query] = walk.center[k][0];
+  for (std::size_t k = 0; k < tree.blocks.layout().axes; ++k) walk.center[k][query] = walk.center[k][0];
   walk.limit[query] = -1;
 }
 
@@ -150,14 +150,14 @@ inline float time_limit(const BlockTree& tree, double fastest, const WideNumber&
   return rounded_up((time * WideNumber(fastest) * WideNumber(tree.frame.scale)).to_double());
 }
 
-// What a walk takes for the way of a moving box along one axis, at `motion` in units of the fastest axis. Without
+// What a walk takes for the motion of a moving box along one axis, at `motion` in units of the fastest axis. Without
 // motion it is never entered nor left there: all times are infinite, before or after all others. With almost no motion
 // it may still arrive in the end: such an axis is without limits.
 template <class T>
-struct WayAlongAxis {
+struct AxisMotion {
   T low, high, inverse;
 
-  WayAlongAxis(T from, T to, double motion, bool moves, double slowest) : low(from), high(to) {
+  AxisMotion(T from, T to, double motion, bool moves, double slowest) : low(from), high(to) {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     const bool is_slow = std::fabs(motion) < slowest;
     inverse = is_slow ? kInfinity : static_cast<T>(1 / motion);
@@ -187,17 +187,17 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   walk.key[0] = 0;
   walk.ordered = ordered;
   const auto motion_along = [&](std::size_t k) { return unit > 0 ? sweep.motion[k] / unit : 0; };
-  const std::size_t axes = tree.blocks.layout().axes();
+  const std::size_t axes = tree.blocks.layout().axes;
   if (tree.is_wide()) {
     constexpr double kFarthest = std::numeric_limits<double>::max();
     span_second_axis(walk.wide_box, walk.wide_inverse);
     for (std::size_t k = 0; k < dimension; ++k) {
-      const WayAlongAxis<double> way(std::clamp(sweep.box[k], -kFarthest, kFarthest),
-                                     std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest), motion_along(k),
-                                     sweep.motion[k] != 0, 1e-300);
-      walk.wide_box[k] = way.low;
-      walk.wide_box[axes + k] = way.high;
-      walk.wide_inverse[k] = way.inverse;
+      const AxisMotion<double> motion(std::clamp(sweep.box[k], -kFarthest, kFarthest),
+                                      std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest), motion_along(k),
+                                      sweep.motion[k] != 0, 1e-300);
+      walk.wide_box[k] = motion.low;
+      walk.wide_box[axes + k] = motion.high;
+      walk.wide_inverse[k] = motion.inverse;
     }
     walk.limit = wide_key(unit > 0 ? farthest * share : 0);
     return;
@@ -205,11 +205,11 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   span_second_axis(walk.box, walk.inverse);
   for (std::size_t k = 0; k < dimension; ++k) {
     // Beyond all floats the box reaches to infinity: drawn in to the largest float, it would leave too early.
-    const WayAlongAxis<float> way(tree.frame.below(sweep.box[k], k), tree.frame.above(sweep.box[dimension + k], k),
-                                  motion_along(k), sweep.motion[k] != 0, 1e-36);
-    walk.box[k] = way.low;
-    walk.box[axes + k] = way.high;
-    walk.inverse[k] = way.inverse;
+    const AxisMotion<float> motion(tree.frame.below(sweep.box[k], k), tree.frame.above(sweep.box[dimension + k], k),
+                                   motion_along(k), sweep.motion[k] != 0, 1e-36);
+    walk.box[k] = motion.low;
+    walk.box[axes + k] = motion.high;
+    walk.inverse[k] = motion.inverse;
   }
   walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
 }
@@ -380,7 +380,7 @@ class TreeQueries {
     walk.depth = walk.doubts = 0;
     if (tree_.root != kNoBlock) {
       walk.stack[0] = tree_.root;
-      walk.asking[0] = (1u << count) - 1u;
+      walk.active[0] = (1u << count) - 1u;
       walk.depth = 1;
     }
     while (walk.depth > 0) {
@@ -502,45 +502,48 @@ class TreeQueries {
   }
 
   // Of many moving boxes or rays, several at a time: what each touches first, report(query, row, value) as
-  // first_touched, or whether it touches anything, report(query). in_turn() may report those of queries before, and
-  // last_in_turn() reports all that are left. For AnyInTurn, these may be on their way in other trees of the same rows.
-  template <class Way>
-  struct TurnsScratch {
-    InTurn<Way> turns;
+  // first_touched, or whether it touches anything, report(query). interleave() may report those of queries before, and
+  // finish_interleaved() reports all that are left. For AnyInterleaved, these may be sweeps in other trees of
+  // the same rows.
+  template <class Motion>
+  struct InterleavedScratch {
+    Interleaved<Motion> interleaved;
     SweepWalk walk, alone;  // of the query to begin, and of one that ends by itself
-    struct Asked {
+    struct Begun {
       std::size_t query;
       Sweep sweep;
       double length, farthest;
-    } asked[InTurn<Way>::kMost];
+    } begun[Interleaved<Motion>::kMost];
   };
-  using FirstInTurn = TurnsScratch<SweepInTurn>;  // without layers, and with few rows to ignore
-  using AnyInTurn = TurnsScratch<TouchInTurn>;
-  // Otherwise each goes its way alone.
-  bool take_turns() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
+  using FirstInterleaved = InterleavedScratch<InterleavedSweep>;  // without layers, and with few rows to ignore
+  using AnyInterleaved = InterleavedScratch<InterleavedTouch>;
+  // Otherwise each goes its motion alone.
+  bool can_interleave() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
 
-  template <class Way, class Report>
-  void in_turn(std::size_t query, const Sweep& sweep, double farthest, TurnsScratch<Way>& scratch,
-               const Report& report) const {
-    InTurn<Way>& turns = scratch.turns;
-    const typename TurnsScratch<Way>::Asked asked{query, sweep, length_of<double>(sweep, dimension_), farthest};
-    start(scratch.walk, tree_, sweep, asked.length, farthest, true);
-    if (!take_turns() || !is_safe(sweep, asked.length) || !is_near(scratch.walk)) return alone(asked, scratch, report);
-    std::size_t number = turns.count;
-    if (turns.count < InTurn<Way>::kMost)
-      turns.active[turns.count++] = static_cast<std::uint32_t>(number);
+  template <class Motion, class Report>
+  void interleave(std::size_t query, const Sweep& sweep, double farthest, InterleavedScratch<Motion>& scratch,
+                  const Report& report) const {
+    Interleaved<Motion>& interleaved = scratch.interleaved;
+    const typename InterleavedScratch<Motion>::Begun begun{query, sweep, length_of<double>(sweep, dimension_),
+                                                           farthest};
+    start(scratch.walk, tree_, sweep, begun.length, farthest, true);
+    if (!can_interleave() || !is_safe(sweep, begun.length) || !is_near(scratch.walk))
+      return alone(begun, scratch, report);
+    std::size_t number = interleaved.count;
+    if (interleaved.count < Interleaved<Motion>::kMost)
+      interleaved.active[interleaved.count++] = static_cast<std::uint32_t>(number);
     else
       number = decide(scratch, report);
-    scratch.asked[number] = asked;
-    begin(turns.way[number], scratch.walk, query);
+    scratch.begun[number] = begun;
+    begin(interleaved.motion[number], scratch.walk, query);
   }
-  template <class Way, class Report>
-  void last_in_turn(TurnsScratch<Way>& scratch, const Report& report) const {
-    InTurn<Way>& turns = scratch.turns;
-    while (turns.count > 0) {
+  template <class Motion, class Report>
+  void finish_interleaved(InterleavedScratch<Motion>& scratch, const Report& report) const {
+    Interleaved<Motion>& interleaved = scratch.interleaved;
+    while (interleaved.count > 0) {
       decide(scratch, report);
-      turns.active[turns.turn] = turns.active[--turns.count];
-      if (turns.turn == turns.count) turns.turn = 0;
+      interleaved.active[interleaved.next] = interleaved.active[--interleaved.count];
+      if (interleaved.next == interleaved.count) interleaved.next = 0;
     }
   }
 
@@ -797,26 +800,26 @@ class TreeQueries {
   // moves along an axis.
   bool is_near(const SweepWalk& walk) const {
     constexpr float kFar = 1e30F;
-    return std::all_of(walk.box, walk.box + 2 * tree_.blocks.layout().axes(),
+    return std::all_of(walk.box, walk.box + 2 * tree_.blocks.layout().axes,
                        [](float at) { return std::fabs(at) < kFar; });
   }
 
-  void begin(SweepInTurn& sweep, const SweepWalk& walk, std::size_t query) const {
-    begin_way(sweep, walk);
+  void begin(InterleavedSweep& sweep, const SweepWalk& walk, std::size_t query) const {
+    begin_motion(sweep, walk);
     sweep.ignored = filter_.ignored_by(query);
     sweep.ignored_count = filter_.ignored_count;
     sweep.crowded = false;
     sweep.key[0] = 0;
   }
-  void begin(TouchInTurn& way, const SweepWalk& walk, std::size_t) const {
+  void begin(InterleavedTouch& motion, const SweepWalk& walk, std::size_t) const {
     // A longer time may be infinite as a float; a shorter limit has no relative error. More than all roundings.
     constexpr float kLongest = 1e30F, kLess = 0.999992F;
-    begin_way(way, walk);
-    way.sure_limit = walk.limit > 1 / kLongest ? std::min(walk.limit, kLongest) * kLess : 0.0F;
+    begin_motion(motion, walk);
+    motion.sure_limit = walk.limit > 1 / kLongest ? std::min(walk.limit, kLongest) * kLess : 0.0F;
   }
-  template <class Way>
-  void begin_way(Way& way, const SweepWalk& walk) const {
-    const std::size_t axes = tree_.blocks.layout().axes();
+  template <class Motion>
+  void begin_motion(Motion& motion, const SweepWalk& walk) const {
+    const std::size_t axes = tree_.blocks.layout().axes;
     float reach = 1;
     for (std::size_t k = 0; k < 2 * axes; ++k) reach = std::max(reach, std::fabs(walk.box[k]));
     for (std::size_t k = 0; k < axes; ++k) {
@@ -824,71 +827,71 @@ class TreeQueries {
       const float low = walk.box[k], high = walk.box[axes + k];
       // Twice as much as rounding has added.
       const float more = (std::fabs(low) + std::fabs(high)) * 1e-6F + reach * 1e-15F;
-      way.front[k] = forward ? high : low;
-      way.rear[k] = forward ? low : high;
-      way.inner_front[k] = forward ? high - more : low + more;
-      way.inner_rear[k] = forward ? low + more : high - more;
-      way.near[k] = (forward ? k : axes + k) * kLanes;
-      way.far[k] = (forward ? axes + k : k) * kLanes;
-      way.inverse[k] = walk.inverse[k];
+      motion.front[k] = forward ? high : low;
+      motion.rear[k] = forward ? low : high;
+      motion.inner_front[k] = forward ? high - more : low + more;
+      motion.inner_rear[k] = forward ? low + more : high - more;
+      motion.near[k] = (forward ? k : axes + k) * kLanes;
+      motion.far[k] = (forward ? axes + k : k) * kLanes;
+      motion.inverse[k] = walk.inverse[k];
     }
-    way.memory = tree_.blocks.memory();
-    way.rough = tree_.is_exact() ? 0.0F : 5e-7F;
-    way.limit = walk.limit;
-    way.depth = 1;
-    way.found = 0;
-    way.stack[0] = tree_.root;
+    motion.memory = tree_.blocks.memory();
+    motion.rough = tree_.is_exact() ? 0.0F : 5e-7F;
+    motion.limit = walk.limit;
+    motion.depth = 1;
+    motion.found = 0;
+    motion.stack[0] = tree_.root;
   }
 
   // Waits for one of the sweeps to end, and decides what it touches first. Returns its number.
   template <class Report>
-  std::size_t decide(FirstInTurn& scratch, const Report& report) const {
-    const std::size_t number = kernels_.trees->finish_sweep[dimension_ - 1](scratch.turns);
-    const SweepInTurn& sweep = scratch.turns.way[number];
-    const auto& asked = scratch.asked[number];
+  std::size_t decide(FirstInterleaved& scratch, const Report& report) const {
+    const std::size_t number = kernels_.trees->finish_sweep[dimension_ - 1](scratch.interleaved);
+    const InterleavedSweep& sweep = scratch.interleaved.motion[number];
+    const auto& begun = scratch.begun[number];
     KeyedRow best(kNever, -1);
     bool sure = !sweep.crowded;
     for (std::size_t at = 0; at < sweep.found && sure; ++at) {
       if (sweep.row_key[at] > sweep.limit) continue;
-      const KeyedRow candidate(touch_time(asked.sweep, read(sweep.rows[at]).box, dimension_), sweep.rows[at]);
+      const KeyedRow candidate(touch_time(begun.sweep, read(sweep.rows[at]).box, dimension_), sweep.rows[at]);
       sure = !std::isnan(candidate.first);
-      if (!is_never(candidate.first) && is_within(candidate.first, asked.length, asked.farthest))
+      if (!is_never(candidate.first) && is_within(candidate.first, begun.length, begun.farthest))
         best = std::min(best, candidate);
     }
     if (!sure) {
-      alone(asked, scratch, report);
+      alone(begun, scratch, report);
     } else if (best.second >= 0) {
-      report(asked.query, best.second, best.first * asked.length);
+      report(begun.query, best.second, best.first * begun.length);
     }
     return number;
   }
   template <class Report>
-  void alone(const FirstInTurn::Asked& asked, FirstInTurn& scratch, const Report& report) const {
-    first_touched(asked.query, asked.sweep, asked.farthest, scratch.alone,
-                  [&](std::int32_t row, double value) { report(asked.query, row, value); });
+  void alone(const FirstInterleaved::Begun& begun, FirstInterleaved& scratch, const Report& report) const {
+    first_touched(begun.query, begun.sweep, begun.farthest, scratch.alone,
+                  [&](std::int32_t row, double value) { report(begun.query, row, value); });
   }
 
   // Goes on until one of them has touched something, or nothing at all. Returns its number.
   template <class Report>
-  std::size_t decide(AnyInTurn& scratch, const Report& report) const {
+  std::size_t decide(AnyInterleaved& scratch, const Report& report) const {
     const auto next = kernels_.trees->find_touched[dimension_ - 1];
     for (;;) {
-      const std::size_t number = next(scratch.turns);
-      TouchInTurn& way = scratch.turns.way[number];
-      const auto& asked = scratch.asked[number];
+      const std::size_t number = next(scratch.interleaved);
+      InterleavedTouch& motion = scratch.interleaved.motion[number];
+      const auto& begun = scratch.begun[number];
       bool touched = false;
-      for (std::size_t at = 0; at < way.found && !touched; ++at)
-        touched =
-            allows(asked.query, way.rows[at]) &&
-            ((way.sure >> at & 1u) != 0 || touches(asked.sweep, read(way.rows[at]), asked.length, asked.farthest));
-      if (touched) report(asked.query);
-      if (touched || way.depth == 0) return number;
-      way.found = 0;
+      for (std::size_t at = 0; at < motion.found && !touched; ++at)
+        touched = allows(begun.query, motion.rows[at]) &&
+                  ((motion.sure >> at & 1u) != 0 ||
+                   touches(begun.sweep, read(motion.rows[at]), begun.length, begun.farthest));
+      if (touched) report(begun.query);
+      if (touched || motion.depth == 0) return number;
+      motion.found = 0;
     }
   }
   template <class Report>
-  void alone(const AnyInTurn::Asked& asked, AnyInTurn& scratch, const Report& report) const {
-    if (any_touched(asked.query, asked.sweep, asked.farthest, scratch.alone)) report(asked.query);
+  void alone(const AnyInterleaved::Begun& begun, AnyInterleaved& scratch, const Report& report) const {
+    if (any_touched(begun.query, begun.sweep, begun.farthest, scratch.alone)) report(begun.query);
   }
 
   // Whether a row is touched within the limit; `length` is that of the motion, perhaps out of range.
@@ -970,8 +973,8 @@ class TreeQueries {
     return least;
   }
 
-  // So many blocks a walk visits before it gives way to one by exact bounds: more than an ordinary one does, and where
-  // the bounds are still to be computed, about as many as take that long. All, in a chain of blocks.
+  // So many blocks a walk visits before it gives motion to one by exact bounds: more than an ordinary one does, and
+  // where the bounds are still to be computed, about as many as take that long. All, in a chain of blocks.
   std::uint64_t blocks_before_bounds(std::size_t wanted, bool alike) const {
     constexpr std::uint64_t kOrdinary = 48;
     const Blocks& blocks = tree_.blocks;
@@ -993,19 +996,19 @@ class TreeQueries {
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----
 
-// So many queries are asked in the order of a curve through them, and those around points in groups.
+// From so many queries on, they are answered in the order of a curve through them, and those around points in groups.
 inline constexpr std::size_t kManyQueries = 512;
 
-// The order of queries by the boxes that they ask about. Empty where sorting does not pay: for few queries.
+// The order of queries by the boxes that they are about. Empty where sorting does not pay: for few queries.
 template <class T>
-std::vector<std::uint32_t> nearby_order(const BoxView<T>& asked, std::size_t dimension, const Kernels& kernels,
+std::vector<std::uint32_t> nearby_order(const BoxView<T>& begun, std::size_t dimension, const Kernels& kernels,
                                         Interrupt& interrupt) {
   std::vector<std::uint32_t> order;
-  if (asked.count < kManyQueries) return order;
+  if (begun.count < kManyQueries) return order;
   CurveOrder<T> along;
-  along.sort(GrownBoxes<T>{asked, dimension}, nullptr, asked.count, kernels, 1, interrupt);
-  order.resize(asked.count);
-  for (std::size_t k = 0; k < asked.count; ++k) order[k] = along.row(k);
+  along.sort(GrownBoxes<T>{begun, dimension}, nullptr, begun.count, kernels, 1, interrupt);
+  order.resize(begun.count);
+  for (std::size_t k = 0; k < begun.count; ++k) order[k] = along.row(k);
   return order;
 }
 

@@ -322,9 +322,9 @@ void next_by_region(ConvexWalk& walk) {
     }
     std::uint32_t hits = meet.bits() & block.occupied();
     std::uint32_t within = inside.bits();
-    const std::uint32_t asked = walk.slabs[walk.depth];
+    const std::uint32_t slabs = walk.slabs[walk.depth];
     std::uint32_t across[8] = {};  // the slabs that a lane does not lie within
-    for (std::uint32_t left = asked; left != 0 && hits != 0; left &= left - 1) {
+    for (std::uint32_t left = slabs; left != 0 && hits != 0; left &= left - 1) {
       const std::uint32_t bit = left & (0u - left);
       std::size_t slab = lowest_bit(left);
       const std::size_t end = slab < ConvexWalk::kOwnBits ? slab + 1 : walk.count;
@@ -356,7 +356,7 @@ void next_by_region(ConvexWalk& walk) {
     }
     const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows, sure = rows & reach.bits();
     if (block.next() != kNoBlock) {
-      walk.slabs[walk.depth] = asked;
+      walk.slabs[walk.depth] = slabs;
       walk.stack[walk.depth++] = block.next();
     }
     for (std::uint32_t left = inner; left != 0; left &= left - 1) {

@@ -56,7 +56,7 @@ struct BallsTogether : PointsWalk {
   static constexpr std::size_t kRoom = 120, kMostDoubts = 64;
 
   float sure[kTogether];                      // squared distance up to which a row surely belongs to the ball
-  std::uint32_t asking[kStackSize + kLanes];  // by block on the stack: the queries that may have rows in it
+  std::uint32_t active[kStackSize + kLanes];  // by block on the stack: the queries that may have rows in it
   std::size_t found[kTogether];
   std::int32_t rows[kTogether][kRoom + kLanes];
   // Rows that may belong to a ball, and to which query's.

@@ -283,16 +283,16 @@ void balls_together(BallsTogether& walk) {
   std::size_t fullest = 0;
   while (walk.depth > 0 && fullest <= BallsTogether::kRoom && walk.doubts <= BallsTogether::kMostDoubts) {
     const BlockReader<D> block(walk.memory, walk.stack[--walk.depth]);
-    const std::uint32_t asking = walk.asking[walk.depth];
+    const std::uint32_t active = walk.active[walk.depth];
     ++walk.visited;
     const std::uint32_t rows = block.occupied() & block.rows(), inner = block.occupied() ^ rows;
     if (block.next() != kNoBlock) {
-      walk.asking[walk.depth] = asking;
+      walk.active[walk.depth] = active;
       walk.stack[walk.depth++] = block.next();
     }
     if (rows != 0) {
       // Here a lane is a row.
-      for (std::uint32_t left = asking; left != 0; left &= left - 1) {
+      for (std::uint32_t left = active; left != 0; left &= left - 1) {
         const std::size_t query = lowest_bit(left);
         Eight square = Eight::splat(0.0F);
         for (std::size_t k = 0; k < D; ++k) {
@@ -315,7 +315,7 @@ void balls_together(BallsTogether& walk) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const std::uint32_t near = at_most(squares_to<D>(block.memory(), lane, center), limit);
         walk.stack[walk.depth] = block.child(lane);
-        walk.asking[walk.depth] = near;
+        walk.active[walk.depth] = near;
         walk.depth += static_cast<std::size_t>((inner >> lane & 1u) & static_cast<std::uint32_t>(near != 0));
       }
     }

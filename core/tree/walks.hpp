@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostLevels = 120;
 // Boxes of one axis are walked as boxes of two: along the second axis, which nobody writes, each is [0, 0].
 constexpr std::size_t axes_of_blocks(std::size_t dimension) { return dimension == 1 ? 2 : dimension; }
 
-// A block of D axes is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
+// A block of D axes, two or more, is BlockLayout{D}.words() words of 32 bits, on a cache line of its own:
 //   lower[D][8], upper[D][8]   floats in local coordinates, one lane a box; or doubles as given, where the tree is wide
 //   child[8]                   a row of the input where the lane is a row, else another block
 //   occupied, rows             which lanes are in use (bits 0-7); which of those are rows
@@ -25,12 +25,11 @@ constexpr std::size_t axes_of_blocks(std::size_t dimension) { return dimension =
 //   parent                     for the tree's owner: the lane that points to this block
 // A lane's box contains all that is below it. Lanes not in use may hold anything.
 struct BlockLayout {
-  std::size_t dimension;
+  std::size_t axes;
   bool wide = false;
-  constexpr std::size_t axes() const { return axes_of_blocks(dimension); }
   constexpr std::size_t lower(std::size_t axis) const { return axis * kLanes * (wide ? 2 : 1); }
-  constexpr std::size_t upper(std::size_t axis) const { return lower(axes() + axis); }
-  constexpr std::size_t child() const { return lower(2 * axes()); }
+  constexpr std::size_t upper(std::size_t axis) const { return lower(axes + axis); }
+  constexpr std::size_t child() const { return lower(2 * axes); }
   constexpr std::size_t occupied() const { return child() + kLanes; }
   constexpr std::size_t rows() const { return occupied() + 1; }
   constexpr std::size_t next() const { return occupied() + 2; }
@@ -137,7 +136,7 @@ struct BlockPair {
   // a and b are the same block: each two of its lanes once, and each inner lane with itself.
   static constexpr std::uint16_t kSelf = 1;
   // a is in the second tree and b in the first.
-  static constexpr std::uint16_t kTurned = 2;
+  static constexpr std::uint16_t kSwapped = 2;
   // The blocks that continue a's lanes (`next`) have an entry of their own.
   static constexpr std::uint16_t kAlone = 4;
   // Only the rows of these two blocks: everything below them has entries of its own.

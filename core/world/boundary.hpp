@@ -78,7 +78,7 @@ inline double difference_down(double a, double b) { return -difference_up(-a, -b
 // One number of a position between `from` and `to`, and of its velocity.
 //
 // What went past the boundary was reflected there, at the other side if it came so far, and so on: the triangle wave.
-// What is past it but not on the way out (it was put there, or it turned and a corner came out) is set back to the
+// What is past it but not on the route out (it was put there, or it turned and a corner came out) is set back to the
 // boundary and keeps its velocity, or it would be turned round at every step and never come loose. Without room to
 // move, a position is put in the middle, and keeps its velocity for the time when there is room.
 inline void bounce_within(double from, double to, double& position, double& velocity) {
@@ -96,10 +96,10 @@ inline void bounce_within(double from, double to, double& position, double& velo
     return;
   }
   // Exact, however far it went. Where there is no other side, its room being infinite, `beyond` is left as it is.
-  const double way = std::fmod(beyond, 2 * room);
-  const bool turned = way < room;
+  const double route = std::fmod(beyond, 2 * room);
+  const bool turned = route < room;
   if (turned) velocity = -velocity;
-  const double inward = turned ? way : 2 * room - way;
+  const double inward = turned ? route : 2 * room - route;
   position = above ? to - inward : from + inward;
   // Not what the numbers can say, so far out; and rounding at the other side.
   if (!(position >= from)) position = from;
@@ -131,7 +131,7 @@ std::vector<std::int32_t> bounce(double* positions, double* velocities, const st
 
 // A number moved by a multiple of `to - from` into [from, to). What is there stays as it is, to the bit. What would
 // round to `to`, such as a tiny negative number where `from` is 0, becomes `from`: the nearest there is. What is not
-// finite is left for others to notice.
+// finite is left to later checks.
 inline double wrapped(double from, double to, double x) {
   if ((x >= from && x < to) || !is_finite(x)) return x;
   const double period = to - from;

@@ -1,5 +1,5 @@
-// What a step asks of those who know more than the core: an index of the world, shapes that are kept elsewhere, how a
-// budget is spent.
+// The callbacks of a step, for what the core does not know: an index of the world, shapes that are kept elsewhere, how
+// a budget is spent.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Spent {
   double seconds = 0;  // that tests took which a budget can cut short
 };
 
-// How bodies moved during a step that follows some of them along their ways.
+// How bodies moved during a step that follows some of them along their routes.
 template <std::size_t D>
 struct Trace {
   RowFlags is_ccd;               // rows that are followed; empty: none
@@ -48,11 +48,11 @@ struct Trace {
   // Notes where rows, ascending, would be if the boundary had not turned them.
   void turn(const RowList& rows, const std::vector<double>& places) {
     RowList all;
-    std::vector<double> ways;
+    std::vector<double> routes;
     const auto take = [&](const RowList& from, const std::vector<double>& numbers, std::size_t& at) {
       all.push_back(from[at]);
-      ways.insert(ways.end(), numbers.begin() + static_cast<std::ptrdiff_t>(at * D),
-                  numbers.begin() + static_cast<std::ptrdiff_t>((at + 1) * D));
+      routes.insert(routes.end(), numbers.begin() + static_cast<std::ptrdiff_t>(at * D),
+                    numbers.begin() + static_cast<std::ptrdiff_t>((at + 1) * D));
       ++at;
     };
     for (std::size_t i = 0, j = 0; i < turned.size() || j < rows.size();) {
@@ -62,7 +62,7 @@ struct Trace {
         take(rows, places, j);
     }
     turned = std::move(all);
-    ends = std::move(ways);
+    ends = std::move(routes);
   }
 
   // Where a row would be after the step if there were no boundary: as it was noted last.
@@ -83,10 +83,10 @@ class StepCallbacks {
   virtual ~StepCallbacks() = default;
   // Throw what says that.
   virtual void refuse(Refusal why, std::size_t row) = 0;
-  virtual void refuse(const EndlessWay<D>& way) = 0;
+  virtual void refuse(const EndlessRoute<D>& route) = 0;
 
   // The index, whose boxes hold those of the spare placement, or are as large as they were made: the rows that overlap
-  // each of some boxes, for which it is asked because of these rows.
+  // each of some boxes, for which it is called because of these rows.
   virtual Ragged near(const std::vector<double>& boxes, const RowList& rows) = 0;
   virtual void enlarge(const std::vector<double>& boxes, const RowList& rows) = 0;
   // These pairs, found around so many rows, are many: the margins of the index may be too wide.
@@ -100,7 +100,7 @@ class StepCallbacks {
   virtual Pairs touching_images(const RowList& pairs, const std::vector<double>& offsets) = 0;
   // Tests pairs in their turn until the budget is used up.
   virtual Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) = 0;
-  // Writes when pairs with a hull, a mesh or a custom shape touch on their ways, and how.
+  // Writes when pairs with a hull, a mesh or a custom shape touch on their routes, and how.
   virtual void meet(Approaches<D>& pairs) = 0;
 };
 

@@ -16,7 +16,7 @@
 #include "world/callbacks.hpp"
 #include "world/columns.hpp"
 #include "world/near_pairs.hpp"
-#include "world/seams.hpp"
+#include "world/periodic_pairs.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
@@ -64,9 +64,9 @@ struct Changes {
 template <std::size_t D>
 class CandidateSearch {
  public:
-  // One rule: where most rows have changed, all pairs are searched for; where few have for some steps, a tree is asked
-  // around these. If bodies do no more than move a little, pairs near each other are found for boxes a little larger,
-  // by either search, and serve several steps.
+  // One rule: where most rows have changed, all pairs are searched for; where few have for some steps, a tree is
+  // queried around these. If bodies do no more than move a little, pairs near each other are found for boxes a little
+  // larger, by either search, and serve several steps.
   Candidates find(const Columns<D>& columns, const RowKinds& kinds, const Changes& changes,
                   const SearchOptions& options, NearPairs near, int quiet_steps, StepCallbacks<D>& callbacks,
                   Interrupt& interrupt) {
@@ -238,10 +238,10 @@ class CandidateSearch {
       }
     }
     if (!(widest + 4 * reach <= kWidest * narrowest && farthest <= 0x1p20 * narrowest)) return false;
-    const SeamSearch search{corners_.data(), bounds,  columns.alive,
-                            columns.slots,   nullptr, filter_.of(columns, is_static, true),
-                            columns.batch,   false,   now.options.workers};
-    const FoundSeams images = find_seams<D>(search, *now.options.kernels, now.interrupt);
+    const PeriodicSearch search{corners_.data(), bounds,  columns.alive,
+                                columns.slots,   nullptr, filter_.of(columns, is_static, true),
+                                columns.batch,   false,   now.options.workers};
+    const PeriodicPairs images = find_periodic_pairs<D>(search, *now.options.kernels, now.interrupt);
     found.add({images.first.data(), images.second.data(), images.first.size()});
     return true;
   }
@@ -319,13 +319,13 @@ class CandidateSearch {
   }
 
   // The pairs of rows, which have flags in `of`, by queries of the index. With flags of the boxes that are enlarged by
-  // a reach: only those that overlap then. `asked`: by how much the boxes of the queries are larger.
+  // a reach: only those that overlap then. `query_margin`: by how much the boxes of the queries are larger.
   Pairs around(const Now& now, const RowList& rows, const std::uint8_t* of, const std::uint8_t* is_enlarged,
-               double reach, double asked) {
+               double reach, double query_margin) {
     const Columns<D>& columns = now.columns;
     std::vector<double> boxes;
     if (is_enlarged != nullptr) {
-      boxes = enlarged(columns, rows, asked);
+      boxes = enlarged(columns, rows, query_margin);
     } else {
       boxes.resize(rows.size() * 2 * D);
       for (std::size_t k = 0; k < rows.size(); ++k)

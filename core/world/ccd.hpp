@@ -1,8 +1,8 @@
-// Continuous detection: what bodies marked as ccd touch on their way from one step to the next.
+// Continuous detection: what bodies marked as ccd touch on their route from one step to the next.
 //
-// `impacts_on_the_way` reads a `Followed`, raw arrays by row of the world, and gives the impacts that count. Bodies
+// `impacts_on_routes` reads a `Followed`, raw arrays by row of the world, and gives the impacts that count. Bodies
 // move straight between boundaries, at an even speed, rotated as they are at the end of the step. All move at once:
-// what counts is their relative motion. Nothing is missed at any speed: boxes around the ways, rounded outwards, find
+// what counts is their relative motion. Nothing is missed at any speed: boxes around the routes, rounded outwards, find
 // candidates; each is then narrowed to the time in which the boxes overlap, so that the exact test is on numbers of the
 // size of the shapes.
 #pragma once
@@ -24,8 +24,8 @@
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
 #include "world/meetings.hpp"
+#include "world/routes.hpp"
 #include "world/touching.hpp"
-#include "world/ways.hpp"
 
 namespace broadphase {
 
@@ -34,8 +34,8 @@ template <std::size_t D>
 struct Followed {
   std::size_t rows;
   // Its `counts` are the rows that are alive after the step.
-  Journeys<D> journeys;
-  // Where the rows are now, as `journeys.boxes`; rotations may be null.
+  RowMotions<D> row_motions;
+  // Where the rows are now, as `row_motions.boxes`; rotations may be null.
   const ShapeStore* shapes;
   const double* rotations;
   // Which rows the step looks at: another one is where it was seen last. One that is seldom looked at and not followed
@@ -69,7 +69,7 @@ struct Approaches {
 
 // A followed row that crosses the world more than `kMostBends` times.
 template <std::size_t D>
-struct EndlessWay {
+struct EndlessRoute {
   std::int32_t row;
   std::array<double, D> from, motion;
 };
@@ -78,37 +78,37 @@ template <std::size_t D>
 struct Impacts {
   // Rows of the world, each pair once, first < second, in lexicographic order; times are shares of the step.
   std::vector<Meeting<D>> meetings;
-  std::optional<EndlessWay<D>> endless;  // then there are no meetings
-  // What was looked at: rows, and how many pairs of parts of ways.
+  std::optional<EndlessRoute<D>> endless;  // then there are no meetings
+  // What was looked at: rows, and how many pairs of parts of routes.
   std::vector<std::int32_t> rows;
   std::size_t candidate_count = 0;
 };
 
-// Takes apart the ways of followed bodies, and of those that came to a boundary; `rows` are those of the world that are
-// looked at, ascending, and the parts name places among them. Where a way is unknown, a body goes straight from where
-// it was to where it is, and its motion is written to.
+// Takes apart the routes of followed bodies, and of those that came to a boundary; `rows` are those of the world that
+// are looked at, ascending, and the parts name places among them. Where a route is unknown, a body goes straight from
+// where it was to where it is, and its motion is written to.
 template <std::size_t D>
-std::optional<EndlessWay<D>> take_ways_apart(const Followed<D>& followed, const std::vector<std::int32_t>& rows,
-                                             std::vector<std::array<double, D>>& motions,
-                                             std::vector<WayPart<D>>& ways) {
-  const Journeys<D>& journeys = followed.journeys;
-  const double* bounds = journeys.bounds;
+std::optional<EndlessRoute<D>> split_routes(const Followed<D>& followed, const std::vector<std::int32_t>& rows,
+                                            std::vector<std::array<double, D>>& motions,
+                                            std::vector<RoutePart<D>>& routes) {
+  const RowMotions<D>& row_motions = followed.row_motions;
+  const double* bounds = row_motions.bounds;
   std::vector<std::uint8_t> is_bent(rows.size());
-  std::vector<WayPart<D>> parts;
+  std::vector<RoutePart<D>> parts;
   std::vector<double> times;
-  std::optional<EndlessWay<D>> endless;
+  std::optional<EndlessRoute<D>> endless;
   const auto row_at = [&](std::size_t k) { return static_cast<std::size_t>(rows[k]); };
-  const auto turn_of = [&](std::size_t k) { return journeys.turned != nullptr ? journeys.turned[row_at(k)] : 0; };
+  const auto turn_of = [&](std::size_t k) { return row_motions.turned != nullptr ? row_motions.turned[row_at(k)] : 0; };
   const auto go_straight = [&](std::size_t k) {
     for (std::size_t axis = 0; axis < D; ++axis)
-      motions[k][axis] = journeys.now[row_at(k) * D + axis] - journeys.before[row_at(k) * D + axis];
+      motions[k][axis] = row_motions.now[row_at(k) * D + axis] - row_motions.before[row_at(k) * D + axis];
   };
-  // False where the way of a followed row is endless.
+  // False where the route of a followed row is endless.
   const auto fold = [&](std::size_t k, const Room<D>& room, double bends, bool reflects) {
-    const double* begin = journeys.before + row_at(k) * D;
+    const double* begin = row_motions.before + row_at(k) * D;
     if (bends > kMostBends) {
-      if (journeys.is_followed[row_at(k)] != 0) {
-        endless = EndlessWay<D>{rows[k], {}, motions[k]};
+      if (row_motions.is_followed[row_at(k)] != 0) {
+        endless = EndlessRoute<D>{rows[k], {}, motions[k]};
         std::copy_n(begin, D, endless->from.begin());
         return false;
       }
@@ -116,8 +116,8 @@ std::optional<EndlessWay<D>> take_ways_apart(const Followed<D>& followed, const 
       return true;
     }
     const std::size_t first = parts.size();
-    add_bent_way(static_cast<std::int32_t>(k), begin, motions[k], room, reflects, times, parts);
-    if (!reflects || arrives(parts, first, journeys.now + row_at(k) * D, room)) {
+    add_bent_route(static_cast<std::int32_t>(k), begin, motions[k], room, reflects, times, parts);
+    if (!reflects || arrives(parts, first, row_motions.now + row_at(k) * D, room)) {
       is_bent[k] = 1;
     } else {
       parts.resize(first);
@@ -139,16 +139,16 @@ std::optional<EndlessWay<D>> take_ways_apart(const Followed<D>& followed, const 
     }
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::size_t row = row_at(k);
-      const double* begin = journeys.before + row * D;
+      const double* begin = row_motions.before + row * D;
       const auto turn = turn_of(k);
-      if (turn == Journeys<D>::kReflected || journeys.counts[row] == 0) continue;
-      if (journeys.is_periodic ? is_within(begin) && is_within(journeys.after_of(row)) : turn == 0) continue;
+      if (turn == RowMotions<D>::kReflected || row_motions.counts[row] == 0) continue;
+      if (row_motions.is_periodic ? is_within(begin) && is_within(row_motions.after_of(row)) : turn == 0) continue;
       const double bends = bends_of(begin, motions[k], world);
       if (bends > 0 && !fold(k, world, bends, false)) return endless;
     }
   }
-  for (std::size_t k = 0; journeys.turned != nullptr && k < rows.size(); ++k) {
-    if (turn_of(k) != Journeys<D>::kReflected) continue;
+  for (std::size_t k = 0; row_motions.turned != nullptr && k < rows.size(); ++k) {
+    if (turn_of(k) != RowMotions<D>::kReflected) continue;
     const std::size_t row = row_at(k);
     const auto shape = followed.shapes->template relative_bounds<D>(
         row, followed.rotations != nullptr ? followed.rotations + row * kRotationNumbers<D> : nullptr);
@@ -161,17 +161,17 @@ std::optional<EndlessWay<D>> take_ways_apart(const Followed<D>& followed, const 
     }
     if (!has_room)
       go_straight(k);
-    else if (!fold(k, room, bends_of(journeys.before + row * D, motions[k], room), true))
+    else if (!fold(k, room, bends_of(row_motions.before + row * D, motions[k], room), true))
       return endless;
   }
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    if (journeys.is_followed[row_at(k)] == 0 || is_bent[k] != 0) continue;
-    WayPart<D> way{static_cast<std::int32_t>(k), 0.0, 1.0, {}, motions[k]};
+    if (row_motions.is_followed[row_at(k)] == 0 || is_bent[k] != 0) continue;
+    RoutePart<D> route{static_cast<std::int32_t>(k), 0.0, 1.0, {}, motions[k]};
     for (std::size_t axis = 0; axis < D; ++axis)
-      way.begin[axis] = journeys.now[row_at(k) * D + axis] - motions[k][axis];
-    ways.push_back(way);
+      route.begin[axis] = row_motions.now[row_at(k) * D + axis] - motions[k][axis];
+    routes.push_back(route);
   }
-  ways.insert(ways.end(), parts.begin(), parts.end());
+  routes.insert(routes.end(), parts.begin(), parts.end());
   return endless;
 }
 
@@ -210,38 +210,40 @@ void find_times(const ShapeStore& shapes, Approaches<D>& all, unsigned workers, 
 }
 
 // What touched a followed body since the last step, and did not touch it then. `rows`: those that are looked at,
-// ascending, all that are followed among them; `rows_near_ways` gives as many as there must be. others(approaches)
+// ascending, all that are followed among them; `rows_near_routes` gives as many as there must be. others(approaches)
 // writes the times and normals of pairs with a hull, a mesh or a custom shape; it may throw.
 template <std::size_t D, class Others>
-Impacts<D> impacts_on_the_way(const Followed<D>& followed, std::vector<std::int32_t> rows, const Kernels& kernels,
-                              unsigned workers, Interrupt& interrupt, Others&& others) {
-  const Journeys<D>& journeys = followed.journeys;
+Impacts<D> impacts_on_routes(const Followed<D>& followed, std::vector<std::int32_t> rows, const Kernels& kernels,
+                             unsigned workers, Interrupt& interrupt, Others&& others) {
+  const RowMotions<D>& row_motions = followed.row_motions;
   Impacts<D> found;
   std::vector<std::array<double, D>> motions(rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const auto row = static_cast<std::size_t>(rows[k]);
     if (followed.looked_at[row] == 0) continue;
-    if (followed.update_intervals != nullptr && journeys.is_followed[row] == 0 && followed.update_intervals[row] != 1)
+    if (followed.update_intervals != nullptr && row_motions.is_followed[row] == 0 &&
+        followed.update_intervals[row] != 1)
       continue;
-    const double *begin = journeys.before + row * D, *end = journeys.after_of(row);
+    const double *begin = row_motions.before + row * D, *end = row_motions.after_of(row);
     for (std::size_t axis = 0; axis < D; ++axis) motions[k][axis] = end[axis] - begin[axis];
   }
-  std::vector<WayPart<D>> ways;
-  found.endless = take_ways_apart(followed, rows, motions, ways);
+  std::vector<RoutePart<D>> routes;
+  found.endless = split_routes(followed, rows, motions, routes);
   if (!found.endless) {
-    std::vector<WayRow<D>> bodies(rows.size());
+    std::vector<RouteRow<D>> bodies(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const auto row = static_cast<std::size_t>(rows[k]);
-      WayRow<D>& body = bodies[k];
-      std::copy_n(journeys.boxes + row * 2 * D, 2 * D, body.box.begin());
-      std::copy_n(journeys.now + row * D, D, body.place.begin());
+      RouteRow<D>& body = bodies[k];
+      std::copy_n(row_motions.boxes + row * 2 * D, 2 * D, body.box.begin());
+      std::copy_n(row_motions.now + row * D, D, body.place.begin());
       body.motion = motions[k];
-      body.key = journeys.keys != nullptr ? journeys.keys[row] : 0;
+      body.key = row_motions.keys != nullptr ? row_motions.keys[row] : 0;
       body.number = rows[k];
-      body.counts = journeys.counts[row] != 0;
-      body.is_followed = journeys.is_followed[row] != 0;
+      body.counts = row_motions.counts[row] != 0;
+      body.is_followed = row_motions.is_followed[row] != 0;
     }
-    MeetingSearch<D> search(std::move(bodies), std::move(ways), journeys.is_periodic ? journeys.bounds : nullptr);
+    MeetingSearch<D> search(std::move(bodies), std::move(routes),
+                            row_motions.is_periodic ? row_motions.bounds : nullptr);
     const auto pairs_of = [&](const Problem<double>& problem) {
       // To look at so few boxes takes longer than to compare them all.
       constexpr double kFew = 262144;

@@ -16,8 +16,8 @@ struct StepLimits {
   std::size_t rows_for_near_pairs = 32;
   // Where it is known that no others can have moved, rows are looked at one by one up to this share of all.
   double steady = 1.0 / 16;
-  // Where more rows than this share are followed on their ways, to find out what is far from these takes longer than to
-  // search among all: from a tenth to a quarter of the rows on, measured with 1,000 and 20,000 bodies; below, the
+  // Where more rows than this share are followed on their routes, to find out what is far from these takes longer than
+  // to search among all: from a tenth to a quarter of the rows on, measured with 1,000 and 20,000 bodies; below, the
   // search would take up to five times.
   double followed = 1.0 / 4;
   std::size_t rows_for_threads = 20'000;  // once, for all parts of the step

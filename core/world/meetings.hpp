@@ -1,4 +1,4 @@
-// What followed bodies meet on their ways: the straight parts of ways, and which of them come near each other, from
+// What followed bodies meet on their routes: the straight parts of routes, and which of them come near each other, from
 // when to when.
 #pragma once
 
@@ -17,19 +17,19 @@
 #include "query/collect.hpp"
 #include "query/filter.hpp"
 #include "query/problem.hpp"
-#include "world/seams.hpp"
+#include "world/periodic_pairs.hpp"
 
 namespace broadphase {
 
-// A straight part of a way. Times are shares of the step.
+// A straight part of a route. Times are shares of the step.
 template <std::size_t D>
-struct WayPart {
+struct RoutePart {
   std::int32_t row;
   double since, until;
   std::array<double, D> begin, motion;
 };
 
-// Of one way: a body that crosses the world more often in one step has a wrong velocity, or the step is wrong.
+// Of one route: a body that crosses the world more often in one step has a wrong velocity, or the step is wrong.
 inline constexpr int kMostBends = 10000;
 
 // The world of a body: boundaries are at every origin + i * period.
@@ -40,7 +40,7 @@ struct Room {
   double cell(std::size_t axis, double place) const { return std::floor((place - origin[axis]) / period[axis]); }
 };
 
-// How many boundaries a straight way crosses; infinity where there are more than can be counted.
+// How many boundaries a straight route crosses; infinity where there are more than can be counted.
 template <std::size_t D>
 double bends_of(const double* begin, const std::array<double, D>& motion, const Room<D>& room) {
   double count = 0;
@@ -48,12 +48,12 @@ double bends_of(const double* begin, const std::array<double, D>& motion, const 
   return std::isnan(count) ? std::numeric_limits<double>::infinity() : count;
 }
 
-// Folds a straight way into its room, and adds its parts in the order of time. `reflects`: at the boundary; otherwise
+// Folds a straight route into its room, and adds its parts in the order of time. `reflects`: at the boundary; otherwise
 // it comes in again at the other side. `times` is scratch. Precondition: it crosses no more than `kMostBends`
 // boundaries.
 template <std::size_t D>
-void add_bent_way(std::int32_t row, const double* begin, const std::array<double, D>& motion, const Room<D>& room,
-                  bool reflects, std::vector<double>& times, std::vector<WayPart<D>>& parts) {
+void add_bent_route(std::int32_t row, const double* begin, const std::array<double, D>& motion, const Room<D>& room,
+                    bool reflects, std::vector<double>& times, std::vector<RoutePart<D>>& parts) {
   times.assign(1, 0.0);
   for (std::size_t k = 0; k < D; ++k) {
     const double first = room.cell(k, begin[k]), last = room.cell(k, begin[k] + motion[k]),
@@ -66,28 +66,28 @@ void add_bent_way(std::int32_t row, const double* begin, const std::array<double
   }
   if (!std::is_sorted(times.begin(), times.end())) std::stable_sort(times.begin(), times.end());
   for (std::size_t i = 0; i < times.size(); ++i) {
-    WayPart<D> part{row, times[i], i + 1 < times.size() ? times[i + 1] : 1.0, {}, {}};
+    RoutePart<D> part{row, times[i], i + 1 < times.size() ? times[i + 1] : 1.0, {}, {}};
     const double middle = 0.5 * (part.since + part.until), duration = part.until - part.since;
     for (std::size_t k = 0; k < D; ++k) {
       const double cell = room.cell(k, begin[k] + motion[k] * middle);
-      const double start = begin[k] + motion[k] * part.since - cell * room.period[k], way = motion[k] * duration;
+      const double start = begin[k] + motion[k] * part.since - cell * room.period[k], route = motion[k] * duration;
       const bool is_back = reflects && std::abs(std::fmod(cell, 2.0)) == 1;
       part.begin[k] = is_back ? 2 * room.origin[k] + room.period[k] - start : start;
-      part.motion[k] = is_back ? -way : way;
+      part.motion[k] = is_back ? -route : route;
     }
     parts.push_back(part);
   }
 }
 
-// Whether the parts of a reflected way, from `first` on, end where the body is. Others were set back to the boundary.
+// Whether the parts of a reflected route, from `first` on, end where the body is. Others were set back to the boundary.
 template <std::size_t D>
-bool arrives(const std::vector<WayPart<D>>& parts, std::size_t first, const double* now, const Room<D>& room) {
+bool arrives(const std::vector<RoutePart<D>>& parts, std::size_t first, const double* now, const Room<D>& room) {
   // NaN if any is.
   const auto larger = [](double most, double x) { return x > most || std::isnan(x) ? x : most; };
   double reach = 0, off = 0, period = 0;
   for (std::size_t i = first; i < parts.size(); ++i) {
     double longest = 0;
-    for (const double way : parts[i].motion) longest = larger(longest, std::abs(way));
+    for (const double route : parts[i].motion) longest = larger(longest, std::abs(route));
     reach += longest;
   }
   for (std::size_t k = 0; k < D; ++k) {
@@ -98,9 +98,9 @@ bool arrives(const std::vector<WayPart<D>>& parts, std::size_t first, const doub
 }
 
 // A row that is there: its box and its place after the step, and how far it has moved. The motion is not read for rows
-// that have parts of a way: they are only there with these.
+// that have parts of a route: they are only there with these.
 template <std::size_t D>
-struct WayRow {
+struct RouteRow {
   std::array<double, 2 * D> box;
   std::array<double, D> place, motion;
   std::int64_t key;     // rows of different keys never meet
@@ -125,39 +125,39 @@ struct Meeting {
   std::array<double, D> normal;
 };
 
-// Searches for what meets the followed parts, some parts at a time in the order of time where ways are bent, otherwise
-// all at once: `next` finds approaches, and `note` takes their exact times, so that what has met already is not looked
-// for again.
+// Searches for what meets the followed parts, some parts at a time in the order of time where routes are bent,
+// otherwise all at once: `next` finds approaches, and `note` takes their exact times, so that what has met already is
+// not looked for again.
 //
-// Boxes around the ways, rounded outwards, find candidates; where ways are bent, with time as one more axis, because
-// parts of one way, and of two, are seldom there at once. The box around a part that goes askew is mostly empty: it is
-// searched for in pieces. In a periodic world all images of these are there.
+// Boxes around the routes, rounded outwards, find candidates; where routes are bent, with time as one more axis,
+// because parts of one route, and of two, are seldom there at once. The box around a part that goes askew is mostly
+// empty: it is searched for in pieces. In a periodic world all images of these are there.
 template <std::size_t D>
 class MeetingSearch {
  public:
   // `bounds` is null where the world is not periodic.
-  MeetingSearch(std::vector<WayRow<D>> rows, std::vector<WayPart<D>> ways, const double* bounds)
-      : rows_(std::move(rows)), ways_(std::move(ways)), is_periodic_(bounds != nullptr) {
-    for (const WayRow<D>& row : rows_) has_keys_ |= row.key != rows_.front().key;
+  MeetingSearch(std::vector<RouteRow<D>> rows, std::vector<RoutePart<D>> routes, const double* bounds)
+      : rows_(std::move(rows)), routes_(std::move(routes)), is_periodic_(bounds != nullptr) {
+    for (const RouteRow<D>& row : rows_) has_keys_ |= row.key != rows_.front().key;
     if (is_periodic_) std::copy_n(bounds, 2 * D, bounds_.begin());
-    std::vector<std::uint8_t> has_ways(rows_.size());
-    for (const WayPart<D>& way : ways_) {
-      has_ways[static_cast<std::size_t>(way.row)] = 1;
-      is_bent_ |= way.since > 0;
+    std::vector<std::uint8_t> has_routes(rows_.size());
+    for (const RoutePart<D>& route : routes_) {
+      has_routes[static_cast<std::size_t>(route.row)] = 1;
+      is_bent_ |= route.since > 0;
     }
-    pieces_.reserve(rows_.size() + ways_.size());
+    pieces_.reserve(rows_.size() + routes_.size());
     for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (rows_[row].counts && has_ways[row] == 0) add_row(row);
-    const bool are_all_ways = pieces_.of.empty();
-    for (std::size_t way = 0; way < ways_.size(); ++way) {
-      if (rows_[static_cast<std::size_t>(ways_[way].row)].is_followed) followed_.push_back(way);
-      add_way(way);
+      if (rows_[row].counts && has_routes[row] == 0) add_row(row);
+    const bool are_all_routes = pieces_.of.empty();
+    for (std::size_t route = 0; route < routes_.size(); ++route) {
+      if (rows_[static_cast<std::size_t>(routes_[route].row)].is_followed) followed_.push_back(route);
+      add_route(route);
     }
-    are_all_followed_ = are_all_ways && followed_.size() == ways_.size();
+    are_all_followed_ = are_all_routes && followed_.size() == routes_.size();
     if (is_bent_)
       std::stable_sort(followed_.begin(), followed_.end(),
-                       [&](std::size_t a, std::size_t b) { return ways_[a].since < ways_[b].since; });
-    for (const WayRow<D>& row : rows_) bodies_ += row.is_followed ? 1 : 0;
+                       [&](std::size_t a, std::size_t b) { return routes_[a].since < routes_[b].since; });
+    for (const RouteRow<D>& row : rows_) bodies_ += row.is_followed ? 1 : 0;
     count_ = is_bent_ ? std::max(kFirstPortion, bodies_) : followed_.size();
   }
 
@@ -203,7 +203,7 @@ class MeetingSearch {
   std::size_t candidate_count() const { return candidate_count_; }
 
  private:
-  // Parts of ways that are searched for at a time, in the order of time: a few, or the first of every body, and then
+  // Parts of routes that are searched for at a time, in the order of time: a few, or the first of every body, and then
   // twice as many each time. So what meets a body early is not looked for later, and scratch memory is bounded however
   // often bodies cross the world. Portions do not change the answer: of approaches of two rows that touch at the same
   // time, the first in the order of candidates is that of the earlier part, too.
@@ -217,7 +217,7 @@ class MeetingSearch {
   using Corners = std::array<double, 2 * (D + 1)>;  // lower and upper, the time last
 
   // What is searched for: parts, or pieces of them, and in a periodic world their images. Parts are rows by their
-  // numbers, and behind them ways.
+  // numbers, and behind them routes.
   struct Piece {
     std::size_t part;
     Vector worlds;
@@ -241,7 +241,7 @@ class MeetingSearch {
   };
 
   void add_row(std::size_t row) {
-    const WayRow<D>& it = rows_[row];
+    const RouteRow<D>& it = rows_[row];
     Corners around;
     for (std::size_t k = 0; k < D; ++k) {
       const double motion = it.motion[k], low = it.box[k], high = it.box[D + k],
@@ -254,16 +254,16 @@ class MeetingSearch {
     add_images(row, around);
   }
 
-  void add_way(std::size_t at) {
-    const WayPart<D>& way = ways_[at];
-    const WayRow<D>& row = rows_[static_cast<std::size_t>(way.row)];
+  void add_route(std::size_t at) {
+    const RoutePart<D>& route = routes_[at];
+    const RouteRow<D>& row = rows_[static_cast<std::size_t>(route.row)];
     Vector low, high;  // at the begin
     double longest = 0, second_longest = 0, widest = 0;
     for (std::size_t k = 0; k < D; ++k) {
-      const double by = way.begin[k] - row.place[k];
+      const double by = route.begin[k] - row.place[k];
       low[k] = row.box[k] + by;
       high[k] = row.box[D + k] + by;
-      const double length = std::abs(way.motion[k]);
+      const double length = std::abs(route.motion[k]);
       second_longest = std::max(second_longest, std::min(longest, length));
       longest = std::max(longest, length);
       widest = std::max(widest, row.box[D + k] - row.box[k]);
@@ -277,16 +277,16 @@ class MeetingSearch {
       const double begin = piece / pieces, end = (piece + 1) / pieces;
       Corners around;
       for (std::size_t k = 0; k < D; ++k) {
-        const double from = way.motion[k] * begin, to = way.motion[k] * end,
+        const double from = route.motion[k] * begin, to = route.motion[k] * end,
                      slack = 2 * kSlack *
                              (std::max(std::abs(row.box[k]), std::abs(row.box[D + k])) + std::abs(low[k]) +
-                              std::abs(high[k]) + std::abs(way.motion[k]));
+                              std::abs(high[k]) + std::abs(route.motion[k]));
         around[k] = low[k] + std::min(from, to) - slack;
         around[D + 1 + k] = high[k] + std::max(from, to) + slack;
       }
-      const double length = way.until - way.since;
-      around[D] = way.since + length * begin - kSlack;
-      around[2 * D + 1] = way.since + length * end + kSlack;
+      const double length = route.until - route.since;
+      around[D] = route.since + length * begin - kSlack;
+      around[2 * D + 1] = route.since + length * end + kSlack;
       add_images(rows_.size() + at, around);
     }
   }
@@ -313,9 +313,9 @@ class MeetingSearch {
       Corners moved = around;
       for (std::size_t k = 0; k < D; ++k) {
         piece.worlds[k] = first[k] - down[k];
-        const double way = piece.worlds[k] * (bounds_[D + k] - bounds_[k]);
-        moved[k] = difference_down(around[k], -way);
-        moved[D + 1 + k] = difference_up(around[D + 1 + k], -way);
+        const double route = piece.worlds[k] * (bounds_[D + k] - bounds_[k]);
+        moved[k] = difference_down(around[k], -route);
+        moved[D + 1 + k] = difference_up(around[D + 1 + k], -route);
       }
       pieces_.add(piece, moved);
       std::size_t axis = 0;
@@ -326,7 +326,7 @@ class MeetingSearch {
   }
 
   std::int32_t row_of(std::size_t part) const {
-    return part < rows_.size() ? static_cast<std::int32_t>(part) : ways_[part - rows_.size()].row;
+    return part < rows_.size() ? static_cast<std::int32_t>(part) : routes_[part - rows_.size()].row;
   }
 
   std::vector<std::int64_t> keys_of(const Pieces& pieces) const {
@@ -338,7 +338,7 @@ class MeetingSearch {
 
   template <class Search>
   void find_approaches(std::size_t begin, std::size_t end, const Filter* filter, Search&& search) {
-    const double began = ways_[followed_[begin]].since;
+    const double began = routes_[followed_[begin]].since;
     std::vector<std::pair<std::int32_t, std::int32_t>> known;  // later parts are of no interest to these
     for (const Meeting<D>& meeting : meetings_)
       if (meeting.time <= began) known.emplace_back(meeting.first, meeting.second);
@@ -361,26 +361,26 @@ class MeetingSearch {
   template <class Search>
   std::vector<Candidate> find_candidates(std::size_t begin, std::size_t end, Search&& search) const {
     const std::size_t n = rows_.size();
-    // Straight ways are searched for all at once, and all that there is is there all the time.
+    // Straight routes are searched for all at once, and all that there is is there all the time.
     Pieces few, there;
     const bool is_cross = is_bent_ || !are_all_followed_;
     const Pieces &one = is_cross ? few : pieces_, &other = is_bent_ ? there : pieces_;
     if (is_cross) {
-      std::vector<std::uint8_t> is_meant(ways_.size());
+      std::vector<std::uint8_t> is_meant(routes_.size());
       double since = std::numeric_limits<double>::infinity(), until = -since;
       for (std::size_t k = begin; k < end; ++k) {
-        const WayPart<D>& way = ways_[followed_[k]];
+        const RoutePart<D>& route = routes_[followed_[k]];
         is_meant[followed_[k]] = 1;
-        since = std::min(since, way.since);
-        until = std::max(until, way.until);
+        since = std::min(since, route.since);
+        until = std::max(until, route.until);
       }
       few.reserve(end - begin);
       if (is_bent_) there.reserve(pieces_.of.size());
       for (std::size_t k = 0; k < pieces_.of.size(); ++k) {
         const Piece& piece = pieces_.of[k];
         if (piece.part >= n) {
-          const WayPart<D>& way = ways_[piece.part - n];
-          if (way.since > until || way.until < since) continue;
+          const RoutePart<D>& route = routes_[piece.part - n];
+          if (route.since > until || route.until < since) continue;
           if (is_meant[piece.part - n] != 0) few.add(piece, pieces_.corners[k]);
         }
         if (is_bent_) there.add(piece, pieces_.corners[k]);
@@ -436,19 +436,19 @@ class MeetingSearch {
       }
       return;
     }
-    const WayPart<D>& way = ways_[part - rows_.size()];
-    const Vector& place = rows_[static_cast<std::size_t>(way.row)].place;
-    const double length = way.until > way.since ? way.until - way.since : 1.0;
+    const RoutePart<D>& route = routes_[part - rows_.size()];
+    const Vector& place = rows_[static_cast<std::size_t>(route.row)].place;
+    const double length = route.until > route.since ? route.until - route.since : 1.0;
     for (std::size_t k = 0; k < D; ++k) {
-      shift[k] = way.begin[k] - place[k] + way.motion[k] * ((since - way.since) / length);
-      motion[k] = way.motion[k] * ((until - since) / length);
+      shift[k] = route.begin[k] - place[k] + route.motion[k] * ((since - route.since) / length);
+      motion[k] = route.motion[k] * ((until - since) / length);
     }
   }
 
   std::pair<double, double> times_of(std::size_t part) const {
     if (part < rows_.size()) return {0.0, 1.0};
-    const WayPart<D>& way = ways_[part - rows_.size()];
-    return {way.since, way.until};
+    const RoutePart<D>& route = routes_[part - rows_.size()];
+    return {route.since, route.until};
   }
 
   void add_approach(std::int32_t row, std::int32_t other, const Candidate& candidate, bool is_swapped) {
@@ -500,12 +500,12 @@ class MeetingSearch {
     return {begin, end};
   }
 
-  std::vector<WayRow<D>> rows_;
-  std::vector<WayPart<D>> ways_;
+  std::vector<RouteRow<D>> rows_;
+  std::vector<RoutePart<D>> routes_;
   std::array<double, 2 * D> bounds_{};
   bool is_periodic_, is_bent_ = false, has_keys_ = false, are_all_followed_ = false;  // the last: all pieces
   Pieces pieces_;
-  std::vector<std::size_t> followed_;               // ways
+  std::vector<std::size_t> followed_;               // routes
   std::size_t begin_ = 0, count_ = 0, bodies_ = 0;  // the last: followed
   std::vector<Approach<D>> approaches_;
   std::vector<Meeting<D>> meetings_;

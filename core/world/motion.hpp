@@ -168,8 +168,8 @@ inline std::size_t first_lost_turn(const double* rotations, const double* angula
   return lost;
 }
 
-inline void take_turns(const double* rotations, const double* angular_velocities, const std::uint8_t* moves,
-                       std::size_t count, double dt, double* to) {
+inline void can_interleave(const double* rotations, const double* angular_velocities, const std::uint8_t* moves,
+                           std::size_t count, double dt, double* to) {
   std::copy_n(rotations, count * 4, to);
   for_moving_rows(moves, count, [&](std::size_t begin, auto rows) {
     for (std::size_t row = begin; row < begin + rows(); ++row) {
@@ -255,7 +255,7 @@ std::size_t integrate_rows(const Motion<D>& motion, std::size_t begin, std::size
     if (!is_finite(sum_of_sizes(rotations, size))) lost = std::min(lost, first_lost<1>(rotations, moves, size));
   } else if (!stands && spin != nullptr) {
     lost = std::min(lost, first_lost_turn(rotation, spin, moves, size, motion.dt));
-    if (lost == size) take_turns(rotation, spin, moves, size, motion.dt, rotations);
+    if (lost == size) can_interleave(rotation, spin, moves, size, motion.dt, rotations);
   } else if (rotation != nullptr) {
     std::copy_n(rotation, size * R, rotations);
   }

@@ -14,7 +14,7 @@
 #include "world/columns.hpp"
 #include "world/limits.hpp"
 #include "world/motion.hpp"
-#include "world/noticing.hpp"
+#include "world/placing.hpp"
 
 namespace broadphase {
 
@@ -30,7 +30,7 @@ struct Advance {
   Motion<D> motion;
   Wrapping wrapping;
   Placements<D> placements;
-  NoticedFlags flags;
+  ChangeFlags flags;
   double *to_positions, *to_rotations;  // where all rows are afterwards; may be null
   const double* period;                 // the sizes of a periodic world, or null
 };
@@ -232,7 +232,7 @@ Trace<D> trace_of(const Columns<D>& columns, const RowKinds& kinds, bool has_dis
     return trace;
   }
   trace.before = columns.seen.positions;
-  if (has_displaced) {  // what was put elsewhere touches nothing on the way there
+  if (has_displaced) {  // what was put elsewhere touches nothing on the route there
     trace.kept.assign(trace.before, trace.before + columns.slots * D);
     for (std::size_t row = 0; row < columns.slots; ++row)
       for (std::size_t axis = 0; axis < D && columns.displaced[row] != 0; ++axis) {
@@ -245,7 +245,7 @@ Trace<D> trace_of(const Columns<D>& columns, const RowKinds& kinds, bool has_dis
 }
 
 // Reflects what sticks out of the world. A shape is reflected where its box meets the boundary, each axis on its own,
-// as often as it would have been on its way; see `bounce_within`.
+// as often as it would have been on its route; see `bounce_within`.
 template <std::size_t D>
 void bounce_rows(const Columns<D>& columns, const RowKinds& kinds, Moved<D>& moved) {
   RowFlags flags = kinds.bounces;
@@ -276,12 +276,12 @@ void bounce_rows(const Columns<D>& columns, const RowKinds& kinds, Moved<D>& mov
     moved.bounced.push_back(rows[static_cast<std::size_t>(k)]);
     for (std::size_t axis = 0; axis < D; ++axis)
       moved.velocities.push_back(speeds[static_cast<std::size_t>(k) * D + axis]);
-    look_at_row<D>(*columns.spare.shapes, poses, row);
+    place_row<D>(*columns.spare.shapes, poses, row);
     columns.next_changed[row] = columns.moved[row] = 1;
   }
 }
 
-// The rows that have left the world and are to be removed. A followed body is removed when none of its way was in the
+// The rows that have left the world and are to be removed. A followed body is removed when none of its route was in the
 // world: before that, it may have met something there.
 template <std::size_t D>
 RowList rows_that_left(const Columns<D>& columns, const RowKinds& kinds, const Trace<D>& trace) {
@@ -293,14 +293,14 @@ RowList rows_that_left(const Columns<D>& columns, const RowKinds& kinds, const T
   constexpr std::uint8_t kLook = 1;
   std::erase_if(rows, [&](std::int32_t row) {
     const auto at = static_cast<std::size_t>(row);
-    double way[2 * D];
-    std::copy_n(columns.spare.boxes + at * 2 * D, 2 * D, way);
+    double route[2 * D];
+    std::copy_n(columns.spare.boxes + at * 2 * D, 2 * D, route);
     for (std::size_t axis = 0; axis < D && trace.is_ccd[at] != 0; ++axis) {
       const double back = trace.before[at * D + axis] - trace.end_of(at)[axis];
-      way[axis] += std::min(back, 0.0);
-      way[D + axis] += std::max(back, 0.0);
+      route[axis] += std::min(back, 0.0);
+      route[D + axis] += std::max(back, 0.0);
     }
-    return rows_outside<D>(way, columns.bounds, &kLook, 1).empty();
+    return rows_outside<D>(route, columns.bounds, &kLook, 1).empty();
   });
   return rows;
 }
@@ -394,7 +394,7 @@ Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowLi
   if (!kinds.leaves.empty()) moved.removed = detail::rows_that_left(columns, kinds, follows);
   for (const std::int32_t row : moved.removed) {
     columns.next_changed[static_cast<std::size_t>(row)] = 0;
-    // None of its way was in the world, so it meets nothing there.
+    // None of its route was in the world, so it meets nothing there.
     if (is_traced) follows.is_ccd[static_cast<std::size_t>(row)] = 0;
   }
   return moved;

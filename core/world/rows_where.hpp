@@ -24,7 +24,7 @@ std::vector<Part> for_rows_where(std::size_t count, unsigned workers, Is&& is, U
   for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
     const std::size_t end = std::min(count, (task + 1) * rows_a_task);
     for (std::size_t begin = task * rows_a_task; begin < end; begin += kBlock) {
-      // Written unconditionally, then counted: branches on rows of which some are chosen could not be foretold.
+      // Written unconditionally, then counted: branches on rows of which some are chosen could not be predicted.
       std::int32_t rows[kBlock];
       std::size_t chosen = 0;
       for (std::size_t row = begin; row < std::min(end, begin + kBlock); ++row) {

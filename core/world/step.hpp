@@ -20,7 +20,7 @@
 #include "world/columns.hpp"
 #include "world/moved.hpp"
 #include "world/near_pairs.hpp"
-#include "world/seams.hpp"
+#include "world/periodic_pairs.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
@@ -54,7 +54,7 @@ struct StepMemory {
   std::size_t memory_bytes() const { return near.memory_bytes() + hits[0].capacity() + hits[1].capacity(); }
 };
 
-// What a step is asked for.
+// The arguments of a step.
 struct StepRequest {
   std::int64_t number;  // from 1
   double dt;
@@ -70,8 +70,8 @@ struct StepRequest {
 struct StepStats {
   Search search = Search::none;
   std::size_t bodies = 0, living = 0, changed = 0, candidates = 0, tests = 0, looked_at = 0;
-  std::size_t followed = 0, way_pairs = 0;  // rows that were looked at on their ways, and pairs of parts of these
-  std::size_t compared = 0;                 // near pairs of which it was known whether they touched
+  std::size_t followed = 0, route_pairs = 0;  // rows that were looked at on their routes, and pairs of parts of these
+  std::size_t compared = 0;                   // near pairs of which it was known whether they touched
   int near_uses = 0;
   double motion = 0, broad_phase = 0, narrow_phase = 0, cut = 0;  // seconds; cut: by a budget
 };
@@ -158,19 +158,19 @@ class World {
     }
     const Clock::time_point searched = Clock::now();
 
-    // The narrow phase: in place, across seams, and on the way of what is followed.
+    // The narrow phase: in place, across periodic boundaries, and on the routes of followed bodies.
     step.stats.candidates = candidates.pairs().count;
     Tests tests = request.has_budget ? Tests{callbacks.spend(candidates.pairs(), candidates.is_tight, renewed)}
                                      : test_all(columns, memory, candidates, renewed, request, callbacks, workers);
     if (tests.is_difference_known) step.stats.compared = candidates.pairs().count;
     if (!columns.closed) drop_closed(columns, tests.spent.touching);
     if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
-      add_those_across_seams(columns, memory, alive, request, tests, callbacks, interrupt);
+      add_those_across_boundaries(columns, memory, alive, request, tests, callbacks, interrupt);
     if (!moved.trace.is_ccd.empty()) {
       step.impacts = follow(columns, memory, moved.trace, alive, looked_at, renewed, request, callbacks, interrupt);
       step.stats.followed = step.impacts.rows.size();
-      step.stats.way_pairs = step.impacts.candidate_count;
-      add_those_met_on_the_way(memory, step.impacts, request.number, tests);
+      step.stats.route_pairs = step.impacts.candidate_count;
+      add_those_met_on_routes(memory, step.impacts, request.number, tests);
     }
 
     // The difference to the last step.
@@ -407,18 +407,18 @@ class World {
     keep_pairs(found, [&](std::size_t i, std::size_t j) { return boxes_meet(columns.spare.boxes, i, j, false); });
   }
 
-  // Adds the pairs that touch across the seam of a periodic world, but not where they are.
-  void add_those_across_seams(const Columns<D>& columns, const StepMemory& memory, const std::uint8_t* alive,
-                              const StepRequest& request, Tests& tests, StepCallbacks<D>& callbacks,
-                              Interrupt& interrupt) {
+  // Adds the pairs that touch across the boundaries of a periodic world, but not where they are.
+  void add_those_across_boundaries(const Columns<D>& columns, const StepMemory& memory, const std::uint8_t* alive,
+                                   const StepRequest& request, Tests& tests, StepCallbacks<D>& callbacks,
+                                   Interrupt& interrupt) {
     const double* boxes = columns.spare.boxes;
     // All pairs of changed rows, and where pairs were left for this step, of all rows, of which these are kept.
     const PairColumns again = memory.waiting.columns();
     const Filter* filter = filter_.of(columns, or_null(kinds_.is_static), true);
-    const SeamSearch search{
+    const PeriodicSearch search{
         boxes,  columns.bounds, alive, columns.slots,         again.count > 0 ? nullptr : columns.next_changed,
         filter, columns.batch,  false, request.search.workers};
-    FoundSeams found = find_seams<D>(search, *request.search.kernels, interrupt);
+    PeriodicPairs found = find_periodic_pairs<D>(search, *request.search.kernels, interrupt);
     if (found.wide_row >= 0)
       callbacks.refuse(StepCallbacks<D>::Refusal::width, static_cast<std::size_t>(found.wide_row));
     if (again.count > 0) {
@@ -452,31 +452,31 @@ class World {
     keep_pairs(pairs, [&](std::int32_t, std::int32_t) { return is_found[k++] == 0; });
   }
 
-  // What touched a followed body on its way, and did not touch it before.
+  // What touched a followed body on its route, and did not touch it before.
   Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
                     const std::uint8_t* alive, const std::uint8_t* looked_at, const std::uint8_t* renewed,
                     const StepRequest& request, StepCallbacks<D>& callbacks, Interrupt& interrupt) {
-    using Ways = Journeys<D>;
+    using Routes = RowMotions<D>;
     const std::size_t slots = columns.slots;
     const Placement<D>& now = columns.spare;
     if (!trace.turned.empty()) turned_.assign(slots, 0);
-    for (const std::int32_t row : trace.wrapped) turned_[static_cast<std::size_t>(row)] = Ways::kWrapped;
-    for (const std::int32_t row : trace.bounced) turned_[static_cast<std::size_t>(row)] = Ways::kReflected;
-    const Ways journeys{trace.before,
-                        trace.after,
-                        now.positions,
-                        now.boxes,
-                        alive,
-                        trace.is_ccd.data(),
-                        columns.batch,
-                        trace.turned.empty() ? nullptr : turned_.data(),
-                        trace.turned.data(),
-                        trace.ends.data(),
-                        trace.turned.size(),
-                        columns.bounds,
-                        columns.period_bounds() != nullptr};
+    for (const std::int32_t row : trace.wrapped) turned_[static_cast<std::size_t>(row)] = Routes::kWrapped;
+    for (const std::int32_t row : trace.bounced) turned_[static_cast<std::size_t>(row)] = Routes::kReflected;
+    const Routes row_motions{trace.before,
+                             trace.after,
+                             now.positions,
+                             now.boxes,
+                             alive,
+                             trace.is_ccd.data(),
+                             columns.batch,
+                             trace.turned.empty() ? nullptr : turned_.data(),
+                             trace.turned.data(),
+                             trace.ends.data(),
+                             trace.turned.size(),
+                             columns.bounds,
+                             columns.period_bounds() != nullptr};
     const Followed<D> followed{slots,
-                               journeys,
+                               row_motions,
                                now.shapes,
                                now.rotations,
                                looked_at,
@@ -484,16 +484,16 @@ class World {
                                renewed,
                                memory.touching->columns(),
                                filter_.of(columns, nullptr, true)};
-    Impacts<D> found =
-        impacts_on_the_way(followed, rows_near_ways(journeys, slots, request.search.workers), *request.search.kernels,
-                           request.search.workers, interrupt, [&](Approaches<D>& pairs) { callbacks.meet(pairs); });
+    Impacts<D> found = impacts_on_routes(followed, rows_near_routes(row_motions, slots, request.search.workers),
+                                         *request.search.kernels, request.search.workers, interrupt,
+                                         [&](Approaches<D>& pairs) { callbacks.meet(pairs); });
     if (found.endless) callbacks.refuse(*found.endless);
     return found;
   }
 
-  // Adds the pairs that met on the way of a followed body. What was met may be left for the next step as well.
-  static void add_those_met_on_the_way(const StepMemory& memory, const Impacts<D>& impacts, std::int64_t number,
-                                       Tests& tests) {
+  // Adds the pairs that met on the route of a followed body. What was met may be left for the next step as well.
+  static void add_those_met_on_routes(const StepMemory& memory, const Impacts<D>& impacts, std::int64_t number,
+                                      Tests& tests) {
     if (impacts.meetings.empty()) return;
     Pairs passed;
     for (const Meeting<D>& one : impacts.meetings) push(passed, one.first, one.second);

@@ -67,7 +67,7 @@ inline void append(Pairs& pairs, Pairs&& more) {
   for (std::size_t k = 0; k < more.size; ++k) push(pairs, more.block[k], more.block[more.stride + k]);
 }
 
-// Keeps the pairs for which keep(i, j) holds. Each is written, and then counted: which ones stay cannot be foretold.
+// Keeps the pairs for which keep(i, j) holds. Each is written, and then counted: which ones stay cannot be predicted.
 template <class Keep>
 void keep_pairs(Pairs& pairs, Keep&& keep) {
   std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;

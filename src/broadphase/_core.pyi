@@ -224,7 +224,7 @@ class PlacedBoxes:
 
     def placed(self) -> tuple: ...
 
-    def keep(self, asked: PlacedBoxes, found: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
+    def keep(self, queries: PlacedBoxes, found: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
 
 class PairStream:
     def __init__(self, method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: object | None, batches: object | None, workers: int, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
@@ -237,7 +237,7 @@ def report(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper:
 
 def count(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], other_lower: Annotated[NDArray, dict(device='cpu', writable=False)] | None, other_upper: Annotated[NDArray, dict(device='cpu', writable=False)] | None, touching: bool, margin: float, filter: PairFilter | None, batches: BatchedRows | None, workers: int, period: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
-def join(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
+def join(method: Method, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], query_lower: Annotated[NDArray, dict(device='cpu', writable=False)], query_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
 
 class Hold:
     """
@@ -329,7 +329,7 @@ class QueryFilter:
 
     def set_ignored(self, rows: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-def query_boxes(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], filter: QueryFilter | None, workers: int, loosely: bool = False) -> object: ...
+def query_boxes(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], query_lower: Annotated[NDArray, dict(device='cpu', writable=False)], query_upper: Annotated[NDArray, dict(device='cpu', writable=False)], filter: QueryFilter | None, workers: int, loosely: bool = False) -> object: ...
 
 def query_balls(index: BlockIndex, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radii: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], filter: QueryFilter | None, workers: int) -> object: ...
 
@@ -399,9 +399,9 @@ class SweepIndex:
 
     def count(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], touching: bool, filter: PairFilter | None, workers: int) -> int: ...
 
-    def query_rows(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
+    def query_rows(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], queries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object: ...
 
-    def query(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
+    def query(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], query_lower: Annotated[NDArray, dict(device='cpu', writable=False)], query_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
 
     def void_borders(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> object: ...
 
@@ -419,12 +419,12 @@ class SweepIndex:
 class BoxCells:
     def __init__(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> None: ...
 
-    def find(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
+    def find(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], query_lower: Annotated[NDArray, dict(device='cpu', writable=False)], query_upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int) -> object: ...
 
     @property
     def memory_bytes(self) -> int: ...
 
-def boxes_of_query(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], asked_lower: Annotated[NDArray, dict(device='cpu', writable=False)], asked_upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> float: ...
+def boxes_of_query(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], query_lower: Annotated[NDArray, dict(device='cpu', writable=False)], query_upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> float: ...
 
 def describe_grid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], closely: bool) -> dict: ...
 
@@ -745,7 +745,7 @@ def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', 
 def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> object:
     """Rows that are behind and whose boxes are not within those kept."""
 
-def seam_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
+def periodic_pairs(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, filter: PairFilter | None, keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, any_width: bool, workers: int) -> object:
     """
     Pairs of which one overlaps another image of the other; the first row that is too wide, or -1.
     """
@@ -909,9 +909,9 @@ class CoherentPairs:
     @property
     def memory_bytes(self) -> int: ...
 
-def turns(dimension: int, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_tight: bool, waiting_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, ranks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bits: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, number: int, is_sorted: bool) -> object:
+def test_queue(dimension: int, first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_tight: bool, waiting_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], waiting_dropped: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], boxes: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, ranks: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, bits: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, number: int, is_sorted: bool) -> object:
     """
-    Pairs in lexicographic order, since when each waits, which are idle, the order of their turns, and where each priority ends.
+    Pairs in lexicographic order, since when each waits, which are idle, the order of their tests, and where each priority ends.
     """
 
 def test_weights(shapes: ShapeStore, alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
@@ -927,7 +927,7 @@ def shape_touching_in_time(shapes: ShapeStore, first: Annotated[NDArray[numpy.in
 
 def left_pairs(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], since: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_idle: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], is_tested: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], renewed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, is_sorted: bool) -> object:
     """
-    What had no turn, since when, and what of it touched after the last step.
+    What was not tested, since when, and what of it touched after the last step.
     """
 
 def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = [], workers: int = 1) -> None:

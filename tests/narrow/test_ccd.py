@@ -317,9 +317,9 @@ def test_meetings_one_that_is_far_faster_than_the_others_makes_candidates_of_its
     ends, motions = rng.uniform(0, 100, (n, 3)), rng.normal(0, 0.1, (n, 3))
     motions[:50] *= 50
     fast, shapes = np.arange(n) < 50, balls(ends, np.full(n, 0.3))
-    before = step(*shapes, motions, fast).stats["way_pairs"]
+    before = step(*shapes, motions, fast).stats["route_pairs"]
     motions[999] = (1e7, 2e7, -3e6)
-    after = step(*shapes, motions, fast).stats["way_pairs"]
+    after = step(*shapes, motions, fast).stats["route_pairs"]
     assert 0 < after <= before + 50
 
 
@@ -329,7 +329,7 @@ def test_meetings_candidates_of_one_that_crosses_the_world_often_are_those_besid
     targets, motion = rng.uniform(0, size, (n, 2)), np.array([1.0, 0.7123]) * size * crossings
     begin = targets[0].copy()
     targets[0] = folded(begin + motion, 0.0, size) if border == "bounce" else (begin + motion) % size
-    count = cross(targets, begin, motion, border, size, 0.1).stats["way_pairs"]
+    count = cross(targets, begin, motion, border, size, 0.1).stats["route_pairs"]
     # Every part would meet about a tenth of the others by its box, and every other part at its corners.
     assert 0 < count < 0.1 * 1.7 * crossings * n * 0.1
 

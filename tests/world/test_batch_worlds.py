@@ -5,7 +5,7 @@ import pytest
 
 import broadphase as bp
 from cases import METHOD_NAMES
-from seams import seam_pairs
+from periodic_worlds import periodic_pairs
 
 SCENES = np.array([-(2**63), -3, 0, 5, 2**40])
 
@@ -129,7 +129,10 @@ def test_bodies_of_other_scenes_are_not_compared_across_seams():
     bounds, keys = np.array([[0.0, 0.0], [9.0, 9.0]]), rng.integers(-2, 2, 600)
     everybody = np.ones(600, np.uint8)
     expected = {}
-    for rows, offsets in (seam_pairs(boxes, bounds, everybody), seam_pairs(boxes, bounds, everybody, keys=keys)):
+    for rows, offsets in (
+        periodic_pairs(boxes, bounds, everybody),
+        periodic_pairs(boxes, bounds, everybody, keys=keys),
+    ):
         within = keys[rows[:, 0]] == keys[rows[:, 1]]
         expected[len(expected)] = sorted(zip(rows[within].tolist(), offsets[within].tolist(), strict=True))
     assert within.all()
@@ -146,7 +149,7 @@ def test_bodies_of_other_scenes_are_not_looked_at_on_the_way(bounds):
     world.add_many(bp.Circle(0.2), places, velocities=velocities, batch=numbers // 5, ccd=numbers % 10 == 0)
     stats = world.step(1.0).stats
     assert scenes // 2 <= stats["followed"] <= scenes // 2 * 5  # all are of the scenes with a followed body
-    assert scenes // 2 < stats["way_pairs"] < 40 * scenes
+    assert scenes // 2 < stats["route_pairs"] < 40 * scenes
 
 
 def test_queries_with_keys_equal_those_of_a_world_each():

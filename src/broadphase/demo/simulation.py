@@ -260,7 +260,7 @@ class Simulation:
             brute_force_tests=whole,
             pairs=int(stats.get("candidates", 0)),
             hits=0 if frame is None else len(frame.pairs),
-            on_the_way=int(stats.get("way_pairs", 0)),
+            on_the_way=int(stats.get("route_pairs", 0)),
             enters=0 if frame is None else len(frame.enter),
             exits=0 if frame is None else len(frame.exit),
             fps=(len(recent) - 1) / span if span > 0 else 0.0,

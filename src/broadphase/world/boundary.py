@@ -40,7 +40,7 @@ def image_pairs(boxes: Floats, bounds: Floats, alive: NDArray[np.uint8]) -> tupl
     Exact but for rounding: sums of a corner and an offset are rounded away from the box. One pass over the boxes; all
     else costs in proportion to what is as near to the boundary as the largest boxes there are wide.
     """
-    answer: Any = _native.seam_pairs(boxes, bounds, alive, None, None, None, True, 1)
+    answer: Any = _native.periodic_pairs(boxes, bounds, alive, None, None, None, True, 1)
     _, found, offsets = answer
     order = np.lexsort([*offsets.T[::-1], found[:, 1], found[:, 0]])
     return found[order], offsets[order]

@@ -144,20 +144,20 @@ class Answers:
             return _joined(found), _NONE_WAIT, NO_PAIRS, len(quick), 0.0
         if is_tight and not is_sorted and not layers.has_priorities:
             count, order = len(pairs), np.arange(len(pairs), dtype=np.int32)
-            turns = pairs, np.full(count, number, np.int64), np.zeros(count, np.uint8), order, np.array([count]), number
+            tests = pairs, np.full(count, number, np.int64), np.zeros(count, np.uint8), order, np.array([count]), number
         else:
-            turns = cast("Any", _native.turns)(
+            tests = cast("Any", _native.test_queue)(
                 columns.dim, pairs[:, 0], pairs[:, 1], is_tight, waiting[0][:, 0], waiting[0][:, 1], waiting[1],
                 waiting[2], columns.spare.boxes, columns.next_changed, renewed, slots,
                 layers.ranks() if layers.has_priorities else None, columns.rows.bits[0], number, is_sorted,
             )  # fmt: skip
-        queue = _Queue(columns, weights, workers, *turns)
+        queue = _Queue(columns, weights, workers, *tests)
         queue.test_in_turn(budget, until, number)
         self._tests_ended = perf_counter()
         touched, waiting, left = queue.left(core.touching, renewed, is_sorted, is_dropped=budget.on_limit == "drop")
         return _joined([*found, *queue.found, touched]), waiting, left, len(quick) + queue.tests, queue.seconds
 
-    def refuse_way(self, row: int, most: int, begin: list[float], motion: list[float]) -> NoReturn:
+    def refuse_route(self, row: int, most: int, begin: list[float], motion: list[float]) -> NoReturn:
         """Raise ValueError: a row with ccd crosses the world too often."""
         raise ValueError(
             f"row {row} has ccd=True and crosses the world more than {most} times in one step: from {begin} by {motion}"

@@ -1,4 +1,4 @@
-// Which rows are elsewhere than they were seen last: their shapes are placed again, and their boxes.
+// Rows that are elsewhere than at the last step: their shapes and boxes are placed again.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Poses {
 };
 
 template <std::size_t D>
-void look_at_row(ShapeStore& shapes, const Poses<D>& poses, std::size_t row) {
+void place_row(ShapeStore& shapes, const Poses<D>& poses, std::size_t row) {
   constexpr std::size_t R = kRotationNumbers<D>;
   const double* rotation = nullptr;
   if (poses.positions != poses.seen_positions)
@@ -62,7 +62,7 @@ bool is_somewhere(const Poses<D>& poses, std::size_t row) {
 }
 
 // Flags by row.
-struct NoticedFlags {
+struct ChangeFlags {
   const std::uint8_t* look;
   std::uint8_t *stale, *changed, *moved;
 };
@@ -120,7 +120,7 @@ class Growth {
     double grown = 0;
     for (std::size_t k = 0; k < D; ++k) {
       const double below = before[k] - after[k], above = after[D + k] - before[D + k];
-      const double worlds = std::max(std::abs(below), std::abs(above)) <= usual_ ? 0.0 : way_of_worlds(k, -below);
+      const double worlds = std::max(std::abs(below), std::abs(above)) <= usual_ ? 0.0 : shift_of_worlds(k, -below);
       const double rounding = 0x1p-48 * std::abs(worlds);
       grown = std::max({grown, size_or_all(below + worlds) + rounding, size_or_all(above - worlds) + rounding});
     }
@@ -136,9 +136,9 @@ class Growth {
     double all = largest_of<N>(farthest);
     if (!(all <= usual_)) {
       for (std::size_t k = 0; k < N * D; ++k) {
-        const double way = after[k] - before[k];
+        const double route = after[k] - before[k];
         if (!(farthest[k] <= usual_))
-          farthest[k] = size_or_all(std::abs(way - way_of_worlds(k % D, way))) + 0x1p-48 * std::abs(way);
+          farthest[k] = size_or_all(std::abs(route - shift_of_worlds(k % D, route))) + 0x1p-48 * std::abs(route);
       }
       all = largest_of<N>(farthest);
     }
@@ -160,8 +160,8 @@ class Growth {
   }
   // What is no number may be any.
   static double size_or_all(double x) { return x == x ? x : kInfinity; }
-  double way_of_worlds(std::size_t axis, double way) const {
-    return period_ != nullptr ? std::nearbyint(way / period_[axis]) * period_[axis] : 0.0;
+  double shift_of_worlds(std::size_t axis, double route) const {
+    return period_ != nullptr ? std::nearbyint(route / period_[axis]) * period_[axis] : 0.0;
   }
   void add(double grown) { most_ = std::max(most_, (1 + 0x1p-40) * grown); }
 
@@ -182,7 +182,7 @@ inline bool are_all(std::uint64_t flag, const std::uint8_t* flags) {
 
 // Places a stretch of rows all of which have balls around their positions, are looked at and have moved; if so.
 template <std::size_t D>
-bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to, const NoticedFlags& flags,
+bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to, const ChangeFlags& flags,
                        Growth<D>& growth, std::size_t row) {
   constexpr std::size_t kCount = kRowsAStretch;
   if (next.rotations != nullptr || !next.are_near() || !are_all(1, flags.look + row) ||
@@ -214,7 +214,7 @@ bool place_moved_balls(ShapeStore& shapes, const NextPoses<D>& next, const Place
 // all, these rows are placed again. Returns a row that has no place, where it ended, or -1.
 template <std::size_t D>
 std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const Placements<D>& to,
-                           const NoticedFlags& flags, Growth<D>& growth, std::size_t begin, std::size_t end) {
+                           const ChangeFlags& flags, Growth<D>& growth, std::size_t begin, std::size_t end) {
   const auto& [look, stale, changed, moved] = flags;
   const bool turn = next.rotations != nullptr;
   const Poses<D> spare{to.positions, turn ? to.rotations : nullptr, to.positions, to.rotations, to.boxes};
@@ -237,11 +237,11 @@ std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const P
       stale[row] = 1;
       next.write(to, row, 1);
       if (!is_somewhere(spare, row)) return static_cast<std::ptrdiff_t>(row);
-      look_at_row(shapes, spare, row);
+      place_row(shapes, spare, row);
       growth.add_box(to.seen_boxes + row * 2 * D, to.boxes + row * 2 * D);
       changed[row] = moved[row] = 1;
     } else {
-      if (stale[row] != 0 && shapes.has(row)) look_at_row(shapes, seen, row);
+      if (stale[row] != 0 && shapes.has(row)) place_row(shapes, seen, row);
       if (look[row] == 0 && to.holds_all) next.write(to, row, 1);
     }
   }
@@ -250,7 +250,7 @@ std::ptrdiff_t place_moved(ShapeStore& shapes, const NextPoses<D>& next, const P
 
 // Places again, where they were seen, the stale rows that have not moved.
 template <std::size_t D>
-void place_stale(ShapeStore& shapes, const Placements<D>& to, bool turn, const NoticedFlags& flags, std::size_t count) {
+void place_stale(ShapeStore& shapes, const Placements<D>& to, bool turn, const ChangeFlags& flags, std::size_t count) {
   constexpr std::size_t kStretch = 64;
   constexpr std::uint8_t kNone[kStretch] = {};
   const Poses<D> seen{to.seen_positions, turn ? to.seen_rotations : nullptr, to.positions, to.rotations, to.boxes};
@@ -258,7 +258,7 @@ void place_stale(ShapeStore& shapes, const Placements<D>& to, bool turn, const N
     const std::size_t end = std::min(count, begin + kStretch);
     if (std::memcmp(flags.stale + begin, kNone, end - begin) == 0) continue;
     for (std::size_t row = begin; row < end; ++row)
-      if (flags.stale[row] != 0 && flags.moved[row] == 0 && shapes.has(row)) look_at_row<D>(shapes, seen, row);
+      if (flags.stale[row] != 0 && flags.moved[row] == 0 && shapes.has(row)) place_row<D>(shapes, seen, row);
   }
 }
 

@@ -1,4 +1,5 @@
-// Whose turn it is when a step may not test all pairs: high priorities first, and among equals what has waited longest.
+// The order of tests where a step may not test all pairs: high priorities first, and among equals what has waited
+// longest.
 #pragma once
 
 #include <algorithm>
@@ -45,12 +46,12 @@ struct Ranks {
   }
 };
 
-// The pairs of a step, and the order of their turns.
-struct Turns {
+// The pairs of a step, and the order in which they are tested.
+struct TestQueue {
   Pairs pairs;
-  std::int64_t oldest = 0;            // the step since which one of those with a turn waits
+  std::int64_t oldest = 0;            // the earliest step since which one of those in the order waits
   std::vector<std::int64_t> since;    // the step that left each first; this one for the others
-  std::vector<std::uint8_t> is_idle;  // dropped, and its rows have not changed: it has no turn
+  std::vector<std::uint8_t> is_idle;  // dropped, and its rows have not changed: it is not tested
   std::vector<std::int32_t> order;    // places in `pairs`
   std::vector<std::uint64_t> ends;    // of each priority in `order`, from the highest on
 };
@@ -61,18 +62,18 @@ inline bool is_flagged(const std::uint8_t* flags, std::int32_t i, std::int32_t j
   return flags != nullptr && (flags[i] | flags[j]) != 0;
 }
 
-// Makes the order of turns: by ranks, from the highest on, then by the steps since which pairs wait, then by rows.
-inline void put_in_turn(Turns& turns, const std::vector<std::uint8_t>& rank_of_row, std::size_t rank_count,
-                        std::int64_t number) {
-  const std::size_t count = turns.pairs.size;
+// Makes the order: by ranks, from the highest on, then by the steps since which pairs wait, then by rows.
+inline void sort_queue(TestQueue& queue, const std::vector<std::uint8_t>& rank_of_row, std::size_t rank_count,
+                       std::int64_t number) {
+  const std::size_t count = queue.pairs.size;
   if (count > std::numeric_limits<std::int32_t>::max()) throw std::bad_alloc();  // `order` cannot number so many
-  const std::int32_t *first = turns.pairs.block.get(), *second = first + turns.pairs.stride;
-  std::int64_t& oldest = turns.oldest;
+  const std::int32_t *first = queue.pairs.block.get(), *second = first + queue.pairs.stride;
+  std::int64_t& oldest = queue.oldest;
   oldest = number;
   std::size_t waiting = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    if (turns.is_idle[k] != 0) continue;
-    oldest = std::min(oldest, turns.since[k]);
+    if (queue.is_idle[k] != 0) continue;
+    oldest = std::min(oldest, queue.since[k]);
     ++waiting;
   }
   // 0 for the highest rank.
@@ -81,34 +82,34 @@ inline void put_in_turn(Turns& turns, const std::vector<std::uint8_t>& rank_of_r
     return rank_count - 1 -
            std::max(rank_of_row[static_cast<std::size_t>(first[k])], rank_of_row[static_cast<std::size_t>(second[k])]);
   };
-  turns.order.resize(waiting);
-  turns.ends.assign(rank_count, 0);
+  queue.order.resize(waiting);
+  queue.ends.assign(rank_count, 0);
   const std::uint64_t steps = static_cast<std::uint64_t>(number - oldest) + 1;
   constexpr std::uint64_t kMostBuckets = 1 << 16;
   if (steps <= kMostBuckets / rank_count) {
     std::vector<std::uint32_t> begins(rank_count * steps + 1, 0);
     const auto bucket_of = [&](std::size_t k) {
-      return place_of(k) * steps + static_cast<std::uint64_t>(turns.since[k] - oldest);
+      return place_of(k) * steps + static_cast<std::uint64_t>(queue.since[k] - oldest);
     };
     for (std::size_t k = 0; k < count; ++k)
-      if (turns.is_idle[k] == 0) ++begins[bucket_of(k) + 1];
+      if (queue.is_idle[k] == 0) ++begins[bucket_of(k) + 1];
     for (std::size_t b = 0; b + 1 < begins.size(); ++b) begins[b + 1] += begins[b];
-    for (std::size_t rank = 0; rank < rank_count; ++rank) turns.ends[rank] = begins[(rank + 1) * steps];
+    for (std::size_t rank = 0; rank < rank_count; ++rank) queue.ends[rank] = begins[(rank + 1) * steps];
     for (std::size_t k = 0; k < count; ++k)
-      if (turns.is_idle[k] == 0) turns.order[begins[bucket_of(k)]++] = static_cast<std::int32_t>(k);
+      if (queue.is_idle[k] == 0) queue.order[begins[bucket_of(k)]++] = static_cast<std::int32_t>(k);
     return;
   }
   std::size_t at = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    if (turns.is_idle[k] != 0) continue;
-    turns.order[at++] = static_cast<std::int32_t>(k);
-    ++turns.ends[place_of(k)];
+    if (queue.is_idle[k] != 0) continue;
+    queue.order[at++] = static_cast<std::int32_t>(k);
+    ++queue.ends[place_of(k)];
   }
-  for (std::size_t rank = 1; rank < rank_count; ++rank) turns.ends[rank] += turns.ends[rank - 1];
-  std::stable_sort(turns.order.begin(), turns.order.end(), [&](std::int32_t a, std::int32_t b) {
+  for (std::size_t rank = 1; rank < rank_count; ++rank) queue.ends[rank] += queue.ends[rank - 1];
+  std::stable_sort(queue.order.begin(), queue.order.end(), [&](std::int32_t a, std::int32_t b) {
     const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
     const std::uint64_t p = place_of(i), q = place_of(j);
-    return p != q ? p < q : turns.since[i] < turns.since[j];
+    return p != q ? p < q : queue.since[i] < queue.since[j];
   });
 }
 
@@ -124,31 +125,32 @@ struct RowsOfStep {
 
 // What step `number` is to test: candidates, each once, and of the pairs that wait those of rows that have not changed;
 // pairs of changed rows are candidates, or do not touch. What is tested within a limit does not depend on the order of
-// the candidates, nor on the boxes of an index, which may be larger: only pairs whose own boxes overlap have a turn.
-// `is_tight`: those of all candidates are known to. `ranks`: null where all priorities are equal. `is_sorted`: pairs in
-// lexicographic order; otherwise in that of the candidates, which tests of neighbours are quicker in; none may wait
-// then.
+// the candidates, nor on the boxes of an index, which may be larger: only pairs whose own boxes overlap are in the
+// order. `is_tight`: those of all candidates are known to. `ranks`: null where all priorities are equal. `is_sorted`:
+// pairs in lexicographic order; otherwise in that of the candidates, which tests of neighbours are quicker in; none may
+// wait then.
 template <std::size_t D>
-Turns turns_of(Pairs&& candidates, bool is_tight, const WaitingPairs& waiting, const RowsOfStep& rows,
-               const Ranks* ranks, std::size_t rank_count, std::int64_t number, bool is_sorted, Interrupt& interrupt) {
+TestQueue test_queue_of(Pairs&& candidates, bool is_tight, const WaitingPairs& waiting, const RowsOfStep& rows,
+                        const Ranks* ranks, std::size_t rank_count, std::int64_t number, bool is_sorted,
+                        Interrupt& interrupt) {
   const PairBoxes boxes{rows.boxes, rows.boxes};
   if (!is_tight) {
     keep_pairs(candidates, [&](std::int32_t i, std::int32_t j) { return boxes.overlap<D>({&i, &j, nullptr, 1}, 0); });
   }
   if (is_sorted) sort_pairs(candidates, rows.count, 1, interrupt);
   const std::int32_t *first = candidates.block.get(), *second = first + candidates.stride;
-  Turns turns;
-  turns.pairs.stride = std::max<std::size_t>(candidates.size + waiting.pairs.count, 1);
-  turns.pairs.block = allocate_pairs(turns.pairs.stride);
-  std::int32_t *to_first = turns.pairs.block.get(), *to_second = to_first + turns.pairs.stride;
-  turns.since.resize(turns.pairs.stride);
-  turns.is_idle.resize(turns.pairs.stride);
+  TestQueue queue;
+  queue.pairs.stride = std::max<std::size_t>(candidates.size + waiting.pairs.count, 1);
+  queue.pairs.block = allocate_pairs(queue.pairs.stride);
+  std::int32_t *to_first = queue.pairs.block.get(), *to_second = to_first + queue.pairs.stride;
+  queue.since.resize(queue.pairs.stride);
+  queue.is_idle.resize(queue.pairs.stride);
   std::size_t size = 0, at = 0;
   const auto add = [&](std::int32_t i, std::int32_t j, std::int64_t since, std::uint8_t is_idle) {
     to_first[size] = i;
     to_second[size] = j;
-    turns.since[size] = since;
-    turns.is_idle[size++] = is_idle;
+    queue.since[size] = since;
+    queue.is_idle[size++] = is_idle;
   };
   const ShapePairs again{waiting.pairs.first, waiting.pairs.second, nullptr, waiting.pairs.count};
   const auto add_waiting = [&](std::size_t k) {
@@ -168,16 +170,16 @@ Turns turns_of(Pairs&& candidates, bool is_tight, const WaitingPairs& waiting, c
     add(i, j, since, 0);
   }
   while (at < again.count) add_waiting(at++);
-  turns.pairs.size = size;
-  turns.since.resize(size);
-  turns.is_idle.resize(size);
+  queue.pairs.size = size;
+  queue.since.resize(size);
+  queue.is_idle.resize(size);
   std::vector<std::uint8_t> rank_of_row;
   if (ranks != nullptr) {
     rank_of_row.resize(rows.count);
     for (std::size_t row = 0; row < rows.count; ++row) rank_of_row[row] = ranks->of_row(row);
   }
-  detail::put_in_turn(turns, rank_of_row, ranks != nullptr ? rank_count : 1, number);
-  return turns;
+  detail::sort_queue(queue, rank_of_row, ranks != nullptr ? rank_count : 1, number);
+  return queue;
 }
 
 // What a step leaves.
@@ -188,8 +190,8 @@ struct LeftPairs {
   Pairs touching;                        // those of them that touched after the last step, and count as touching
 };
 
-// `pairs`, `since` and `is_idle` as in `Turns`; `is_tested` says which had their turn. Where they are not sorted, all
-// wait since this step.
+// `pairs`, `since` and `is_idle` as in `TestQueue`; `is_tested` says which were tested. Where they are not sorted,
+// all wait since this step.
 inline LeftPairs left_pairs(const PairColumns& pairs, const std::int64_t* since, const std::uint8_t* is_idle,
                             const std::uint8_t* is_tested, const PairColumns& last, const std::uint8_t* renewed,
                             std::size_t rows, bool is_sorted, Interrupt& interrupt) {
@@ -209,7 +211,7 @@ inline LeftPairs left_pairs(const PairColumns& pairs, const std::int64_t* since,
   return left;
 }
 
-// Two balls, two boxes, or one of each are tested sooner than put off: their turn is at once.
+// Two balls, two boxes, or one of each take less time to test than to put off: they are tested at once.
 template <std::size_t D>
 bool is_quick(const StoredBall& ball) {
   return (ball[D] >= kLeastReach && ball[D] <= kMostReach / 2) || ball[D] == ShapeStore::kBoxMark;
@@ -268,7 +270,7 @@ TestedPairs touching_in_time(const ShapeStore& shapes, const PairColumns& pairs,
   for_each_task(tasks.size(), workers, none, [&](unsigned worker, std::size_t number) {
     if (number >= end.load(std::memory_order_relaxed)) return;
     if (number > 0 && std::chrono::duration<double>(Clock::now() - began).count() >= seconds) {
-      // What a thread has tested behind this has no turn.
+      // What a thread has tested behind this does not count.
       std::size_t last = end.load();
       while (number < last && !end.compare_exchange_weak(last, number)) {
       }

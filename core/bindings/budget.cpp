@@ -9,7 +9,7 @@
 
 #include "bindings.hpp"
 #include "placed_shapes.hpp"
-#include "world/turns.hpp"
+#include "world/budget.hpp"
 
 namespace broadphase::python {
 
@@ -19,13 +19,13 @@ using Numbers64 = Vector<std::int64_t>;
 
 PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
 
-// (pairs, since, is_idle, order, ends, oldest): see `turns_of`. `ranks`: those of the 64 layers, of rows in no named
-// layer, and how many there are; or None.
-nb::object turns(std::size_t dimension, Rows first, Rows second, bool is_tight, Rows waiting_first, Rows waiting_second,
-                 Numbers64 waiting_since, Flags waiting_dropped, Numbers boxes, Flags changed, Flags renewed,
-                 std::size_t rows, std::optional<Flags> ranks, std::optional<Vector<std::uint64_t>> bits,
-                 std::int64_t number, bool is_sorted) {
-  Turns found = at_work([&](Interrupt& interrupt) {
+// (pairs, since, is_idle, order, ends, oldest): see `test_queue_of`. `ranks`: those of the 64 layers, of rows in no
+// named layer, and how many there are; or None.
+nb::object test_queue(std::size_t dimension, Rows first, Rows second, bool is_tight, Rows waiting_first,
+                      Rows waiting_second, Numbers64 waiting_since, Flags waiting_dropped, Numbers boxes, Flags changed,
+                      Flags renewed, std::size_t rows, std::optional<Flags> ranks,
+                      std::optional<Vector<std::uint64_t>> bits, std::int64_t number, bool is_sorted) {
+  TestQueue found = at_work([&](Interrupt& interrupt) {
     Ranks of_layers{data_of(bits), {}, 0};
     std::size_t rank_count = 1;
     if (ranks) {
@@ -36,8 +36,8 @@ nb::object turns(std::size_t dimension, Rows first, Rows second, bool is_tight, 
     const WaitingPairs waiting{columns(waiting_first, waiting_second), waiting_since.data(), waiting_dropped.data()};
     const RowsOfStep of_step{boxes.data(), changed.data(), renewed.data(), rows};
     return in_plane_or_space(dimension, [&](auto d) {
-      return turns_of<d()>(copy_of(columns(first, second)), is_tight, waiting, of_step, ranks ? &of_layers : nullptr,
-                           rank_count, number, is_sorted, interrupt);
+      return test_queue_of<d()>(copy_of(columns(first, second)), is_tight, waiting, of_step,
+                                ranks ? &of_layers : nullptr, rank_count, number, is_sorted, interrupt);
     });
   });
   return as_tuple(std::move(found.pairs), std::move(found.since), std::move(found.is_idle), std::move(found.order),
@@ -88,13 +88,13 @@ nb::object left(Rows first, Rows second, Numbers64 since, Flags is_idle, Flags i
 
 }  // namespace
 
-void bind_turns(nb::module_& module) {
+void bind_budget(nb::module_& module) {
   const auto first = "first"_a, second = "second"_a, renewed = "renewed"_a, shapes = "shapes"_a, since = "since"_a,
              order = "order"_a;
-  module.def("turns", &turns, "dimension"_a, first, second, "is_tight"_a, "waiting_first"_a, "waiting_second"_a,
-             "waiting_since"_a, "waiting_dropped"_a, "boxes"_a, "changed"_a, renewed, "rows"_a, "ranks"_a.none(),
-             "bits"_a.none(), "number"_a, "is_sorted"_a,
-             "Pairs in lexicographic order, since when each waits, which are idle, the order of their turns, and where "
+  module.def("test_queue", &test_queue, "dimension"_a, first, second, "is_tight"_a, "waiting_first"_a,
+             "waiting_second"_a, "waiting_since"_a, "waiting_dropped"_a, "boxes"_a, "changed"_a, renewed, "rows"_a,
+             "ranks"_a.none(), "bits"_a.none(), "number"_a, "is_sorted"_a,
+             "Pairs in lexicographic order, since when each waits, which are idle, the order of their tests, and where "
              "each priority ends.");
   module.def("test_weights", &weights, shapes, "alive"_a, "How long tests with each row take, roughly; 0: no time.");
   module.def("parted_pairs", &parted, first, second, "flags"_a, "Pairs without a flagged row; pairs with one.");
@@ -102,7 +102,7 @@ void bind_turns(nb::module_& module) {
              "Test pairs until the time is up: how many were tested, and those that overlap.");
   module.def("left_pairs", &left, first, second, since, "is_idle"_a, "is_tested"_a, "last_first"_a, "last_second"_a,
              renewed, "rows"_a, "is_sorted"_a,
-             "What had no turn, since when, and what of it touched after the last step.");
+             "What was not tested, since when, and what of it touched after the last step.");
 }
 
 }  // namespace broadphase::python

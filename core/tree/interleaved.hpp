@@ -1,5 +1,5 @@
-// What the kernel of several sweeps that take turns and its callers hand to each other, besides walks.hpp. Plain data:
-// this header is read by every SIMD level.
+// What the kernel of several interleaved sweeps and its callers hand to each other, besides walks.hpp. Plain
+// data: this header is read by every SIMD level.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace broadphase {
 
 // Several moving boxes or rays, a step of each in turn: while one waits for its next block, the others are computed. In
 // trees that are not wide.
-struct WayInTurn {
+struct InterleavedMotion {
   const float* memory;      // of the blocks of its tree
   float rough;              // what a number of a block may lack of the true one, as a part of it
   float front[4], rear[4];  // the sides of the box at the start that arrive and leave first, along each axis
@@ -22,7 +22,7 @@ struct WayInTurn {
 };
 
 // The row that is touched first. The limit is lowered to times at which a row surely has been touched.
-struct SweepInTurn : WayInTurn {
+struct InterleavedSweep : InterleavedMotion {
   static constexpr std::size_t kRoom = 64;
 
   const std::int32_t* ignored;  // rows that are not touched
@@ -37,7 +37,7 @@ struct SweepInTurn : WayInTurn {
 };
 
 // Whether any row is touched.
-struct TouchInTurn : WayInTurn {
+struct InterleavedTouch : InterleavedMotion {
   float sure_limit;  // a row that surely has been touched by this time is within the true limit
   std::size_t depth, found;
   std::uint32_t sure;  // bit k: rows[k] surely is touched within the limit; the others may be
@@ -45,15 +45,15 @@ struct TouchInTurn : WayInTurn {
   std::int32_t stack[kStackSize + kLanes];
 };
 
-template <class Way>
-struct InTurn {
+template <class Motion>
+struct Interleaved {
   static constexpr std::size_t kMost = 8;
 
   std::uint64_t visited = 0;  // blocks so far
-  std::size_t count = 0;      // of those on their way
-  std::size_t turn = 0;       // whose turn it is, as a place in `active`
+  std::size_t count = 0;      // of those on their motion
+  std::size_t next = 0;       // which goes on, as a place in `active`
   std::uint32_t active[kMost];
-  Way way[kMost];
+  Motion motion[kMost];
 };
 
 }  // namespace broadphase

@@ -1,32 +1,32 @@
-// The kernel of several sweeps that take turns: see in_turn.hpp.
+// The kernel of several interleaved sweeps: see interleaved.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "simd/lanes.hpp"
-#include "tree/in_turn.hpp"
+#include "tree/interleaved.hpp"
 #include "tree/queries_kernel.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
 // The lanes that are touched in spite of all roundings, and up to this time; and a time by which each surely is.
 template <std::size_t D>
-std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, float limit, Eight& enter) {
+std::uint32_t touched_surely(const InterleavedMotion& motion, const BlockReader<D>& block, float limit, Eight& enter) {
   constexpr float kMore = 1.000004F, kLess = 0.999996F;
-  // As in lanes_on_way(): a time that is NaN counts for nothing.
+  // As in lanes_on_motion(): a time that is NaN counts for nothing.
   Eight leave = Eight::splat(limit);
   enter = Eight::splat(0.0F);
   for (std::size_t k = 0; k < D; ++k) {
-    const Eight inverse = Eight::splat(way.inverse[k]);
-    Eight near = block.eight(way.near[k]), far = block.eight(way.far[k]);
-    if (way.rough > 0) {
-      const Eight inwards = Eight::splat(way.inverse[k] > 0 ? way.rough : -way.rough);
+    const Eight inverse = Eight::splat(motion.inverse[k]);
+    Eight near = block.eight(motion.near[k]), far = block.eight(motion.far[k]);
+    if (motion.rough > 0) {
+      const Eight inwards = Eight::splat(motion.inverse[k] > 0 ? motion.rough : -motion.rough);
       near = near + absolute(near) * inwards;
       far = far - absolute(far) * inwards;
     }
-    const Eight first = (near - Eight::splat(way.inner_front[k])) * inverse,
-                last = (far - Eight::splat(way.inner_rear[k])) * inverse;
+    const Eight first = (near - Eight::splat(motion.inner_front[k])) * inverse,
+                last = (far - Eight::splat(motion.inner_rear[k])) * inverse;
     const Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)),
                 earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess));
     enter = larger(later, enter);
@@ -37,15 +37,15 @@ std::uint32_t touched_surely(const WayInTurn& way, const BlockReader<D>& block, 
 
 // The lanes that may be touched within the limit, and when.
 template <std::size_t D>
-std::uint32_t lanes_on_way(const WayInTurn& way, const BlockReader<D>& block, Eight& enter) {
+std::uint32_t lanes_on_motion(const InterleavedMotion& motion, const BlockReader<D>& block, Eight& enter) {
   constexpr float kLonger = 1.000002F;
   // As next_by_time().
-  Eight leave = Eight::splat(way.limit);
+  Eight leave = Eight::splat(motion.limit);
   enter = Eight::splat(0.0F);
   for (std::size_t k = 0; k < D; ++k) {
-    const Eight inverse = Eight::splat(way.inverse[k]);
-    enter = larger((block.eight(way.near[k]) - Eight::splat(way.front[k])) * inverse, enter);
-    leave = smaller((block.eight(way.far[k]) - Eight::splat(way.rear[k])) * inverse, leave);
+    const Eight inverse = Eight::splat(motion.inverse[k]);
+    enter = larger((block.eight(motion.near[k]) - Eight::splat(motion.front[k])) * inverse, enter);
+    leave = smaller((block.eight(motion.far[k]) - Eight::splat(motion.rear[k])) * inverse, leave);
   }
   EightTests within;
   within.at_most(enter, leave * Eight::splat(kLonger));
@@ -60,7 +60,7 @@ void prefetch_block(const float* memory, std::int32_t number) {
 }
 
 // The lanes whose rows are not ignored.
-inline std::uint32_t lanes_not_ignored(const SweepInTurn& sweep, const void* children, std::uint32_t rows) {
+inline std::uint32_t lanes_not_ignored(const InterleavedSweep& sweep, const void* children, std::uint32_t rows) {
   std::uint32_t kept = rows;
   for (std::uint32_t left = rows; left != 0; left &= left - 1) {
     const std::uint32_t lane = lowest_bit(left);
@@ -72,8 +72,8 @@ inline std::uint32_t lanes_not_ignored(const SweepInTurn& sweep, const void* chi
 
 // Takes rows that may be touched to the candidates, and lowers the limit.
 template <std::size_t D>
-void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
-  if (sweep.found > SweepInTurn::kRoom) {
+void take_touched(InterleavedSweep& sweep, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
+  if (sweep.found > InterleavedSweep::kRoom) {
     std::size_t kept = 0;
     for (std::size_t at = 0; at < sweep.found; ++at) {
       sweep.rows[kept] = sweep.rows[at];
@@ -81,7 +81,7 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, s
       kept += sweep.row_key[at] <= sweep.limit ? 1 : 0;
     }
     sweep.found = kept;
-    sweep.crowded = kept > SweepInTurn::kRoom;
+    sweep.crowded = kept > InterleavedSweep::kRoom;
     if (sweep.crowded) sweep.depth = sweep.found = 0;
     if (sweep.crowded) return;
   }
@@ -111,15 +111,15 @@ void take_touched(SweepInTurn& sweep, const BlockReader<D>& block, Eight keys, s
 }
 
 template <std::size_t D>
-std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
-  for (;; all.turn = all.turn + 1 < all.count ? all.turn + 1 : 0) {
-    const std::size_t number = all.active[all.turn];
-    SweepInTurn& sweep = all.way[number];
+std::size_t finish_sweep(Interleaved<InterleavedSweep>& all) {
+  for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
+    const std::size_t number = all.active[all.next];
+    InterleavedSweep& sweep = all.motion[number];
     const float own_key = sweep.key[--sweep.depth];
     const BlockReader<D> block(sweep.memory, sweep.stack[sweep.depth]);
     ++all.visited;
     Eight enter;
-    const std::uint32_t hits = lanes_on_way<D>(sweep, block, enter), rows = hits & block.rows();
+    const std::uint32_t hits = lanes_on_motion<D>(sweep, block, enter), rows = hits & block.rows();
     if (block.next() != kNoBlock) {
       sweep.key[sweep.depth] = own_key;
       sweep.stack[sweep.depth++] = block.next();
@@ -141,28 +141,28 @@ std::size_t finish_sweep(InTurn<SweepInTurn>& all) {
 }
 
 template <std::size_t D>
-std::size_t find_touched(InTurn<TouchInTurn>& all) {
-  for (;; all.turn = all.turn + 1 < all.count ? all.turn + 1 : 0) {
-    const std::size_t number = all.active[all.turn];
-    TouchInTurn& way = all.way[number];
-    const BlockReader<D> block(way.memory, way.stack[--way.depth]);
+std::size_t find_touched(Interleaved<InterleavedTouch>& all) {
+  for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
+    const std::size_t number = all.active[all.next];
+    InterleavedTouch& motion = all.motion[number];
+    const BlockReader<D> block(motion.memory, motion.stack[--motion.depth]);
     ++all.visited;
     Eight enter;
-    const std::uint32_t hits = lanes_on_way<D>(way, block, enter), rows = hits & block.rows();
-    if (block.next() != kNoBlock) way.stack[way.depth++] = block.next();
-    way.depth += keep(block.children(), hits ^ rows, way.stack + way.depth);
-    if (way.depth > 0) prefetch_block<D>(way.memory, way.stack[way.depth - 1]);
+    const std::uint32_t hits = lanes_on_motion<D>(motion, block, enter), rows = hits & block.rows();
+    if (block.next() != kNoBlock) motion.stack[motion.depth++] = block.next();
+    motion.depth += keep(block.children(), hits ^ rows, motion.stack + motion.depth);
+    if (motion.depth > 0) prefetch_block<D>(motion.memory, motion.stack[motion.depth - 1]);
     if (rows != 0) {
-      const std::uint32_t surely = touched_surely<D>(way, block, way.sure_limit, enter) & rows;
-      way.sure = 0;
-      for (std::uint32_t left = rows; left != 0; left &= left - 1, ++way.found) {
+      const std::uint32_t surely = touched_surely<D>(motion, block, motion.sure_limit, enter) & rows;
+      motion.sure = 0;
+      for (std::uint32_t left = rows; left != 0; left &= left - 1, ++motion.found) {
         const std::uint32_t lane = lowest_bit(left);
-        way.sure |= (surely >> lane & 1u) << way.found;
-        way.rows[way.found] = block.child(lane);
+        motion.sure |= (surely >> lane & 1u) << motion.found;
+        motion.rows[motion.found] = block.child(lane);
       }
       return number;
     }
-    if (way.depth == 0) return number;
+    if (motion.depth == 0) return number;
   }
 }
 

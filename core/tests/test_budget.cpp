@@ -1,5 +1,5 @@
-// Steps with a budget, against maps and sorted lists of pairs: whose turn it is, what is tested, and what is left.
-#include "world/turns.hpp"
+// Steps with a budget, against maps and sorted lists of pairs: the order of tests, what is tested, and what is left.
+#include "world/budget.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,14 +135,14 @@ void test_turns(std::uint64_t seed) {
       wanted[pair] = {waits ? waiting[pair].since : number, false};
     }
   const bool with_ranks = random.chance(0.7);
-  std::vector<std::tuple<int, std::int64_t, Pair>> turns;  // minus the rank, since when, which
+  std::vector<std::tuple<int, std::int64_t, Pair>> queue;  // minus the rank, since when, which
   std::int64_t oldest = number;
   for (const auto& [pair, wait] : wanted) {
     if (wait.is_dropped) continue;
-    turns.emplace_back(with_ranks ? -std::max(rank_of(pair.first), rank_of(pair.second)) : 0, wait.since, pair);
+    queue.emplace_back(with_ranks ? -std::max(rank_of(pair.first), rank_of(pair.second)) : 0, wait.since, pair);
     oldest = std::min(oldest, wait.since);
   }
-  std::sort(turns.begin(), turns.end());
+  std::sort(queue.begin(), queue.end());
 
   std::vector<Pair> kept;
   std::vector<std::int64_t> since;
@@ -154,7 +154,7 @@ void test_turns(std::uint64_t seed) {
   }
   const Columns of_waiting(kept);
   Interrupt none;
-  const Turns found = turns_of<2>(
+  const TestQueue found = test_queue_of<2>(
       Columns(candidates).copy(), false, {of_waiting.view(), since.data(), is_dropped.data()},
       {scene.boxes.data(), changed.data(), renewed.data(), rows}, with_ranks ? &ranks : nullptr, 3, number, true, none);
   const std::vector<Pair> pairs = listed(found.pairs);
@@ -164,16 +164,16 @@ void test_turns(std::uint64_t seed) {
     CHECK(pairs[k] == pair && found.since[k] == wait.since && (found.is_idle[k] != 0) == wait.is_dropped);
     ++k;
   }
-  CHECK(found.order.size() == turns.size());
-  for (k = 0; k < turns.size(); ++k) CHECK(pairs[static_cast<std::size_t>(found.order[k])] == std::get<Pair>(turns[k]));
-  CHECK(found.oldest == oldest && found.ends.size() == (with_ranks ? 3u : 1u) && found.ends.back() == turns.size());
+  CHECK(found.order.size() == queue.size());
+  for (k = 0; k < queue.size(); ++k) CHECK(pairs[static_cast<std::size_t>(found.order[k])] == std::get<Pair>(queue[k]));
+  CHECK(found.oldest == oldest && found.ends.size() == (with_ranks ? 3u : 1u) && found.ends.back() == queue.size());
   if (with_ranks)
     for (int rank = 0; rank < 3; ++rank)
       CHECK(found.ends[static_cast<std::size_t>(2 - rank)] ==
-            static_cast<std::uint64_t>(std::count_if(turns.begin(), turns.end(),
+            static_cast<std::uint64_t>(std::count_if(queue.begin(), queue.end(),
                                                      [&](const auto& turn) { return -std::get<int>(turn) >= rank; })));
 
-  // Some have had their turn: the others are left, and count as touching if they touched.
+  // Some have been tested: the others are left, and count as touching if they touched.
   const std::vector<std::uint8_t> is_tested = random_flags(random, pairs.size(), 0.5);
   std::set<Pair> last;
   for (const Pair& pair : pairs)

@@ -1,4 +1,4 @@
-// Pairs across the seams of a periodic world: which images of boxes are needed to find them, and the search.
+// Pairs across periodic boundaries of a world: which images of boxes are needed to find them, and the search.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Period {
 
 // Two rows, first < second, and how many worlds the second is to be moved along each axis to where the first meets it.
 template <std::size_t D>
-struct SeamPair {
+struct PeriodicPair {
   std::int32_t first, second;
   std::array<double, D> worlds;
 };
@@ -53,9 +53,9 @@ struct MovedBoxes {
     worlds.push_back(by);
     std::array<double, 2 * D>& moved = corners.emplace_back();
     for (std::size_t k = 0; k < D; ++k) {
-      const double way = by[k] * period.size(k);
-      moved[k] = by[k] == 0 ? box[k] : difference_down(box[k], -way);
-      moved[D + k] = by[k] == 0 ? box[D + k] : difference_up(box[D + k], -way);
+      const double route = by[k] * period.size(k);
+      moved[k] = by[k] == 0 ? box[k] : difference_down(box[k], -route);
+      moved[D + k] = by[k] == 0 ? box[D + k] : difference_up(box[D + k], -route);
     }
   }
   void append(MovedBoxes&& more) {
@@ -72,13 +72,13 @@ struct MovedBoxes {
 // Two sets of boxes: pairs of one of the first and one of the second are looked at. So many boxes are the first ones of
 // both.
 template <std::size_t D>
-struct SeamScene {
+struct PeriodicScene {
   MovedBoxes<D> first, second;
   std::size_t common = 0;
 
   // What pairs of these are pairs of. False: of a row and itself, of two boxes that overlap where they are given, or
   // one that was found the other way round.
-  bool take(std::size_t a, std::size_t b, SeamPair<D>& pair) const {
+  bool take(std::size_t a, std::size_t b, PeriodicPair<D>& pair) const {
     pair.first = first.rows[a];
     pair.second = second.rows[b];
     if (pair.first == pair.second || (b < common && b < a)) return false;
@@ -102,12 +102,12 @@ struct SeamScene {
 // the lower sides can meet them; "near" is how far boxes may reach out of the world. What overlaps at its place, and
 // was not given there, is searched for apart.
 template <std::size_t D>
-class SeamImages {
+class PeriodicImages {
  public:
   // `boxes` have D lower and D upper numbers a row; `counts` is 0 for rows that are not looked at. A box may have very
   // many images if it may have any width.
-  SeamImages(const double* boxes, const std::uint8_t* counts, std::size_t rows, const Period<D>& period, bool any_width,
-             unsigned workers)
+  PeriodicImages(const double* boxes, const std::uint8_t* counts, std::size_t rows, const Period<D>& period,
+                 bool any_width, unsigned workers)
       : boxes_(boxes), counts_(counts), rows_(rows), period_(period), workers_(workers) {
     set_reach(usual_reach());
     std::vector<Near> near = near_sides();
@@ -139,9 +139,9 @@ class SeamImages {
   // The first row that reaches out of the world and is wider than it, if it must not be: then there are no images.
   std::int32_t wide_row() const { return wide_row_; }
   // Images of boxes below their places, and what these can meet.
-  const SeamScene<D>& across() const { return across_; }
+  const PeriodicScene<D>& across() const { return across_; }
   // Boxes at their places that were given elsewhere, and what these can meet there.
-  const SeamScene<D>& from_afar() const { return from_afar_; }
+  const PeriodicScene<D>& from_afar() const { return from_afar_; }
 
  private:
   using Worlds = typename MovedBoxes<D>::Worlds;
@@ -236,8 +236,8 @@ class SeamImages {
     if (is_stray) part.strays.push_back(row);
     bool is_usual = true;
     for (std::size_t k = 0; k < D; ++k) {
-      const double size = period_.size(k), way = home[k] * size, lower = box[k] + way, upper = box[D + k] + way,
-                   room = slack(k, reach_[k] + std::abs(way));
+      const double size = period_.size(k), route = home[k] * size, lower = box[k] + route, upper = box[D + k] + route,
+                   room = slack(k, reach_[k] + std::abs(route));
       part.lowest[k] = std::min(part.lowest[k], lower);
       part.highest[k] = std::max(part.highest[k], upper);
       is_usual &= period_.from[k] - lower <= reach_[k] && upper - period_.to[k] <= reach_[k];
@@ -302,11 +302,11 @@ class SeamImages {
   unsigned workers_;
   Worlds reach_, low_, high_;  // by so much boxes may reach out of the world; what lies between is not near a side
   std::int32_t wide_row_ = -1;
-  SeamScene<D> across_, from_afar_;
+  PeriodicScene<D> across_, from_afar_;
 };
 
 // Boxes by row, and which pairs of them are wanted; what may be null: all.
-struct SeamSearch {
+struct PeriodicSearch {
   const double *boxes, *bounds;
   const std::uint8_t* counts;  // 0 for rows that are not looked at
   std::size_t rows;
@@ -317,19 +317,19 @@ struct SeamSearch {
   unsigned workers;
 };
 
-struct FoundSeams {
+struct PeriodicPairs {
   std::int32_t wide_row = -1;  // the first row that reaches out and is wider than the world, if it must not be
   std::vector<std::int32_t> first, second;
   std::vector<double> offsets;  // of D numbers: what brings the second to the image that the first overlaps
 };
 
 template <std::size_t D>
-FoundSeams find_seams(const SeamSearch& search, const Kernels& kernels, Interrupt& interrupt) {
+PeriodicPairs find_periodic_pairs(const PeriodicSearch& search, const Kernels& kernels, Interrupt& interrupt) {
   const Period<D> period{search.bounds, search.bounds + D};
-  const SeamImages<D> images(search.boxes, search.counts, search.rows, period, search.any_width, search.workers);
-  FoundSeams found;
+  const PeriodicImages<D> images(search.boxes, search.counts, search.rows, period, search.any_width, search.workers);
+  PeriodicPairs found;
   found.wide_row = images.wide_row();
-  for (const SeamScene<D>* scene : {&images.across(), &images.from_afar()}) {
+  for (const PeriodicScene<D>* scene : {&images.across(), &images.from_afar()}) {
     Problem<double> problem;
     const auto boxes_of = [](const MovedBoxes<D>& moved) {
       return view_of_rows(moved.corners.empty() ? nullptr : moved.corners.front().data(), D, moved.count());
@@ -355,7 +355,7 @@ FoundSeams find_seams(const SeamSearch& search, const Kernels& kernels, Interrup
                                       return calls.collect(problem, kNoLimit, with);
                                     });
     for (std::size_t k = 0; k < close.size; ++k) {
-      SeamPair<D> pair;
+      PeriodicPair<D> pair;
       if (!scene->take(static_cast<std::size_t>(close.block[k]),
                        static_cast<std::size_t>(close.block[close.stride + k]), pair))
         continue;

@@ -1,4 +1,4 @@
-// Which bodies can meet a followed one on its way: a filter, so that all else is computed for few of them.
+// Which bodies can meet a followed one on its route: a filter, so that all else is computed for few of them.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace broadphase {
 
 // How rows moved during a step, D numbers a row.
 template <std::size_t D>
-struct Journeys {
+struct RowMotions {
   static constexpr std::uint8_t kReflected = 1, kWrapped = 2;
 
   const double *before, *after, *now;  // `after`: as if there were no boundary, but for the turned rows
@@ -40,7 +40,7 @@ struct Journeys {
     return turned_after + static_cast<std::size_t>(at - turned_rows) * D;
   }
 
-  // A box around the way of a row, rounded outwards; in a periodic world, around one image of it.
+  // A box around the route of a row, rounded outwards; in a periodic world, around one image of it.
   void around(std::size_t row, std::array<double, D>& lower, std::array<double, D>& upper) const {
     constexpr double kMost = 0x1p900, kSlack = 0x1p-46;
     const std::uint8_t turn = turned != nullptr ? turned[row] : 0;
@@ -50,9 +50,9 @@ struct Journeys {
       double low = std::min(from, to), high = std::max(from, to);
       if (!is_periodic || turn == kReflected) low = std::min(low, here), high = std::max(high, here);
       if (turn == kReflected) {
-        const double way = std::min(high - low, kMost);
-        low -= way;
-        high += way;
+        const double route = std::min(high - low, kMost);
+        low -= route;
+        high += route;
       }
       if (turn == kWrapped && !is_periodic) low = std::min(low, bounds[k]), high = std::max(high, bounds[D + k]);
       const double *box = boxes + row * 2 * D, slack = kSlack * (std::abs(low) + std::abs(high) + std::abs(here) +
@@ -63,37 +63,37 @@ struct Journeys {
   }
 };
 
-// A grid of bits: which cells the ways of followed bodies go through. The first axis is a word of 64 cells.
+// A grid of bits: which cells the routes of followed bodies go through. The first axis is a word of 64 cells.
 template <std::size_t D>
-class WayMap {
+class RouteMap {
  public:
   static constexpr std::size_t kRowsTogether = 16;
 
-  explicit WayMap(const Journeys<D>& journeys, std::size_t rows) : is_periodic_(journeys.is_periodic) {
+  explicit RouteMap(const RowMotions<D>& row_motions, std::size_t rows) : is_periodic_(row_motions.is_periodic) {
     from_.fill(std::numeric_limits<double>::infinity());
     to_.fill(-std::numeric_limits<double>::infinity());
     std::vector<std::size_t> followed;
     for (std::size_t row = 0; row < rows; ++row) {
-      if (row + 8 <= rows && no_flags(journeys.is_followed + row))
+      if (row + 8 <= rows && no_flags(row_motions.is_followed + row))
         row += 7;
-      else if (journeys.is_followed[row] != 0)
+      else if (row_motions.is_followed[row] != 0)
         followed.push_back(row);
     }
     for (const std::size_t row : followed) {
-      Box box{{}, {}, journeys.keys != nullptr ? journeys.keys[row] : 0};
-      journeys.around(row, box.lower, box.upper);
+      Box box{{}, {}, row_motions.keys != nullptr ? row_motions.keys[row] : 0};
+      row_motions.around(row, box.lower, box.upper);
       for (std::size_t k = 0; k < D; ++k)
         from_[k] = std::min(from_[k], box.lower[k]), to_[k] = std::max(to_[k], box.upper[k]);
       boxes_.push_back(box);
       widest_ = std::max(widest_, box.upper[0] - box.lower[0]);
     }
     for (std::size_t k = 0; k < D; ++k) {
-      if (is_periodic_) from_[k] = journeys.bounds[k], to_[k] = journeys.bounds[D + k];
+      if (is_periodic_) from_[k] = row_motions.bounds[k], to_[k] = row_motions.bounds[D + k];
       const double by = static_cast<double>(kCells[k]) / (to_[k] - from_[k]);
       cells_a_unit_[k] = by <= std::numeric_limits<double>::max() ? by : 0.0;
       offset_[k] = std::max(std::abs(from_[k]), std::abs(to_[k])) * cells_a_unit_[k];
     }
-    set_reach(journeys, rows);
+    set_reach(row_motions, rows);
     for (std::size_t i = 0; i < kRowsTogether * D; ++i) {
       from_each_[i] = from_[i % D];
       cells_each_[i] = offset_[i % D] <= kFarthest ? cells_a_unit_[i % D] : std::numeric_limits<double>::infinity();
@@ -110,18 +110,18 @@ class WayMap {
     around_words_ = words_;
     const std::array<double, D> none{};
     for (const std::size_t row : followed) {
-      mark(journeys, row, none, words_);
-      mark(journeys, row, reach_, around_words_);
+      mark(row_motions, row, none, words_);
+      mark(row_motions, row, reach_, around_words_);
     }
   }
 
-  // Which of N rows from `begin` on may meet a way, as bits: one look at the cell of the lower corner of each row's box
-  // and motion, where these are together no longer than most are. Few rows. All rows and axes are calculated side by
-  // side, without a branch.
+  // Which of N rows from `begin` on may meet a route, as bits: one look at the cell of the lower corner of each row's
+  // box and motion, where these are together no longer than most are. Few rows. All rows and axes are calculated side
+  // by side, without a branch.
   template <std::size_t N, bool kPeriodic>
-  std::uint32_t near_ones(const Journeys<D>& journeys, std::size_t begin) const {
-    const double *boxes = journeys.boxes + begin * 2 * D, *before = journeys.before + begin * D,
-                 *after = journeys.after + begin * D;
+  std::uint32_t near_ones(const RowMotions<D>& row_motions, std::size_t begin) const {
+    const double *boxes = row_motions.boxes + begin * 2 * D, *before = row_motions.before + begin * D,
+                 *after = row_motions.after + begin * D;
     double low[N * D], length[N * D];
     for (std::size_t row = 0; row < N; ++row)
       for (std::size_t k = 0; k < D; ++k) {
@@ -130,11 +130,11 @@ class WayMap {
       }
     std::int32_t cell[N * D];
     for (std::size_t i = 0; i < N * D; ++i) {
-      const double way = std::abs(after[i] - before[i]), place = (low[i] - way - from_each_[i]) * cells_each_[i];
+      const double route = std::abs(after[i] - before[i]), place = (low[i] - route - from_each_[i]) * cells_each_[i];
       const double most = most_each_[i], least = kPeriodic ? -most : 0.0;
       double inside = place > least ? place : least;
       inside = inside < most ? inside : most;
-      length[i] = (length[i] + 2 * way) * cells_each_[i];
+      length[i] = (length[i] + 2 * route) * cells_each_[i];
       if constexpr (kPeriodic) length[i] += std::abs(place - inside) * 0x1p21;  // beyond: as if it were long
       cell[i] = static_cast<std::int32_t>(kPeriodic ? inside + (most + kSlack) : inside);
     }
@@ -153,29 +153,29 @@ class WayMap {
     return near;
   }
 
-  // The ways of a key, in the order of their lower first numbers: rows with it often come one after the other.
+  // The routes of a key, in the order of their lower first numbers: rows with it often come one after the other.
   struct Box {
     std::array<double, D> lower, upper;
     std::int64_t key;
   };
-  struct WaysOfKey {
+  struct RoutesOfKey {
     std::int64_t key;
     const Box *first = nullptr, *last = nullptr;  // the latter null: not looked up yet
   };
 
-  // Whether a row may meet a way of its key. `known` is kept from one call to the next.
-  bool meets(const Journeys<D>& journeys, std::size_t row, WaysOfKey& known) const {
-    const std::int64_t key = journeys.keys != nullptr ? journeys.keys[row] : 0;
-    if (known.last == nullptr || known.key != key) known = ways_of(key);
+  // Whether a row may meet a route of its key. `known` is kept from one call to the next.
+  bool meets(const RowMotions<D>& row_motions, std::size_t row, RoutesOfKey& known) const {
+    const std::int64_t key = row_motions.keys != nullptr ? row_motions.keys[row] : 0;
+    if (known.last == nullptr || known.key != key) known = routes_of(key);
     if (known.first == known.last) return false;
     Box box;
-    journeys.around(row, box.lower, box.upper);
+    row_motions.around(row, box.lower, box.upper);
     return is_periodic_ ? meets_image(known.first, known.last, box) : meets_box(known.first, known.last, box);
   }
 
  private:
-  // The most cells by which ways are enlarged where they are marked, and so many ways are compared before their cells
-  // are looked at.
+  // The most cells by which routes are enlarged where they are marked, and so many routes are compared before their
+  // cells are looked at.
   static constexpr double kMostReach = 3;
   static constexpr std::ptrdiff_t kFew = 16;
   static constexpr std::array<std::size_t, 3> kCells = {64, D == 3 ? std::size_t{64} : 1024, 64};
@@ -185,7 +185,7 @@ class WayMap {
     std::size_t begin;
   };
 
-  WaysOfKey ways_of(std::int64_t key) const {
+  RoutesOfKey routes_of(std::int64_t key) const {
     const auto at = std::lower_bound(keys_.begin(), keys_.end(), key,
                                      [](const KeyBegin& one, std::int64_t other) { return one.key < other; });
     const Box *first = boxes_.data(), *end = first + boxes_.size();
@@ -200,22 +200,22 @@ class WayMap {
   }
 
   // How many cells most rows are long, with their motion: a little more than all of a sample.
-  void set_reach(const Journeys<D>& journeys, std::size_t rows) {
+  void set_reach(const RowMotions<D>& row_motions, std::size_t rows) {
     const StratifiedSample sample(rows, 256);
     reach_.fill(0);
     for (std::size_t at = 0; at < sample.size(); ++at) {
       const std::size_t row = sample[at];
-      if (journeys.counts[row] == 0) continue;
+      if (row_motions.counts[row] == 0) continue;
       for (std::size_t k = 0; k < D; ++k) {
-        const double* box = journeys.boxes + row * 2 * D;
-        const double way = std::abs(journeys.after[row * D + k] - journeys.before[row * D + k]);
-        const double length = (box[D + k] - box[k] + 2 * way) * cells_a_unit_[k] * 1.0625;
+        const double* box = row_motions.boxes + row * 2 * D;
+        const double route = std::abs(row_motions.after[row * D + k] - row_motions.before[row * D + k]);
+        const double length = (box[D + k] - box[k] + 2 * route) * cells_a_unit_[k] * 1.0625;
         reach_[k] = std::max(reach_[k], std::min(length, kMostReach));
       }
     }
   }
 
-  // Whether the cells of a box have a way.
+  // Whether the cells of a box have a route.
   bool meets_cells(const Box& box) const {
     std::array<Range, D> ranges;
     for (std::size_t k = 0; k < D; ++k) ranges[k] = range(k, box.lower[k], box.upper[k]);
@@ -224,7 +224,7 @@ class WayMap {
     return any;
   }
 
-  // Whether a box meets one around the ways from `first` on, which are in the order of their lower first numbers.
+  // Whether a box meets one around the routes from `first` on, which are in the order of their lower first numbers.
   bool meets_box(const Box* first, const Box* last, const Box& box) const {
     for (std::size_t k = 0; k < D; ++k)
       if (box.lower[k] > to_[k] || box.upper[k] < from_[k]) return false;
@@ -277,9 +277,9 @@ class WayMap {
   }
   // Moves a box along the first axis by whole worlds, to where its lower number is within this one.
   void to_this_world(Box& box) const {
-    const double period = to_[0] - from_[0], way = std::floor((box.lower[0] - from_[0]) / period) * period;
-    box.lower[0] -= way;
-    box.upper[0] -= way;
+    const double period = to_[0] - from_[0], route = std::floor((box.lower[0] - from_[0]) / period) * period;
+    box.lower[0] -= route;
+    box.upper[0] -= route;
   }
 
   // Of a cell, or of a world: more than rounding takes, up to so many cells from 0.
@@ -327,15 +327,15 @@ class WayMap {
     }
   }
 
-  // Marks a way piece by piece, where it is straight, and so many cells before it.
-  void mark(const Journeys<D>& journeys, std::size_t row, const std::array<double, D>& more,
+  // Marks a route piece by piece, where it is straight, and so many cells before it.
+  void mark(const RowMotions<D>& row_motions, std::size_t row, const std::array<double, D>& more,
             std::vector<std::uint64_t>& words) const {
     constexpr double kMostPieces = 256;
     std::array<double, D> lower, upper, move{};
-    journeys.around(row, lower, upper);
-    bool is_straight = journeys.turned == nullptr || journeys.turned[row] == 0 ||
-                       (journeys.turned[row] == Journeys<D>::kWrapped && is_periodic_);
-    const double *from = journeys.before + row * D, *to = journeys.after_of(row);
+    row_motions.around(row, lower, upper);
+    bool is_straight = row_motions.turned == nullptr || row_motions.turned[row] == 0 ||
+                       (row_motions.turned[row] == RowMotions<D>::kWrapped && is_periodic_);
+    const double *from = row_motions.before + row * D, *to = row_motions.after_of(row);
     for (std::size_t k = 0; k < D; ++k) is_straight &= std::abs(to[k] - from[k]) * cells_a_unit_[k] < kFarthest;
     double pieces = 1;
     for (std::size_t k = 0; is_straight && k < D; ++k) {
@@ -355,14 +355,14 @@ class WayMap {
   }
 
   bool is_periodic_;
-  std::vector<Box> boxes_;      // around ways; by key
+  std::vector<Box> boxes_;      // around routes; by key
   std::vector<KeyBegin> keys_;  // ascending
   double widest_ = 0;
   std::array<double, D> from_, to_, cells_a_unit_, offset_;  // the last: how many cells from 0
   std::array<double, D> reach_;                              // in cells
   // For each axis of several rows: that of `from_`, of `cells_a_unit_`, of `reach_`, and nearly the number of cells.
   std::array<double, kRowsTogether * D> from_each_, cells_each_, reach_each_, most_each_;
-  std::vector<std::uint64_t> words_, around_words_;  // the cells of ways; those and others by `reach_` before them
+  std::vector<std::uint64_t> words_, around_words_;  // the cells of routes; those and others by `reach_` before them
 };
 
 // Bits of up to 32 flags.
@@ -372,37 +372,37 @@ inline std::uint32_t flags_of(const std::uint8_t* flags, std::size_t count) {
   return bits;
 }
 
-// The followed rows, and all others that may meet one of them on its way; ascending.
+// The followed rows, and all others that may meet one of them on its route; ascending.
 template <std::size_t D>
-std::vector<std::int32_t> rows_near_ways(const Journeys<D>& journeys, std::size_t rows, unsigned workers) {
-  const auto others = static_cast<std::size_t>(std::count(journeys.is_followed, journeys.is_followed + rows, 0));
+std::vector<std::int32_t> rows_near_routes(const RowMotions<D>& row_motions, std::size_t rows, unsigned workers) {
+  const auto others = static_cast<std::size_t>(std::count(row_motions.is_followed, row_motions.is_followed + rows, 0));
   if (static_cast<double>(rows - others) > step_limits.followed * static_cast<double>(rows))
     return rows_where(rows, workers,
-                      [&](std::size_t row) { return (journeys.counts[row] | journeys.is_followed[row]) != 0; });
-  const WayMap<D> map(journeys, rows);
-  constexpr std::size_t kTogether = WayMap<D>::kRowsTogether, kRowsATask = 1024 * kTogether, kTasksWorthThreads = 3;
+                      [&](std::size_t row) { return (row_motions.counts[row] | row_motions.is_followed[row]) != 0; });
+  const RouteMap<D> map(row_motions, rows);
+  constexpr std::size_t kTogether = RouteMap<D>::kRowsTogether, kRowsATask = 1024 * kTogether, kTasksWorthThreads = 3;
   const std::size_t tasks = (rows + kRowsATask - 1) / kRowsATask;
   std::vector<std::vector<std::int32_t>> found(tasks);
   Interrupt none;
   for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, none, [&](unsigned, std::size_t task) {
     const std::size_t end = std::min(rows, (task + 1) * kRowsATask);
     std::size_t row = task * kRowsATask;
-    typename WayMap<D>::WaysOfKey known{};
+    typename RouteMap<D>::RoutesOfKey known{};
     const auto add = [&](std::size_t count, std::uint32_t near) {
-      for (const std::uint8_t* flags : {journeys.is_followed, journeys.turned})
+      for (const std::uint8_t* flags : {row_motions.is_followed, row_motions.turned})
         if (flags != nullptr) near |= flags_of(flags + row, count);
       for (; near != 0; near &= near - 1) {
         const std::size_t one = row + static_cast<std::size_t>(std::countr_zero(near));
-        if (journeys.is_followed[one] != 0 || (journeys.counts[one] != 0 && map.meets(journeys, one, known)))
+        if (row_motions.is_followed[one] != 0 || (row_motions.counts[one] != 0 && map.meets(row_motions, one, known)))
           found[task].push_back(static_cast<std::int32_t>(one));
       }
     };
     const auto look = [&]<bool kPeriodic>() {
       for (; row + kTogether <= end; row += kTogether)
-        add(kTogether, map.template near_ones<kTogether, kPeriodic>(journeys, row));
-      for (; row < end; ++row) add(1, map.template near_ones<1, kPeriodic>(journeys, row));
+        add(kTogether, map.template near_ones<kTogether, kPeriodic>(row_motions, row));
+      for (; row < end; ++row) add(1, map.template near_ones<1, kPeriodic>(row_motions, row));
     };
-    if (journeys.is_periodic)
+    if (row_motions.is_periodic)
       look.template operator()<true>();
     else
       look.template operator()<false>();
