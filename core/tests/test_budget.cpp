@@ -91,7 +91,7 @@ struct Wait {
 };
 
 // Pairs of changed rows that are near each other, and pairs that earlier steps have left.
-void test_turns(std::uint64_t seed) {
+void test_queue_of_step(std::uint64_t seed) {
   current_case() = "seed " + std::to_string(seed);
   Random random(seed);
   const std::size_t rows = 1 + random.below(30);
@@ -251,7 +251,7 @@ void test_time(std::uint64_t seed, std::size_t rows, unsigned workers) {
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
   const std::size_t count = rounds(argc, argv, 1500);
-  for (std::uint64_t seed = 0; seed < count; ++seed) test_turns(seed);
+  for (std::uint64_t seed = 0; seed < count; ++seed) test_queue_of_step(seed);
   for (const std::size_t rows : {1u, 2u, 40u, 400u})
     for (const unsigned workers : {1u, 3u}) test_time(rows, rows, workers);
 }

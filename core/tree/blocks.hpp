@@ -222,11 +222,19 @@ struct BlockTree {
   }
 };
 
-// A box as walks have it: along the second axis of blocks of boxes of one axis, it reaches beyond them.
+// Along the second axis of blocks of boxes of one axis, the box of a walk reaches beyond them. To be called before a
+// box is written, for one of more axes has these numbers elsewhere.
+template <class Number>
+void span_second_axis(Number* box) {
+  box[1] = -1;
+  box[3] = 1;
+}
+
+// Writes a box as walks have it.
 template <class Number>
 void put_box(const Number* box, std::size_t dimension, Number* to) {
   const std::size_t axes = axes_of_blocks(dimension);
-  if (axes > dimension) to[1] = -1, to[3] = 1;
+  span_second_axis(to);
   for (std::size_t k = 0; k < dimension; ++k) {
     to[k] = box[k];
     to[axes + k] = box[dimension + k];

@@ -45,14 +45,14 @@ inline bool start(BoxWalk& walk, const BlockTree& tree, const double* box) {
     put_box(box, dimension, walk.wide_box);
     return true;
   }
+  const std::size_t axes = tree.blocks.layout().axes;
   bool exact = tree.is_exact();
-  float local[8];
+  span_second_axis(walk.box);
   for (std::size_t k = 0; k < dimension; ++k) {
-    local[k] = tree.frame.below(box[k], k);
-    local[dimension + k] = tree.frame.above(box[dimension + k], k);
+    walk.box[k] = tree.frame.below(box[k], k);
+    walk.box[axes + k] = tree.frame.above(box[dimension + k], k);
     exact = exact && tree.frame.keeps(box[k], k) && tree.frame.keeps(box[dimension + k], k);
   }
-  put_box(local, dimension, walk.box);
   return exact;
 }
 
@@ -167,14 +167,6 @@ struct AxisMotion {
   }
 };
 
-// Along the axis that blocks of boxes of one axis have besides, a walk's box reaches beyond them and does not move.
-template <class Number>
-void span_second_axis(Number* box, Number* inverse) {
-  box[1] = -1;
-  box[3] = 1;
-  inverse[1] = std::numeric_limits<Number>::infinity();
-}
-
 // `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
 inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double length, double farthest,
                   bool ordered) {
@@ -190,7 +182,8 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
   const std::size_t axes = tree.blocks.layout().axes;
   if (tree.is_wide()) {
     constexpr double kFarthest = std::numeric_limits<double>::max();
-    span_second_axis(walk.wide_box, walk.wide_inverse);
+    span_second_axis(walk.wide_box);
+    walk.wide_inverse[1] = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < dimension; ++k) {
       const AxisMotion<double> motion(std::clamp(sweep.box[k], -kFarthest, kFarthest),
                                       std::clamp(sweep.box[dimension + k], -kFarthest, kFarthest), motion_along(k),
@@ -202,7 +195,8 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
     walk.limit = wide_key(unit > 0 ? farthest * share : 0);
     return;
   }
-  span_second_axis(walk.box, walk.inverse);
+  span_second_axis(walk.box);
+  walk.inverse[1] = std::numeric_limits<float>::infinity();
   for (std::size_t k = 0; k < dimension; ++k) {
     // Beyond all floats the box reaches to infinity: drawn in to the largest float, it would leave too early.
     const AxisMotion<float> motion(tree.frame.below(sweep.box[k], k), tree.frame.above(sweep.box[dimension + k], k),
@@ -225,15 +219,15 @@ class LocalRegion {
       put_box(region.around, dimension, walk.wide_box);
       return;
     }
-    float outer[8], inner_one[8];
+    const std::size_t axes = tree.blocks.layout().axes;
+    span_second_axis(walk.box);
+    span_second_axis(walk.inner_box);
     for (std::size_t k = 0; k < dimension; ++k) {
-      outer[k] = tree.frame.below(region.around[k], k);
-      outer[dimension + k] = tree.frame.above(region.around[dimension + k], k);
-      inner_one[k] = tree.frame.above(region.around[k], k);
-      inner_one[dimension + k] = tree.frame.below(region.around[dimension + k], k);
+      walk.box[k] = tree.frame.below(region.around[k], k);
+      walk.box[axes + k] = tree.frame.above(region.around[dimension + k], k);
+      walk.inner_box[k] = tree.frame.above(region.around[k], k);
+      walk.inner_box[axes + k] = tree.frame.below(region.around[dimension + k], k);
     }
-    put_box(outer, dimension, walk.box);
-    put_box(inner_one, dimension, walk.inner_box);
     for (std::vector<float>* list : {&axes_, &least_, &most_, &inner_least_, &inner_most_}) list->clear();
     for (std::size_t slab = 0; slab < region.count; ++slab) {
       const double* axis = region.axes + slab * dimension;
