@@ -165,12 +165,12 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
         gc.enable()
 
 
-def sample(call: Callable[[], Any], repeats: int) -> float:
+def sample(call: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.perf_counter) -> float:
     """Run a call some times and return the seconds of one run."""
-    start = time.perf_counter()
+    start = clock()
     for _ in range(repeats):
         call()
-    return (time.perf_counter() - start) / repeats
+    return (clock() - start) / repeats
 
 
 def median_times(
@@ -180,6 +180,7 @@ def median_times(
     least: int = 3,
     most: int = 200,
     first: Mapping[str, float] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Timing]:
     """Time several calls against one another, each in turn, round after round.
 
@@ -196,6 +197,8 @@ def median_times(
         Fewest and most samples of one call.
     first : mapping of str to float, optional
         Seconds of a run that was made already. Where it alone is more than the share, it is the one sample.
+    clock : callable
+        Returns seconds; ``time.process_time`` for calls of one thread on a machine that others use too.
 
     Returns
     -------
@@ -227,7 +230,7 @@ def median_times(
             if not due:
                 break
             for name in due:
-                seconds = sample(calls[name], repeats[name])
+                seconds = sample(calls[name], repeats[name], clock)
                 samples[name].append(seconds)
                 spent[name] += seconds * repeats[name]
     finally:
