@@ -21,7 +21,7 @@ from broadphase.adapters import scipy as ours
 scipy.spatial.KDTree, scipy.spatial.cKDTree = ours.KDTree, ours.cKDTree
 """
 ALL_ARE_OURS = """
-ours._MANY, ours._PLACES, ours._POINTS_PER_PLACE = 1, 1, float("inf")
+ours._FEW, ours._POINTS_PER_PLACE = 1, float("inf")
 """
 # They take longest, and are answered by SciPy itself.
 LEFT_OUT = "not largep"
@@ -29,8 +29,7 @@ LEFT_OUT = "not largep"
 
 @pytest.fixture(autouse=True)
 def small_trees_are_searched_here(monkeypatch):
-    monkeypatch.setattr(ours, "_MANY", 1)
-    monkeypatch.setattr(ours, "_PLACES", 1)
+    monkeypatch.setattr(ours, "_FEW", 1)
     monkeypatch.setattr(ours, "_POINTS_PER_PLACE", np.inf)
 
 
@@ -374,10 +373,10 @@ def test_few_points_are_kept_as_scipy_does_pickled_and_compared_with_many(monkey
 def test_few_places_are_answered_by_the_tree_of_scipy(monkeypatch):
     monkeypatch.undo()
     random = np.random.default_rng(4)
-    points, places = random.random((3000, 2)), random.random((500, 2))
+    points, places = random.random((3000, 2)), random.random((600, 2))
     tree, expected = ours.cKDTree(points), library.cKDTree(points)
     assert tree.query(places)[1].tolist() == expected.query(places)[1].tolist()
-    for number, count in enumerate((500, 256, 255, 1, 64)):
+    for number, count in enumerate((600, 512, 511, 1, 64)):
         found, theirs = (one.query_ball_point(places[:count], 0.05) for one in (tree, expected))
         assert [sorted(row) for row in found] == [sorted(row) for row in theirs]
         assert (tree._tree is None) == (number < 2)

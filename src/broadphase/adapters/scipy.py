@@ -27,10 +27,9 @@ _sparse: Any = import_module("scipy.sparse")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# A search of so many points at so many places pays, and one of fewer points at as many more places: a smaller one
-# takes less time in SciPy's tree than the arrays that it needs here. See `_pays_at`.
-_MANY, _PLACES = 1024, 256
-_POINTS_PER_PLACE = 16  # in a periodic box, where each search reads all points; with more of them, it does not pay
+# SciPy's tree answers at fewer places, and about fewer points of two trees: the arrays that are made here take longer.
+_FEW = 512
+_POINTS_PER_PLACE = 8  # in a periodic box, where each search reads all points; with more of them, it does not pay
 _SAMPLE, _CROWDED = 16, 50  # balls that are looked at, and points in each from which SciPy counts faster
 
 
@@ -63,14 +62,14 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def __init__(self, data: Any, *arguments: Any, **options: Any) -> None:
         points = None
-        if not ((data.shape if type(data) is np.ndarray else type(data) in (list, tuple)) and len(data) < _MANY):
+        if not ((data.shape if type(data) is np.ndarray else type(data) in (list, tuple)) and len(data) < _FEW):
             points = _as_points(data)
             boxsize = options.get("boxsize", arguments[4] if len(arguments) > 4 else None)
             if points is not None and boxsize is not None:
                 self._box = _box_around(points, boxsize)
                 points = points if self._box is not None else None
-            self._is_ours = points is not None and not _is_one_spot(points)
-        if points is None or not self._is_ours:
+            self._is_ours = points is not None
+        if points is None:
             self._tree = self._kind(data, *arguments, **options)  # its errors are SciPy's too
             self.n, self.m = self._tree.n, self._tree.m
             return
@@ -108,11 +107,9 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     ) -> Any:
         """Find the nearest points."""
         x, bound = np.asarray(x), distance_upper_bound
-        is_one = x.ndim == 1 and self.n >= _MANY  # for which SciPy takes twice the time
-        if x.size < _PLACES and not is_one:
-            return self.scipy.query(x, k, eps, p, bound, workers)
         points = ranks = None
-        if self._box is None and (is_one or self._pays(x)):
+        # SciPy takes twice the time for one place among many points, too.
+        if self._box is None and (x.size >= _FEW * self.m or (x.ndim == 1 and self.n >= _FEW)):
             points, ranks = self._asked(x, p, eps), _ranks(k)
         if points is None or ranks is None or not (bound == np.inf or _radii(bound, ()) is not None):
             return self.scipy.query(x, k, eps, p, bound, workers)
@@ -149,9 +146,8 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     ) -> Any:
         """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
         x = np.asarray(x)
-        if x.size < _PLACES:
-            return self.scipy.query_ball_point(x, r, p, eps, workers, return_sorted, return_length)
-        points = self._asked(x, p, eps) if self._pays(x) else None
+        pays = x.ndim > 1 and x.size >= _FEW * self.m and not self._reads_in_vain(x.size // self.m)
+        points = self._asked(x, p, eps) if pays else None
         radii = None if points is None else _radii(r, x.shape[:-1])
         if (
             points is None
@@ -209,11 +205,10 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def count_neighbors(self, other: Any, r: Any, p: float = 2.0, weights: Any = None, cumulative: bool = True) -> Any:
         """Count the pairs of a point and a point of another tree within a distance, or within each of many."""
-        if not self._pays_with(other):
-            return self.scipy.count_neighbors(_scipy_of(other), r, p, weights, cumulative)
-        radii = np.asarray(r)
-        known = weights is None and radii.ndim < 2 and radii.size and type(cumulative) is bool
-        most = _radii(radii, radii.shape) if known else None
+        most = None
+        if weights is None and type(cumulative) is bool and self._pays_with(other):
+            radii = np.asarray(r)
+            most = _radii(radii, radii.shape) if radii.ndim < 2 and radii.size else None
         if (
             most is None
             or not self._takes(other, most.max(), p, 0)
@@ -245,18 +240,13 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             self._index = bp.Index((self.data, self.data))
         return self._index
 
-    def _pays(self, x: NDArray[Any]) -> bool:
-        """Whether a search at these places is worth a look at whether it can be made here."""
-        return x.ndim > 1 and self._pays_at(x.size // max(x.shape[-1], 1))
-
-    def _pays_at(self, places: int) -> bool:
-        if self._box is not None and places * _POINTS_PER_PLACE < self.n:
-            return False
-        return places * min(self.n, _MANY) >= _MANY * _PLACES
+    def _reads_in_vain(self, places: int) -> bool:
+        """Whether most of the points that a search in a periodic box reads are near none of so few places."""
+        return self._box is not None and places * _POINTS_PER_PLACE < self.n
 
     def _pays_with(self, other: Any) -> bool:
-        """Whether a search for points of another tree near those of this one is worth such a look."""
-        if not (isinstance(other, cKDTree) and max(self.n, other.n) >= _MANY and other._pays_at(self.n)):
+        """Whether a search for points of another tree near those of this one is worth a look."""
+        if self.n < _FEW or not isinstance(other, cKDTree) or other.n < _FEW or other._reads_in_vain(self.n):
             return False
         return self._is_ours and other._is_ours
 
@@ -291,7 +281,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     def _asked(self, x: NDArray[Any], p: float, eps: float) -> NDArray[np.float64] | None:
         """Places in rows; None if SciPy has to look there."""
-        if p != 2 or eps != 0 or x.dtype.kind not in "fiub" or x.shape[-1] != self.m or not self._is_ours:
+        if p != 2 or eps != 0 or x.dtype.kind not in "fiub" or x.shape[-1:] != (self.m,) or not self._is_ours:
             return None
         points = np.ascontiguousarray(x, np.float64).reshape(-1, self.m)
         return points if np.isfinite(points).all() else None
@@ -334,7 +324,7 @@ class KDTree(cKDTree):
 def _as_points(data: Any) -> NDArray[np.float64] | None:
     """Points that can be searched here; None if SciPy has to do it, or to refuse them."""
     points = np.asarray(data)
-    if points.dtype.kind not in "fiub" or points.ndim != 2 or points.shape[1] not in (2, 3):
+    if points.dtype.kind not in "fiub" or points.ndim != 2 or points.shape[1] not in (2, 3) or _is_one_spot(points):
         return None
     points = np.array(points, np.float64, order="C")
     return points if np.isfinite(points).all() else None
@@ -376,9 +366,9 @@ def _more_than(radius: float) -> float:
     return radius * (1 + _ROUNDING)
 
 
-def _is_one_spot(points: NDArray[np.float64]) -> bool:
-    """Whether all points are equal: a tree of one leaf answers soonest."""
-    return len(points) > 1 and points[0, 0] == points[-1, 0] and bool((points == points[0]).all())
+def _is_one_spot(points: NDArray[Any]) -> bool:
+    """Whether every 16th point is the same: a tree of one leaf answers soonest."""
+    return len(points) > 1 and points[0, 0] == points[-1, 0] and bool((points[::16] == points[0]).all())
 
 
 def _box_around(points: NDArray[np.float64], boxsize: Any) -> NDArray[np.float64] | None:
@@ -390,8 +380,8 @@ def _box_around(points: NDArray[np.float64], boxsize: Any) -> NDArray[np.float64
     periodic = box > 0
     if not ((box >= 0) & (box <= _MOST_RADIUS)).all() or (box[periodic] < _LEAST_RADIUS).any():
         return None
-    inside: NDArray[np.bool_] = (points[:, periodic] >= 0) & (points[:, periodic] < box[periodic])
-    return box if inside.all() else None
+    along = points.T[periodic]
+    return box if ((along >= 0) & (along < box[periodic, None])).all() else None
 
 
 def _wrapped(points: NDArray[np.float64], box: NDArray[np.float64]) -> NDArray[np.float64]:
