@@ -65,6 +65,35 @@ def check_queries(their_space, our_space, point, radius, row, k):
         assert found[2] == distances[nearest].tobytes()
 
 
+def test_private_attributes_of_mesas_space_are_what_is_read_and_written_here():
+    space = made(PLACES, kind=theirs.ContinuousSpace, agent=theirs.ContinuousSpaceAgent)
+    agents = list(space.active_agents)
+    assert vars(space)["_agent_to_index"] == {agent: row for row, agent in enumerate(agents)}
+    assert vars(space)["_index_to_agent"] == dict(enumerate(agents))
+    assert vars(space)["_n_agents"] == len(agents)
+    assert vars(space)["_agent_positions"][: len(agents)].tolist() == space.agent_positions.tolist()
+    assert space.agent_positions.base is space._agent_positions
+    space._remove_agent(agents[2])  # what `remove` of an agent calls
+    assert space.agent_positions.tolist() == [list(place) for number, place in enumerate(PLACES) if number != 2]
+    assert space._agent_to_index == {agent: row for row, agent in enumerate(space.active_agents)}
+    assert space._n_agents == 4
+
+
+def test_private_attributes_of_mesas_legacy_space_are_what_is_read_and_written_here():
+    model = mesa.Model(seed=1)
+    space, agent = TheirLegacySpace(1, 1, False), mesa.Agent(model)
+    space.place_agent(agent, (0.5, 0.25))
+    assert list(space._agent_to_index) == [agent]
+    assert space._agent_points is None
+    space._build_agent_cache()
+    assert space._agent_points.tolist() == [[0.5, 0.25]]
+    assert (space._agent_to_index, dict(space._index_to_agent)) == ({agent: 0}, {0: agent})
+    space.move_agent(agent, (0.75, 0.5))
+    assert space._agent_points.tolist() == [[0.75, 0.5]]
+    space.remove_agent(agent)
+    assert space._agent_points is None
+
+
 # What mesa's own tests check, case by case.
 
 

@@ -36,10 +36,8 @@ _SpatialHash: Any = import_module("arcade.sprite_list.spatial_hash").SpatialHash
 #: ``arcade.check_for_collision`` itself: for two sprites, there is nothing to leave out.
 check_for_collision: Any = theirs.check_for_collision
 
-# With fewer, arrays cost more than a loop. Measured.
-_FEW_SPRITES = 250
-_FEW_HIT_BOXES = 12
-_FEW_OUTLINES = 48
+# Fewer hit boxes are compared one by one, and the positions of eight times as many sprites: arrays take longer.
+_FEW = 32
 # Hit boxes reach 0.71 times the larger side from the position of a sprite; arcade compares no sprites farther apart.
 _REACH = 0.71
 # Sprite lists round positions and sizes to float32.
@@ -50,7 +48,7 @@ _MOST = 2.0**25
 _PLAIN_NUMBERS = frozenset((float, int, np.float64))  # others compute otherwise: np.float32 rounds to 24 bits
 
 # As they are when this is imported: a game may put ours in their place.
-_WITH_LIST = theirs.check_for_collision_with_list
+_WITH_LIST, _WITH_LISTS = theirs.check_for_collision_with_list, theirs.check_for_collision_with_lists
 _CLOSEST = theirs.get_closest_sprite
 _AT_POINT = theirs.get_sprites_at_point
 _AT_EXACT_POINT = theirs.get_sprites_at_exact_point
@@ -72,9 +70,8 @@ def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0
         or not isinstance(sprite_list, theirs.SpriteList)
         or (method != 3 and sprite_list.spatial_hash is not None)
     ):
-        found: list[Any] = _WITH_LIST(sprite, sprite_list, method)
-        return found
-    if len(sprite_list) < _FEW_SPRITES:
+        return list(_WITH_LIST(sprite, sprite_list, method))
+    if len(sprite_list) < 8 * _FEW:
         return list(_WITH_LIST(sprite, sprite_list, 3))
     near = _near(sprite, sprite_list)
     return _colliding(sprite, [other for other in near if other is not sprite])
@@ -82,6 +79,10 @@ def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0
 
 def check_for_collision_with_lists(sprite: Any, sprite_lists: Iterable[Any], method: int = 0) -> list[Any]:
     """Find the sprites of several lists that collide with one sprite: those of the first list first."""
+    if type(sprite_lists) is list and all(
+        type(one) is theirs.SpriteList and len(one) < 8 * _FEW for one in sprite_lists
+    ):
+        return list(_WITH_LISTS(sprite, sprite_lists, 0 if method == 1 else method))  # its 1 needs a window
     return [other for one in sprite_lists for other in check_for_collision_with_list(sprite, one, method)]
 
 
@@ -93,15 +94,14 @@ def get_closest_sprite(sprite: Any, sprite_list: Any) -> tuple[Any, float] | Non
     The first of several that are equally near. Time O(n), but for most sprites only a few nanoseconds.
     """
     if not isinstance(sprite_list, theirs.SpriteList):
-        closest: tuple[Any, float] | None = _CLOSEST(sprite, sprite_list)
-        return closest
+        return _CLOSEST(sprite, sprite_list)  # type: ignore[no-any-return]
     others = sprite_list.sprite_list
     if not others:
         return None
-    x, y = sprite._position
-    if len(others) >= _FEW_SPRITES and type(x) in _PLAIN_NUMBERS and type(y) in _PLAIN_NUMBERS:
+    x, y = sprite.position
+    if len(others) >= 8 * _FEW and type(x) in _PLAIN_NUMBERS and type(y) in _PLAIN_NUMBERS:
         others = _closest(x, y, sprite_list)
-    distances = [hypot(x - a, y - b) for a, b in [other._position for other in others]]
+    distances = [hypot(x - a, y - b) for a, b in [other.position for other in others]]
     distance = min(distances)
     return others[distances.index(distance)], distance  # NaN only if the first one is, and then that, as in arcade
 
@@ -121,7 +121,7 @@ def get_sprites_at_point(point: Any, sprite_list: Any) -> list[Any]:
         return []
     x, y = point[0], point[1]
     test = partial(_is_point_in_polygon, x, y)
-    if len(others) < _FEW_OUTLINES or not _are_plain((x, y)):
+    if len(others) < _FEW or not _are_plain((x, y)):
         return [other for other in others if test(other.hit_box.get_adjusted_points())]
     # An outline above or below the point has no corner at its height, and no edge that a ray to the right crosses.
     return _chosen(others, (-np.inf, y), (np.inf, y), test, partial(_contain, x, y))
@@ -134,7 +134,7 @@ def get_sprites_at_exact_point(point: Any, sprite_list: Any) -> list[Any]:
     if sprite_list.spatial_hash is not None:
         return [other for other in sprite_list.spatial_hash.get_sprites_near_point(point) if other.position == point]
     others = sprite_list.sprite_list
-    if len(others) >= _FEW_SPRITES and isinstance(point, tuple) and len(point) == 2 and _are_plain(point):
+    if len(others) >= 8 * _FEW and isinstance(point, tuple) and len(point) == 2 and _are_plain(point):
         others = _at_position(float(point[0]), float(point[1]), sprite_list)
     return [other for other in others if other.position == point]
 
@@ -149,7 +149,7 @@ def get_sprites_in_rect(rect: Any, sprite_list: Any) -> list[Any]:
     own = rect.to_points()
     hashed = sprite_list.spatial_hash
     others = sprite_list.sprite_list if hashed is None else hashed.get_sprites_near_rect(rect)
-    if len(others) < _FEW_OUTLINES or not _are_plain([number for corner in own for number in corner]):
+    if len(others) < _FEW or not _are_plain([number for corner in own for number in corner]):
         return [other for other in others if _are_polygons_intersecting(own, other.hit_box.get_adjusted_points())]
     # What is beside the rectangle is so along its normals, rounded or not.
     (left, bottom), (right, top) = map(min, zip(*own, strict=True)), map(max, zip(*own, strict=True))
@@ -342,7 +342,7 @@ def _chosen(
         rows = np.flatnonzero(np.array(lengths) == corners) if lengths.count(corners) < len(lengths) else None
         some = outlines if rows is None else [outlines[row] for row in rows.tolist()]
         flat = list(chain.from_iterable(chain.from_iterable(some)))
-        if corners < 3 or len(some) < _FEW_HIT_BOXES or not _PLAIN_NUMBERS.issuperset(map(type, flat)):
+        if corners < 3 or len(some) < _FEW or not _PLAIN_NUMBERS.issuperset(map(type, flat)):
             left = np.arange(len(some))
         else:
             array = np.frombuffer(pack(f"{len(flat)}d", *flat)).reshape(-1, corners, 2).transpose(2, 1, 0)
@@ -350,7 +350,7 @@ def _chosen(
             is_sound = ((least > -_MOST) & (most < _MOST)).all(axis=0)  # NaN is not
             is_near = (least[0] <= upper[0]) & (most[0] >= lower[0]) & (least[1] <= upper[1]) & (most[1] >= lower[1])
             left = np.flatnonzero(is_near | ~is_sound)
-            if len(left) >= _FEW_OUTLINES:
+            if len(left) >= _FEW:
                 near = np.flatnonzero(is_near & is_sound)
                 found = near[test_all(array[..., near])]
                 chosen += (found if rows is None else rows[found]).tolist()
@@ -393,10 +393,10 @@ def _turns(px: Any, py: Any, qx: Any, qy: Any, rx: Any, ry: Any) -> Any:
 
 def _colliding(sprite: Any, others: list[Any]) -> list[Any]:
     """Find those of some sprites that collide with one sprite."""
-    if len(others) < _FEW_HIT_BOXES:
+    if len(others) < _FEW:
         return [other for other in others if check_for_collision(sprite, other)]
     own = (*sprite.position, sprite.width, sprite.height)
-    count, each = len(others), [(*other._position, other._width, other._height) for other in others]
+    count, each = len(others), [(*other.position, other.width, other.height) for other in others]
     points = [other.hit_box.get_adjusted_points() for other in others]
     corners = len(points[0])
     numbers = np.fromiter(chain.from_iterable(each), np.float64, 4 * count).reshape(count, 4).T
