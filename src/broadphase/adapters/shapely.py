@@ -163,7 +163,8 @@ class STRtree:
             both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
             if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
                 return np.empty((2, 0), np.int64)
-            if not _DECIDABLE[both].any():
+            # GEOS looks at the bounds alone where a rectangle, which has five points, may contain something.
+            if not _DECIDABLE[both].any() or (predicate in _OUTER and theirs.get_num_coordinates(inputs).max() <= 5):
                 return self._in_tree(inputs, predicate, distance)
         if is_itself:
             return self._join_itself(predicate, types)
