@@ -73,7 +73,6 @@ if theirs.geos_version < (3, 13):
 # Those of which other predicates than intersects can be decided here.
 _DECIDABLE = _table((0, 2), (2, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
-_NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
@@ -108,10 +107,13 @@ class STRtree:
     """Geometries to search, as ``shapely.STRtree``; it keeps a copy of the array, as `geometries`."""
 
     def __init__(self, geoms: Any, node_capacity: int = 10) -> None:
-        geometries: NDArray[np.object_] = np.array(geoms, dtype=np.object_, copy=True)
-        self.geometries = geometries
         self._node_capacity = node_capacity
         self._asked = 0  # inputs of calls by many, before there was an index
+        if type(geoms) in (np.ndarray, list) and np.size(geoms) < _MANY:
+            self._tree = _TREE(geoms, node_capacity)  # a copy, or what is wrong
+            self.geometries: NDArray[np.object_] = self._tree.geometries
+            return
+        geometries = self.geometries = np.array(geoms, dtype=np.object_, copy=True)
         is_plain = geometries.ndim == 1 and as_index(node_capacity) > 1
         if geometries.size < _MANY or not is_plain or (_GEOS is not None and not are_geometries(_GEOS, geometries)):
             _ = self._tree  # which says what is wrong
@@ -132,60 +134,12 @@ class STRtree:
 
         The results of one input are in the order of shapely's tree.
         """
-        if isinstance(geometry, _GEOMETRY):
-            if predicate not in _NUMBERS:
-                return self._in_tree(np.asarray(geometry), predicate, distance)
-            asked = np.empty(1, np.object_)
-            asked[0] = geometry
-            return self._in_tree(asked, predicate, distance)[1]  # type: ignore[no-any-return]
-        inputs = np.asarray(geometry)
-        if inputs.ndim != 1 or len(inputs) < _FEW:
-            return self._in_tree(inputs, predicate, distance)
-        is_itself = (
-            predicate != "dwithin"
-            and len(inputs) == len(self.geometries)
-            and np.array_equal(_addresses(inputs), _addresses(self.geometries))
-        )
-        if not (is_itself or self._are_many(inputs, predicate)) or not self._is_finite:
-            return self._in_tree(inputs, predicate, distance)
-        reach = None
-        if predicate == "dwithin":
-            try:
-                reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
-            except (TypeError, ValueError):
-                return self._in_tree(inputs, predicate, distance)
-            if not (np.isfinite(reach) & (reach >= 0)).all():
-                return self._in_tree(inputs, predicate, distance)
-        elif predicate is not None and predicate not in _PREDICATES:
-            return self._in_tree(inputs, predicate, distance)
-        types: Any = None if predicate is None else theirs.get_type_id(inputs)
-        if predicate not in (None, "intersects", "dwithin"):
-            both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
-            if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
-                return np.empty((2, 0), np.int64)
-            # GEOS looks at the bounds alone where a rectangle, which has five points, may contain something.
-            if not _DECIDABLE[both].any() or (predicate in _OUTER and theirs.get_num_coordinates(inputs).max() <= 5):
-                return self._in_tree(inputs, predicate, distance)
-        if is_itself:
-            return self._join_itself(predicate, types)
-        bounds, asking, is_finite = _bounded(inputs)
-        if not is_finite:
-            return self._in_tree(inputs, predicate, distance)
-        if not len(asking) or not len(self):
-            return np.empty((2, 0), np.int64)
-        lower, upper = bounds[asking, :2], bounds[asking, 2:]
-        if reach is not None:  # rounded as shapely does
-            margin = reach[asking, None]
-            with np.errstate(over="ignore"):
-                lower, upper = lower - margin, upper + margin
-        found = self._index.query((lower, upper))
-        pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
-        if predicate is None:
-            return pairs
-        decided = self._decide(inputs, types, bounds, pairs, predicate, reach)
-        if decided is None:
-            return self._in_tree(inputs, predicate, distance)
-        return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
+        found = None
+        if not isinstance(geometry, _GEOMETRY):
+            geometry = np.asarray(geometry)
+            if geometry.ndim == 1 and len(geometry) >= _FEW:
+                found = self._found(geometry, predicate, distance)
+        return self._tree.query(geometry, predicate, distance) if found is None else found
 
     def nearest(self, geometry: Any) -> Any:
         """Find one geometry nearest to each input, by shapely's tree."""
@@ -216,6 +170,53 @@ class STRtree:
             pairs, distances = pairs[:, order], np.concatenate((distances, more))[order]
         return (pairs, distances) if return_distance else pairs
 
+    def _found(self, inputs: NDArray[np.object_], predicate: str | None, distance: Any) -> NDArray[np.int64] | None:
+        """Do what `query` does for an array; None where shapely's tree has to, or is faster."""
+        is_itself = (
+            predicate != "dwithin"
+            and len(inputs) == len(self.geometries)
+            and np.array_equal(_addresses(inputs), _addresses(self.geometries))
+        )
+        if not (is_itself or self._are_many(inputs, predicate)) or not self._is_finite:
+            return None
+        reach = None
+        if predicate == "dwithin":
+            try:
+                reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
+            except (TypeError, ValueError):
+                return None
+            if not (np.isfinite(reach) & (reach >= 0)).all():
+                return None
+        elif predicate is not None and predicate not in _PREDICATES:
+            return None
+        types: Any = None if predicate is None else theirs.get_type_id(inputs)
+        if predicate not in (None, "intersects", "dwithin"):
+            both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
+            if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
+                return np.empty((2, 0), np.int64)
+            if not _DECIDABLE[both].any():
+                return None
+        if is_itself:
+            return self._join_itself(predicate, types)
+        bounds, asking, is_finite = _bounded(inputs)
+        if not is_finite:
+            return None
+        if not len(asking) or not len(self):
+            return np.empty((2, 0), np.int64)
+        lower, upper = bounds[asking, :2], bounds[asking, 2:]
+        if reach is not None:  # rounded as shapely does
+            margin = reach[asking, None]
+            with np.errstate(over="ignore"):
+                lower, upper = lower - margin, upper + margin
+        found = self._index.query((lower, upper))
+        pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
+        if predicate is None:
+            return pairs
+        decided = self._decide(inputs, types, bounds, pairs, predicate, reach)
+        if decided is None:
+            return None
+        return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
+
     def _nearest_points(
         self, inputs: NDArray[np.object_], max_distance: float | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
@@ -243,6 +244,8 @@ class STRtree:
         count, size = len(inputs), len(self.geometries)
         if count * min(size, _FEW) ** 2 < _MANY * _FEW**2 or (predicate is None and size < _MANY):
             return False
+        if predicate in _OUTER and theirs.get_num_coordinates(inputs).max() <= 5:
+            return False  # GEOS looks at the bounds alone where a rectangle may contain something
         if "_index" in self.__dict__:
             return True
         self._asked += count
@@ -257,18 +260,8 @@ class STRtree:
         one, other = (bounds[present] for bounds, present, _ in some)
         return bp.count_pairs(one, other) / (len(one) * len(other)) * len(inputs) * len(self.geometries)
 
-    def _in_tree(self, inputs: Any, predicate: str | None, distance: Any) -> NDArray[np.int64]:
-        """Query shapely's tree, if possible past its checks of arguments, which take as long as a small query."""
-        number = _NUMBERS.get(predicate)
-        found: NDArray[np.int64]
-        if number is None or inputs.ndim != 1:
-            found = self._tree.query(inputs, predicate, distance)
-        else:
-            found = self._tree._tree.query(inputs, number)
-        return found
-
-    def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64]:
-        """Query all the geometries."""
+    def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64] | None:
+        """Query all the geometries; None where shapely's tree is faster."""
         geometries, alone = self.geometries, self._present
         if not len(alone):
             return np.empty((2, 0), np.int64)
@@ -280,7 +273,7 @@ class STRtree:
             pairs = self._in_order(pairs, both_ways=True)
         decided = self._decide(geometries, types, self._bounds, pairs, predicate, None)
         if decided is None:
-            return self._in_tree(geometries, predicate, None)
+            return None
         if not is_symmetric:
             return np.compress(self._or_by_geos(decided, geometries, pairs, predicate), pairs, axis=1)
         meeting = self._in_order(np.compress(decided == 1, pairs, axis=1), both_ways=True)
