@@ -117,6 +117,14 @@ def test_tests_of_shapely_pass_with_ours_in_place(tmp_path):
 
 
 @pytest.mark.parametrize("predicate", [None, *PREDICATES, "contains_properly"])
+def test_private_tree_of_the_tree_of_shapely_takes_arrays_and_numbers_of_predicates(predicate):
+    geometries = shapely.box(*np.random.default_rng(0).integers(0, 9, (2, 30)), 9, 9)
+    tree = shapely.STRtree(geometries)
+    found = tree._tree.query(geometries, ours._NUMBERS[predicate])
+    np.testing.assert_array_equal(found, tree.query(geometries, predicate))
+
+
+@pytest.mark.parametrize("predicate", [None, *PREDICATES, "contains_properly"])
 def test_query_of_arrays_gives_the_pairs_of_shapely_in_its_order(predicate):
     random = np.random.default_rng(5)
     geometries, inputs = things(random, 300), things(random, 200, size=3.0)

@@ -73,6 +73,7 @@ if theirs.geos_version < (3, 13):
 # Those of which other predicates than intersects can be decided here.
 _DECIDABLE = _table((0, 2), (2, 0), (1, 1), (1, 2), (2, 1), (2, 2))
 _PREDICATES = _SYMMETRIC | _OUTER | _INNER
+_NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
@@ -134,12 +135,24 @@ class STRtree:
 
         The results of one input are in the order of shapely's tree.
         """
-        found = None
-        if not isinstance(geometry, _GEOMETRY):
-            geometry = np.asarray(geometry)
-            if geometry.ndim == 1 and len(geometry) >= _FEW:
-                found = self._found(geometry, predicate, distance)
-        return self._tree.query(geometry, predicate, distance) if found is None else found
+        # The private tree of shapely's tree does not check arguments, which takes as long as a small query.
+        number = _NUMBERS.get(predicate)
+        found: Any = None
+        if isinstance(geometry, _GEOMETRY) and number is not None:
+            asked = np.empty(1, np.object_)
+            asked[0] = geometry
+            found = self._tree._tree.query(asked, number)[1]
+            return found  # type: ignore[no-any-return]
+        inputs = np.asarray(geometry)
+        if inputs.ndim != 1:
+            number = None
+        elif len(inputs) >= _FEW:
+            found = self._found(inputs, predicate, distance)
+        if found is None and number is None:
+            found = self._tree.query(inputs, predicate, distance)
+        elif found is None:
+            found = self._tree._tree.query(inputs, number)
+        return found  # type: ignore[no-any-return]
 
     def nearest(self, geometry: Any) -> Any:
         """Find one geometry nearest to each input, by shapely's tree."""
