@@ -27,7 +27,8 @@ _sparse: Any = import_module("scipy.sparse")
 # Squares of these are normal numbers; bp.neighbors takes no others.
 _LEAST_RADIUS, _MOST_RADIUS = 1e-150, 1e150
 _ROUNDING = 1e-15  # of a distance, and more
-# SciPy's tree answers at fewer places, and about fewer points of two trees: the arrays that are made here take longer.
+# SciPy's tree answers at fewer places, at so many about fewer points, and about fewer points of two trees: the arrays
+# that are made here take longer.
 _FEW = 512
 _POINTS_PER_PLACE = 8  # in a periodic box, where each search reads all points; with more of them, it does not pay
 _SAMPLE, _CROWDED = 16, 50  # balls that are looked at, and points in each from which SciPy counts faster
@@ -109,7 +110,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
         x, bound = np.asarray(x), distance_upper_bound
         points = ranks = None
         # SciPy takes twice the time for one place among many points, too.
-        if self._box is None and (x.size >= _FEW * self.m or (x.ndim == 1 and self.n >= _FEW)):
+        if self._box is None and (self._pays_at(x.size // self.m) or (x.ndim == 1 and self.n >= _FEW)):
             points, ranks = self._asked(x, p, eps), _ranks(k)
         if points is None or ranks is None or not (bound == np.inf or _radii(bound, ()) is not None):
             return self.scipy.query(x, k, eps, p, bound, workers)
@@ -146,8 +147,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
     ) -> Any:
         """Find all points within a distance. Lists of many places ascend, whatever `return_sorted` says."""
         x = np.asarray(x)
-        pays = x.ndim > 1 and x.size >= _FEW * self.m and not self._reads_in_vain(x.size // self.m)
-        points = self._asked(x, p, eps) if pays else None
+        points = self._asked(x, p, eps) if x.ndim > 1 and self._pays_at(x.size // self.m) else None
         radii = None if points is None else _radii(r, x.shape[:-1])
         if (
             points is None
@@ -240,13 +240,15 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
             self._index = bp.Index((self.data, self.data))
         return self._index
 
-    def _reads_in_vain(self, places: int) -> bool:
-        """Whether most of the points that a search in a periodic box reads are near none of so few places."""
-        return self._box is not None and places * _POINTS_PER_PLACE < self.n
+    def _pays_at(self, places: int) -> bool:
+        """Whether a search at so many places is worth a look at whether it can be made here."""
+        if self._box is not None and places * _POINTS_PER_PLACE < self.n:
+            return False
+        return places >= _FEW and places * self.n >= _FEW * _FEW
 
     def _pays_with(self, other: Any) -> bool:
-        """Whether a search for points of another tree near those of this one is worth a look."""
-        if self.n < _FEW or not isinstance(other, cKDTree) or other.n < _FEW or other._reads_in_vain(self.n):
+        """Whether a search for points of another tree near those of this one is worth such a look."""
+        if self.n < _FEW or not isinstance(other, cKDTree) or other.n < _FEW or not other._pays_at(self.n):
             return False
         return self._is_ours and other._is_ours
 
