@@ -197,6 +197,9 @@ def test_wrong_types_raise_as_in_arcade():
         with pytest.raises(TypeError) as caught:
             ours.check_for_collision_with_list(*arguments)
         assert str(caught.value) == str(expected.value)
+    for module in (arcade, ours):
+        with pytest.raises(TypeError, match="not an instance of the BasicSprite class"):
+            module.check_for_collision_with_lists(None, [])
     assert ours.check_for_collision is arcade.check_for_collision
 
 

@@ -80,7 +80,8 @@ def check_for_collision_with_list(sprite: Any, sprite_list: Any, method: int = 0
 def check_for_collision_with_lists(sprite: Any, sprite_lists: Iterable[Any], method: int = 0) -> list[Any]:
     """Find the sprites of several lists that collide with one sprite: those of the first list first."""
     if type(sprite_lists) is list and all(
-        type(one) is theirs.SpriteList and len(one) < 8 * _FEW for one in sprite_lists
+        type(one) is theirs.SpriteList and (len(one) < 8 * _FEW or (method != 3 and one.spatial_hash is not None))
+        for one in sprite_lists
     ):
         return list(_WITH_LISTS(sprite, sprite_lists, 0 if method == 1 else method))  # its 1 needs a window
     return [other for one in sprite_lists for other in check_for_collision_with_list(sprite, one, method)]
