@@ -111,10 +111,7 @@ def check_upload(data, folder, suffix):
     """Read the mesh that a page of the demo sends: what the process of its own does."""
     from broadphase.demo import mesh_files
 
-    name = f"a{suffix}"
-    try:
-        mesh_files._checked_suffix(name, name, data)
-    except bp.errors.FileFormatError:
+    if mesh_files.fault_of_file(f"a{suffix}", len(data)) or not mesh_files.MESH_SUFFIXES[suffix](data):
         return
     head, _, block = mesh_files._answer(suffix, data).partition(b"\n")
     facts = json.loads(head)
