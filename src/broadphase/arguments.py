@@ -152,10 +152,11 @@ def array_of(values: Any, name: str) -> npt.NDArray[Any]:
 def _converted(values: Any, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    is_tensor = type(values) is not list and hasattr(values, "__dlpack_device__")
+    is_plain = type(values) in _MADE_ANEW
+    is_tensor = not is_plain and hasattr(values, "__dlpack_device__")
     if is_tensor:
         _require_host(values, name)
-    if type(values) is not list:
+    if not is_plain:
         if hasattr(values, "__array_interface__"):
             _require_within(values, name)
         require_undamaged(values, name)
@@ -176,7 +177,7 @@ def require_unmasked(values: Any, name: str) -> None:
     ValueError: scores: row 1 has a masked value; fill it or remove the row
     """
     kind = type(values)
-    if kind is np.ndarray:
+    if kind is np.ndarray or kind in _PLAIN:
         return
     ma: Any = sys.modules.get("numpy.ma")  # as long as nobody has imported it, nobody has masked a value
     masked_array = getattr(ma, "MaskedArray", None)

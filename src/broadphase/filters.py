@@ -122,6 +122,10 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
 
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     """Copy one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
+    if dtype is np.uint64 and type(value) is int and -(2**63) <= value < 2**64:
+        same = np.empty(count, np.uint64)  # most calls: a mask or a layer for all
+        same.fill(value & _ALL_BITS)
+        return same
     array = as_own_array(value, name)
     shared = name.startswith("ignore_shared")
     if array.ndim == 0 and not shared:

@@ -177,7 +177,7 @@ def regions_of_views(matrices: ArrayLike, *, depth: str = "minus_one_to_one") ->
     found: Any = _native.regions_of_planes(planes, must_span=True)
     if isinstance(found, int):
         raise ValueError(f"matrix: number {found} is singular")
-    return Regions(*found)._replace(planes=planes)
+    return Regions._make((*found, planes))
 
 
 def _planes_of_views(matrices: ArrayLike, depth: str) -> Floats:
@@ -208,7 +208,7 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
         raise ValueError(f"a region has at most {MOST_PLANES} planes, not {array.shape[-2]}")
     sides = np.ascontiguousarray(array if array.ndim == 3 else array[np.newaxis])
     found: Any = _native.regions_of_planes(sides)
-    return Regions(*found)._replace(planes=sides)
+    return Regions._make((*found, sides))
 
 
 def _across_coordinate_axes(edges: Floats) -> Floats:
