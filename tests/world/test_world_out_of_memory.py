@@ -48,6 +48,7 @@ def attempt(name, call):
     # Refuses each block that a call asks for, one at a time, to worlds that are the same.
     global tried, refusals
     data = tried.to_bytes()
+    call(fresh(data))  # what the process allocates once, such as tables of Python that grow
     tried = fresh(data)
     refuse(10**9)
     expected = call(tried)
