@@ -67,7 +67,7 @@ def timed(name, call, *given, **options):
 for number in range(frames):
     camera = projection @ bp.cameras.look_at(eye, eye + gaze, up=[0, 0, 1])
     places += ways / 60
-    timed("move", octree.update, boxes_around(places, 1.5), flock)
+    timed("move", octree.move, flock, boxes_around(places, 1.5))
     seen = timed("see", octree.frustum, camera)[0]
     touching = timed("touch", octree.pairs, static=is_tree)
     near = timed("near", octree.nearest, rows=flock, k=3, mask=BIRD)
