@@ -142,7 +142,7 @@ void check_bvh(BvhQuality quality, unsigned workers) {
     bvh->build(boxes.view, first.data(), first.size(), work);
   };
   const auto check = [&](const std::vector<std::int32_t>& rows) {
-    const std::string wrong = bvh->validate(boxes.view, rows.data(), rows.size());
+    const std::string wrong = bvh->validate({boxes.view, options.dimension}, rows.data(), rows.size());
     if (!wrong.empty()) current_case() += ": " + wrong;
     CHECK(wrong.empty());
   };
