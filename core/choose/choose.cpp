@@ -111,7 +111,7 @@ SceneReport report_scene(const Problem<T>& problem) {
       (in.brute_force_call + in.brute_force_box * n + report.pair_count * pair_cost) / kMillisecond;
 
   // Along a single axis a run is what is found, and no test is left. Otherwise, where it ends cannot be predicted
-  // unless all are alike: it is seen on the way, of all but short ones.
+  // unless all are alike, which takes time for all but short ones.
   const double with_run = 1 - std::exp(-run_length / in.sweep_short_run);
   const double sorted = axes > 1 ? in.sweep_box + in.sweep_box_for_each_axis * axes + in.sweep_box_with_run * with_run +
                                        (kWidth - 1) * in.sweep_box_of_doubles

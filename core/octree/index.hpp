@@ -325,7 +325,7 @@ inline constexpr std::size_t kManyOnPaths = 192, kFewInAll = 1024;
 // Where cells do not tell boxes apart, queries would test each box of a crowd: many boxes that are long, or far away,
 // or in one of the smallest cells, or nearer to each other than floats can tell. Then `packed` becomes a BVH of all
 // rows for them to walk, packed before the first query and changed with the rows from then on. Else it is empty. A
-// search for pairs does without unless it tests too many: see OctreePairs::is_in_vain.
+// search for pairs uses it only if the cells would test too many: see OctreePairs::is_in_vain.
 class PendingOctree : public OctreeArrangement {
  public:
   PendingOctree(BlockTree& tree, BlockTree& packed, const OctreeOptions& options)

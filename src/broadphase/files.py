@@ -73,8 +73,8 @@ def keeping_inputs() -> Iterator[None]:
 def require_file(path: str | os.PathLike[str], named_by: str | os.PathLike[str] | None = None) -> None:
     """Raise if `path` is there and is not a file: opening a named pipe would wait for ever, and a device never ends.
 
-    Call it before a file is opened that the user names, or that the file `named_by` names. A path that is not there is
-    left to whoever opens it.
+    Call it before a file is opened that the user names, or that the file `named_by` names. A missing path is
+    reported by the call that opens it.
 
     >>> require_file(".")
     Traceback (most recent call last):

@@ -15,7 +15,7 @@ from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["NO_FILTER", "ByRow", "PairFilter", "as_attribute", "without_invalid"]
+__all__ = ["ALL_BITS", "NO_FILTER", "ByRow", "PairFilter", "as_attribute", "without_invalid"]
 
 #: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
 ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
@@ -23,9 +23,9 @@ ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.Ar
 #: Rows or handles that queries leave out; in worlds also actors.
 Ignored: TypeAlias = Any
 
-_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
+ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # Values for a set that has None in a tuple: all layers, no group, not static.
-_DEFAULTS = {"layer": _ALL_BITS, "mask": _ALL_BITS, "group": 0, "static": False}
+_DEFAULTS = {"layer": ALL_BITS, "mask": ALL_BITS, "group": 0, "static": False}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +65,8 @@ class PairFilter:
         layer, mask = self.layer, self.mask
         layers = masks = (None, None)
         if layer is not None or mask is not None:
-            layers = _attribute("layer", _ALL_BITS if layer is None else layer, counts, np.uint64)
-            masks = _attribute("mask", _ALL_BITS if mask is None else mask, counts, np.uint64)
+            layers = _attribute("layer", ALL_BITS if layer is None else layer, counts, np.uint64)
+            masks = _attribute("mask", ALL_BITS if mask is None else mask, counts, np.uint64)
         return _native.PairFilter(
             layers,
             masks,
@@ -124,7 +124,7 @@ def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> 
     """Copy one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
     if dtype is np.uint64 and type(value) is int and -(2**63) <= value < 2**64:
         same = np.empty(count, np.uint64)  # most calls: a mask or a layer for all
-        same.fill(value & _ALL_BITS)
+        same.fill(value & ALL_BITS)
         return same
     array = as_own_array(value, name)
     shared = name.startswith("ignore_shared")

@@ -4,12 +4,14 @@ Those of the compiled core are in `core/choose/methods.hpp`.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
-__all__ = ["METHODS", "Method", "MethodName"]
+__all__ = ["METHODS", "METHOD_NAMES", "Method", "MethodName"]
 
 #: What ``method=`` takes.
 MethodName: TypeAlias = Literal["auto", "brute_force", "sweep_and_prune", "grid", "linear_tree", "bvh", "octree"]
+#: The same as values.
+METHOD_NAMES: tuple[MethodName, ...] = get_args(MethodName)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from broadphase.demo.examination import all_pairs_of, cells_of, examine
 from broadphase.demo.panel import comparison, figures_html, headline
 from broadphase.demo.reel import MOST_KEPT, Reel
 from broadphase.demo.scenes import SCENES, scene_named
-from broadphase.demo.simulation import CHOICES, Simulation
+from broadphase.demo.simulation import Simulation
+from broadphase.methods import METHOD_NAMES
 
 NAMES = [scene.name for scene in SCENES]
 SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
@@ -44,7 +45,7 @@ def test_every_scene_steps_and_reports_figures(name):
     assert figures.count == len(simulation.stage.world) == len(simulation.rows)
     assert figures.brute_force_tests == figures.count * (figures.count - 1) // 2
     assert 0 < figures.tests < figures.brute_force_tests
-    assert figures.used in CHOICES
+    assert figures.used in METHOD_NAMES
     assert figures.why
     assert figures.depth >= 1
     assert figures.parts >= 1
@@ -82,7 +83,7 @@ def test_sizes_in_the_picture_are_those_of_the_shapes(name):
     np.testing.assert_allclose(stage.positions(rows)[shown, :d], boxes.mean(axis=1)[shown, :d], atol=1e-4)
 
 
-@pytest.mark.parametrize("method", CHOICES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_all_methods_find_the_same_touching_pairs(method):
     simulation = Simulation("rectangles", method=method)
     reference = Simulation("rectangles", method="brute_force")
@@ -95,7 +96,7 @@ def test_all_methods_find_the_same_touching_pairs(method):
 def test_method_switched_while_running_changes_figures_and_no_events(name):
     simulation, reference = small(name), small(name)
     tests = {}
-    for method in CHOICES:
+    for method in METHOD_NAMES:
         simulation.method = method
         frame, right = simulation.tick(), reference.tick()
         np.testing.assert_array_equal(frame.enter, right.enter)
@@ -147,7 +148,7 @@ def test_self_tuning_depth_is_seen():
     assert len({depth for depth, _ in seen}) > 1
 
 
-@pytest.mark.parametrize("method", CHOICES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_page_compares_the_method_with_brute_force_and_says_which_is_quicker(method):
     simulation = Simulation("spheres", method=method)
     simulation.tick()
@@ -381,7 +382,7 @@ def test_raycast_in_3d_names_the_body_hit():
     assert simulation.raycast([0, 0, 20], [0, 0, 1]) is None
 
 
-@pytest.mark.parametrize("method", CHOICES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_every_method_answers_every_query_of_the_page(method):
     simulation = Simulation("spheres", method=method)
     simulation.tick()
@@ -507,7 +508,7 @@ def test_query_ball_or_box_finds_rows_that_meet_it(name, is_ball):
     assert (away <= 2 + simulation.stage.sizes(rows)[:, :d] / 2 + 1e-5).all()
 
 
-@pytest.mark.parametrize("method", CHOICES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 @pytest.mark.parametrize("name", ["rectangles", "spheres"])
 def test_body_moved_while_paused_lights_what_is_tested_for_it(name, method):
     simulation = Simulation(name, method=method)
@@ -561,7 +562,7 @@ def test_touching_rows_are_those_of_the_frame():
     np.testing.assert_array_equal(simulation.touching_rows(), np.unique(frame.pairs))
 
 
-@pytest.mark.parametrize("method", CHOICES)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_cells_contain_the_positions_in_them(method):
     simulation = Simulation("rectangles", method=method)
     simulation.tick()

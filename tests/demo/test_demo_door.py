@@ -32,8 +32,8 @@ from broadphase.demo import SCENES, Simulation, door as doors, mesh_files, messa
 from broadphase.demo.link import Link, read_link, write_link
 from broadphase.demo.mesh_files import read_mesh_file
 from broadphase.demo.meshes import ball
-from broadphase.demo.simulation import CHOICES
 from broadphase.errors import FileFormatError
+from broadphase.methods import METHOD_NAMES
 from demo_clients import (
     CAMERA,
     CLICK,
@@ -191,7 +191,7 @@ def test_link_with_anything_else_is_refused_and_changes_nothing(page, query, rea
 
 def test_link_is_read_back_for_every_scene_and_method():
     for scene in SCENES:
-        for method in (*CHOICES, bp.LinearTree.options(tuning="origin"), bp.SweepAndPrune.options(axis=(1, 0, 1))):
+        for method in (*METHOD_NAMES, bp.LinearTree.options(tuning="origin"), bp.SweepAndPrune.options(axis=(1, 0, 1))):
             there = Simulation("rectangles", count=10)
             here = SimpleNamespace(scene=scene, method=method, count=scene.counts[0] + 1, size=0.3, speed=2.0)
             link = read_link(dict(parse_qsl(write_link(here), strict_parsing=True)), there)

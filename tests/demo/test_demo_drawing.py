@@ -26,7 +26,7 @@ from broadphase.demo.colours import (
 from broadphase.demo.drawing import cells_to_draw, sweep_lines
 from broadphase.demo.panel import figures_html, summary_html
 from broadphase.demo.scenes import SCENES, scene_named
-from broadphase.demo.simulation import CHOICES
+from broadphase.methods import METHOD_NAMES
 
 NAMES = [scene.name for scene in SCENES]
 SMALL = {"boxes_10k": 500, "boxes_100k": 500, "clusters": 500}
@@ -70,7 +70,7 @@ def test_table_says_why_more_pairs_touch_than_were_tested():
 
 
 def test_page_says_how_many_pages_share_it_and_how_the_method_works():
-    for method in CHOICES[1:]:
+    for method in METHOD_NAMES[1:]:
         simulation = Simulation("rectangles", method=method)
         simulation.tick()
         figures = simulation.figures()

@@ -66,7 +66,8 @@ _installed: dict[str, Installation] = {}
 class Installation:
     """A drop-in that is in place; as a context manager, until the end of the block. `adapter` is its name.
 
-    Its end undoes this installation alone: it does nothing where `uninstall` has ended it, whoever installs later.
+    Its end undoes this installation only. It does nothing if `uninstall` has already ended it, even after another
+    installation.
     """
 
     def __init__(self, adapter: str) -> None:

@@ -93,7 +93,7 @@ class cKDTree:  # noqa: N801 (its name in SciPy)
 
     @cached_property
     def _is_ours(self) -> bool:
-        """Whether this can be searched here; asked of few points, which cannot in a box."""
+        """Whether this can be searched here."""
         tree = self.scipy
         return tree.boxsize is None and tree.m in (2, 3) and not _is_one_spot(tree.data)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import broadphase as bp
 from broadphase import data
 from broadphase.errors import unknown_name
+from broadphase.methods import METHOD_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,12 +23,9 @@ class Invalid(StrEnum):
     SKIP = "skip"
 
 
-_METHODS = ("auto", *(method.name for method in bp.METHODS))
-
-
 def _known_method(name: str | None) -> str | None:
-    if name is not None and name not in _METHODS:
-        raise typer.BadParameter(unknown_name("method", name, _METHODS))
+    if name is not None and name not in METHOD_NAMES:
+        raise typer.BadParameter(unknown_name("method", name, METHOD_NAMES))
     return name
 
 
@@ -80,8 +77,8 @@ def _method_option(text: str = "") -> Any:
         "-m",
         metavar="METHOD",
         callback=_known_method,
-        autocompletion=lambda: list(_METHODS),
-        help=f"Method: {', '.join(_METHODS)}. {text}The result does not depend on it.",
+        autocompletion=lambda: list(METHOD_NAMES),
+        help=f"Method: {', '.join(METHOD_NAMES)}. {text}The result does not depend on it.",
     )
 
 

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import broadphase as bp
 from broadphase.demo.scenes import SCENES, DemoScene
-from broadphase.demo.simulation import CHOICES
 from broadphase.errors import quoted, unknown_name
+from broadphase.methods import METHOD_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,8 +87,8 @@ def texts_of(method: str | bp.index.IndexOptions) -> tuple[str, str]:
 
 def method_of(name: str, settings: str) -> str | bp.index.IndexOptions:
     """Return a method with the settings of a text; ValueError if it has none such, or the demo does not offer them."""
-    if name not in CHOICES:
-        raise ValueError(unknown_name("method", name, CHOICES))
+    if name not in METHOD_NAMES:
+        raise ValueError(unknown_name("method", name, METHOD_NAMES))
     texts = [text for text in re.split(r"\s+(?=\w+=)", settings.strip()) if text]
     if not texts:
         return name

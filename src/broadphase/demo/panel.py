@@ -13,8 +13,8 @@ from broadphase.demo.colours import QUERIED, TOUCHING, WRONG, css
 from broadphase.demo.examination import METHODS
 from broadphase.demo.link import SIZES, SPEEDS, method_of, texts_of
 from broadphase.demo.scenes import SCENES
-from broadphase.demo.simulation import CHOICES
 from broadphase.errors import clipped
+from broadphase.methods import METHOD_NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,14 +38,14 @@ class Controls:
     """The controls of the page. Each is an element of viser with a `value` and callbacks for changes."""
 
     def __init__(self, gui: Any, simulation: Simulation) -> None:
-        self._before = CHOICES[0]
+        self._before = METHOD_NAMES[0]
         here = simulation.scene
         self.scenes = {scene.title: scene for scene in (*SCENES, here)}
         self.scene = gui.add_dropdown("Scene", tuple(self.scenes), initial_value=here.title)
         self.method = gui.add_dropdown(
             "Method",
-            CHOICES,
-            initial_value=CHOICES[0],
+            METHOD_NAMES,
+            initial_value=METHOD_NAMES[0],
             hint="How the broad phase finds pairs. All methods find the same pairs; compare their cost.",
         )
         self.settings = gui.add_text(

@@ -13,6 +13,7 @@ import broadphase as bp
 from broadphase.demo.examination import METHODS, Examination, all_pairs_of, cells_of, examine, seconds_of_search
 from broadphase.demo.scenes import DemoScene, scene_named
 from broadphase.errors import unknown_name
+from broadphase.methods import METHOD_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int32]
 
-__all__ = ["CHOICES", "Figures", "Picked", "Simulation"]
-
-CHOICES = ("auto", *METHODS)
-"""The methods to choose from."""
+__all__ = ["Figures", "Picked", "Simulation"]
 
 _HISTORY = 10.0  # seconds
 _SHARE_OF_EXAMINING = 0.1  # of the time that may go into examining the method
@@ -421,6 +419,6 @@ class Simulation:
 
 
 def _known(method: str | bp.index.IndexOptions) -> Any:
-    if not isinstance(method, bp.index.IndexOptions) and method not in CHOICES:
-        raise ValueError(unknown_name("method", method, CHOICES))
+    if not isinstance(method, bp.index.IndexOptions) and method not in METHOD_NAMES:
+        raise ValueError(unknown_name("method", method, METHOD_NAMES))
     return method

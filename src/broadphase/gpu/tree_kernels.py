@@ -214,7 +214,7 @@ def tree_kernels(dim: int, kind: Any) -> SimpleNamespace:
 
     @wp.func
     def check(boxes: Boxes, row: int, counter: int, counters: wp.array(dtype=wp.int64)):
-        """Tell of a box that is invalid: the counter becomes at least ``2**31 - row``."""
+        """Report an invalid box: the counter becomes at least ``2**31 - row``."""
         is_box = bool(True)
         for axis in range(wp.static(dim)):
             is_box = is_box and boxes.lower[row, axis] <= boxes.upper[row, axis]

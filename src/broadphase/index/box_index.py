@@ -15,7 +15,7 @@ from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
-from broadphase.filters import NO_FILTER, PairFilter, as_attribute
+from broadphase.filters import ALL_BITS, NO_FILTER, PairFilter, as_attribute
 from broadphase.index import queries
 from broadphase.index.joining import keep_found
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 __all__ = ["BoxIndex", "IndexKeywords", "PairSearch", "shows_index_options"]
 
 
-_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # State that is not pickled, but made again by `_begin`.
 _FLEETING = (
     "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
@@ -790,12 +789,12 @@ class BoxIndex(queries.Queries):
             return None
         query_filter = _native.QueryFilter()
         if has_layers:
-            every = np.array([_ALL_BITS], np.uint64)  # for all rows
+            every = np.array([ALL_BITS], np.uint64)  # for all rows
             query_filter.set_layers(
                 every if own_layer is None else own_layer,
                 every if own_mask is None else own_mask,
-                as_attribute("layer", _ALL_BITS if layer is None else layer, count, np.uint64),
-                as_attribute("mask", _ALL_BITS if mask is None else mask, count, np.uint64),
+                as_attribute("layer", ALL_BITS if layer is None else layer, count, np.uint64),
+                as_attribute("mask", ALL_BITS if mask is None else mask, count, np.uint64),
             )
         if ignored is not None:
             query_filter.set_ignored(ignored)

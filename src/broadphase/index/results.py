@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll",
-    "ShapecastHits", "with_columns",
+    "ShapecastHits", "query_rows_of", "with_columns",
 ]  # fmt: skip
 
 _MOST_NUMBERS = 2**48  # of an array; beyond 2**60, NumPy says something else than that there is no memory
@@ -108,7 +108,7 @@ class QueryResult:
     @property
     def query_rows(self) -> NDArray[np.int32]:
         """Number of the query that found each of `rows`, shape (m,)."""
-        return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
+        return query_rows_of(self.offsets)
 
     def padded(self, width: int, fill: int = -1) -> PaddedResult:
         """Return the result in one shape, whatever the queries found, as ``jax.jit`` and ``torch.compile`` need it.
@@ -204,7 +204,7 @@ class RayHitsAll:
     @property
     def query_rows(self) -> NDArray[np.int32]:
         """Number of the ray that hits each of `rows`, shape (m,)."""
-        return np.repeat(np.arange(len(self), dtype=np.int32), self.counts)
+        return query_rows_of(self.offsets)
 
     def padded(self, width: int, fill: int = -1) -> PaddedHits:
         """Return the first hits of each ray in one shape; see `QueryResult.padded`."""
@@ -258,6 +258,11 @@ class Outline(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     level: NDArray[np.int32]
+
+
+def query_rows_of(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the number of the query of each row, (m,), of which query i found ``offsets[i]`` to ``offsets[i + 1]``."""
+    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
 
 
 def with_columns(found: Nearest, k: int) -> Nearest:

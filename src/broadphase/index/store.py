@@ -10,7 +10,7 @@ from broadphase import _native
 from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, describe_invalid
 from broadphase.errors import InvalidBoxError, UnknownRowError
-from broadphase.filters import as_attribute
+from broadphase.filters import ALL_BITS, as_attribute
 from broadphase.index.spheres import Spheres, boxes_with_spheres
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ __all__ = ["BoxStore", "NewBoxes", "checked_corners"]
 _MOST_SLOTS = 2**31 - 64
 _LAST_GENERATION = 2**31 - 1
 _LARGEST_ROW, _LOW = 2**31 - 1, 0xFFFF_FFFF
-_ALL_BITS = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_ALL_BITS = np.uint64(ALL_BITS)
 _NO_ROWS = np.empty(0, np.int32)
 _GROWING = ("corners", "alive", "generation", "layer", "mask", "batch", "spheres")
 # Layer, mask, key and sphere of boxes that were given none: an infinite radius.

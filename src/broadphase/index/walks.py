@@ -15,6 +15,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.index.regions import regions_of_boxes, rotation_matrices
+from broadphase.index.results import query_rows_of
 from broadphase.index.spheres import (
     ball_meets_box,
     ball_meets_region,
@@ -158,7 +159,7 @@ def search_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], tuple[A
     some, center, radius = _balls_of(rows, store)
     is_kept = np.ones(len(rows), np.bool_)
     if len(some):
-        is_kept[some] = walk.meet(center, radius, _queries_of(offsets)[some])
+        is_kept[some] = walk.meet(center, radius, query_rows_of(offsets)[some])
     return keep(rows, offsets, is_kept)
 
 
@@ -179,12 +180,8 @@ def _away(rows: Rows, points: Floats, store: BoxStore) -> Floats:
 
 def keep(rows: Rows, offsets: NDArray[np.int64], is_kept: Flags) -> Found:
     """Keep some of the rows that queries found."""
-    counts = np.bincount(_queries_of(offsets)[is_kept], minlength=len(offsets) - 1)
+    counts = np.bincount(query_rows_of(offsets)[is_kept], minlength=len(offsets) - 1)
     return rows[is_kept], np.concatenate([[0], np.cumsum(counts)])
-
-
-def _queries_of(offsets: NDArray[np.int64]) -> Rows:
-    return np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
 
 
 def _nearest_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], Any]) -> tuple[Any, ...]:
@@ -200,7 +197,7 @@ def _nearest_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], Any])
     reach = np.where(nearest[:, -1] >= 0, np.minimum(last, limits), 0.0)
     reach = np.minimum(np.nextafter(reach * _FARTHER, np.inf), np.finfo(np.float64).max)
     more, offsets = search(of_balls(points, reach))
-    asking = _queries_of(offsets)
+    asking = query_rows_of(offsets)
     corners = store.corners[more].astype(np.float64)
     gaps = np.maximum(np.maximum(corners[:, 0] - points[asking], points[asking] - corners[:, 1]), 0.0)
     both = np.concatenate([away, np.maximum(lengths_of(gaps), _away(more, points[asking], store))])
@@ -216,7 +213,7 @@ def _first_spheres(walk: Walk, store: BoxStore, search: Callable[[Walk], Any]) -
         reach = np.nextafter(limits * _FARTHER, np.inf)
     every = replace(walk, search=_native.sweep_all, given=(lower, upper, motions, reach, is_ray))
     rows, offsets, distances = search(every)
-    of = _queries_of(offsets)
+    of = query_rows_of(offsets)
     entries = np.where(distances <= limits[of], distances, np.inf)
     some, *ball = _balls_of(rows, store)
     begin, along = lower[of[some]], motions[of[some]]

@@ -13,6 +13,7 @@ from typing import Any
 import broadphase as bp
 from broadphase.errors import FileFormatError, quoted, unknown_name
 from broadphase.files import require_file
+from broadphase.methods import METHOD_NAMES
 from broadphase.scenes.groups import MOST_BODIES, Group, read_corners, read_group
 from broadphase.scenes.rules import read_rule
 from broadphase.scenes.scene import Scene
@@ -132,11 +133,10 @@ def parse(values: dict[str, Any], source: str = "scene", name: str = "scene") ->
 
 def _read_method(world: Table, dim: int, bounds: Any, boundary: Any) -> str | bp.index.IndexOptions:
     """Read the name of a method, or a table of its name and its settings."""
-    names = ("auto", *(method.name for method in bp.METHODS))
     value = world.take("method", "auto")
     if not isinstance(value, dict):
-        return world.string("method", "auto", choices=names)
-    Table(value, world.source, f"{world.name}, method").string("name", choices=names)
+        return world.string("method", "auto", choices=METHOD_NAMES)
+    Table(value, world.source, f"{world.name}, method").string("name", choices=METHOD_NAMES)
     try:
         options = bp.index.IndexOptions.of(value)
         bp.World(dim, method=options, bounds=bounds, boundary=boundary)  # raises where they do not fit

@@ -10,12 +10,12 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.change import Change
-from broadphase.filters import PairFilter
+from broadphase.filters import ALL_BITS, PairFilter
 from broadphase.index.store import BoxStore
 from broadphase.shapes import Shapes
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_numbers
-from broadphase.world.layers import ALL_BITS, Layers
+from broadphase.world.layers import Layers
 from broadphase.world.values import (
     BODY_TYPES,
     BOUNDARIES,

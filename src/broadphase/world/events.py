@@ -12,8 +12,8 @@ import numpy as np
 from broadphase import _native
 from broadphase.change import Change
 from broadphase.errors import quoted
+from broadphase.filters import ALL_BITS
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
-from broadphase.world.layers import ALL_BITS
 from broadphase.world.queries import cell_of
 from broadphase.world.values import keys_of
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase.arguments import as_array, as_whole
 from broadphase.errors import quoted, unknown_name
-from broadphase.filters import as_attribute
+from broadphase.filters import ALL_BITS, as_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set as AbstractSet
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     LayerNames: TypeAlias = str | int | AbstractSet[str]
 
-__all__ = ["ALL_BITS", "Layers"]
+__all__ = ["Layers"]
 
-ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _MOST_LAYERS = 64
 _DEFAULT = "default"
 
