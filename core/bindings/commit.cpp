@@ -60,11 +60,9 @@ void insert_body(nb::dict rows, nb::dict columns, nb::ndarray<nb::ndim<1>, nb::c
 // Writes a few finite numbers, an array or a sequence, to a row of an array of float64; false, and nothing has been
 // written, where they are something else, which others look at.
 bool write_row(nb::handle array, std::size_t row, nb::handle numbers) {
-  constexpr std::size_t kMost = 4;
-  double values[kMost];
-  const FewNumbers given(numbers);
-  if (!given.has_rows_of({}) || given.rows() > kMost || !given.read(values)) return false;
-  const std::size_t count = given.rows();
+  double values[4];
+  const std::size_t count = FewNumbers(numbers, values).length();
+  if (count == 0) return false;
   if (!std::all_of(values, values + count, [](double x) { return std::isfinite(x); })) return false;
   Py_buffer to;
   if (PyObject_GetBuffer(array.ptr(), &to, PyBUF_FORMAT | PyBUF_ND | PyBUF_WRITABLE) != 0) {

@@ -68,10 +68,7 @@ nb::object flat_copy(PyObject* object) {
 }
 
 // Reads the numbers of a tuple, a list or an array. How many there are; 0 where there are others, or more than `most`.
-std::size_t read_numbers(PyObject* from, double* to, std::size_t most) {
-  const FewNumbers numbers(from);
-  return numbers.has_rows_of({}) && numbers.rows() <= most && numbers.read(to) ? numbers.rows() : 0;
-}
+std::size_t read_numbers(PyObject* from, double* to, std::size_t most) { return FewNumbers(from, to, most).length(); }
 
 template <class T>
 PlainMemory<T> larger(const PlainMemory<T>& block, std::size_t used, std::size_t room) {

@@ -39,18 +39,19 @@ class FewQueries {
         changes_(guard_.changes()) {}
 
   nb::object boxes(nb::handle boxes, nb::handle workers, nb::handle layer, nb::handle mask) {
-    const FewNumbers given(boxes);
-    const std::size_t dimension = tree_.dimension();
-    if (!is_plain(workers, layer, mask) || !(are_few(given, {2, dimension}) || are_few(given, {2 * dimension})))
-      return nb::none();
     double corners[8 * kMostQueries];
-    if (!given.read(corners)) return nb::none();
-    for (std::size_t query = 0; query < given.rows(); ++query)
+    const std::size_t dimension = tree_.dimension();
+    // A tuple may be lower and upper corners.
+    if (!is_plain(workers, layer, mask) || PyTuple_Check(boxes.ptr())) return nb::none();
+    const FewNumbers given(boxes, corners);
+    const std::size_t count = std::max(many(given.rows_of({2, dimension})), many(given.rows_of({2 * dimension})));
+    if (count == 0 || count > kMostQueries) return nb::none();
+    for (std::size_t query = 0; query < count; ++query)
       for (std::size_t k = 0; k < dimension; ++k) {
         const double* box = corners + query * 2 * dimension;
         if (!(box[k] <= box[dimension + k])) return nb::none();
       }
-    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+    return rows_of(count, [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
       BoxWalk walk;
       queries.by_box(query, corners + query * 2 * dimension, walk, rows);
     });
@@ -58,10 +59,9 @@ class FewQueries {
 
   nb::object points(nb::handle points, nb::handle workers, nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries];
-    const FewNumbers given(points);
-    const std::size_t dimension = tree_.dimension();
-    if (!is_plain(workers, layer, mask) || !read_points(given, place)) return nb::none();
-    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+    const std::size_t dimension = tree_.dimension(), count = read_points(points, place);
+    if (!is_plain(workers, layer, mask) || count == 0) return nb::none();
+    return rows_of(count, [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
       double box[8];
       for (double* corner : {box, box + dimension}) std::copy_n(place + query * dimension, dimension, corner);
       BoxWalk walk;
@@ -71,26 +71,23 @@ class FewQueries {
 
   nb::object balls(nb::handle centers, nb::handle radius, nb::handle workers, nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries];
-    const FewNumbers given(centers);
-    const std::size_t dimension = tree_.dimension();
-    const std::optional<double> reach = number(radius);
-    if (!is_plain(workers, layer, mask) || !reach || !(*reach >= 0 && *reach < kNever) || !read_points(given, place))
-      return nb::none();
-    return rows_of(given.rows(), [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
+    const std::size_t dimension = tree_.dimension(), count = read_points(centers, place);
+    double reach = 0;
+    if (!is_plain(workers, layer, mask) || count == 0 || !read_number(radius.ptr(), reach)) return nb::none();
+    if (!(reach >= 0 && reach < kNever)) return nb::none();
+    return rows_of(count, [&](const TreeQueries& queries, std::size_t query, std::vector<std::int32_t>& rows) {
       BallWalk walk;
-      queries.by_ball(query, place + query * dimension, *reach, walk, rows);
+      queries.by_ball(query, place + query * dimension, reach, walk, rows);
     });
   }
 
   nb::object nearest(nb::handle points, nb::handle k, nb::handle max_distance, nb::handle workers, nb::handle layer,
                      nb::handle mask) {
     double place[4 * kMostQueries];
-    const FewNumbers given(points);
-    const std::size_t dimension = tree_.dimension(), wanted = columns(k);
-    const std::optional<double> farthest = number(max_distance);
-    if (wanted == 0 || !is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(given, place))
-      return nb::none();
-    const std::size_t queries = given.rows();
+    const std::size_t dimension = tree_.dimension(), wanted = columns(k), queries = read_points(points, place);
+    double farthest = 0;
+    if (wanted == 0 || queries == 0 || !is_plain(workers, layer, mask)) return nb::none();
+    if (!read_number(max_distance.ptr(), farthest) || !(farthest >= 0)) return nb::none();
     std::int32_t rows[kMostQueries * kMostNearest];
     double distances[kMostQueries * kMostNearest];
     std::fill_n(rows, queries * wanted, -1);
@@ -99,7 +96,7 @@ class FewQueries {
       TreeQueries::NearestScratch scratch;
       for (std::size_t query = 0; query < queries; ++query) {
         std::size_t at = query * wanted;
-        tree.nearest(query, place + query * dimension, wanted, *farthest, scratch,
+        tree.nearest(query, place + query * dimension, wanted, farthest, scratch,
                      [&](std::int32_t row, double distance) {
                        rows[at] = row;
                        distances[at++] = distance;
@@ -114,12 +111,10 @@ class FewQueries {
   nb::object first_hits(nb::handle origins, nb::handle directions, nb::handle max_distance, nb::handle workers,
                         nb::handle layer, nb::handle mask) {
     double place[4 * kMostQueries], along[4 * kMostQueries];
-    const FewNumbers from(origins), onward(directions);
-    const std::optional<double> farthest = number(max_distance);
-    if (!is_plain(workers, layer, mask) || !farthest || !(*farthest >= 0) || !read_points(from, place) ||
-        !read_points(onward, along) || from.rows() != onward.rows())
-      return nb::none();
-    const std::size_t queries = from.rows(), dimension = tree_.dimension();
+    const std::size_t dimension = tree_.dimension(), queries = read_points(origins, place);
+    double farthest = 0;
+    if (queries == 0 || !is_plain(workers, layer, mask) || read_points(directions, along) != queries) return nb::none();
+    if (!read_number(max_distance.ptr(), farthest) || !(farthest >= 0)) return nb::none();
     std::int32_t rows[kMostQueries];
     double distances[kMostQueries];
     std::fill_n(rows, queries, -1);
@@ -131,7 +126,7 @@ class FewQueries {
         for (double* corner : {sweep.box, sweep.box + dimension})
           std::copy_n(place + query * dimension, dimension, corner);
         std::copy_n(along + query * dimension, dimension, sweep.motion);
-        tree.first_touched(query, sweep, *farthest, walk, [&](std::int32_t row, double distance) {
+        tree.first_touched(query, sweep, farthest, walk, [&](std::int32_t row, double distance) {
           rows[query] = row;
           distances[query] = distance;
         });
@@ -148,25 +143,17 @@ class FewQueries {
   }
   // 0 where it is no int, or a negative or large one.
   static std::size_t whole(nb::handle value) {
-    int overflow = 0;
-    const long number = PyLong_CheckExact(value.ptr()) ? PyLong_AsLongAndOverflow(value.ptr(), &overflow) : 0;
-    return number < 0 ? 0 : static_cast<std::size_t>(number);
+    long long number = 0;
+    return read_whole(value.ptr(), number) && number > 0 ? static_cast<std::size_t>(number) : 0;
   }
-  static std::optional<double> number(nb::handle value) {
-    if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());  // numpy.float64 too
-    const std::size_t large = std::size_t{1} << 53;  // up to here, every whole number is a double
-    const std::size_t integer = whole(value);
-    if (integer == 0 || integer > large) return std::nullopt;
-    return static_cast<double>(integer);
-  }
-  static bool are_few(const FewNumbers& given, std::initializer_list<std::size_t> row) {
-    return given.is_array() && given.has_rows_of(row) && given.rows() <= kMostQueries;
-  }
-  // Finite points, (q, d).
-  bool read_points(const FewNumbers& given, double* place) const {
-    const std::size_t dimension = tree_.dimension();
-    return are_few(given, {dimension}) && given.read(place) &&
-           std::all_of(place, place + given.rows() * dimension, [](double x) { return std::isfinite(x); });
+  static std::size_t many(const std::optional<FewRows>& rows) { return rows && !rows->is_one ? rows->count : 0; }
+  // Finite points, (q, d). How many; 0 where they are something else, or too many.
+  template <std::size_t room>
+  std::size_t read_points(nb::handle given, double (&place)[room]) const {
+    const std::size_t dimension = tree_.dimension(), count = many(FewNumbers(given, place).rows_of({dimension}));
+    const bool is_finite = std::all_of(place, place + std::min(count, kMostQueries) * dimension,
+                                       [](double x) { return std::isfinite(x); });
+    return count <= kMostQueries && is_finite ? count : 0;
   }
   // Of the result for the k nearest; 0 where that is no int, or a large one.
   std::size_t columns(nb::handle k) const {

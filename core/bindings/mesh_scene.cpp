@@ -83,8 +83,7 @@ std::array<double, 16> matrix_of(nb::handle given) {
   std::array<double, 16> numbers{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
   if (given.is_none()) return numbers;
   const auto read = [&](nb::handle from) {
-    const FewNumbers matrix(from);
-    return matrix.is_array() && matrix.has_rows_of({kRows}) && matrix.rows() == kRows && matrix.read(numbers.data());
+    return FewNumbers(from, numbers.data(), numbers.size()).has_shape({kRows, kRows});
   };
   if (!read(given)) {
     const nb::object array =

@@ -66,9 +66,8 @@ class WatchedPoints {
   bool move(std::size_t row, nb::handle to, nb::handle bounds) {
     const std::size_t dimension = points_.dimension();
     double place[kMostAxes], box[2 * kMostAxes];
-    if (row >= count_ || !is_writable_ || !read_place(FewNumbers(to), place)) return false;
-    const FewNumbers limits(bounds);
-    if (!limits.has_rows_of({2}) || limits.rows() != dimension || !limits.read(box)) return false;
+    if (row >= count_ || !is_writable_ || !FewNumbers(to, place).has_shape({dimension})) return false;
+    if (!FewNumbers(bounds, box).has_shape({dimension, 2})) return false;
     for (std::size_t k = 0; k < dimension; ++k)
       if (!(place[k] >= box[2 * k] && place[k] <= box[2 * k + 1])) return false;
     std::copy_n(place, dimension, data_ + row * dimension);
@@ -81,7 +80,8 @@ class WatchedPoints {
   nb::object within(nb::list items, nb::handle point, std::int32_t row, nb::handle radius, bool repeats,
                     nb::handle size) {
     Search search;
-    if (!read_one(radius, search.radius) || !begin(search, items, point, row, repeats, size)) return nb::none();
+    if (!read_number(radius.ptr(), search.radius) || !begin(search, items, point, row, repeats, size))
+      return nb::none();
     std::vector<FoundPoint> found = room();
     points_.within(search, found);
     return answer(items, found);
@@ -130,20 +130,6 @@ class WatchedPoints {
     return found;
   }
 
-  bool read_place(const FewNumbers& from, double* to) const {
-    return from.has_rows_of({}) && from.rows() == points_.dimension() && from.read(to);
-  }
-  static bool read_one(nb::handle from, double& to) {
-    if (PyFloat_Check(from.ptr())) {
-      to = PyFloat_AS_DOUBLE(from.ptr());
-      return true;
-    }
-    if (!PyLong_CheckExact(from.ptr())) return false;
-    int overflow = 0;
-    to = static_cast<double>(PyLong_AsLongLongAndOverflow(from.ptr(), &overflow));
-    return overflow == 0;
-  }
-
   // Reads the place and sees what has moved.
   bool begin(Search& search, nb::list items, nb::handle point, std::int32_t row, bool repeats, nb::handle size) {
     const std::size_t dimension = points_.dimension();
@@ -155,13 +141,13 @@ class WatchedPoints {
       search.without = row;
       see_moves(point, nullptr);
     } else {
-      const FewNumbers numbers(point);
-      if (!read_place(numbers, search.place)) return false;
+      const FewNumbers numbers(point, search.place);
+      if (!numbers.has_shape({dimension})) return false;
       see_moves(point, numbers.first());
     }
     search.point = search.place;
     if (repeats) {
-      if (!read_place(FewNumbers(size), search.lengths)) return false;
+      if (!FewNumbers(size, search.lengths).has_shape({dimension})) return false;
       search.size = search.lengths;
     }
     for (std::size_t k = 0; k < dimension; ++k)

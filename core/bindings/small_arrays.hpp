@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
+#include <type_traits>
 
 #include "bindings.hpp"
 
@@ -13,109 +15,188 @@ namespace broadphase::python {
 
 // What belongs to NumPy, looked up once.
 struct NumPy {
-  PyObject *array, *empty, *int32, *int64, *float64;
+  PyObject *array, *empty, *int32, *int64, *float64;       // the class, a function, dtypes
+  PyObject *float32_number, *int32_number, *int64_number;  // classes of single numbers
 
   static const NumPy& get() {
     static const NumPy numpy = [] {
       const nb::module_ module = nb::module_::import_("numpy");
       const auto dtype = [&](const char* name) { return module.attr("dtype")(name).release().ptr(); };
       const auto kept = [&](const char* name) { return nb::object(module.attr(name)).release().ptr(); };
-      return NumPy{kept("ndarray"), kept("empty"), dtype("int32"), dtype("int64"), dtype("float64")};
+      return NumPy{kept("ndarray"),  kept("empty"),   dtype("int32"), dtype("int64"),
+                   dtype("float64"), kept("float32"), kept("int32"),  kept("int64")};
     }();
     return numpy;
   }
 };
 
-// The numbers of an array of NumPy, of a list or of a tuple, read one by one.
-class FewNumbers {
- public:
-  explicit FewNumbers(nb::handle from) : from_(from.ptr()) {
-    if (Py_TYPE(from_) == reinterpret_cast<PyTypeObject*>(NumPy::get().array)) {
-      is_array_ = PyObject_GetBuffer(from_, &view_, PyBUF_FORMAT | PyBUF_STRIDES) == 0;
-      if (!is_array_) PyErr_Clear();
-    } else {
-      is_tuple_ = PyTuple_Check(from_) && Py_TYPE(from_)->tp_iter == PyTuple_Type.tp_iter;
-      if (is_tuple_ || PyList_CheckExact(from_)) length_ = PySequence_Fast_GET_SIZE(from_);
-    }
+// Reads an int, or an int32 or int64 of NumPy. False where it is something else, or out of range.
+inline bool read_whole(PyObject* from, long long& to) {
+  int overflow = 0;
+  if (PyLong_CheckExact(from)) {
+    to = PyLong_AsLongLongAndOverflow(from, &overflow);
+    return overflow == 0;
   }
-  FewNumbers(const FewNumbers&) = delete;
-  FewNumbers& operator=(const FewNumbers&) = delete;
-  ~FewNumbers() {
-    if (is_array_) PyBuffer_Release(&view_);
+  const NumPy& numpy = NumPy::get();
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(from));
+  if (type != numpy.int64_number && type != numpy.int32_number) return false;
+  const nb::object number = nb::steal(PyNumber_Index(from));
+  if (!number.is_valid()) {
+    PyErr_Clear();
+    return false;
   }
+  to = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  return overflow == 0;
+}
 
-  bool is_array() const { return is_array_; }
-  // Whether each row has this shape, of one axis or two; or none: then rows are single numbers.
-  bool has_rows_of(std::initializer_list<std::size_t> row) const {
-    if (!is_array_) return length_ >= 0 && row.size() == 0;
-    return view_.ndim == static_cast<int>(row.size()) + 1 &&
-           std::equal(row.begin(), row.end(), view_.shape + 1,
-                      [](std::size_t wanted, Py_ssize_t length) { return static_cast<Py_ssize_t>(wanted) == length; });
-  }
-  std::size_t rows() const { return static_cast<std::size_t>(is_array_ ? view_.shape[0] : length_); }
+// Every whole number up to here is a double. Beyond, numbers are left to Python, which refuses them.
+inline bool is_exact(long long number) {
+  constexpr long long kLargest = 1LL << 53;
+  return -kLargest <= number && number <= kLargest;
+}
 
-  // Reads all, in the order of the axes. False, with `to` in any state, unless all are floats or ints. Precondition:
-  // they have rows of a shape.
-  bool read(double* to) const {
-    if (!is_array_) return read_sequence(to);
-    std::array<Py_ssize_t, 3> counts{1, 1, 1}, steps{};
-    std::copy_n(view_.shape, view_.ndim, counts.end() - view_.ndim);
-    std::copy_n(view_.strides, view_.ndim, steps.end() - view_.ndim);
-    for (Py_ssize_t i = 0; i < counts[0]; ++i)
-      for (Py_ssize_t j = 0; j < counts[1]; ++j)
-        for (Py_ssize_t k = 0; k < counts[2]; ++k)
-          if (!read_number(static_cast<const char*>(view_.buf) + i * steps[0] + j * steps[1] + k * steps[2], *to++))
-            return false;
+// Reads a float, an int, or a number of NumPy: int32, int64, float32 or float64. False where it is something else.
+inline bool read_number(PyObject* from, double& to) {
+  if (PyFloat_Check(from)) {  // numpy.float64 too
+    to = PyFloat_AS_DOUBLE(from);
     return true;
   }
+  if (reinterpret_cast<PyObject*>(Py_TYPE(from)) == NumPy::get().float32_number) {
+    to = PyFloat_AsDouble(from);
+    return true;
+  }
+  long long whole = 0;
+  if (!read_whole(from, whole) || !is_exact(whole)) return false;
+  to = static_cast<double>(whole);
+  return true;
+}
 
-  // Where an array begins, if its numbers are one after another.
-  const void* first() const { return is_array_ && view_.strides[0] == view_.itemsize ? view_.buf : nullptr; }
+// A few numbers given as an array of NumPy, a list or a tuple, nested or not, as NumPy converts them to float64. What
+// NumPy would refuse, and what is rare (other dtypes, no numbers, too many), is not read: the general way in Python
+// converts it, or raises.
+//
+//     double place[4 * kMost];
+//     const FewNumbers given(points, place);
+//     if (const std::optional<FewRows> rows = given.rows_of({dimension})) ...
+struct FewRows {
+  std::size_t count;
+  bool is_one;  // it was given without an axis of rows
+};
+
+class FewNumbers {
+ public:
+  static constexpr std::size_t kMostAxes = 3;
+
+  FewNumbers(nb::handle from, double* to, std::size_t room) : to_(to), end_(to + room) {
+    if (!read(from.ptr(), 0)) axes_ = 0;
+  }
+  template <std::size_t room>
+  FewNumbers(nb::handle from, double (&to)[room]) : FewNumbers(from, to, room) {}
+  FewNumbers(const FewNumbers&) = delete;
+  FewNumbers& operator=(const FewNumbers&) = delete;
+
+  // Of what was read; 0 where it was not.
+  std::size_t axes() const { return axes_; }
+  bool has_shape(std::initializer_list<std::size_t> shape) const {
+    return axes_ == shape.size() && std::equal(shape.begin(), shape.end(), shape_);
+  }
+  // How many numbers stand along a single axis; 0 where it is not such.
+  std::size_t length() const { return axes_ == 1 ? shape_[0] : 0; }
+  // Rows of this shape, or one without an axis of rows.
+  std::optional<FewRows> rows_of(std::initializer_list<std::size_t> row) const {
+    if (has_shape(row)) return FewRows{1, true};
+    if (axes_ != row.size() + 1 || !std::equal(row.begin(), row.end(), shape_ + 1)) return std::nullopt;
+    return FewRows{shape_[0], false};
+  }
+
+  // Where an array of one axis begins, if its numbers are one after another; for comparison only.
+  const void* first() const { return first_; }
 
  private:
-  template <class T>
-  static double number(const char* at) {
-    T value;
-    std::memcpy(&value, at, sizeof(value));
-    return static_cast<double>(value);
-  }
-  bool read_number(const char* at, double& to) const {
-    if (view_.format[0] == '\0' || view_.format[1] != '\0') return false;
-    switch (view_.format[0]) {
-      case 'd': to = number<double>(at); return true;
-      case 'f': to = number<float>(at); return true;
-      case 'i': to = number<int>(at); return true;
-      case 'l': to = number<long>(at); return true;
-      case 'q': to = number<long long>(at); return true;
-      default: return false;
-    }
-  }
-  bool read_sequence(double* to) const {
-    for (Py_ssize_t k = 0; k < length_; ++k) {
-      const nb::object item =
-          is_tuple_ ? nb::borrow(PyTuple_GET_ITEM(from_, k)) : nb::steal(PySequence_GetItem(from_, k));
+  // Reads what stands at some depth.
+  bool read(PyObject* from, std::size_t axis) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(from)) == NumPy::get().array) return read_array(from, axis);
+    const bool is_tuple = PyTuple_Check(from) && Py_TYPE(from)->tp_iter == PyTuple_Type.tp_iter;
+    if (!is_tuple && !PyList_CheckExact(from)) return false;
+    const Py_ssize_t length = PySequence_Fast_GET_SIZE(from);
+    if (!has_length(axis, length)) return false;
+    for (Py_ssize_t k = 0; k < length; ++k) {
+      const nb::object item = is_tuple ? nb::borrow(PyTuple_GET_ITEM(from, k)) : nb::steal(PySequence_GetItem(from, k));
       if (!item.is_valid()) {  // another thread has shortened the list
         PyErr_Clear();
         return false;
       }
-      if (PyFloat_Check(item.ptr())) {  // numpy.float64 too
-        to[k] = PyFloat_AS_DOUBLE(item.ptr());
-        continue;
-      }
-      if (!PyLong_CheckExact(item.ptr())) return false;
-      to[k] = PyLong_AsDouble(item.ptr());
-      if (to[k] == -1.0 && PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return false;
-      }
+      double number = 0;
+      const bool is_number = read_number(item.ptr(), number);
+      if (is_number ? !put(number, axis + 1) : !read(item.ptr(), axis + 1)) return false;
     }
     return true;
   }
 
-  PyObject* from_;
-  Py_buffer view_;
-  Py_ssize_t length_ = -1;  // of a list or a tuple
-  bool is_array_ = false, is_tuple_ = false;
+  bool read_array(PyObject* from, std::size_t axis) {
+    struct Buffer {
+      Py_buffer view;
+      bool is_held;
+      explicit Buffer(PyObject* of) : is_held(PyObject_GetBuffer(of, &view, PyBUF_FORMAT | PyBUF_STRIDES) == 0) {
+        if (!is_held) PyErr_Clear();
+      }
+      ~Buffer() {
+        if (is_held) PyBuffer_Release(&view);
+      }
+    };
+    const Buffer buffer(from);
+    const Py_buffer& view = buffer.view;
+    if (!buffer.is_held || view.ndim == 0 || axis + static_cast<std::size_t>(view.ndim) > kMostAxes) return false;
+    if (view.format[0] == '\0' || view.format[1] != '\0') return false;
+    std::array<Py_ssize_t, kMostAxes> counts{1, 1, 1}, steps{};
+    for (int k = 0; k < view.ndim; ++k)
+      if (!has_length(axis + static_cast<std::size_t>(k), view.shape[k])) return false;
+    std::copy_n(view.shape, view.ndim, counts.end() - view.ndim);
+    std::copy_n(view.strides, view.ndim, steps.end() - view.ndim);
+    if (axis == 0 && view.ndim == 1 && view.strides[0] == view.itemsize) first_ = view.buf;
+    const std::size_t depth = axis + static_cast<std::size_t>(view.ndim);
+    for (Py_ssize_t i = 0; i < counts[0]; ++i)
+      for (Py_ssize_t j = 0; j < counts[1]; ++j)
+        for (Py_ssize_t k = 0; k < counts[2]; ++k) {
+          double number = 0;
+          const char* at = static_cast<const char*>(view.buf) + i * steps[0] + j * steps[1] + k * steps[2];
+          if (!read_item(at, view.format[0], number) || !put(number, depth)) return false;
+        }
+    return true;
+  }
+  static bool read_item(const char* at, char format, double& to) {
+    const auto value = [&]<class T>(T number) {
+      std::memcpy(&number, at, sizeof(number));
+      to = static_cast<double>(number);
+      return std::is_floating_point_v<T> || is_exact(static_cast<long long>(number));
+    };
+    switch (format) {
+      case 'd': return value(double());
+      case 'f': return value(float());
+      case 'i': return value(int());
+      case 'l': return value(long());
+      case 'q': return value(static_cast<long long>(0));
+      default: return false;
+    }
+  }
+
+  // All parts at one depth have one length, and all numbers stand at one depth.
+  bool has_length(std::size_t axis, Py_ssize_t given) {
+    if (axis >= kMostAxes || given == 0 || (axes_ != 0 && axis >= axes_)) return false;
+    const auto length = static_cast<std::size_t>(given);
+    if (shape_[axis] == 0) shape_[axis] = length;
+    return shape_[axis] == length;
+  }
+  bool put(double number, std::size_t depth) {
+    if (to_ == end_ || (axes_ != 0 && axes_ != depth)) return false;
+    axes_ = depth;
+    *to_++ = number;
+    return true;
+  }
+
+  double *to_, *end_;
+  std::size_t axes_ = 0, shape_[kMostAxes] = {};
+  const void* first_ = nullptr;
 };
 
 // A copy of some values as an array; of shape (rows, columns) unless there are 0 columns.

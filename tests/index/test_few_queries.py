@@ -38,20 +38,15 @@ def asked(index, boxes, rng, dim):
     }
 
 
-def asked_by_lists(index, boxes, rng, dim):
-    """The same, by arguments that only the general way takes."""
-    plain = type(
-        "Plain",
-        (),
-        {
-            "__getattr__": lambda _, name: (
-                lambda *given, **options: getattr(index, name)(
-                    *(one.tolist() if isinstance(one, np.ndarray) else one for one in given), **options
-                )
-            )
-        },
-    )()
-    return asked(plain, boxes, rng, dim)
+class General:
+    """An index whose queries are all answered in the general way."""
+
+    def __init__(self, index):
+        self.index = index
+
+    def __getattr__(self, name):
+        self.index._few = None
+        return getattr(self.index, name)
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -65,7 +60,7 @@ def test_few_queries_of_any_index_give_what_the_general_way_gives(kind, dtype):
             index.query(boxes)
             assert isinstance(index._few, _native.FewQueries)
             quick = asked(index, boxes, np.random.default_rng(seed), dim)
-            general = asked_by_lists(index, boxes.astype(np.float64), np.random.default_rng(seed), dim)
+            general = asked(General(index), boxes, np.random.default_rng(seed), dim)
             for name in quick:
                 for one, other in zip(quick[name], general[name], strict=True):
                     assert one.dtype == other.dtype, name
@@ -73,6 +68,61 @@ def test_few_queries_of_any_index_give_what_the_general_way_gives(kind, dtype):
                     assert np.array_equal(one, other), (name, dim, seed)
                     assert one.flags.writeable
                     assert one.flags.owndata or one.base is not None
+
+
+def forms_of(rows):
+    """Some numbers, (q, k), in the forms that a caller may choose."""
+    lists = rows.tolist()
+    yield from (lists, tuple(map(tuple, lists)), [tuple(row) for row in lists], list(rows), tuple(rows))
+    yield from (rows.astype(kind) for kind in ("float32", "int8", "int32", "int64", "uint64", ">f8", object, bool))
+    for kind in (np.float64, np.float32, np.float16, np.int32, np.int64, np.uint8, np.bool_, np.longdouble, int, bool):
+        yield [[kind(number) for number in row] for row in lists]
+    yield [[np.array(number) for number in row] for row in lists]
+    yield [[number if k % 2 else np.float32(number) for k, number in enumerate(row)] for row in lists]
+    yield np.asfortranarray(rows)
+    yield np.repeat(np.repeat(rows, 2, axis=0), 3, axis=1)[::2, ::3]
+    yield np.ma.array(rows)
+    # None of these is right.
+    yield from ([lists], [[lists]], [row[:-1] for row in lists], [*lists, lists[0][:-1]], [[], *lists], [lists, 1.0])
+    yield from ([*lists, 0.0], [1.0, *lists], [*lists, [lists[0]]], np.array(lists)[:, :, np.newaxis])
+    for odd in (2**53 + 1, -(2**53) - 1, 2**70, "1", None, 1j, [1.0], np.int64(2**60), np.datetime64(1, "s"), 10**400):
+        yield [[odd, *row[1:]] for row in lists]
+        yield [*lists[:-1], [odd, *lists[-1][1:]]]
+    yield np.full(rows.shape, 2**60)
+
+
+def outcome(call, *given):
+    try:
+        found = call(*given)
+    except (TypeError, ValueError, OverflowError) as error:
+        return type(error), str(error)
+    parts = (found.rows, found.offsets if isinstance(found, bp.index.QueryResult) else found.distances)
+    return [(part.dtype, part.tolist()) for part in parts]
+
+
+def test_few_queries_in_every_form_give_or_raise_what_the_general_way_does():
+    rng = np.random.default_rng(8)
+    for dim in (1, 2, 3):
+        index = bp.BVH(lattice(rng, 60, dim, "float64", 5))
+        index.query(index.boxes_of([0]))
+        general = General(index)
+        for count in (1, 2, 3):
+            corners = np.abs(lattice(rng, count, dim, "float64", 4))
+            corners.sort(axis=1)
+            for form in forms_of(corners[:, 0]):
+                for name, more in (("query_points", ()), ("query_ball", (1.5,)), ("nearest", (2,))):
+                    slow, quick = (
+                        outcome(getattr(general, name), form, *more),
+                        outcome(getattr(index, name), form, *more),
+                    )
+                    assert quick == slow, (name, form)
+                along = np.ones((count, dim))
+                for rays in ((form, along), (along, form)):
+                    assert outcome(general.raycast, *rays) == outcome(index.raycast, *rays), form
+            for form in (*forms_of(corners.reshape(count, -1)), corners.tolist(), [list(box) for box in corners]):
+                assert outcome(general.query, form) == outcome(index.query, form), form
+            for pair in (tuple(corners.swapaxes(0, 1)), tuple(corners.swapaxes(0, 1).tolist()), tuple(corners)):
+                assert outcome(general.query, pair) == outcome(index.query, pair), pair
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -205,11 +255,11 @@ def test_lengths_may_be_any_plain_number():
     index = bp.BVH(lattice(np.random.default_rng(5), 60, 2, "float64", 6))
     center = np.zeros((1, 2))
     expected = index.query_ball(center, [2.0])
-    for radius in (2.0, np.float64(2.0), 2):
+    for radius in (2.0, np.float64(2.0), np.float32(2.0), np.int64(2), 2):
         assert index._few.balls(center, radius, 1, None, None) is not None
         assert index.query_ball(center, radius).rows.tolist() == expected.rows.tolist()
         assert np.array_equal(index.nearest(center, 9, radius).rows, index.nearest(center, 9, 2.0).rows)
-    for radius in (True, "2", 2**60, -2, np.float32(2.0)):
+    for radius in (True, "2", 2**60, -2):
         assert index._few.balls(center, radius, 1, None, None) is None
     with pytest.raises(InvalidBoxError, match="radii: row 0 has -2"):
         index.query_ball(center, -2)
