@@ -37,6 +37,7 @@ const TreeKernels kTreeKernels = {
     kWalkKernels<WideEight>,
     {finish_sweep<2>, finish_sweep<2>, finish_sweep<3>, BROADPHASE_SCALAR_ONLY(finish_sweep<4>)},
     {find_touched<2>, find_touched<2>, find_touched<3>, BROADPHASE_SCALAR_ONLY(find_touched<4>)},
+    {find_on_ray<2>, find_on_ray<2>, find_on_ray<3>, BROADPHASE_SCALAR_ONLY(find_on_ray<4>)},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

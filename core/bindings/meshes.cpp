@@ -9,6 +9,7 @@
 
 #include "base/parallel.hpp"
 #include "bindings.hpp"
+#include "geometries.hpp"
 #include "narrow/clearances.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
@@ -49,53 +50,9 @@ nb::list mesh_solids(nb::list trees, unsigned workers) {
   return made_by<MeshSolid>(given.size(), workers, [&](std::size_t k) { return MeshSolid(*given[k]); });
 }
 
-// One of the two is null; both are for a number that is not in use.
-struct Geometry {
-  const MeshTree* tree = nullptr;
-  const Polytope* polytope = nullptr;
-};
-
-// Those of some rows by their numbers: all that are known, if there are not more of them than rows.
-std::vector<Geometry> geometries_of(const nb::list& list, const ShapeStore& store, std::span<const std::int32_t> rows) {
-  std::vector<Geometry> geometries(list.size());
-  const auto look_up = [&](std::size_t number) {
-    const nb::handle item = list[number];
-    if (nb::isinstance<MeshTree>(item))
-      geometries[number].tree = nb::cast<const MeshTree*>(item);
-    else if (!item.is_none())
-      geometries[number].polytope = nb::cast<const Polytope*>(item);
-  };
-  if (rows.size() < geometries.size()) {
-    for (const std::int32_t row : rows) {
-      const ShapeView<3> shape = store.placed<3>(static_cast<std::size_t>(row));
-      if (is_kept_elsewhere(shape.kind)) look_up(static_cast<std::size_t>(shape.record[0]));
-    }
-  } else {
-    for (std::size_t number = 0; number < geometries.size(); ++number) look_up(number);
-  }
-  return geometries;
+ShapeView<3> shape_of(const PlacedShapes& shapes, std::int32_t row) {
+  return shapes.store.placed<3>(static_cast<std::size_t>(row));
 }
-
-struct Placed {
-  const ShapeStore& store;
-  std::vector<Geometry> geometries;
-
-  // `moved` is the storage for the record of a shape that `offset`, which may be null, moves.
-  MeshSide side(std::int32_t row, const double* offset, std::vector<double>& moved) const {
-    const ShapeView<3> shape = store.placed<3>(static_cast<std::size_t>(row));
-    const Geometry geometry =
-        is_kept_elsewhere(shape.kind) ? geometries[static_cast<std::size_t>(shape.record[0])] : Geometry{};
-    if (geometry.tree != nullptr) {
-      MeshSide side(*geometry.tree, shape.record);
-      if (offset != nullptr) side.move(offset);
-      return side;
-    }
-    if (offset == nullptr) return MeshSide(shape, geometry.polytope);
-    moved.assign(shape.record.begin(), shape.record.end());
-    shift_shape<3>(shape.kind, moved, offset);
-    return MeshSide({shape.kind, moved}, geometry.polytope);
-  }
-};
 
 // Calls use(k, first, second) for each pair, without the GIL, on threads.
 template <class Use>
@@ -103,8 +60,8 @@ void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedS
               const Rows& first, const Rows& second, const MaybeNumbers& offsets, unsigned workers, const Use& use) {
   // Pairs of large meshes take milliseconds.
   constexpr std::size_t kPairsATask = 8;
-  const Placed placed_a{a.store, geometries_of(geometries_a, a.store, {first.data(), first.shape(0)})},
-      placed_b{b.store, geometries_of(geometries_b, b.store, {second.data(), second.shape(0)})};
+  const std::vector<Geometry> of_a = geometries_of(geometries_a, a.store, {first.data(), first.shape(0)}),
+                              of_b = geometries_of(geometries_b, b.store, {second.data(), second.shape(0)});
   const double* const moves = offsets ? offsets->data() : nullptr;
   const std::size_t count = first.shape(0);
   const ReleasedGil release;
@@ -115,8 +72,9 @@ void for_each(const PlacedShapes& a, const nb::list& geometries_a, const PlacedS
     std::vector<double> unmoved, moved;
     const std::size_t begin = task * kPairsATask;
     for (std::size_t k = begin; k < std::min(begin + kPairsATask, count); ++k) {
-      const MeshSide side_a = placed_a.side(first.data()[k], nullptr, unmoved);
-      const MeshSide side_b = placed_b.side(second.data()[k], moves != nullptr ? moves + 3 * k : nullptr, moved);
+      const MeshSide side_a = side_of(shape_of(a, first.data()[k]), of_a, nullptr, unmoved);
+      const double* const offset = moves != nullptr ? moves + 3 * k : nullptr;
+      const MeshSide side_b = side_of(shape_of(b, second.data()[k]), of_b, offset, moved);
       use(k, side_a, side_b);
     }
     const std::size_t done = ++finished;
@@ -170,7 +128,7 @@ std::vector<const MeshSolid*> solids_of(const nb::list& list) {
   return solids;
 }
 const MeshSolid* solid_of(const PlacedShapes& shapes, const std::vector<const MeshSolid*>& solids, std::int32_t row) {
-  const ShapeView<3> shape = shapes.store.placed<3>(static_cast<std::size_t>(row));
+  const ShapeView<3> shape = shape_of(shapes, row);
   return shape.kind == ShapeKind::kMesh ? solids[static_cast<std::size_t>(shape.record[0])] : nullptr;
 }
 
@@ -239,11 +197,11 @@ nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedSha
 
 nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
   NumbersAndNormals found(rows.shape(0), 3);
-  const Placed placed{shapes.store, geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)})};
+  const std::vector<Geometry> known = geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)});
   at_work([&](Interrupt& interrupt) {
     std::vector<double> unmoved;
     for (std::size_t k = 0; k < rows.shape(0); ++k) {
-      const MeshSide side = placed.side(rows.data()[k], nullptr, unmoved);
+      const MeshSide side = side_of(shape_of(shapes, rows.data()[k]), known, nullptr, unmoved);
       found.put<3>(k, [&](Vec<3>* normal) {
         return ray_hit(side, vector_of<3>(origins, k), vector_of<3>(directions, k), normal);
       });

@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "base/radix_sort.hpp"
 #include "batches/forest.hpp"
 #include "filters.hpp"
 #include "index.hpp"
+#include "many_queries.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-// The places of queries around points, or of others that begin at them.
-BoxView<double> places_of(const double* points, std::size_t count, std::size_t dimension) {
-  const auto stride = static_cast<std::ptrdiff_t>(dimension);
-  return {points, points, stride, stride, count};
-}
 
 // Moving boxes or rays, each with its limit.
 class Sweeps {
@@ -61,181 +55,6 @@ class Sweeps {
   bool is_ray_;
 };
 
-// What all queries have in common: the tree, the exact boxes of its rows, and the filter.
-class Queries {
- public:
-  Queries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
-      : index_(index),
-        boxes_(any_boxes(lower, upper)),
-        filter_(filter != nullptr ? filter->get() : QueryFilter()),
-        queries_(index.walked(), boxes_, filter_, chosen_kernels()),
-        rows_(lower.shape(0)) {}
-
-  // search(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they search about.
-  template <class Scratch, class T, class Search>
-  nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Search& search) const {
-    return as_tuple(at_work([&](Interrupt& interrupt) {
-      const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
-      return collect_ragged<OfWorker<Scratch>>(
-          places.count, rows_, workers, interrupt,
-          [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
-            search(queries_for(query, own.walked), query, own.scratch, rows);
-          },
-          order.empty() ? nullptr : order.data());
-    }));
-  }
-
-  // search(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little
-  // earlier, where queries do not follow each other in memory.
-  template <class Scratch, class Ahead, class Search>
-  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ahead& read_ahead_of,
-            const Search& search) const {
-    constexpr std::size_t kAhead = 8;
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
-    const std::size_t together = queries_together(rows_), tasks = (places.count + together - 1) / together;
-    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
-    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(places.count, (task + 1) * together); ++k) {
-        if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
-        const std::size_t query = order.empty() ? k : order[k];
-        search(queries_for(query, own[worker].walked), query, own[worker].scratch);
-      }
-    });
-  }
-
-  // Reports the results of moving boxes or rays, interleaved: in their own order, or tree by tree.
-  template <class Scratch, class Report>
-  void each_interleaved(const Sweeps& sweeps, unsigned workers, const Report& report) const {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    std::vector<std::uint32_t> order;
-    if (has_keys()) order = order_of(sweeps.places(), sweeps.dimension(), interrupt);
-    const std::size_t together = queries_together(rows_), tasks = (sweeps.count() + together - 1) / together;
-    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
-    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      for (std::size_t k = task * together; k < std::min(sweeps.count(), (task + 1) * together); ++k) {
-        const std::size_t query = order.empty() ? k : order[k];
-        queries_for(query, own[worker].walked)
-            .interleave(query, sweeps.sweep(query), sweeps.limit(query), own[worker].scratch, report);
-      }
-    });
-    for (OfWorker<Scratch>& worker : own) queries_.finish_interleaved(worker.scratch, report);
-  }
-
-  // The same for groups of points near each other. search(queries, group, count, scratch, rows, ended) appends the
-  // results of a group, and calls ended(query) after each.
-  template <class Scratch, class Search>
-  nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
-                           const Search& search) const {
-    return as_tuple(at_work([&](Interrupt& interrupt) {
-      Ragged answers;
-      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
-      answers.offsets.assign(places.count + 1, 0);
-      const Ragged grouped = collect_ragged<Scratch>(
-          groups.count(), rows_, workers, interrupt,
-          [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
-            groups.read_ahead_of(group + 1, places);
-            std::size_t before = rows.size();
-            search(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
-              answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
-              before = rows.size();
-            });
-          });
-      for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
-      answers.rows.resize(grouped.rows.size());
-      auto from = grouped.rows.begin();
-      for (const std::uint32_t query : groups.order) {
-        const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
-        std::copy_n(from, length, answers.rows.begin() + begin);
-        from += length;
-      }
-      return answers;
-    }));
-  }
-
-  // search(queries, group, count, scratch) stores the results of a group itself.
-  template <class Scratch, class Search>
-  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search) const {
-    const ReleasedGil release;
-    Interrupt interrupt(signal_pending);
-    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
-    const std::size_t together = (queries_together(rows_) + Scratch::kGroup - 1) / Scratch::kGroup;
-    std::vector<Scratch> scratch(std::max(1u, workers));
-    for_each_task((groups.count() + together - 1) / together, workers, interrupt,
-                  [&](unsigned worker, std::size_t task) {
-                    for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
-                      groups.read_ahead_of(k + 1, places);
-                      search(queries_, groups.begin(k), groups.size(k), scratch[worker]);
-                    }
-                  });
-  }
-
-  bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
-  // Queries with keys do not share a tree.
-  bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
-  bool has_keys() const { return index_.forest != nullptr; }
-
- private:
-  // One tree of a forest, as if it were alone.
-  struct Walked {
-    std::uint32_t number;
-    BlockTree tree;
-    TreeQueries queries;
-    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter)
-        : number(of),
-          tree{forest.blocks_of(of), forest.root_of(of), forest.frame_of(of)},
-          queries(tree, boxes, filter, chosen_kernels()) {}
-  };
-  template <class Scratch>
-  struct OfWorker {
-    Scratch scratch;
-    std::optional<Walked> walked{};  // by the last query
-  };
-
-  const TreeQueries& queries_for(std::size_t query, std::optional<Walked>& walked) const {
-    if (index_.forest == nullptr) return queries_;
-    const std::uint32_t number = index_.tree_of[query];
-    if (!walked || walked->number != number) walked.emplace(*index_.forest, number, boxes_, filter_);
-    return walked->queries;
-  }
-
-  // Along a curve; queries with keys tree by tree, or as they come where these ascend.
-  template <class T>
-  std::vector<std::uint32_t> order_of(const BoxView<T>& places, std::size_t dimension, Interrupt& interrupt) const {
-    if (index_.forest == nullptr) return nearby_order(places, dimension, chosen_kernels(), interrupt);
-    std::vector<std::uint32_t> order;
-    if (std::is_sorted(index_.tree_of, index_.tree_of + places.count)) return order;
-    RowSorter<std::uint32_t> sorter(places.count);
-    for (std::size_t k = 0; k < places.count; ++k) sorter.add(index_.tree_of[k], static_cast<std::uint32_t>(k));
-    sorter.sort(interrupt);
-    order.resize(places.count);
-    for (std::size_t k = 0; k < places.count; ++k) order[k] = sorter.row(k);
-    return order;
-  }
-
-  // Queries in the order of a curve, in groups of as many.
-  struct Groups {
-    Groups(std::vector<std::uint32_t> along, std::size_t queries) : order(std::move(along)), most(queries) {}
-    std::size_t count() const { return (order.size() + most - 1) / most; }
-    std::size_t size(std::size_t group) const { return std::min(most, order.size() - group * most); }
-    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * most; }
-    void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
-      for (std::size_t k = group * most; k < std::min((group + 1) * most, order.size()); ++k)
-        read_ahead(places.lower_of(order[k]));
-    }
-    std::vector<std::uint32_t> order;
-    std::size_t most;
-  };
-
-  const BlockIndex& index_;
-  AnyBoxes boxes_;
-  QueryFilter filter_;
-  TreeQueries queries_;
-  std::size_t rows_;
-};
-
 // A forest with the key of each query to come: takes the place of an index in one call. It keeps the forest alive.
 class KeyedQueries : public BlockIndex {
  public:
@@ -256,7 +75,7 @@ nb::object query_boxes(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                        AnyArray query_upper, const RowFilter* filter, unsigned workers, bool loosely) {
   const AnyBoxes requested = any_boxes(query_lower, query_upper);
   return with_boxes(query_lower, query_upper, [&](const auto& places) {
-    return Queries(index, lower, upper, filter)
+    return ManyQueries(index, lower, upper, filter)
         .ragged<BoxWalk>(
             places, requested.dimension(), workers,
             [&](const TreeQueries& queries, std::size_t query, BoxWalk& walk, std::vector<std::int32_t>& rows) {
@@ -272,7 +91,7 @@ nb::object query_balls(const BlockIndex& index, AnyArray lower, AnyArray upper, 
   const double *points = centers.data(), *radius = radii.data();
   const std::size_t count = centers.shape(0), dimension = centers.shape(1);
   const BoxView<double> places = places_of(points, count, dimension);
-  const Queries all(index, lower, upper, filter);
+  const ManyQueries all(index, lower, upper, filter);
   if (count < kManyQueries || all.has_keys())
     return all.ragged<BallWalk>(
         places, dimension, workers,
@@ -305,7 +124,7 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   distances.grow(count * wanted);
   std::fill_n(rows.get(), count * wanted, -1);
   std::fill_n(distances.get(), count * wanted, kNever);
-  const Queries all(index, lower, upper, filter);
+  const ManyQueries all(index, lower, upper, filter);
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
   if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted)) {
@@ -368,6 +187,17 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
                   as_array(std::move(answers.distances), {count * wanted}));
 }
 
+// Reports the results of moving boxes or rays.
+template <class Scratch, class Report>
+void interleave(const ManyQueries& all, const Sweeps& sweeps, unsigned workers, const Report& report) {
+  all.each_interleaved<Scratch>(
+      sweeps.places(), sweeps.dimension(), workers,
+      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+        queries.interleave(query, sweeps.sweep(query), sweeps.limit(query), scratch, report);
+      },
+      [&](const TreeQueries& queries, Scratch& scratch) { queries.finish_interleaved(scratch, report); });
+}
+
 nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> from_lower,
                        Table<double> from_upper, Table<double> motion, Vector<double> limit, bool is_ray,
                        const RowFilter* filter, unsigned workers) {
@@ -378,7 +208,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     rows[query] = row;
     times[query] = time;
   };
-  const Queries all(index, lower, upper, filter);
+  const ManyQueries all(index, lower, upper, filter);
   if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() ||
       (filter != nullptr && !filter->allows_interleaving())) {
     all.each<SweepWalk>(
@@ -388,7 +218,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
                                 [&](std::int32_t row, double time) { report(query, row, time); });
         });
   } else {
-    all.each_interleaved<TreeQueries::FirstInterleaved>(sweeps, workers, report);
+    interleave<TreeQueries::FirstInterleaved>(all, sweeps, workers, report);
   }
   return as_tuple(std::move(rows), std::move(times));
 }
@@ -398,7 +228,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
                      const RowFilter* filter, unsigned workers) {
   const Sweeps sweeps(from_lower, from_upper, motion, limit, is_ray);
   std::vector<std::uint8_t> touched(sweeps.count(), 0);
-  const Queries all(index, lower, upper, filter);
+  const ManyQueries all(index, lower, upper, filter);
   if (sweeps.count() < kManyQueries || !all.can_interleave()) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
@@ -407,7 +237,7 @@ nb::object sweep_any(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
           touched[query] = queries.any_touched(query, sweep, sweeps.limit(query), walk) ? 1 : 0;
         });
   } else {
-    all.each_interleaved<TreeQueries::AnyInterleaved>(sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
+    interleave<TreeQueries::AnyInterleaved>(all, sweeps, workers, [&](std::size_t query) { touched[query] = 1; });
   }
   return as_array(std::move(touched));
 }
@@ -419,7 +249,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
   using Scratch = TreeQueries::TouchedScratch;
-  Queries(index, lower, upper, filter)
+  ManyQueries(index, lower, upper, filter)
       .each<Scratch>(sweeps.places(), sweeps.dimension(), workers, ahead,
                      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
                        const Sweep sweep = sweeps.sweep(query);
@@ -451,7 +281,7 @@ nb::object query_convex(const BlockIndex& index, AnyArray lower, AnyArray upper,
                         Table<double> around_upper, const RowFilter* filter, unsigned workers) {
   const std::size_t count = around_lower.shape(0), dimension = around_lower.shape(1);
   const double *low = around_lower.data(), *high = around_upper.data();
-  return Queries(index, lower, upper, filter)
+  return ManyQueries(index, lower, upper, filter)
       .ragged<TreeQueries::RegionScratch>(places_of(low, count, dimension), dimension, workers,
                                           [&](const TreeQueries& queries, std::size_t query,
                                               TreeQueries::RegionScratch& scratch, std::vector<std::int32_t>& rows) {

@@ -23,6 +23,7 @@ struct InterleavedSweep;
 struct SweepRequest;
 struct SweepWalk;
 struct InterleavedTouch;
+struct InterleavedVisit;
 struct WindowHits;
 struct WindowSearch;
 template <class T>
@@ -110,10 +111,11 @@ struct TreeKernels {
   WalkKernels floats, doubles;
 
   // Several sweeps in turn, in trees that are not wide: see tree/interleaved.hpp. None of those on their way may have
-  // an empty stack. The first go on until one of them has been to all blocks within its limit, the second until one has
+  // an empty stack. The first go on until one of them has been to all blocks within its limit, the others until one has
   // found rows or has been to all blocks; they return which.
   std::size_t (*finish_sweep[4])(Interleaved<InterleavedSweep>&);
   std::size_t (*find_touched[4])(Interleaved<InterleavedTouch>&);
+  std::size_t (*find_on_ray[4])(Interleaved<InterleavedVisit>&);
 };
 
 // Boxes of one type, packed in trees, see boxes/pack_boxes.hpp and tree/pack_kernel.hpp, and filed in the grid, see

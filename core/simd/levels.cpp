@@ -127,6 +127,7 @@ struct Completed {
     complete(trees.doubles, below.trees->doubles);
     complete(trees.finish_sweep, below.trees->finish_sweep);
     complete(trees.find_touched, below.trees->find_touched);
+    complete(trees.find_on_ray, below.trees->find_on_ray);
     complete(eight.balls_together, below.eight->balls_together);
     complete(eight.floats, below.eight->floats);
     complete(eight.doubles, below.eight->doubles);

@@ -45,6 +45,16 @@ struct InterleavedTouch : InterleavedMotion {
   std::int32_t stack[kStackSize + kLanes];
 };
 
+// The rows that may be touched, block by block, the nearest blocks first: the caller tests them and lowers the limit.
+struct InterleavedVisit : InterleavedMotion {
+  std::size_t depth, found;
+  // The farthest first.
+  std::int32_t rows[kLanes];
+  float row_key[kLanes];
+  std::int32_t stack[kStackSize + kLanes];
+  float key[kStackSize + kLanes];
+};
+
 template <class Motion>
 struct Interleaved {
   static constexpr std::size_t kMost = 8;

@@ -166,4 +166,36 @@ std::size_t find_touched(Interleaved<InterleavedTouch>& all) {
   }
 }
 
+template <std::size_t D>
+std::size_t find_on_ray(Interleaved<InterleavedVisit>& all) {
+  for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
+    const std::size_t number = all.active[all.next];
+    InterleavedVisit& ray = all.motion[number];
+    // The limit may have been lowered since these were put there.
+    while (ray.depth > 0 && ray.key[ray.depth - 1] > ray.limit) --ray.depth;
+    if (ray.depth == 0) return number;
+    const float own_key = ray.key[--ray.depth];
+    const BlockReader<D> block(ray.memory, ray.stack[ray.depth]);
+    ++all.visited;
+    Eight enter;
+    const std::uint32_t hits = lanes_on_motion<D>(ray, block, enter), rows = hits & block.rows();
+    if (block.next() != kNoBlock) {
+      ray.key[ray.depth] = own_key;
+      ray.stack[ray.depth++] = block.next();
+    }
+    float* key = ray.key + ray.depth;
+    std::int32_t* stack = ray.stack + ray.depth;
+    std::size_t pushed = 0;
+    if (!keep_few_in_order(enter, block.children(), hits ^ rows, key, stack, pushed))
+      pushed = push_in_order(enter, block.children(), hits ^ rows, key, stack);
+    ray.depth += pushed;
+    if (ray.depth > 0) prefetch_block<D>(ray.memory, ray.stack[ray.depth - 1]);
+    if (rows != 0) {
+      ray.found = push_in_order(enter, block.children(), rows, ray.row_key, ray.rows);
+      return number;
+    }
+    if (ray.depth == 0) return number;
+  }
+}
+
 }  // namespace broadphase::BROADPHASE_LEVEL

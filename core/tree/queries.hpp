@@ -167,15 +167,21 @@ struct AxisMotion {
   }
 };
 
+// By which a length along a motion, as what limits rays, becomes a time in the walk's units.
+inline double units_of_length(const Sweep& sweep, double length, std::size_t dimension) {
+  const double unit = fastest(sweep, dimension);
+  // In local coordinates the fastest axis moves by as much as the whole motion at most.
+  return sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
+}
+
 // `length` is that of the motion, by which times become what `farthest` limits; perhaps out of range (see length_of).
 inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, double length, double farthest,
                   bool ordered) {
   start(static_cast<Walk&>(walk), tree);
   const std::size_t dimension = tree.dimension();
   const double unit = fastest(sweep, dimension);
-  // A box without motion touches at any time or never: any time is as good as 0. In local coordinates the fastest axis
-  // moves by as much as the whole motion at most.
-  const double share = sweep.ends ? unit : is_safe_length(length) ? unit / length : 1;
+  // A box without motion touches at any time or never: any time is as good as 0.
+  const double reach = unit > 0 ? farthest * units_of_length(sweep, length, dimension) : 0;
   walk.key[0] = 0;
   walk.ordered = ordered;
   const auto motion_along = [&](std::size_t k) { return unit > 0 ? sweep.motion[k] / unit : 0; };
@@ -192,7 +198,7 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
       walk.wide_box[axes + k] = motion.high;
       walk.wide_inverse[k] = motion.inverse;
     }
-    walk.limit = wide_key(unit > 0 ? farthest * share : 0);
+    walk.limit = wide_key(reach);
     return;
   }
   span_second_axis(walk.box);
@@ -205,7 +211,7 @@ inline void start(SweepWalk& walk, const BlockTree& tree, const Sweep& sweep, do
     walk.box[axes + k] = motion.high;
     walk.inverse[k] = motion.inverse;
   }
-  walk.limit = rounded_up(unit > 0 ? farthest * tree.frame.scale * share : 0);
+  walk.limit = rounded_up(reach * tree.frame.scale);
 }
 
 // A region's slabs as floats. Owns them: the walk only points to them.
@@ -536,8 +542,7 @@ class TreeQueries {
     Interleaved<Motion>& interleaved = scratch.interleaved;
     while (interleaved.count > 0) {
       decide(scratch, report);
-      interleaved.active[interleaved.next] = interleaved.active[--interleaved.count];
-      if (interleaved.next == interleaved.count) interleaved.next = 0;
+      drop_ended(interleaved);
     }
   }
 
@@ -564,14 +569,91 @@ class TreeQueries {
   bool any_touched(std::size_t query, const Sweep& sweep, double farthest, SweepWalk& walk) const {
     const auto length = length_of<double>(sweep, dimension_);
     start(walk, tree_, sweep, length, farthest, true);
-    const auto next = walks().next_by_time[dimension_ - 1];
+    const auto goes_on = [&](std::size_t lane, std::int32_t) {
+      return !touches(sweep, read(walk.block, lane), length, farthest);
+    };
+    return !visit_in_order(query, walk, walks().next_by_time[dimension_ - 1], goes_on);
+  }
+
+  // ---- Walks for callers with a test of their own for rows, which lies within their boxes but for rounding ----
+  //
+  // Only rows that the filter allows are visited.
+
+  // Calls visit(row) for the rows whose boxes may meet `box`, in no order.
+  template <class Visit>
+  void each_in_box(std::size_t query, const double* box, BoxWalk& walk, const Visit& visit) const {
+    start(walk, tree_, box);
+    const auto next = walks().next_by_box[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
-      while (walk.lanes != 0) {
-        const std::size_t lane = take_least(walk);
-        if (!allows(query, tree_.blocks.child(walk.block)[lane])) continue;
-        if (touches(sweep, read(walk.block, lane), length, farthest)) return true;
-      }
-    return false;
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at])) visit(walk.rows[at]);
+  }
+
+  // Calls visit(row) for the rows whose boxes may be at most `farthest` from `center`, the nearer first but for
+  // neighbours. It returns how far away rows may be from then on.
+  template <class Visit>
+  void each_near(std::size_t query, const double* center, double farthest, BallWalk& walk, const Visit& visit) const {
+    start(walk, tree_, center, limit_of_distance(tree_, farthest * kRoom), true);
+    visit_in_order(query, walk, walks().next_by_distance[dimension_ - 1], [&](std::size_t, std::int32_t row) {
+      const double reach = visit(row);
+      walk.limit = std::min(walk.limit, limit_of_distance(tree_, reach * kRoom));
+      return true;
+    });
+  }
+
+  // The same for a ray whose length is safe, or whose direction is zero. visit(row) may return a negative length: no
+  // more rows are visited then.
+  template <class Visit>
+  void each_on_ray(std::size_t query, const Sweep& ray, double length, double farthest, SweepWalk& walk,
+                   const Visit& visit) const {
+    start(walk, tree_, ray, length, farthest * kRoom, true);
+    const double units = units_of_length(ray, length, dimension_);
+    visit_in_order(query, walk, walks().next_by_time[dimension_ - 1], [&](std::size_t, std::int32_t row) {
+      const double reach = visit(row);
+      walk.limit = std::min(walk.limit, limit_of_length(units, reach));
+      return reach >= 0;
+    });
+  }
+
+  // The same for many rays, several at a time. A Ray has `query`, `sweep`, `length` and `farthest`. visit(ray, row) may
+  // be called for rays before, and finish_rays() calls it for those that are left; end(ray) is called after each. These
+  // may be rays in other trees of the same rows.
+  template <class Ray>
+  struct RaysScratch {
+    Interleaved<InterleavedVisit> interleaved;
+    SweepWalk walk, alone;  // of the ray to begin, and of one that ends by itself
+    Ray rays[Interleaved<InterleavedVisit>::kMost];
+    double units[Interleaved<InterleavedVisit>::kMost];  // a limit in the walk's units for each length
+  };
+  template <class Ray, class Visit, class End>
+  void interleave_ray(const Ray& ray, RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+    Interleaved<InterleavedVisit>& interleaved = scratch.interleaved;
+    start(scratch.walk, tree_, ray.sweep, ray.length, ray.farthest * kRoom, true);
+    if (!can_interleave() || !is_near(scratch.walk)) {
+      Ray alone = ray;
+      each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, scratch.alone,
+                  [&](std::int32_t row) { return visit(alone, row); });
+      end(alone);
+      return;
+    }
+    std::size_t number = interleaved.count;
+    if (interleaved.count < Interleaved<InterleavedVisit>::kMost)
+      interleaved.active[interleaved.count++] = static_cast<std::uint32_t>(number);
+    else
+      number = go_on(scratch, visit, end);
+    scratch.rays[number] = ray;
+    scratch.units[number] = units_of_length(ray.sweep, ray.length, dimension_) * tree_.frame.scale;
+    InterleavedVisit& motion = interleaved.motion[number];
+    begin_motion(motion, scratch.walk);
+    motion.key[0] = 0;
+  }
+  template <class Ray, class Visit, class End>
+  void finish_rays(RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+    Interleaved<InterleavedVisit>& interleaved = scratch.interleaved;
+    while (interleaved.count > 0) {
+      go_on(scratch, visit, end);
+      drop_ended(interleaved);
+    }
   }
 
   struct RegionScratch {
@@ -620,6 +702,58 @@ class TreeQueries {
     }
     for (std::size_t at = 0; at < count; ++at)
       if (allows(query, rows[at])) found.push_back(rows[at]);
+  }
+
+  // Calls visit(lane, row), in the order of keys, for the rows of an ordered walk that has started, until it returns
+  // false; then it does so itself. It may lower the limit of the walk.
+  template <class AWalk, class Visit>
+  bool visit_in_order(std::size_t query, AWalk& walk, void (*next)(AWalk&), const Visit& visit) const {
+    for (next(walk); walk.found > 0; next(walk))
+      while (walk.lanes != 0) {
+        const std::size_t lane = take_least(walk);
+        if (walk.lane_key[lane] > walk.limit) break;
+        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
+        if (allows(query, row) && !visit(lane, row)) return false;
+      }
+    return true;
+  }
+
+  // What is tested for a row lies in its box up to rounding: boxes are walked a little farther.
+  static constexpr double kRoom = 1 + 1e-9;
+  // The time in the walk's units at which a ray is so long.
+  float limit_of_length(double units, double length) const {
+    return tree_.is_wide() ? wide_key(std::max(0.0, length * kRoom * units))
+                           : rounded_up(length * kRoom * units * tree_.frame.scale);
+  }
+
+  // The one that has ended is the next one.
+  template <class Motion>
+  static void drop_ended(Interleaved<Motion>& interleaved) {
+    interleaved.active[interleaved.next] = interleaved.active[--interleaved.count];
+    if (interleaved.next == interleaved.count) interleaved.next = 0;
+  }
+
+  // Goes on until one of the rays has ended. Returns its number.
+  template <class Ray, class Visit, class End>
+  std::size_t go_on(RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+    const auto next = kernels_.trees->find_on_ray[dimension_ - 1];
+    for (;;) {
+      const std::size_t number = next(scratch.interleaved);
+      InterleavedVisit& motion = scratch.interleaved.motion[number];
+      Ray& ray = scratch.rays[number];
+      while (motion.found > 0) {
+        const std::size_t at = --motion.found;  // the nearest of those left
+        if (motion.row_key[at] > motion.limit) break;
+        if (!allows(ray.query, motion.rows[at])) continue;
+        const double reach = visit(ray, motion.rows[at]);
+        motion.limit = std::min(motion.limit, rounded_up(reach * kRoom * scratch.units[number]));
+        if (reach < 0) motion.depth = 0;
+      }
+      motion.found = 0;
+      if (motion.depth > 0) continue;
+      end(ray);
+      return number;
+    }
   }
 
   // No row wanted by this query is farther away, by the previous one; infinite where nothing is known.
@@ -770,24 +904,17 @@ class TreeQueries {
                 RowAt<Number>& best) const {
     const double unit = fastest(sweep, dimension_);
     start(walk, tree_, sweep, rounded(length), farthest, true);
-    const auto next = walks().next_by_time[dimension_ - 1];
-    for (next(walk); walk.found > 0; next(walk)) {
-      while (walk.lanes != 0) {
-        const std::size_t lane = take_least(walk);
-        if (walk.lane_key[lane] > walk.limit) break;
-        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-        if (!allows(query, row)) continue;
-        const RowAt<Number> candidate(time_of<Number>(sweep, read(walk.block, lane).box), row);
-        if constexpr (std::is_same_v<Number, double>) {
-          if (std::isnan(candidate.first)) return false;
-        }
-        if (is_never(candidate.first) || !is_within(candidate.first, length, farthest)) continue;
-        if (best.second >= 0 && !(candidate < best)) continue;
-        best = candidate;
-        walk.limit = std::min(walk.limit, time_limit(tree_, unit, best.first));
+    return visit_in_order(query, walk, walks().next_by_time[dimension_ - 1], [&](std::size_t lane, std::int32_t row) {
+      const RowAt<Number> candidate(time_of<Number>(sweep, read(walk.block, lane).box), row);
+      if constexpr (std::is_same_v<Number, double>) {
+        if (std::isnan(candidate.first)) return false;
       }
-    }
-    return true;
+      if (is_never(candidate.first) || !is_within(candidate.first, length, farthest)) return true;
+      if (best.second >= 0 && !(candidate < best)) return true;
+      best = candidate;
+      walk.limit = std::min(walk.limit, time_limit(tree_, unit, best.first));
+      return true;
+    });
   }
 
   // Whether floats tell times at which a box is surely touched: not where the start is far away, or next to nothing

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.world import queries
 from oracles.shapes import Part, parts_of, shape_distance, shapes_touch
 from world_query_cases import make_world
 
@@ -58,10 +57,8 @@ def test_nearest_bodies_are_those_of_the_oracle(dim, seed):
         np.testing.assert_allclose(distances[k], [away[row] for row in rows[k].tolist()], atol=1e-9)
 
 
-@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("dim", "seed"), CASES)
-def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed, few, monkeypatch):
-    monkeypatch.setattr(queries, "_FEW_BODIES", few)
+def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed):
     world, draws = make_world(dim, seed)
     bodies = placed_bodies(world)
     origins = draws.places(COUNT, 2)
@@ -83,10 +80,8 @@ def test_rays_stop_where_the_oracle_finds_the_first_body(dim, seed, few, monkeyp
     assert hits > COUNT // 4
 
 
-@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("dim", "seed"), CASES)
-def test_first_hits_are_the_first_of_all_hits_with_filters(dim, seed, few, monkeypatch):
-    monkeypatch.setattr(queries, "_FEW_BODIES", few)
+def test_first_hits_are_the_first_of_all_hits_with_filters(dim, seed):
     world, draws = make_world(dim, seed)
     world.set_filters(world.rows[::3], layer="rare")
     origins = draws.places(5 * COUNT, 2)

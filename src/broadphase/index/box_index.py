@@ -764,6 +764,17 @@ class BoxIndex(queries.Queries):
         """Return the trees of the batches for queries with these keys."""
         return _native.KeyedQueries(self._trees(workers), as_attribute("batch", batch, count, np.int64))
 
+    def _trees_of(self, capability: str, batch: NDArray[np.int64] | None, workers: int) -> _native.BlockIndex:
+        """Return the tree, or those of the batches for queries with these keys: for callers that walk it themselves.
+
+        Raises UnsupportedQueryError, as of a query that needs this.
+        """
+        self._require(capability)
+        core: _native.BlockIndex = (
+            self._arranged("queries") if batch is None else self._keyed(batch, len(batch), workers)
+        )
+        return core
+
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, batch: Any = None) -> QueryResult:
         """Find rows whose boxes overlap others, and perhaps some that nearly do: for callers that test them."""
         began, threads = perf_counter(), worker_count(workers)

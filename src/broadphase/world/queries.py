@@ -14,14 +14,15 @@ from broadphase import _native
 from broadphase.arguments import as_array, as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted
-from broadphase.filters import as_attribute
+from broadphase.filters import ALL_BITS, as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import rays, vectors
 from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
-from broadphase.narrow.row_pairs import distances, impacts, overlap_mask, ray_hits
+from broadphase.narrow.custom import refuse
+from broadphase.narrow.row_pairs import distances, impacts, overlap_mask
 from broadphase.options import QueryOptions
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
@@ -57,13 +58,6 @@ _ROOM = 1 + 1e-9
 
 # So many more boxes than shapes are looked at first: mostly, the nearest shapes are among them.
 _MORE_BOXES = 4
-
-# Among so few bodies, all hits of a ray are sooner found than the first box and then what is in front of its shape.
-_FEW_BODIES = 1000
-
-# Directions within these need no scaling: the time in which one of them crosses a world of any size is in range.
-_LARGEST_DIRECTION, _SMALLEST_DIRECTION = 2.0**10, 2.0**-10
-
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -107,6 +101,23 @@ class Scene:
         with self._arranging:
             self.place()
             return self.broad.up_to_date()
+
+    def bodies(self, capability: str, asked: _Asked) -> _native.BodiesInTree:
+        """Give the bodies as the core queries them; UnsupportedQueryError if the index has no tree for that."""
+        index, columns = self.index(), self.columns
+        tree = index._trees_of(capability, asked.batch, asked.workers)
+        return self._as_queried(tree, columns.view, _native_filter(columns.rows.bits, asked))
+
+    def _as_queried(
+        self, tree: _native.BlockIndex, shapes: Shapes, allowed: _native.QueryFilter | None
+    ) -> _native.BodiesInTree:
+        limits = None if self.broad.world is None or self.broad.outside != "drop" else self.broad.world.ravel()
+        return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.prepared, allowed, limits)
+
+    def refuse_custom(self, row: int, what: str) -> None:
+        """Raise UnsupportedQueryError for the custom shape of a row; -1 is none."""
+        if row >= 0:
+            refuse(self.columns.view, np.array([row], np.int32), what)
 
     def outside_rows(self) -> Rows:
         """Give the rows whose boxes are not wholly in the world of the method; none where it has none."""
@@ -315,7 +326,10 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
     k = max(1, min(k, scene.columns.rows.living))
     at, asked = _in_a_period(scene, points), _asked(scene, len(points), options)
     if (bounds := scene.columns.period_bounds) is None:
-        return _nearest(scene, _Part(scene.index(), scene.columns.view), at, k, limits, asked)
+        found: Any = _native.body_nearest(scene.bodies("nearest", asked), at, k, limits, asked.workers)
+        rows, near, refused = found
+        scene.refuse_custom(refused, "distance")
+        return Nearest(rows, near)
     # The nearest image of a body is within half a period along each axis.
     half, found = (bounds[1] - bounds[0]) / 2, []
     for part in scene.parts():
@@ -330,41 +344,32 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
 
 def find_first_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHits:
     """Find the first row that each ray hits."""
-    asked = _asked(scene, len(begin), options)
-    if scene.columns.rows.living > _FEW_BODIES:
-        # The distance of the shape in the first box, if the ray hits it: no box behind it needs to be tested.
-        boxes = scene.index().raycast(begin, _scaled(along), limit, **asked.options()).rows
-        rows, queries = _allowed(scene, boxes, np.arange(len(begin), dtype=np.int32), asked)
-        first, _ = _distances(scene, rows, begin[queries], _scaled(along)[queries])
-        limit = limit.copy()
-        limit[queries] = np.minimum(limit[queries], first)
-    rows, queries, found, _ = _hits(scene, begin, along, limit, asked)
-    return RayHits(*_first_of_each(rows, queries, found, len(begin)))
+    return RayHits(*_cast(scene, _native.body_first_hits, begin, along, limit, options))
+
+
+def find_any_hits(
+    scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions
+) -> NDArray[np.bool_]:
+    """Find out whether each ray hits a shape."""
+    (hit,) = _cast(scene, _native.body_any_hits, begin, along, limit, options)
+    flags: NDArray[np.bool_] = hit.view(np.bool_)
+    return flags
 
 
 def find_all_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHitsAll:
     """Find all rows that each ray hits, in the order in which it enters them."""
-    rows, queries, found, _ = _in_order(_hits(scene, begin, along, limit, _asked(scene, len(begin), options)))
-    return RayHitsAll(rows, np.searchsorted(queries, np.arange(len(begin) + 1)).astype(np.int64), found)
+    rows, offsets, away, _ = _cast(scene, _native.body_all_hits, begin, along, limit, options)
+    return RayHitsAll(rows, offsets, away)
 
 
-def _hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, asked: _Asked
-) -> tuple[Rows, Rows, Floats, Floats]:
-    """Give rows, rays, distances and normals of all hits, in the order of rays."""
-    along = _scaled(along)
-    found = scene.index().raycast_all(begin, along, limit * _ROOM, **asked.options())
-    rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
-    away, normals = _distances(scene, rows, begin[queries], along[queries])
-    hit = np.flatnonzero((away <= limit[queries]) & (away < np.inf))
-    return rows[hit], queries[hit], away[hit], normals[hit]
-
-
-def _in_order(hits: tuple[Rows, Rows, Floats, Floats]) -> tuple[Rows, Rows, Floats, Floats]:
-    """Put hits in the order of rays, distances and rows."""
-    rows, queries, away, normals = hits
-    order = np.lexsort((rows, away, queries))
-    return rows[order], queries[order], away[order], normals[order]
+def _cast(
+    scene: Scene, search: Callable[..., Any], begin: Floats, along: Floats, limit: Floats, options: QueryOptions
+) -> Any:
+    """Have the core cast rays; raise if a custom shape decides what one of them hits."""
+    asked = _asked(scene, len(begin), options)
+    *found, refused = search(scene.bodies("raycast", asked), begin, along, limit, asked.workers)
+    scene.refuse_custom(refused, "raycast")
+    return found
 
 
 def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, options: QueryOptions, *, is_first: bool) -> list[Hit]:
@@ -382,7 +387,7 @@ def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, options: QueryOption
         ignore = as_array(_handles(scene, options.ignore), "ignore")
         options = replace(options, ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
     # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
-    rows, _, away, normals = _in_order(_hits(scene, begin, along, limit, _asked(scene, 1, options)))
+    rows, _, away, normals = _cast(scene, _native.body_all_hits, begin, along, limit, options)
     most = 1 if is_first else len(rows)
     length = float(np.sqrt((way * way).sum()))
     ahead = way / (length if length > 0 else 1.0)
@@ -447,13 +452,6 @@ def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:
         return None
     deepest = int(np.argmax(levels))
     return int(levels[deepest]), int(cells[deepest])
-
-
-def find_any_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions
-) -> NDArray[np.bool_]:
-    """Find out whether each ray hits a shape."""
-    return find_first_hits(scene, begin, along, limit, options).rows >= 0
 
 
 ANSWERS: Mapping[str, Callable[..., Any]] = {
@@ -634,6 +632,7 @@ def _overlapping(
 class _Asked(NamedTuple):
     """What queries may find, checked: bits of layers and masks, keys, and rows that they ignore; and their threads."""
 
+    query_count: int
     bits: Bits
     batch: NDArray[np.int64] | None
     ignored: Rows | None  # (q, k), or (1, k) for all
@@ -641,8 +640,9 @@ class _Asked(NamedTuple):
 
     def of(self, queries: NDArray[Any]) -> _Asked:
         """Give the same of some of the queries, or of others that stand for them."""
-        bits, batch, ignored, workers = self
+        _, bits, batch, ignored, workers = self
         return _Asked(
+            len(queries),
             None if bits is None else (bits[0][queries], bits[1][queries]),
             None if batch is None else batch[queries],
             ignored if ignored is None or len(ignored) == 1 else ignored[queries],
@@ -668,7 +668,22 @@ def _asked(scene: Scene, count: int, options: QueryOptions) -> _Asked:
         bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
     batch = None if keys is None else as_attribute("batch", keys, count, np.int64)
     ignored = scene.columns.rows.ignored(_handles(scene, options.ignore), count, options.own)
-    return _Asked(bits, batch, ignored, scene.broad.threads if workers is None else worker_count(workers))
+    return _Asked(count, bits, batch, ignored, scene.broad.threads if workers is None else worker_count(workers))
+
+
+def _native_filter(own: tuple[Any, Any], asked: _Asked) -> _native.QueryFilter | None:
+    """Give what the queries may find to the core; `own` are layers and masks by row, or None."""
+    if asked.bits is None and own[0] is None and own[1] is None and asked.ignored is None:
+        return None
+    allowed = _native.QueryFilter()
+    if asked.bits is not None or own[0] is not None or own[1] is not None:
+        blanks = np.ones(1, np.uint64), np.full(1, ALL_BITS)  # of all rows
+        of_layer, of_mask = (blank if bits is None else bits for bits, blank in zip(own, blanks, strict=True))
+        layers, masks = (np.full(asked.query_count, ALL_BITS),) * 2 if asked.bits is None else asked.bits
+        allowed.set_layers(of_layer, of_mask, layers, masks)
+    if asked.ignored is not None:
+        allowed.set_ignored(asked.ignored)
+    return allowed
 
 
 def _handles(scene: Scene, ignore: Any) -> Any:
@@ -705,27 +720,6 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked)
     if kept.living and scene.broad.outside == "drop":
         allowed &= ~scene.broad.is_dropped(rows)
     return allowed
-
-
-def _scaled(directions: Floats) -> Floats:
-    """Scale directions of extreme length by a power of two: the distances stay the same."""
-    if not len(directions):
-        return directions
-    # Column by column: NumPy is slow at rows of two or three numbers.
-    largest = np.maximum.reduce([np.abs(column) for column in directions.T])
-    if largest.max() <= _LARGEST_DIRECTION and largest.min() >= _SMALLEST_DIRECTION:
-        return directions
-    extreme = (largest > _LARGEST_DIRECTION) | ((largest < _SMALLEST_DIRECTION) & (largest > 0))
-    _, exponent = np.frexp(np.where(extreme, largest, 1.0))
-    return np.ldexp(directions, np.where(extreme, -exponent, 0)[:, np.newaxis])
-
-
-def _distances(scene: Scene, rows: Rows, begin: Floats, along: Floats) -> tuple[Floats, Floats]:
-    """Give distances and normals of the hits of single rays and rows; infinity for a miss."""
-    times, normals = ray_hits(scene.columns.view, rows, begin, along)
-    lengths = np.sqrt(np.add.reduce([column * column for column in along.T]))
-    distances = np.full(len(times), np.inf)
-    return np.multiply(times, lengths, out=distances, where=times < np.inf), normals
 
 
 def _answers_of(rows: Rows, queries: Rows, count: int) -> QueryResult:

@@ -1,0 +1,41 @@
+// What the core keeps of hulls and meshes, as a list of Python has it by number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bindings.hpp"
+#include "narrow/geometries.hpp"
+#include "shapes/store.hpp"
+
+namespace broadphase::python {
+
+inline Geometry geometry_of(nb::handle kept) {
+  if (nb::isinstance<MeshTree>(kept)) return {nb::cast<const MeshTree*>(kept), nullptr};
+  return {nullptr, kept.is_none() ? nullptr : nb::cast<const Polytope*>(kept)};
+}
+
+inline std::vector<Geometry> geometries_of(const nb::list& list) {
+  std::vector<Geometry> geometries;
+  geometries.reserve(list.size());
+  for (const nb::handle kept : list) geometries.push_back(geometry_of(kept));
+  return geometries;
+}
+
+// Those of some rows by their numbers: all that are known, if there are not more of them than rows.
+inline std::vector<Geometry> geometries_of(const nb::list& list, const ShapeStore& store,
+                                           std::span<const std::int32_t> rows) {
+  if (rows.size() >= list.size()) return geometries_of(list);
+  std::vector<Geometry> geometries(list.size());
+  for (const std::int32_t row : rows) {
+    const ShapeView<3> shape = store.placed<3>(static_cast<std::size_t>(row));
+    if (!is_kept_elsewhere(shape.kind)) continue;
+    const auto number = static_cast<std::size_t>(shape.record[0]);
+    geometries[number] = geometry_of(list[number]);
+  }
+  return geometries;
+}
+
+}  // namespace broadphase::python

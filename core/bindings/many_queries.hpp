@@ -1,0 +1,211 @@
+// Many queries of a tree of blocks, or of one tree for each key: in which order they are answered, on how many threads,
+// and where the answers go.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/radix_sort.hpp"
+#include "batches/forest.hpp"
+#include "filters.hpp"
+#include "index.hpp"
+#include "tree/queries.hpp"
+
+namespace broadphase::python {
+
+// The places of queries around points, or of others that begin at them.
+inline BoxView<double> places_of(const double* points, std::size_t count, std::size_t dimension) {
+  const auto stride = static_cast<std::ptrdiff_t>(dimension);
+  return {points, points, stride, stride, count};
+}
+
+// What all queries have in common: the tree, the exact boxes of its rows, and the filter.
+class ManyQueries {
+ public:
+  ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter)
+      : index_(index),
+        boxes_(boxes),
+        filter_(filter),
+        queries_(index.walked(), boxes_, filter_, chosen_kernels()),
+        rows_(boxes.count()) {}
+  ManyQueries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
+      : ManyQueries(index, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter()) {}
+
+  // search(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they search about.
+  template <class Scratch, class T, class Search>
+  nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Search& search) const {
+    return as_tuple(at_work([&](Interrupt& interrupt) {
+      const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
+      return collect_ragged<OfWorker<Scratch>>(
+          places.count, rows_, workers, interrupt,
+          [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
+            search(queries_for(query, own.walked), query, own.scratch, rows);
+          },
+          order.empty() ? nullptr : order.data());
+    }));
+  }
+
+  // search(queries, query, scratch) stores the result of a query itself. read_ahead_of(query) is called a little
+  // earlier, where queries do not follow each other in memory.
+  template <class Scratch, class Ahead, class Search>
+  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ahead& read_ahead_of,
+            const Search& search) const {
+    each<Scratch>(places, dimension, workers, read_ahead_of, search, [](Scratch&) {});
+  }
+  // finish(scratch) is called for each thread at the end.
+  template <class Scratch, class Ahead, class Search, class Finish>
+  void each(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Ahead& read_ahead_of,
+            const Search& search, const Finish& finish) const {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    in_order<Scratch>(order_of(places, dimension, interrupt), places.count, workers, interrupt, read_ahead_of, search,
+                      finish);
+  }
+
+  // The same in their own order, or tree by tree: where several are under way at a time, and search(queries, query,
+  // scratch) may store the results of queries before; finish(queries, scratch) stores what is left.
+  template <class Scratch, class Search, class Finish>
+  void each_interleaved(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search,
+                        const Finish& finish) const {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    std::vector<std::uint32_t> order;
+    if (has_keys()) order = order_of(places, dimension, interrupt);
+    in_order<Scratch>(
+        order, places.count, workers, interrupt, [](std::size_t) {}, search,
+        [&](Scratch& scratch) { finish(queries_, scratch); });
+  }
+
+  // The same for groups of points near each other. search(queries, group, count, scratch, rows, ended) appends the
+  // results of a group, and calls ended(query) after each.
+  template <class Scratch, class Search>
+  nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
+                           const Search& search) const {
+    return as_tuple(at_work([&](Interrupt& interrupt) {
+      Ragged answers;
+      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
+      answers.offsets.assign(places.count + 1, 0);
+      const Ragged grouped = collect_ragged<Scratch>(
+          groups.count(), rows_, workers, interrupt,
+          [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
+            groups.read_ahead_of(group + 1, places);
+            std::size_t before = rows.size();
+            search(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
+              answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
+              before = rows.size();
+            });
+          });
+      for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
+      answers.rows.resize(grouped.rows.size());
+      auto from = grouped.rows.begin();
+      for (const std::uint32_t query : groups.order) {
+        const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
+        std::copy_n(from, length, answers.rows.begin() + begin);
+        from += length;
+      }
+      return answers;
+    }));
+  }
+
+  // search(queries, group, count, scratch) stores the results of a group itself.
+  template <class Scratch, class Search>
+  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search) const {
+    const ReleasedGil release;
+    Interrupt interrupt(signal_pending);
+    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
+    const std::size_t together = (queries_together(rows_) + Scratch::kGroup - 1) / Scratch::kGroup;
+    std::vector<Scratch> scratch(std::max(1u, workers));
+    for_each_task((groups.count() + together - 1) / together, workers, interrupt,
+                  [&](unsigned worker, std::size_t task) {
+                    for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
+                      groups.read_ahead_of(k + 1, places);
+                      search(queries_, groups.begin(k), groups.size(k), scratch[worker]);
+                    }
+                  });
+  }
+
+  bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
+  // Queries with keys do not share a tree.
+  bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
+  bool has_keys() const { return index_.forest != nullptr; }
+
+ private:
+  // One tree of a forest, as if it were alone.
+  struct Walked {
+    std::uint32_t number;
+    BlockTree tree;
+    TreeQueries queries;
+    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter)
+        : number(of),
+          tree{forest.blocks_of(of), forest.root_of(of), forest.frame_of(of)},
+          queries(tree, boxes, filter, chosen_kernels()) {}
+  };
+  template <class Scratch>
+  struct OfWorker {
+    Scratch scratch;
+    std::optional<Walked> walked{};  // by the last query
+  };
+
+  template <class Scratch, class Ahead, class Search, class Finish>
+  void in_order(const std::vector<std::uint32_t>& order, std::size_t count, unsigned workers, Interrupt& interrupt,
+                const Ahead& read_ahead_of, const Search& search, const Finish& finish) const {
+    constexpr std::size_t kAhead = 8;
+    const std::size_t together = queries_together(rows_), tasks = (count + together - 1) / together;
+    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
+    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+      for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
+        if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
+        const std::size_t query = order.empty() ? k : order[k];
+        search(queries_for(query, own[worker].walked), query, own[worker].scratch);
+      }
+    });
+    for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
+  }
+
+  const TreeQueries& queries_for(std::size_t query, std::optional<Walked>& walked) const {
+    if (index_.forest == nullptr) return queries_;
+    const std::uint32_t number = index_.tree_of[query];
+    if (!walked || walked->number != number) walked.emplace(*index_.forest, number, boxes_, filter_);
+    return walked->queries;
+  }
+
+  // Along a curve; queries with keys tree by tree, or as they come where these ascend.
+  template <class T>
+  std::vector<std::uint32_t> order_of(const BoxView<T>& places, std::size_t dimension, Interrupt& interrupt) const {
+    if (index_.forest == nullptr) return nearby_order(places, dimension, chosen_kernels(), interrupt);
+    std::vector<std::uint32_t> order;
+    if (std::is_sorted(index_.tree_of, index_.tree_of + places.count)) return order;
+    RowSorter<std::uint32_t> sorter(places.count);
+    for (std::size_t k = 0; k < places.count; ++k) sorter.add(index_.tree_of[k], static_cast<std::uint32_t>(k));
+    sorter.sort(interrupt);
+    order.resize(places.count);
+    for (std::size_t k = 0; k < places.count; ++k) order[k] = sorter.row(k);
+    return order;
+  }
+
+  // Queries in the order of a curve, in groups of as many.
+  struct Groups {
+    Groups(std::vector<std::uint32_t> along, std::size_t queries) : order(std::move(along)), most(queries) {}
+    std::size_t count() const { return (order.size() + most - 1) / most; }
+    std::size_t size(std::size_t group) const { return std::min(most, order.size() - group * most); }
+    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * most; }
+    void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
+      for (std::size_t k = group * most; k < std::min((group + 1) * most, order.size()); ++k)
+        read_ahead(places.lower_of(order[k]));
+    }
+    std::vector<std::uint32_t> order;
+    std::size_t most;
+  };
+
+  const BlockIndex& index_;
+  AnyBoxes boxes_;
+  QueryFilter filter_;
+  TreeQueries queries_;
+  std::size_t rows_;
+};
+
+}  // namespace broadphase::python

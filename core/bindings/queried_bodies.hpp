@@ -1,0 +1,66 @@
+// The bodies of a world as Python hands them to one call of a query.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "filters.hpp"
+#include "geometries.hpp"
+#include "index.hpp"
+#include "many_queries.hpp"
+#include "placed_shapes.hpp"
+#include "world/queries.hpp"
+
+namespace broadphase::python {
+
+// Bodies in the tree of an index, or in the trees of the keys of the queries; rows are theirs. Keeps all of it alive.
+class BodiesInTree {
+ public:
+  // `boxes` are around the shapes; those in the tree may be larger. `limits`: bodies that are not wholly in this box,
+  // lower and upper corner, are left out.
+  BodiesInTree(nb::object tree, nb::object shapes, Boxes boxes, const nb::list& geometries, nb::object filter,
+               std::optional<Vector<double>> limits)
+      : tree_owner_(std::move(tree)),
+        shapes_owner_(std::move(shapes)),
+        filter_owner_(std::move(filter)),
+        tree_(nb::cast<const BlockIndex&>(tree_owner_)),
+        shapes_(nb::cast<const PlacedShapes&>(shapes_owner_)),
+        boxes_(std::move(boxes)),
+        geometries_(geometries_of(geometries)),
+        limits_(std::move(limits)) {
+    if (!filter_owner_.is_none()) filter_ = nb::cast<const RowFilter&>(filter_owner_).get();
+    require(boxes_.shape(1) == 2 && boxes_.shape(2) == shapes_.dimension &&
+            boxes_.shape(0) <= shapes_.store.row_count());
+    require(!limits_ || limits_->shape(0) == 2 * dimension());
+  }
+
+  std::size_t dimension() const { return shapes_.dimension; }
+  std::size_t slots() const { return boxes_.shape(0); }
+  const QueryFilter& filter() const { return filter_; }
+  ManyQueries queries() const {
+    const std::size_t d = dimension();
+    const auto stride = static_cast<std::ptrdiff_t>(2 * d);
+    const BoxView<double> view{boxes_.data(), boxes_.data() + d, stride, stride, slots()};
+    return {tree_, AnyBoxes(view, d), filter_};
+  }
+  template <std::size_t D>
+  QueriedBodies<D> bodies() const {
+    return {&shapes_.store, boxes_.data(), geometries_, data_of(limits_)};
+  }
+
+ private:
+  nb::object tree_owner_, shapes_owner_, filter_owner_;
+  const BlockIndex& tree_;
+  const PlacedShapes& shapes_;
+  Boxes boxes_;
+  std::vector<Geometry> geometries_;
+  std::optional<Vector<double>> limits_;
+  QueryFilter filter_;
+};
+
+}  // namespace broadphase::python

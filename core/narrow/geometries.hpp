@@ -1,0 +1,38 @@
+// Hulls and meshes by the numbers that placed records have for them, and shapes of any kind as the narrow phase of
+// meshes takes them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "narrow/meshes.hpp"
+#include "narrow/polytopes.hpp"
+#include "shapes/shape.hpp"
+
+namespace broadphase {
+
+// One of the two is null; both are for a custom shape, and for a number that is not in use.
+struct Geometry {
+  const MeshTree* tree = nullptr;
+  const Polytope* polytope = nullptr;
+};
+
+// A placed shape of any kind but a custom one. `moved` is the storage for the record of a shape that `offset`, which
+// may be null, moves.
+inline MeshSide side_of(const ShapeView<3>& shape, std::span<const Geometry> geometries, const double* offset,
+                        std::vector<double>& moved) {
+  const Geometry geometry =
+      is_kept_elsewhere(shape.kind) ? geometries[static_cast<std::size_t>(shape.record[0])] : Geometry{};
+  if (geometry.tree != nullptr) {
+    MeshSide side(*geometry.tree, shape.record);
+    if (offset != nullptr) side.move(offset);
+    return side;
+  }
+  if (offset == nullptr) return MeshSide(shape, geometry.polytope);
+  moved.assign(shape.record.begin(), shape.record.end());
+  shift_shape<3>(shape.kind, moved, offset);
+  return MeshSide({shape.kind, moved}, geometry.polytope);
+}
+
+}  // namespace broadphase

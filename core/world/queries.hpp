@@ -1,0 +1,231 @@
+// Rays against the bodies of a world, and the bodies nearest to a point: walks through the tree of their boxes, with
+// the exact test of the shape for each row. A ray becomes shorter with each body that it hits, and so does the reach of
+// a search for the nearest.
+//
+// Everything here only reads, so any number of threads may query at once, each with its own scratch.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "narrow/geometries.hpp"
+#include "narrow/shape_queries.hpp"
+#include "query/queries.hpp"
+#include "shapes/store.hpp"
+#include "tree/queries.hpp"
+
+namespace broadphase {
+
+// What queries read of the bodies of a world, besides the tree and the filter, which TreeQueries have.
+template <std::size_t D>
+struct QueriedBodies {
+  const ShapeStore* shapes;
+  const double* boxes;  // around the shapes, by row: lower corner, then upper corner
+  std::span<const Geometry> geometries;
+  const double* limits = nullptr;  // a box: bodies that are not wholly in it are left out
+
+  ShapeView<D> shape(std::int32_t row) const { return shapes->placed<D>(static_cast<std::size_t>(row)); }
+  const double* box(std::int32_t row) const { return boxes + 2 * D * static_cast<std::size_t>(row); }
+  bool is_left_out(std::int32_t row) const {
+    if (limits == nullptr) return false;
+    bool sticks_out = false;
+    for (std::size_t k = 0; k < D; ++k) sticks_out |= box(row)[k] < limits[k] || box(row)[D + k] > limits[D + k];
+    return sticks_out;
+  }
+
+  // Where a ray enters the shape of a row, see ray_hit(). Precondition: it is no custom shape.
+  double ray_hit(const ShapeView<D>& shape, const Vec<D>& origin, const Vec<D>& direction, Vec<D>* normal) const {
+    if constexpr (D == 3) {
+      if (is_kept_elsewhere(shape.kind)) {
+        std::vector<double> unmoved;
+        return broadphase::ray_hit(side_of(shape, geometries, nullptr, unmoved), origin, direction, normal);
+      }
+    }
+    return broadphase::ray_hit(shape, origin, direction, normal);
+  }
+  // The distance of a shape to a point, 0 inside.
+  double distance(const ShapeView<D>& shape, const Vec<D>& point) const {
+    double ball[D + 1];  // of radius 0
+    std::copy_n(point.begin(), D, ball);
+    ball[D] = 0;
+    const ShapeView<D> there{ShapeKind::kBall, ball};
+    Vec<D> normal;
+    if constexpr (D == 3) {
+      if (is_kept_elsewhere(shape.kind)) {
+        std::vector<double> unmoved;
+        return std::max(0.0, nearest_elements(side_of(shape, geometries, nullptr, unmoved), MeshSide(there)).distance);
+      }
+    }
+    return std::max(0.0, signed_distance(shape, there, &normal));
+  }
+};
+
+// The row of a custom shape that decides the answer of a query, which only its class could test: of the first query
+// that has one. -1: there is none.
+struct RefusedRow {
+  std::size_t query = std::numeric_limits<std::size_t>::max();
+  std::int32_t row = -1;
+
+  void note(std::size_t at, std::int32_t refused) {
+    if (refused < 0 || at > query) return;
+    query = at;
+    row = refused;
+  }
+  void note(const RefusedRow& other) { note(other.query, other.row); }
+};
+
+// ---- Rays ----
+
+// A ray of a query, with a direction of any length, and what it has hit so far.
+template <std::size_t D>
+struct BodyRay {
+  std::size_t query;
+  Vec<D> origin, direction;  // scaled by a power of two, so that no time is out of range
+  Sweep sweep;               // the same
+  double length;             // of the direction, by which times become distances
+  double farthest;
+  KeyedRow best{kNever, -1};
+  KeyedRow custom{kNever, -1};  // the first custom shape whose box it touches
+  Vec<D> normal{};              // where the best is hit
+
+  BodyRay() = default;
+  BodyRay(std::size_t number, const double* from, const double* along, double limit) : query(number), farthest(limit) {
+    constexpr double kLargest = 0x1p10, kSmallest = 0x1p-10;
+    double largest = 0;
+    for (std::size_t k = 0; k < D; ++k) largest = std::max(largest, std::fabs(along[k]));
+    int exponent = 0;
+    if (largest > kLargest || (largest < kSmallest && largest > 0)) std::frexp(largest, &exponent);
+    for (std::size_t k = 0; k < D; ++k) {
+      origin[k] = sweep.box[k] = sweep.box[D + k] = from[k];
+      direction[k] = sweep.motion[k] = exponent == 0 ? along[k] : std::ldexp(along[k], -exponent);
+    }
+    length = length_of<double>(sweep, D);
+  }
+
+  // How far it goes: what is farther away than the best hit does not count.
+  double reach() const { return std::min(farthest, best.first); }
+
+  // Tests a row; returns the distance of its hit, infinite for none within the ray's length.
+  double test(const QueriedBodies<D>& bodies, std::int32_t row, Vec<D>* way) {
+    if (bodies.is_left_out(row)) return kNever;
+    const ShapeView<D> shape = bodies.shape(row);
+    if (shape.kind == ShapeKind::kCustom) {
+      const double time = touch_time(sweep, bodies.box(row), D), entry = std::isnan(time) ? 0 : time * length;
+      if (time < kNever || std::isnan(time)) note_custom(entry, row);
+      return kNever;
+    }
+    const double time = bodies.ray_hit(shape, origin, direction, way);
+    if (!(time < kNever)) return kNever;
+    const double distance = time * length;
+    return distance <= farthest ? distance : kNever;
+  }
+  // Tests a row, and keeps it if it is the first so far: of several at one distance, the lowest. Returns the reach.
+  double visit(const QueriedBodies<D>& bodies, std::int32_t row) {
+    Vec<D> way;
+    const KeyedRow hit(test(bodies, row, &way), row);
+    if (hit.first < kNever && (best.second < 0 || hit < best)) {
+      best = hit;
+      normal = way;
+    }
+    return reach();
+  }
+  // Ends with a row that is hit somewhere.
+  void settle(std::int32_t row) { best = {-1, row}; }
+  // The row of a custom shape that may be in front of the best hit; -1 for none.
+  std::int32_t refused() const { return custom.first <= reach() ? custom.second : -1; }
+
+ private:
+  void note_custom(double entry, std::int32_t row) {
+    const KeyedRow found(entry, row);
+    if (custom.second < 0 || found < custom) custom = found;
+  }
+};
+
+// The first row that a ray hits, in `ray`.
+template <std::size_t D>
+void first_hit(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D>& ray, SweepWalk& walk) {
+  tree.each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, walk,
+                   [&](std::int32_t row) { return ray.visit(bodies, row); });
+}
+
+// A hit of one of several rows on a ray.
+template <std::size_t D>
+struct BodyHit {
+  double distance;
+  std::int32_t row;
+  Vec<D> normal;
+  bool operator<(const BodyHit& other) const {
+    return distance != other.distance ? distance < other.distance : row < other.row;
+  }
+};
+
+// Appends all the rows that a ray hits, by distance and then by row.
+template <std::size_t D>
+void all_hits(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D>& ray, SweepWalk& walk,
+              std::vector<BodyHit<D>>& found) {
+  const std::size_t begin = found.size();
+  tree.each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, walk, [&](std::int32_t row) {
+    BodyHit<D> hit{0, row, {}};
+    hit.distance = ray.test(bodies, row, &hit.normal);
+    if (hit.distance < kNever) found.push_back(hit);
+    return ray.farthest;
+  });
+  std::sort(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end());
+}
+
+// ---- The nearest ----
+
+// The `wanted` bodies nearest to a point, at most `farthest` away, the nearest first.
+template <std::size_t D>
+class NearestBodies {
+ public:
+  // `found` is what they are kept in.
+  NearestBodies(const QueriedBodies<D>& bodies, std::size_t wanted, double farthest, std::vector<KeyedRow>& found)
+      : bodies_(bodies), wanted_(wanted), farthest_(farthest), found_(found) {
+    found_.clear();
+  }
+
+  // Tests a row at a point; returns how far away others may be.
+  double visit(const Vec<D>& point, std::int32_t row) {
+    if (bodies_.is_left_out(row)) return reach();
+    const ShapeView<D> shape = bodies_.shape(row);
+    if (shape.kind == ShapeKind::kCustom) {
+      const KeyedRow custom(std::sqrt(squared_distance<double>(point.data(), bodies_.box(row), D)), row);
+      if (custom_.second < 0 || custom < custom_) custom_ = custom;
+      return reach();
+    }
+    add({bodies_.distance(shape, point), row});
+    return reach();
+  }
+  void add(const KeyedRow& candidate) {
+    if (!(candidate.first <= farthest_ && candidate.first < kNever)) return;
+    if (is_full() && !(candidate < found_.back())) return;
+    if (is_full())
+      found_.back() = candidate;
+    else
+      found_.push_back(candidate);
+    auto place = found_.end() - 1;
+    for (; place != found_.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
+    *place = candidate;
+  }
+  bool is_full() const { return found_.size() == wanted_; }
+  double reach() const { return is_full() ? std::min(farthest_, found_.back().first) : farthest_; }
+  // As BodyRay::refused().
+  std::int32_t refused() const { return custom_.first <= reach() ? custom_.second : -1; }
+
+ private:
+  const QueriedBodies<D>& bodies_;
+  std::size_t wanted_;
+  double farthest_;
+  std::vector<KeyedRow>& found_;
+  KeyedRow custom_{kNever, -1};
+};
+
+}  // namespace broadphase
