@@ -35,7 +35,7 @@ class Actor:
 
     `World.add` and `World.actor` give actors. What is written to an actor is written to the world's arrays, and the
     other way round. Two actors are equal if they are of the same body. An actor of a removed body stays stale, even
-    when the row is used again: then everything but `alive`, `handle`, `data` and `remove` raises `UnknownRowError`.
+    when the row is used again: all but `alive`, `handle`, `world`, `data` and `remove` raises `UnknownRowError` then.
 
     For behaviour of your own, derive a class, override any of `update`, `on_enter`, `on_stay`, `on_exit` and `render`,
     and give the class, or an object of it, to `World.add`. The world keeps such actors, and those with `data`, as long

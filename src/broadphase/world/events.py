@@ -544,7 +544,7 @@ class EventBus:
 
     def _calls(self, frame: Frame, change: Change) -> Any:
         """Decide which calls are made for a frame, and add to a change which pairs are open afterwards."""
-        calls = _Calls(frame, self._columns.rows.generation)
+        calls = _Calls(frame, self._columns.rows.generation, has_impacts=self._columns.ccd is not None)
         for watch in self._by_pair.values():
             chosen, pairs = watch.choose(self._match, calls.pairs)
             change.assign(watch, open=pairs)
@@ -624,10 +624,13 @@ class EventBus:
 
 
 class _Calls:
-    """The calls of one frame, collected by handler and put in the order of events."""
+    """The calls of one frame, collected by handler and put in the order of events.
 
-    def __init__(self, frame: Frame, generations: NDArray[np.int64]) -> None:
-        self._frame = frame
+    That is by kind, then by time, then by rows. The time is that of the impact, or the end of the step without one.
+    """
+
+    def __init__(self, frame: Frame, generations: NDArray[np.int64], *, has_impacts: bool) -> None:
+        self._frame, self._has_impacts = frame, has_impacts
         self._pairs: dict[EventKind, Pairs] = {}
         self._handles: dict[EventKind, NDArray[np.int64]] = {}
         self._generations = generations
@@ -657,19 +660,27 @@ class _Calls:
 
     def in_order(self, records: _FrameEvents) -> Any:
         """Give target, kind, handles and records of each call."""
-        if len(self._parts) == 1:  # in order already
-            kind, places, target, _, is_swapped = self._parts[0]
-            first, second = _in_turn(self.handles(kind)[places], is_swapped)
-            return zip(repeat(target), repeat(kind), first, second, repeat(records))
         if not self._parts:
             return ()
+        times = self._times_of_impacts()
+        if len(self._parts) == 1:
+            kind, places, target, _, is_swapped = self._parts[0]
+            if kind in times:
+                order = np.argsort(times[kind][places], kind="stable")
+                places, is_swapped = places[order], is_swapped[order]
+            first, second = _in_turn(self.handles(kind)[places], is_swapped)
+            return zip(repeat(target), repeat(kind), first, second, repeat(records))
         parts = [
             np.stack(np.broadcast_arrays(_KINDS.index(kind), places, rank, number))
             for number, (kind, places, _, rank, _) in enumerate(self._parts)
         ]
         stage, place, rank, part = np.concatenate(parts, axis=1)
         is_swapped = np.concatenate([one[4] for one in self._parts])
-        order = np.lexsort((rank, place, stage))
+        time = np.ones(len(place))
+        for kind, of_pairs in times.items():
+            here = stage == _KINDS.index(kind)
+            time[here] = of_pairs[place[here]]
+        order = np.lexsort((rank, place, time, stage))
         stage, place, part, is_swapped = stage[order], place[order], part[order], is_swapped[order]
         handles = np.empty((len(order), 2), np.int64)
         for number, kind in enumerate(_KINDS):
@@ -679,6 +690,21 @@ class _Calls:
         first, second = _in_turn(handles, is_swapped)
         targets = [self._parts[number][2] for number in part.tolist()]
         return zip(targets, [_KINDS[number] for number in stage.tolist()], first, second, repeat(records))
+
+    def _times_of_impacts(self) -> dict[EventKind, NDArray[np.float64]]:
+        """Give when the pairs of a kind met, as fractions of the step; only of kinds with pairs that had an impact."""
+        times: dict[EventKind, NDArray[np.float64]] = {}
+        impacts = self._frame.impacts if self._has_impacts else None
+        if impacts is None or not len(impacts.pairs):
+            return times
+        keys = keys_of(impacts.pairs)
+        for kind in {kind for kind, *_ in self._parts} - {"exit"}:
+            pairs = keys_of(self.pairs(kind))
+            met = _are_in(pairs, keys)
+            if met.any():
+                times[kind] = np.ones(len(pairs))
+                times[kind][met] = impacts.times[np.searchsorted(keys, pairs[met])]
+        return times
 
 
 def _in_turn(handles: NDArray[np.int64], is_swapped: NDArray[np.bool_]) -> tuple[list[int], list[int]]:

@@ -575,8 +575,9 @@ class World(Queries):
         """Have a function called for every pair that begins to touch.
 
         It is called with an `Event` after the step, once for each pair: first for pairs that exit, then for those that
-        enter, then for those that stay, each in the order of rows. For one pair, hooks of actors are called before
-        handlers, and handlers in the order in which they were registered.
+        enter, then for those that stay. Each in the order in which they met: by the time of `Event.impact`, which is 1
+        for pairs without one, then in the order of rows. For one pair, hooks of actors are called before handlers, and
+        handlers in the order in which they were registered.
 
         Parameters
         ----------
@@ -597,7 +598,7 @@ class World(Queries):
 
         Notes
         -----
-        Handlers may add, remove and move bodies and register others; the changes count from the next step on. Only
+        Handlers may add, remove and move bodies and register others, which queries and later handlers see at once. Only
         `step` itself is refused. An event is delivered also if an earlier handler has removed one of the two
         (``event.actor.alive``): so each handler gets an exit for each enter, whatever is removed. A pair is matched
         when it begins to touch; later changes of its layers have no effect until it exits. Handlers of stays and exits
