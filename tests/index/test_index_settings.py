@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.index.options import INDEX_CLASSES, IndexOptions
 from index_cases import CLASSES
 
 GIVEN = {name: {} for name in CLASSES} | {
@@ -167,3 +168,31 @@ def test_class_of_users_keeps_its_own_attributes():
     assert (again.label, len(again)) == ("walls", 1)
     again.insert([[0.5, 0.5, 2.0, 2.0]])
     assert again.pairs().tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("name", INDEX_CLASSES)
+def test_an_index_class_stands_for_its_defaults_in_a_world(name):
+    kind = INDEX_CLASSES[name]
+    world = bp.World(dim=2, method=kind)
+    assert world.method == kind.options() == IndexOptions.of(kind) == IndexOptions.of(name)
+    assert world.stats()["method"] == name
+    rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0], [9, 9]])
+    assert world.step().enter.tolist() == [[0, 1]]
+    world.method = "bvh"
+    world.positions[rows[2]] = 0, 1
+    assert world.step().enter.tolist() == [[0, 2], [1, 2]]
+    world.method = kind
+    assert world.method == kind.options()
+    again = bp.World.from_bytes(world.to_bytes())
+    assert again.method in (name, kind.options())
+    assert again.to_bytes() == world.to_bytes()
+
+
+@pytest.mark.parametrize("kind", [int, bp.World, bp.index.BoxIndex, bp.Circle])
+def test_a_class_that_is_no_index_is_refused_as_a_method(kind):
+    with pytest.raises(TypeError, match="a method is a name, an index class, options or a dictionary, not <class"):
+        bp.World(dim=2, method=kind)
+    world = bp.World(dim=2)
+    with pytest.raises(TypeError, match="a method is a name"):
+        world.method = kind
+    assert world.method == "auto"

@@ -340,7 +340,7 @@ WORLD = {
     "add_many": {
         "shapes": bp.Circle(1), "positions": [[1, 1]], "velocities": [[1, 0]], "rotations": [0.5],
         "angular_velocities": [1.0], "body_type": "dynamic", "layer": "ball", "mask": "ball", "group": 0,
-        "batch": 1,
+        "batch": 1, "actor": bp.Actor,
     },
     "actor": {"row": 0},
     "handles": {"rows": [0]},
@@ -359,6 +359,7 @@ WORLD = {
         "layer": "ball", "batch": 0,
     },
     "remove": {"rows": [0]},
+    "rows_in_layer": {"layer": "ball"},
     "rows_of": {"handles": [1 << 32]},
     "set_filters": {"rows": [0], "layer": "ball", "mask": "ball", "group": [1]},
     "set_shapes": {"rows": [0], "shapes": bp.Circle(1)},

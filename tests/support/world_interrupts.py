@@ -56,6 +56,13 @@ class Loud(bp.Actor):
         self.log.append(("hook exit", self.handle, other.handle))
 
 
+class Quiet(bp.Actor):
+    """Has a hook that does nothing."""
+
+    def on_stay(self, other):
+        pass
+
+
 class Play:
     """A world with something of everything, and what was heard of it."""
 
@@ -119,7 +126,7 @@ def add_many(play):
     shapes = [bp.ConvexHull(TETRAHEDRON * 2), bp.Box(1, 1, 1)] if d == 3 else [bp.Rectangle(1, 1), bp.Point()]
     play.world.add_many(
         shapes * 12, np.linspace(1, 8, 24 * d).reshape(24, d), rotations=np.ones(24) if d == 2 else [[1, 0, 0, 1]] * 24,
-        sensor=True, mask={"wall"}, boundary="bounce",
+        sensor=True, mask={"wall"}, boundary="bounce", actor=Quiet,
     )  # fmt: skip
 
 
@@ -148,6 +155,7 @@ CHANGES = {
     "query": lambda play: play.world.nearest([[4.0] * play.world.dim], k=3),
     "to_bytes, from_bytes": fresh,
     "on_enter": lambda play: play.world.on_enter("default", "wall")(play.hear),
+    "clear_handlers": lambda play: play.world.clear_handlers(),
     "remove_handler": lambda play: play.world.remove_handler(play.hear),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import re
 import sys
 import weakref
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world.actor import EXIT
 
 
 def two_circles():
@@ -450,3 +452,91 @@ def test_pose_of_an_actor_may_be_written_in_any_form_and_nothing_else(dimension)
             getattr(actor, name)
         with pytest.raises(bp.errors.UnknownRowError, match="has been removed"):
             setattr(actor, name, want)
+
+
+def test_actors_of_many_bodies_are_of_the_class_and_their_hooks_run():
+    log = []
+
+    class Coin(bp.Actor):
+        def __init__(self):
+            self.worth = 1
+
+        def on_enter(self, other):
+            log.append((self.row, other.row))
+
+    world = bp.World(dim=2)
+    hero = world.add(bp.Circle(1), position=(0, 0))
+    rows = world.add_many(bp.Circle(0.1), [[0, 0], [9, 0], [0.5, 0]], actor=Coin, data=["a", None, "c"])
+    assert rows.tolist() == [1, 2, 3]
+    gc.collect()
+    coins = [world.actor(row) for row in rows]
+    assert [type(coin) for coin in coins] == [Coin] * 3
+    assert [(coin.data, coin.worth) for coin in coins] == [("a", 1), (None, 1), ("c", 1)]
+    world.step()
+    assert log == [(1, 0), (3, 0)]
+    caught = []
+    world.on_stay(Coin)(lambda event: caught.append(event.actor.data))
+    world.step()
+    assert caught == ["a", "c"]
+    coins[0].remove()
+    world.remove(rows[1:])
+    assert world._actors._counts == dict.fromkeys(world._actors._counts, 0)
+    world.step()
+    assert not any(coin.alive for coin in coins)
+    assert hero.touched() == []
+
+
+def test_actors_of_many_bodies_may_be_added_where_rows_are_free_and_none_at_all():
+    class Coin(bp.Actor):
+        def on_exit(self, other):
+            """Have a hook."""
+
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), [[0, 0], [1, 0], [2, 0]])
+    world.remove([0, 2])
+    assert world.add_many(bp.Circle(1), [[0, 0], [1, 0], [2, 0]], actor=Coin).tolist() == [0, 2, 3]
+    assert [type(world.actor(row)).__name__ for row in range(4)] == ["Coin", "Actor", "Coin", "Coin"]
+    assert world.add_many(bp.Circle(1), np.empty((0, 2)), actor=Coin).tolist() == []
+    assert world._actors.has(EXIT)
+    world.validate()
+
+
+class Once(bp.Actor):
+    """Gives one object for ever."""
+
+    only = None
+
+    def __new__(cls):
+        cls.only = cls.only or super().__new__(cls)
+        return cls.only
+
+
+class Broken(bp.Actor):
+    """Cannot be made."""
+
+    def __init__(self):
+        raise ArithmeticError("no")
+
+
+@pytest.mark.parametrize(
+    ("actor", "error", "message"),
+    [
+        (
+            bp.Actor(),
+            TypeError,
+            "actor must be a class derived from Actor, of which each gets one, not <Actor, in",
+        ),
+        ([bp.Actor] * 2, TypeError, "actor must be a class derived from Actor, of which each gets one, not "),
+        (int, TypeError, "actor must be a class derived from Actor, of which each gets one, not <class 'int'>"),
+        (None, TypeError, "actor must be a class derived from Actor, of which each gets one, not None"),
+        (Once, ValueError, "gives the same actor twice"),
+        (Broken, ArithmeticError, "no"),
+    ],
+)
+def test_actors_of_many_bodies_that_are_no_class_change_nothing(actor, error, message):
+    world = bp.World(dim=2)
+    before = world.to_bytes()
+    with pytest.raises(error, match=re.escape(message)):
+        world.add_many(bp.Circle(1), [[0, 0], [1, 0]], actor=actor)
+    assert world.to_bytes() == before
+    world.validate()

@@ -189,6 +189,62 @@ def test_off_ends_all_registrations_at_once():
     assert reference() is None
 
 
+def test_all_handlers_and_subscribers_are_cleared_at_once():
+    hooks = []
+
+    class Loud(bp.Actor):
+        def on_enter(self, other):
+            hooks.append(other.row)
+
+    world = world_of((0, 0), (0, 0), layers=["ball", "wall"])
+    loud = world.add(bp.Circle(1), position=(0, 0), actor=Loud)
+    log = written(world, "ball", "wall")
+    world.on_enter(loud)(log.append)
+    world.on_step(log.append)
+    assert world.clear_handlers() == 5
+    assert world.clear_handlers() == 0
+    world.step()
+    assert log == []
+    assert hooks == [0, 1]
+    world.on_stay(log.append)
+    world.step()
+    assert len(log) == 3
+
+
+def test_handlers_and_subscribers_that_a_handler_clears_are_not_called_any_more():
+    world = world_of((0, 0), (0, 0), (0, 0))
+    calls = []
+
+    @world.on_enter
+    def first(event):
+        calls.append("first")
+        assert world.clear_handlers() == 3
+
+    world.on_enter(lambda event: calls.append("second"))
+    world.on_step(lambda frame: calls.append("frame"))
+    world.step()
+    world.step()
+    assert calls == ["first"]
+
+
+def test_subscriber_that_a_handler_or_another_removes_is_not_called_for_this_frame_either():
+    world = world_of((0, 0), (0, 0))
+    frames = []
+
+    def late(frame):
+        frames.append(frame.number)
+
+    @world.on_step
+    def early(frame):
+        if frame.number == 2:
+            world.remove_handler(late)
+
+    world.on_step(late)
+    world.step()
+    world.step()
+    assert frames == [1]
+
+
 def test_handlers_refuse_what_cannot_be_called():
     world = world_of((0, 0))
     with pytest.raises(TypeError, match="callable"):

@@ -5,6 +5,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.world.layers import ALL_BITS, Layers
+from query_cases import arguments_of
 
 
 def test_layers_names_get_bits_in_order_of_first_use():
@@ -135,3 +136,54 @@ def test_layers_decide_who_touches():
     world.add(bp.Circle(1), position=(0, 0))
     # Balls of row 0 want only walls; what has no layer is in none of those named.
     assert world.step().enter.tolist() == [[0, 2], [1, 2], [2, 3]]
+
+
+def test_rows_in_layer_are_those_of_any_of_the_names_or_bits():
+    world = bp.World(dim=2)
+    layers = ["enemy", "coin", {"enemy", "coin"}, "wall", "enemy"]
+    world.add_many(bp.Circle(1), np.zeros((5, 2)), layer=layers)
+    world.remove(4)
+    assert world.rows_in_layer("enemy").tolist() == [0, 2]
+    assert world.rows_in_layer({"coin", "wall"}).tolist() == [1, 2, 3]
+    assert world.rows_in_layer(world.layer("wall")).tolist() == [3]
+    assert world.rows_in_layer("all").tolist() == world.rows_in_layer(-1).tolist() == [0, 1, 2, 3]
+    assert world.rows_in_layer("default").tolist() == world.rows_in_layer(0).tolist() == []
+    assert world.rows_in_layer("coin").dtype == np.int32
+    world.rows_in_layer("coin")[:] = 7  # a new array
+    assert world.rows_in_layer("coin").tolist() == [1, 2]
+    with pytest.raises(ValueError, match="unknown layer 'enmy'"):
+        world.rows_in_layer("enmy")
+    with pytest.raises(TypeError, match="layer must be a layer's name, a set of names or an integer, not list"):
+        world.rows_in_layer(["enemy"])
+
+
+def test_rows_in_layer_of_a_world_without_layers_and_of_an_empty_one():
+    world = bp.World(dim=2)
+    assert world.rows_in_layer("default").tolist() == []
+    world.add_many(bp.Circle(1), np.zeros((3, 2)))
+    world.layer("ball")
+    assert world.rows_in_layer("default").tolist() == [0, 1, 2]
+    assert world.rows_in_layer("ball").tolist() == []
+
+
+# The queries that all indexes have, and those that only worlds have.
+AT_THE_ORIGIN = arguments_of(np.array([[[-1.0, -1.0], [1.0, 1.0]]]), np.array([[2.0, 2.0]])) | {
+    "query_shape": {"shape": bp.Circle(1), "positions": [[0, 0]]},
+    "shapecast": {"shape": bp.Circle(1), "positions": [[-5, 0]], "motions": [[9, 0]]},
+    "visible": {"planes": [[1.0, 0.0, 5.0]]},
+}
+
+
+@pytest.mark.parametrize("query", AT_THE_ORIGIN)
+@pytest.mark.parametrize(
+    ("options", "is_hidden"), [({"mask": 0}, True), ({"layer": 0}, True), ({"group": -1}, False)], ids=str
+)
+def test_body_of_no_mask_is_hidden_from_queries_and_one_of_a_negative_group_is_not(query, options, is_hidden):
+    """As docs/games.md and docs/world.md say."""
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(2), [[0, 0], [0, 0]], **options)
+    answer = getattr(world, query)(**AT_THE_ORIGIN[query])
+    found = set(np.flatnonzero(answer)) if query == "raycast_any" else set(np.ravel(answer.rows).tolist()) - {-1}
+    assert found <= {0, 1}
+    assert bool(found) is not is_hidden
+    assert world.step().pairs.tolist() == []

@@ -55,23 +55,27 @@ class IndexOptions:
         return self.index_class.method
 
     @staticmethod
-    def of(method: str | dict[str, Any] | IndexOptions) -> IndexOptions:
-        """Return the options that a name of a method or a description stands for.
+    def of(method: str | dict[str, Any] | type[BoxIndex] | IndexOptions) -> IndexOptions:
+        """Return the options that a name of a method, an index class or a description stands for.
 
-        A name is that of a method in the registry, or "auto". A description is a dictionary with such a ``name`` and
-        settings, as `describe` returns it. Options are returned as they are. Raises ValueError or TypeError for
-        unknown methods, settings and values.
+        A name is that of a method in the registry, or "auto". An index class stands for its defaults. A description is
+        a dictionary with such a ``name`` and settings, as `describe` returns it. Options are returned as they are.
+        Raises ValueError or TypeError for unknown methods, settings and values.
 
         Examples
         --------
         >>> import broadphase as bp
         >>> bp.index.IndexOptions.of({"name": "octree", "leaf_capacity": 1})
         Octree.options(leaf_capacity=1)
+        >>> bp.index.IndexOptions.of(bp.Octree) == bp.index.IndexOptions.of("octree") == bp.Octree.options()
+        True
         """
         if isinstance(method, IndexOptions):
             return method
+        if isinstance(method, type) and issubclass(method, BoxIndex) and hasattr(method, "method"):
+            return IndexOptions(method)
         if not isinstance(method, str | dict):
-            raise TypeError(f"a method is a name, a dictionary or options, not {quoted(method)}")
+            raise TypeError(f"a method is a name, an index class, options or a dictionary, not {quoted(method)}")
         settings = {} if isinstance(method, str) else dict(method)
         name = method if isinstance(method, str) else settings.pop("name", None)
         if not isinstance(name, str) or name not in INDEX_CLASSES:

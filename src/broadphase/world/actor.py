@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 from weakref import ref
 
@@ -316,20 +317,34 @@ class Actors:
             raise ValueError(f"{actor!r} is in a world already")
         return actor
 
-    def attach(self, change: Change, actor: Actor, row: int, data: Any = None) -> None:
-        """Give a prepared actor its row."""
-        handle = self._handle(row)
-        data = actor._data if data is None else data
-        for name, value in (("_world", self._world), ("_handle", handle), ("_data", data)):
-            change.set_slot(actor, name, value)
-        change.set_item(self._seen, handle, self._reference(actor, handle))
-        hooks = type(actor)._hooks
-        if hooks:
-            self._reserve(row + 1)
-            change.write(self._hooks, np.array([hooks], np.uint8), np.array([row], np.int32))
-            change.update(self._counts, {hook: count + bool(hooks & hook) for hook, count in self._counts.items()})
-        if data is not None or type(actor) is not Actor:
-            change.set_item(self._held, handle, actor)
+    def prepare_many(self, kind: Any, count: int) -> list[Actor] | None:
+        """Make so many actors of a class, each in no world yet; None for plain ones, which are made when asked for."""
+        if kind is Actor:
+            return None
+        if not isinstance(kind, type) or not issubclass(kind, Actor):
+            raise TypeError(f"actor must be a class derived from Actor, of which each gets one, not {quoted(kind)}")
+        made = [self.prepare(kind) for _ in range(count)]
+        if len(set(map(id, made))) < count:
+            raise ValueError(f"{quoted(kind)} gives the same actor twice")
+        return made
+
+    def attach(self, change: Change, actors: list[Actor], rows: NDArray[np.int32], data: list[Any] | None) -> None:
+        """Give prepared actors their rows; their own data count where None is given."""
+        given = repeat(None) if data is None else data
+        for actor, row, value in zip(actors, rows.tolist(), given, strict=data is not None):
+            handle, value = self._handle(row), actor._data if value is None else value
+            change.set_slot(actor, "_world", self._world)
+            change.set_slot(actor, "_handle", handle)
+            change.set_slot(actor, "_data", value)
+            change.set_item(self._seen, handle, self._reference(actor, handle))
+            if value is not None or type(actor) is not Actor:
+                change.set_item(self._held, handle, actor)
+        hooks = [type(actor)._hooks for actor in actors]
+        if any(hooks):
+            self._reserve(int(rows.max()) + 1)
+            change.write(self._hooks, np.array(hooks, np.uint8), rows)
+            counts = {hook: count + sum(map(bool, map(hook.__and__, hooks))) for hook, count in self._counts.items()}
+            change.update(self._counts, counts)
 
     def append(self, actor: Actor, columns: Columns, data: Any) -> bool:
         """Give a prepared actor the row behind all others, and take that into use; not if it has hooks."""

@@ -6,6 +6,7 @@ Each checks everything first, then commits one `Change`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def add(
         places = as_places(position, "position", self.dim, 1)
         rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
         motion = velocity, rotation, angular_velocity
-        _insert(self, shape, places, motion, body_type, boundary, layer, mask, rare, instance, data)
+        _insert(self, shape, places, motion, body_type, boundary, layer, mask, rare, [instance], [data])
     return instance
 
 
@@ -118,6 +119,7 @@ def add_many(
     update_interval: ArrayLike = 1,
     batch: ArrayLike = 0,
     data: Sequence[Any] | NDArray[Any] | None = None,
+    actor: type[Actor] = Actor,
 ) -> NDArray[np.int32]:
     """Add bodies, and get their rows.
 
@@ -162,6 +164,8 @@ def add_many(
         touch. So one world can step thousands of separate scenes in the same place.
     data : sequence of n objects, optional
         Any object of yours for each body: `Actor.data` of its actor. None: the body has none.
+    actor : type
+        `Actor`, or a class derived from it: one is made for each body, without arguments, and `World.actor` gives it.
 
     Returns
     -------
@@ -182,13 +186,20 @@ def add_many(
     >>> world.velocities[rows[:3]] = (0, 0, 1)
     >>> len(world.step(dt=1 / 60).enter) > 0
     True
+    >>> class Coin(bp.Actor):
+    ...     def on_enter(self, other):
+    ...         self.remove()
+    >>> rows = world.add_many(bp.Sphere(0.1), np.zeros((5, 3)), sensor=True, actor=Coin)
+    >>> type(world.actor(rows[0])).__name__
+    'Coin'
     """
+    places = as_places(positions, "positions", self.dim)
+    objects = _data_of_rows(data, len(places))
+    instances = self._actors.prepare_many(actor, len(places))
     with self._guard.changing:
-        places = as_places(positions, "positions", self.dim)
-        objects = _data_of_rows(data, len(places))
         rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
         motion = velocities, rotations, angular_velocities
-        return _insert(self, shapes, places, motion, body_type, boundary, layer, mask, rare, data=objects)
+        return _insert(self, shapes, places, motion, body_type, boundary, layer, mask, rare, instances, objects)
 
 
 def _insert(
@@ -201,16 +212,16 @@ def _insert(
     layer: Any,
     mask: Any,
     rare: dict[str, Any],
-    actor: Actor | None = None,
-    data: Any = None,
+    actors: list[Actor] | None,
+    data: list[Any] | None,
 ) -> NDArray[np.int32]:
     """Add rows at checked places, (n, d), and return them.
 
-    `motion` are velocities, rotations and angular velocities, `rare` what few bodies need. `actor` is that of a
-    single row, which has `data`; without it, `data` are those of all rows.
+    `motion` are velocities, rotations and angular velocities, `rare` what few bodies need. `actors` are those of the
+    rows; without them, rows that have `data` get plain ones.
     """
     columns: Columns = self._columns
-    broad, actors, d, count = self._scene.broad, self._actors, columns.dim, len(places)
+    broad, d, count = self._scene.broad, columns.dim, len(places)
     speeds = None if motion[0] is None else as_table(motion[0], "velocities", (d,), count)
     turns = None if motion[1] is None else as_rotations(motion[1], "rotations", d, count)
     spins = _angular(motion[2], d, count)
@@ -232,8 +243,9 @@ def _insert(
         rows = columns.free_rows(count)
         columns.fill(rows, records, types, places, speeds, turns, spins)
         if (
-            actor is not None and named is columns.layers and layers is None and not rare
-            and broad.index is None and columns.can_append(rows) and actors.append(actor, columns, data)
+            count == 1 and actors is not None and data is not None and named is columns.layers and layers is None
+            and not rare and broad.index is None and columns.can_append(rows)
+            and self._actors.append(actors[0], columns, data[0])
         ):  # fmt: skip
             return rows
         change = Change()
@@ -244,12 +256,12 @@ def _insert(
         if named is not columns.layers:
             change.assign(columns, layers=named)
         broad.note(change, rows, is_new=True)
-        if actor is not None:
-            actors.attach(change, actor, int(rows[0]), data)
+        if actors is not None:
+            self._actors.attach(change, actors, rows, data)
         elif data is not None:
-            for row, one in zip(rows.tolist(), data, strict=True):
-                if one is not None:
-                    actors.attach(change, Actor(), row, one)
+            some = np.array([one is not None for one in data], np.bool_)
+            given = list(compress(data, some))
+            self._actors.attach(change, [Actor() for _ in given], rows[some], given)
         change.commit()
     finally:
         columns.geometries.drop_unused()

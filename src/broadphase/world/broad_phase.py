@@ -44,9 +44,14 @@ class BroadPhase:
     """
 
     def __init__(
-        self, columns: Columns, core: _native.World, method: str | IndexOptions, margin: float | None, workers: int
+        self,
+        columns: Columns,
+        core: _native.World,
+        method: str | type[BoxIndex] | IndexOptions,
+        margin: float | None,
+        workers: int,
     ) -> None:
-        if not isinstance(method, str | IndexOptions):
+        if not isinstance(method, str | type | IndexOptions):
             raise ValueError(unknown_name("method", method, INDEX_CLASSES))
         options = IndexOptions.of(method)
         options.require_fit(columns.dim)
@@ -62,7 +67,8 @@ class BroadPhase:
             margin = as_real(margin, "margin")
             if not 0 <= margin <= _LARGEST_FLOAT:
                 raise ValueError(f"margin must be finite and not negative, not {margin}")
-        self.given, self.method, self.margin, self.workers = method, options.method, margin, workers
+        self.given = method if isinstance(method, str) else options
+        self.method, self.margin, self.workers = options.method, margin, workers
         self.threads = worker_count(workers)
         self._columns, self._core = columns, core
         self._share = 1.0  # of the margins that is used

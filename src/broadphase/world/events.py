@@ -447,13 +447,15 @@ class EventBus:
         self._subscribers.append(_checked(function))
         return function
 
-    def remove(self, function: Callable[..., object]) -> int:
-        """Remove all registrations of a handler or subscriber; say how many there were."""
-        removed, change = self._subscribers.count(function), Change()
-        change.assign(self, _subscribers=[other for other in self._subscribers if other != function])
+    def remove(self, is_removed: Callable[[Callable[..., object]], bool]) -> int:
+        """Remove all registrations of some handlers and subscribers; say how many there were."""
+        kept, change = [function for function in self._subscribers if not is_removed(function)], Change()
+        removed = len(self._subscribers) - len(kept)
+        shown = deque(call for call in self._shown if not is_removed(call[0]))
+        change.assign(self, _subscribers=kept, _shown=shown)
         tables: Any = self._by_pair, self._by_actor
         for registration in chain.from_iterable(watch.registrations for table in tables for watch in table.values()):
-            if registration.function == function and registration.active:
+            if registration.active and is_removed(registration.function):
                 change.set_slot(registration, "active", False)
                 removed += 1
         change.commit()

@@ -212,7 +212,7 @@ def give_classes(columns: Columns, actors: Actors, given: ActorClasses) -> None:
         classes.update(dict.fromkeys(rows.tolist(), kind))
     for row, kind in classes.items():
         data, change = actors.get(row).data, Change()
-        actors.attach(change, actors.prepare(kind), row, data)
+        actors.attach(change, [actors.prepare(kind)], np.array([row], np.int32), [data])
         change.commit()
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from broadphase.index.box_index import BoxIndex
     from broadphase.index.options import IndexOptions
     from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, ShapecastHits
     from broadphase.index.stats import IndexStats
@@ -66,11 +67,11 @@ class World(Queries):
     ----------
     dim : int
         2 or 3.
-    method : str or IndexOptions
-        How pairs are found: "auto", a name from the registry of methods (`broadphase.METHODS`), or an index class with
-        settings, such as ``bp.Octree.options(leaf_capacity=1)``. The events depend on none of them but `outside`, of
-        which "drop" leaves bodies that are not wholly in the world of the tree out of steps and queries until they come
-        back (`outside_rows`), and "raise" lets `step` refuse them.
+    method : str, IndexOptions or index class
+        How pairs are found: "auto", a name from the registry of methods (`broadphase.METHODS`), an index class such as
+        ``bp.Octree``, or one with settings, ``bp.Octree.options(leaf_capacity=1)``. The events depend on none of them
+        but `outside`, of which "drop" leaves bodies that are not wholly in the world of the tree out of steps and
+        queries until they come back (`outside_rows`), and "raise" lets `step` refuse them.
     bounds : array_like, shape (2, dim), optional
         Lower and upper corner of the world, for `boundary`.
     boundary : {"none", "bounce", "wrap", "remove"}
@@ -138,7 +139,7 @@ class World(Queries):
         *,
         bounds: ArrayLike | None = None,
         boundary: Boundary = "none",
-        method: MethodName | IndexOptions = "auto",
+        method: MethodName | IndexOptions | type[BoxIndex] = "auto",
         workers: int = 1,
         touching: bool = True,
         margin: float | None = None,
@@ -193,14 +194,14 @@ class World(Queries):
 
     @property
     def method(self) -> str | IndexOptions:
-        """How pairs are found: a name or options, as given.
+        """How pairs are found: a name as given, or options.
 
         Set it to another method at any time: events do not depend on it, but for its setting `outside`.
         """
         return self._scene.broad.given
 
     @method.setter
-    def method(self, method: MethodName | IndexOptions) -> None:
+    def method(self, method: MethodName | IndexOptions | type[BoxIndex]) -> None:
         with self._guard.changing:
             columns, broad = self._columns, self._scene.broad
             other = BroadPhase(columns, self._stepper, method, broad.margin, broad.workers)
@@ -391,6 +392,27 @@ class World(Queries):
     def asleep(self) -> NDArray[np.bool_]:
         """Which rows sleep, shape (slots,). Read-only: see `sleep` and `wake`."""
         return self._columns.rare("asleep")
+
+    def rows_in_layer(self, layer: LayerNames) -> NDArray[np.int32]:
+        """Find the rows that are in a layer, or in any of several, ascending, shape (k,). A new array.
+
+        Parameters
+        ----------
+        layer : str, set of str, or int
+            A name, names, or bits. An unknown name raises ValueError.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [5, 0], [9, 0]], layer=["enemy", "coin", "enemy"])
+        >>> world.rows_in_layer("enemy"), world.rows_in_layer({"enemy", "coin"})
+        (array([0, 2], dtype=int32), array([0, 1, 2], dtype=int32))
+        >>> world.velocities[world.rows_in_layer("enemy")] = (-1, 0)
+        """
+        bits, rows = np.uint64(self._columns.layers.bits(layer)), self.rows
+        found: NDArray[np.int32] = rows[(self.layers[rows] & bits) != 0]
+        return found
 
     def handles(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
         """Get handles of rows, which are never given to other bodies: shape (k,), int64.
@@ -655,7 +677,26 @@ class World(Queries):
         handler : callable
             A function given to `on_enter`, `on_stay`, `on_exit` or `on_step`.
         """
-        return self._bus.remove(handler)
+        return self._bus.remove(lambda function: function == handler)
+
+    def clear_handlers(self) -> int:
+        """Remove all handlers and subscribers, and return how many registrations there were. None is called again.
+
+        Hooks of actors stay: they belong to their classes.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> for text in ("one", "two"):
+        ...     handler = world.on_enter(lambda event, text=text: print(text))
+        >>> rows = world.add_many(bp.Circle(1), [[0, 0], [1, 0]])
+        >>> world.clear_handlers()
+        2
+        >>> world.step().enter.tolist()
+        [[0, 1]]
+        """
+        return self._bus.remove(lambda function: True)
 
     def render(self, context: Any = None, rows: ArrayLike | Visible | None = None) -> int:
         """Call ``actor.render(context)`` of the actors whose class overrides it, in the order of rows.
