@@ -852,6 +852,16 @@ class World:
     def look(self, behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, answers: object) -> None:
         """Place the shapes of all rows where the rows are."""
 
+    def add_body(self, kind: object, record: object, position: object, velocity: object | None, rotation: object | None, angular_velocity: object | None, type: int, boundary: int, layer: int, mask: int, rare: tuple, actor: object, world: object, data: object | None, hooks: int, is_held: bool, actors: object, index: object | None, settle: object) -> bool:
+        """
+        Take one row into use; false, and nothing has changed, for what is not usual.
+        """
+
+    def remove_body(self, row: int, then: object | None, actors: object, index: object | None) -> bool:
+        """
+        Take one row out of use; false, and nothing has changed, for what is not usual.
+        """
+
     def set_touching(self, pairs: object, rows: int) -> None: ...
 
     def forget_near(self) -> None: ...
@@ -948,12 +958,7 @@ def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = []
     Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
-def insert_body(rows: dict, columns: dict, alive: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], changed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], row: int, actor: object, world: object, handle: object, data: object | None, seen: dict, reference: object, held: dict | None) -> None:
-    """
-    Take a row into use behind all others, with its actor: all of it, or nothing.
-    """
-
-def write_row(array: object, row: int, numbers: object) -> bool:
+def write_row(array: object, row: int, numbers: object, columns: dict | None = None, displaced: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None) -> bool:
     """
     Write a few finite numbers to a row; false, and nothing is written, where they are something else.
     """

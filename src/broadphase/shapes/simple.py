@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes.kinds import ShapeKind
-from broadphase.shapes.parameters import Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
+from broadphase.shapes.parameters import LARGEST, Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
 from broadphase.shapes.shape import Shape, parameter
 
 if TYPE_CHECKING:
@@ -357,6 +357,11 @@ class ConvexPolygon(Shape):
 
 
 def _keep_ball(shape: Circle | Sphere, dim: int, radius: Any, offset: Any) -> None:
+    if type(radius) in (float, int) and offset is None and 0 <= radius <= LARGEST:  # as games make them, one by one
+        records = np.zeros((1, dim + 1))
+        records[0, dim] = radius + 0.0  # no -0.0
+        shape._set(dim, records, {"radius": records[:, dim]}, True)
+        return
     own = {"radius": as_sizes(radius, "radius")}
     records = np.zeros((len(own["radius"].rows), dim + 1))
     records[:, dim] = own["radius"].rows

@@ -268,13 +268,17 @@ class Actor:
         return columns
 
     def _write(self, name: str, array: NDArray[np.float64], value: Any) -> None:
-        row, is_placed = self._handle & _ROW, False
+        row, columns, is_placed = self._handle & _ROW, self._world._columns, False
         if name in ("positions", "rotations"):
-            columns = self._world._columns
-            is_asleep = columns.asleep is not None and bool(columns.asleep[row])
-            is_placed = is_asleep or columns.body_types.item(row) == STATIC
-        if not is_placed and _native.write_row(array, row, value):
-            return
+            asleep = columns.asleep
+            is_placed = (asleep is not None and asleep.item(row)) or columns.body_types.item(row) == STATIC
+        if not is_placed:
+            if _native.write_row(array, row, value):
+                return
+        elif name == "positions":
+            with self._world._guard.changing:
+                if _native.write_row(array, row, value, vars(columns), columns.displaced):
+                    return
         given = as_reals(value, name)
         if given.shape != array.shape[1:]:
             raise ValueError(f"{name} of one body must have shape {array.shape[1:]}, not {given.shape}")
@@ -328,6 +332,16 @@ class Actors:
             raise ValueError(f"{quoted(kind)} gives the same actor twice")
         return made
 
+    def of_one(self, rows: Any) -> int | None:
+        """Give the row that a single actor, or a list of one, or of one row, stands for; None for anything else."""
+        if type(rows) is list and len(rows) == 1:
+            rows = rows[0]
+        if type(rows) is int:
+            return rows if 0 <= rows <= _ROW else None
+        if isinstance(rows, Actor) and rows._world is self._world and rows.alive:
+            return rows._handle & _ROW
+        return None
+
     def attach(self, change: Change, actors: list[Actor], rows: NDArray[np.int32], data: list[Any] | None) -> None:
         """Give prepared actors their rows; their own data count where None is given."""
         given = repeat(None) if data is None else data
@@ -341,24 +355,10 @@ class Actors:
                 change.set_item(self._held, handle, actor)
         hooks = [type(actor)._hooks for actor in actors]
         if any(hooks):
-            self._reserve(int(rows.max()) + 1)
+            self.reserve(int(rows.max()) + 1)
             change.write(self._hooks, np.array(hooks, np.uint8), rows)
             counts = {hook: count + sum(map(bool, map(hook.__and__, hooks))) for hook, count in self._counts.items()}
             change.update(self._counts, counts)
-
-    def append(self, actor: Actor, columns: Columns, data: Any) -> bool:
-        """Give a prepared actor the row behind all others, and take that into use; not if it has hooks."""
-        kind = type(actor)
-        if kind._hooks:
-            return False
-        rows = columns.rows
-        row = rows.slots
-        handle, data = self._handle(row), actor._data if data is None else data
-        _native.insert_body(
-            vars(rows), vars(columns), rows.alive, columns.changed, row, actor, self._world, handle, data, self._seen,
-            self._reference(actor, handle), self._held if data is not None or kind is not Actor else None,
-        )  # fmt: skip
-        return True
 
     def hold(self, change: Change, actor: Actor, data: Any) -> None:
         """Keep an actor of this data that could not be made again; drop one that has nothing to keep any more."""
@@ -436,7 +436,7 @@ class Actors:
 
     def overriding(self, rows: NDArray[np.int32], hook: int) -> NDArray[np.bool_]:
         """Say which rows have actors that override a hook, in the shape of `rows`."""
-        self._reserve(self._world.slots)
+        self.reserve(self._world.slots)
         answer: NDArray[np.bool_] = (self._hooks[rows] & hook) != 0
         return answer
 
@@ -488,7 +488,8 @@ class Actors:
         handle: int = self._world._columns.rows.generation.item(row) << 32 | row
         return handle
 
-    def _reserve(self, slots: int) -> None:
+    def reserve(self, slots: int) -> None:
+        """Make room for the hooks of so many rows."""
         if slots > len(self._hooks):
             more = np.zeros(max(slots, len(self._hooks) * 3 // 2, 16) - len(self._hooks), np.uint8)
             self._hooks = np.concatenate([self._hooks, more])

@@ -13,6 +13,8 @@ import numpy as np
 
 from broadphase.change import Change
 from broadphase.errors import quoted
+from broadphase.filters import ALL_BITS
+from broadphase.shapes import Shape
 from broadphase.shapes.records import records_of
 from broadphase.world.actor import Actor
 from broadphase.world.values import (
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import TypeVar  # of type checkers: one with a default
 
-    from broadphase.shapes import Shape
     from broadphase.world.actor import AnyWorld
     from broadphase.world.columns import Columns
     from broadphase.world.layers import LayerNames
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     ActorT = TypeVar("ActorT", bound=Actor, default=Actor)
 
 __all__ = ["add", "add_many", "ignore", "move", "remove", "set_filters", "set_shapes", "sleep", "unignore", "wake"]
+
+# Places of the names, as columns hold them.
+_TYPES: dict[str, int] = {name: place for place, name in enumerate(BODY_TYPES)}
+_LIMITS: dict[str, int] = {name: place for place, name in enumerate(BOUNDARIES)}
 
 
 def add(
@@ -94,10 +99,11 @@ def add(
     """
     instance: ActorT = self._actors.prepare(actor)
     with self._guard.changing:
-        places = as_places(position, "position", self.dim, 1)
-        rare = {"group": group, "sensor": sensor, "ccd": ccd, "update_interval": update_interval, "batch": batch}
-        motion = velocity, rotation, angular_velocity
-        _insert(self, shape, places, motion, body_type, boundary, layer, mask, rare, [instance], [data])
+        motion, rare = (velocity, rotation, angular_velocity), (group, sensor, ccd, update_interval, batch)
+        if not _insert_one(self, shape, position, motion, body_type, boundary, layer, mask, rare, instance, data):
+            given = dict(zip(("group", "sensor", "ccd", "update_interval", "batch"), rare, strict=True))
+            places = as_places(position, "position", self.dim, 1)
+            _insert(self, shape, places, motion, body_type, boundary, layer, mask, given, [instance], [data])
     return instance
 
 
@@ -202,6 +208,40 @@ def add_many(
         return _insert(self, shapes, places, motion, body_type, boundary, layer, mask, rare, instances, objects)
 
 
+def _insert_one(
+    self: AnyWorld,
+    shape: Any,
+    position: Any,
+    motion: tuple[Any, Any, Any],
+    body_type: Any,
+    boundary: Any,
+    layer: Any,
+    mask: Any,
+    rare: tuple[Any, ...],
+    actor: Actor,
+    data: Any,
+) -> bool:
+    """Add a body of the usual kind by one call of the core; False for any other, which is for `_insert`."""
+    columns, actors = self._columns, self._actors
+    if not isinstance(shape, Shape) or shape.dim != columns.dim or len(shape) != 1 or type(body_type) is not str:
+        return False
+    kind, limit = _TYPES.get(body_type), -1 if boundary is None else _LIMITS.get(boundary)
+    layers, masks = columns.layers.known_bits(layer, 1), columns.layers.known_bits(mask, ALL_BITS)
+    index = self._scene.broad.followed()
+    if kind is None or limit is None or layers is None or masks is None or index is False:
+        return False
+    columns.take_up_writes()
+    if hooks := type(actor)._hooks:
+        actors.reserve(len(columns.positions))
+    if data is None:
+        data = actor._data
+    done: bool = self._stepper.add_body(
+        shape.kind, shape.records(columns.dim), position, *motion, kind, limit, layers, masks, rare, actor, self, data,
+        hooks, data is not None or type(actor) is not Actor, actors, index, columns.settle,
+    )  # fmt: skip
+    return done
+
+
 def _insert(
     self: AnyWorld,
     shapes: Any,
@@ -242,12 +282,6 @@ def _insert(
         columns.take_up_writes()
         rows = columns.free_rows(count)
         columns.fill(rows, records, types, places, speeds, turns, spins)
-        if (
-            count == 1 and actors is not None and data is not None and named is columns.layers and layers is None
-            and not rare and broad.index is None and columns.can_append(rows)
-            and self._actors.append(actors[0], columns, data[0])
-        ):  # fmt: skip
-            return rows
         change = Change()
         columns.insert(change, rows, records)
         columns.set_bits(change, rows, layers, masks)
@@ -278,6 +312,11 @@ def remove(self: AnyWorld, rows: Rows) -> None:
     """
     columns: Columns = self._columns
     with self._guard.changing:
+        row, index = self._actors.of_one(rows), self._scene.broad.followed()
+        if row is not None and index is not False:
+            then = columns.rows.generation.copy() if columns.generation_then is None else None
+            if self._stepper.remove_body(row, then, self._actors, index):
+                return
         numbers = columns.rows.distinct(self._actors.as_rows(rows))
         if columns.geometries:
             columns.settle()  # the contacts of the last frame may need them

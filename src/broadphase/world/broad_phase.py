@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -207,6 +207,12 @@ class BroadPhase:
             index = None
         self._pending, self._pending_count = None, 0
         self.index = index
+
+    def followed(self) -> BroadPhase | Literal[False] | None:
+        """Give what notes one more row: this, None where there is no index, False where `note` would drop it."""
+        if self.index is None:
+            return None
+        return self._pending_count < max(thresholds.MOST_PENDING, self._columns.rows.living) and self
 
     def note(self, change: Change, rows: NDArray[np.int32], *, is_new: bool) -> None:
         """Note that rows come into the world, or leave it."""

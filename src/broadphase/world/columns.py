@@ -401,10 +401,6 @@ class Columns:
             seen.positions, seen.rotations, seen.boxes, self.body_types, self.stale,
         )  # fmt: skip
 
-    def can_append(self, rows: NDArray[np.int32]) -> bool:
-        """Say whether to take this one row into use is no more than to write down that there is one more."""
-        return self._view is None and not self.geometries and int(rows[0]) == self.rows.slots
-
     def insert(self, change: Change, rows: NDArray[np.int32], records: Records) -> None:
         """Take into use the rows that `fill` has filled."""
         self.rows.insert_rows(change, rows)

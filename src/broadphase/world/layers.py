@@ -101,6 +101,27 @@ class Layers:
             return number & ALL_BITS
         raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {type(value).__name__}")
 
+    def known_bits(self, value: Any, default: int) -> int | None:
+        """Turn a name, a set of names or an int into bits, and None into a default; None for anything else.
+
+        >>> layers = Layers()
+        >>> [layers.known_bits(one, 7) for one in ("default", {"default"}, "all", 5, None, "ball", -1, 2.0)]
+        [1, 1, 18446744073709551615, 5, 7, None, None, None]
+        """
+        if value is None:
+            return default
+        if type(value) is str:
+            number = self._numbers.get(value)
+            return (ALL_BITS if value == "all" else None) if number is None else 1 << number
+        if type(value) is set or type(value) is frozenset:
+            joined = 0
+            for part in value:
+                if (bits := self.known_bits(part, -1)) is None or part is None:
+                    return None
+                joined |= bits
+            return joined
+        return value if type(value) is int and 0 <= value <= ALL_BITS else None
+
     def bits_of_rows(self, value: Any, count: int, what: str) -> NDArray[np.uint64]:
         """Give the bits of rows, given for all or for each; None is "default" for layers, and all bits for masks."""
         if value is None:

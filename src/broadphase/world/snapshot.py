@@ -285,6 +285,10 @@ def _restore_memory(columns: Columns, core: _native.World, stored: _Stored, remo
         columns.displaced[displaced], columns.has_displaced = 1, True
 
 
+# Columns that are stored together. Without layers, rows are in the layer "default"; beside masks, none would mean all.
+_TOGETHER = {"rotations": {"rotations", "seen_rotations"}, "mask": {"layer", "mask"}}
+
+
 def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
     """Give the columns, but for those that exist only because somebody looked."""
     arrays: Arrays = {}
@@ -297,8 +301,8 @@ def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
         values = arrays[name] = np.where(alive.reshape(-1, *[1] * blank.ndim), kept[: len(alive)], blank)
         if name == "boundaries":
             blank = columns.defaults(name, columns.body_types[: len(alive)])
-        if column.is_always or column.part == "rows" or (values != blank)[alive].any():
-            needed |= {"rotations", "seen_rotations"} if attribute == "rotations" else {name}
+        if column.is_always or (values != blank)[alive].any():
+            needed |= _TOGETHER.get(attribute, {name})
     return {name: values for name, values in arrays.items() if name in needed}
 
 
