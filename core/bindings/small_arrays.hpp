@@ -15,16 +15,16 @@ namespace broadphase::python {
 
 // What belongs to NumPy, looked up once.
 struct NumPy {
-  PyObject *array, *empty, *int32, *int64, *float64;       // the class, a function, dtypes
-  PyObject *float32_number, *int32_number, *int64_number;  // classes of single numbers
+  PyObject *array, *empty, *int32, *int64, *float64, *boolean;  // the class, a function, dtypes
+  PyObject *float32_number, *int32_number, *int64_number;       // classes of single numbers
 
   static const NumPy& get() {
     static const NumPy numpy = [] {
       const nb::module_ module = nb::module_::import_("numpy");
       const auto dtype = [&](const char* name) { return module.attr("dtype")(name).release().ptr(); };
       const auto kept = [&](const char* name) { return nb::object(module.attr(name)).release().ptr(); };
-      return NumPy{kept("ndarray"),  kept("empty"),   dtype("int32"), dtype("int64"),
-                   dtype("float64"), kept("float32"), kept("int32"),  kept("int64")};
+      return NumPy{kept("ndarray"), kept("empty"),   dtype("int32"), dtype("int64"), dtype("float64"),
+                   dtype("bool"),   kept("float32"), kept("int32"),  kept("int64")};
     }();
     return numpy;
   }
@@ -153,6 +153,7 @@ class FewNumbers {
       if (!has_length(axis + static_cast<std::size_t>(k), view.shape[k])) return false;
     std::copy_n(view.shape, view.ndim, counts.end() - view.ndim);
     std::copy_n(view.strides, view.ndim, steps.end() - view.ndim);
+    if (counts[0] * counts[1] * counts[2] > end_ - to_) return false;  // no product of a few small numbers overflows
     if (axis == 0 && view.ndim == 1 && view.strides[0] == view.itemsize) first_ = view.buf;
     const std::size_t depth = axis + static_cast<std::size_t>(view.ndim);
     for (Py_ssize_t i = 0; i < counts[0]; ++i)
@@ -182,7 +183,7 @@ class FewNumbers {
 
   // All parts at one depth have one length, and all numbers stand at one depth.
   bool has_length(std::size_t axis, Py_ssize_t given) {
-    if (axis >= kMostAxes || given == 0 || (axes_ != 0 && axis >= axes_)) return false;
+    if (axis >= kMostAxes || given == 0 || given > end_ - to_ || (axes_ != 0 && axis >= axes_)) return false;
     const auto length = static_cast<std::size_t>(given);
     if (shape_[axis] == 0) shape_[axis] = length;
     return shape_[axis] == length;

@@ -24,9 +24,9 @@ print(f"{len(boxes):,} boxes, {len(pairs):,} pairs; at most {degree.max()} of on
 
 index = bp.Index(boxes)
 window = np.array([[-125.0, 31.0], [-113.0, 43.0]])
-shown = index.query(window[np.newaxis])[0]
+shown = index.query(window)
 place = [-118.24, 34.05]
-around = index.query_ball([place], 1.5)[0]
+around = index.query_ball(place, 1.5)
 print(f"{len(shown)} in the window, {len(around)} within 1.5 degrees of Los Angeles")
 
 # %%

@@ -68,11 +68,11 @@ for number in range(frames):
     camera = projection @ bp.cameras.look_at(eye, eye + gaze, up=[0, 0, 1])
     places += ways / 60
     timed("move", octree.move, flock, boxes_around(places, 1.5))
-    seen = timed("see", octree.frustum, camera)[0]
+    seen = timed("see", octree.frustum, camera)
     touching = timed("touch", octree.pairs, static=is_tree)
     near = timed("near", octree.nearest, rows=flock, k=3, mask=BIRD)
-    ahead = timed("ahead", octree.raycast, [eye], gaze, mask=TREE)
-    if number % 30 == 29 and ahead.rows[0] >= 0:  # the tree in the middle is cut down
+    ahead = timed("ahead", octree.raycast, eye, gaze, mask=TREE)
+    if number % 30 == 29 and ahead.rows >= 0:  # the tree in the middle is cut down
         octree.remove(ahead.rows)
         felled += 1
     eye += [1.2, 1.0, 0]

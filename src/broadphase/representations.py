@@ -51,7 +51,8 @@ def html_of_result(result: Any) -> str:
         header = [name for name, _ in arrays]
         rows = [[_cell(value[row]) for _, value in arrays] for row in range(min(count, _MOST_ROWS))]
         others = [f"{name}: {_shown(value)}" for name, value in fields if name not in header]
-        title = "; ".join([f"{type(result).__name__}: {count:,} rows", *others])
+        size = [f"{type(result).__name__}: {count:,} rows"] if arrays else [type(result).__name__]
+        title = "; ".join([*size, *others])
     if count > _MOST_ROWS:
         rows.append(["…"] * len(header))
     return _table(title, rows, header)

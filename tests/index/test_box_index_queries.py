@@ -134,8 +134,8 @@ def test_frustum_of_planes_and_matrix_agree_with_a_turned_box():
     normals = np.concatenate([turn.T, -turn.T])
     planes = np.column_stack([normals, [4, 2, 4, 2] - normals @ [1, 2]])
     assert len(by_box) > 10
-    assert index.frustum(matrix).rows.tolist() == by_box.tolist()
-    assert index.frustum(planes=planes).rows.tolist() == by_box.tolist()
+    assert index.frustum(matrix).tolist() == by_box.tolist()
+    assert index.frustum(planes=planes).tolist() == by_box.tolist()
 
 
 def test_results_outlive_the_index():

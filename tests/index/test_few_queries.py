@@ -91,6 +91,12 @@ def forms_of(rows):
     yield np.full(rows.shape, 2**60)
 
 
+def parts_of(result):
+    if isinstance(result, bp.index.QueryResult | bp.index.RayHitsAll):
+        return [getattr(result, name) for name in result.__slots__]
+    return result if isinstance(result, tuple) else (result,)
+
+
 def outcome(call, *given):
     try:
         found = call(*given)
@@ -123,6 +129,20 @@ def test_few_queries_in_every_form_give_or_raise_what_the_general_way_does():
                 assert outcome(general.query, form) == outcome(index.query, form), form
             for pair in (tuple(corners.swapaxes(0, 1)), tuple(corners.swapaxes(0, 1).tolist()), tuple(corners)):
                 assert outcome(general.query, pair) == outcome(index.query, pair), pair
+
+
+@pytest.mark.parametrize("count", [8, 63, 64, 65])
+def test_as_many_queries_as_the_core_takes_at_once_and_one_more_give_the_same(count):
+    rng = np.random.default_rng(count)
+    index = bp.BVH(lattice(rng, 300, 3, "float64", 6), layer=rng.integers(1, 4, 300))
+    index.query(index.boxes_of([0]))
+    given = arguments_of(lattice(rng, count, 3, "float64", 5), rng.integers(-2, 3, (count, 3)).astype(float), 2.0)
+    for options in ({}, {"mask": 1, "ignore": 7}, {"layer": 2**64 - 1, "mask": -1, "ignore": -1}, {"layer": 0}):
+        for name in given:
+            slow = getattr(General(index), name)(**given[name], **options)
+            quick = getattr(index, name)(**given[name], **options)
+            for one, other in zip(parts_of(quick), parts_of(slow), strict=True):
+                assert np.array_equal(one, other), (name, options)
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -255,12 +275,12 @@ def test_lengths_may_be_any_plain_number():
     index = bp.BVH(lattice(np.random.default_rng(5), 60, 2, "float64", 6))
     center = np.zeros((1, 2))
     expected = index.query_ball(center, [2.0])
-    for radius in (2.0, np.float64(2.0), np.float32(2.0), np.int64(2), 2):
-        assert index._few.balls(center, radius, 1, None, None) is not None
+    for radius in (2.0, np.float64(2.0), np.float32(2.0), np.int64(2), 2, [2.0]):
+        assert index._few.query_ball(center, radius, {}) is not NotImplemented
         assert index.query_ball(center, radius).rows.tolist() == expected.rows.tolist()
         assert np.array_equal(index.nearest(center, 9, radius).rows, index.nearest(center, 9, 2.0).rows)
     for radius in (True, "2", 2**60, -2):
-        assert index._few.balls(center, radius, 1, None, None) is None
+        assert index._few.query_ball(center, radius, {}) is NotImplemented
     with pytest.raises(InvalidBoxError, match="radii: row 0 has -2"):
         index.query_ball(center, -2)
     assert len(index.query_ball(center, 0).rows) == len(index.query_points(center).rows)

@@ -178,8 +178,8 @@ def test_spheres_decide_views_as_the_distance_to_the_region_does(dimension):
         away = np.linalg.norm(near - centers, axis=1) - radii
         assert (np.abs(away) > 1e-7).all(), "no sphere is in doubt"
         found = tree.frustum(planes=planes, by="sphere")
-        assert found[0].tolist() == np.flatnonzero(away < 0).tolist()
-        assert len(tree.frustum(planes=planes)[0]) > len(found[0]) or count < 3
+        assert found.tolist() == np.flatnonzero(away < 0).tolist()
+        assert len(tree.frustum(planes=planes)) > len(found) or count < 3
 
 
 def test_camera_sees_spheres_and_not_the_corners_of_their_boxes():
@@ -187,12 +187,12 @@ def test_camera_sees_spheres_and_not_the_corners_of_their_boxes():
     # Beside the right side, whose normal is (-1, 0, -1): the second touches it, and the corner of the third's box does.
     centers = [[0, 0, -5], [5 + 2**0.5, 0, -5], [6.5, 0, -5], [0, 0, 1], [0, 0, -102]]
     tree = bp.Octree.from_spheres(centers, 1)
-    assert tree.frustum(camera)[0].tolist() == [0, 1, 2]
-    assert tree.frustum(camera, by="sphere")[0].tolist() == [0, 1]
+    assert tree.frustum(camera).tolist() == [0, 1, 2]
+    assert tree.frustum(camera, by="sphere").tolist() == [0, 1]
     both = tree.frustum(np.stack([camera, camera]), by="sphere", workers=2)
     assert [rows.tolist() for rows in both] == [[0, 1], [0, 1]]
-    assert tree.frustum(planes=[[0, 0, 0, -1]], by="sphere")[0].tolist() == []
-    assert tree.frustum(planes=[[0, 0, 0, 1]], by="sphere")[0].tolist() == [0, 1, 2, 3, 4]
+    assert tree.frustum(planes=[[0, 0, 0, -1]], by="sphere").tolist() == []
+    assert tree.frustum(planes=[[0, 0, 0, 1]], by="sphere").tolist() == [0, 1, 2, 3, 4]
 
 
 def test_records_of_spheres_say_where_along_which_normal_and_how_deep():

@@ -315,7 +315,7 @@ def test_queries_take_only_the_types_that_are_asked_for():
         lambda index: index.query_ball([[0.5, 0.5, 0.5]], [0.2], mask=2).rows,
         lambda index: index.raycast([[0, 0.5, 0.5]], [[1, 0, 0]], mask=2).rows,
         lambda index: index.raycast_all([[0, 0.5, 0.5]], [[1, 0, 0]], mask=2).rows,
-        lambda index: index.frustum(camera, mask=2).rows,
+        lambda index: index.frustum(camera, mask=2),
     ):
         found = ask(tree)
         assert len(found) > 0

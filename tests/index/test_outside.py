@@ -211,7 +211,7 @@ def test_queries_of_a_world_find_no_bodies_outside(name):
         lambda one: one.query_points(points),
         lambda one: one.query_ball(points, 2.0),
         lambda one: one.query_obb(points, 1.5, 0.3),
-        lambda one: one.frustum(planes=[[1, 0, 1], [0, 1, 1]]),
+        lambda one: one.frustum(planes=[[[1, 0, 1], [0, 1, 1]]]),
         lambda one: one.raycast_all(points, ways),
         lambda one: one.query_shape(bp.Rectangle(3, 2), points),
     ):

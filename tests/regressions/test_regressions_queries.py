@@ -51,7 +51,7 @@ def test_region_at_the_largest_doubles_holds_what_fractions_say(kind, far, norma
     sums = [sum(Fraction(n) * Fraction(x) for n, x in zip(plane, (*point, 1), strict=True)) for point in points]
     expected = [row for row, value in enumerate(sums) if value >= 0]
     assert 20 < len(expected) < len(points)
-    found = kind(np.repeat(points[:, None], 2, axis=1)).frustum(planes=np.array([plane]))
+    found = kind(np.repeat(points[:, None], 2, axis=1)).frustum(planes=np.array([[plane]]))
     assert found.rows.tolist() == expected
 
 

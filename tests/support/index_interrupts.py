@@ -347,7 +347,7 @@ class Attack:
         )
 
     def set_bounds(self) -> Change:
-        corner = self.rng.integers(1, 20, 3)
+        corner = self.rng.integers(12 if self.dropping else 1, 20, 3)  # around the bounds that there were
 
         def call(index: Any) -> None:
             index.bounds = np.stack([-corner, corner])

@@ -70,6 +70,6 @@ AWKWARD: dict[str, Callable[[Asker, int], tuple[Any, ...]]] = {
     "raycast_any": _rays,
     "shapecast": _moving,
     "query_obb": lambda a, q: (a.places(q), np.abs(a.motions(a.places(q))) / 2, a.turns(q)),
-    "frustum": lambda a, _: (a.matrix(),),
-    "frustum_planes": lambda a, _: (a.planes(),),
+    "frustum": lambda a, _: (a.matrix()[np.newaxis],),
+    "frustum_planes": lambda a, _: (a.planes()[np.newaxis],),
 }

@@ -178,9 +178,9 @@ def test_o1_queries_with_a_type_filter():
     world.add(bp.Sphere(1), position=(0, 0, 20), layer="tank")
     camera = bp.cameras.perspective(1.0, 1.0, 0.1, 100) @ bp.cameras.look_at([0, 0, 0], [0, 0, -1])
     selection = bp.cameras.selection_matrix(camera, [-0.1, -0.1, 0.1, 0.1])
-    assert world.frustum(camera).rows.tolist() == [0, 1]
-    assert world.frustum(camera, mask="tree").rows.tolist() == [1]
-    assert world.frustum(selection, mask="tank").rows.tolist() == [0]
+    assert world.frustum(camera).tolist() == [0, 1]
+    assert world.frustum(camera, mask="tree").tolist() == [1]
+    assert world.frustum(selection, mask="tank").tolist() == [0]
     assert world.raycast_all([[0, 0, 0]], [[0.05, 0, -1]], mask={"tank", "tree"}).rows.tolist() == [0, 1]
     assert world.query([[-9, -9, -9, 9, 9, 9]], mask="tank").rows.tolist() == [0]
     assert world.query_ball([[0, 0, 0]], 4, mask="tank").rows.tolist() == [0]
@@ -214,7 +214,7 @@ def test_o1_priorities_come_first_and_the_rest_is_deferred():
     world.on_enter("player")(lambda event: met.append(event.other.row))
     frame = world.step(budget=bp.Budget(tests=60))
     assert len(frame.deferred)
-    everything = {row for row in world.query_shape(bp.Circle(3), (6, 6)).rows.tolist() if row != player.row}
+    everything = {row for row in world.query_shape(bp.Circle(3), (6, 6)).tolist() if row != player.row}
     assert set(met) == everything
     total = set(map(tuple, frame.enter.tolist()))
     for _ in range(200):

@@ -544,7 +544,7 @@ class Index:
                 overlap &= self._scanned[:, 0, axis] <= corners[half + axis]
                 overlap &= self._scanned[:, 1, axis] >= corners[axis]
             return np.flatnonzero(overlap)
-        return self._index.query(np.array(corners).reshape(1, 2, self._dimension))[0]
+        return self._index.query(corners)
 
     def _in_tail(self, corners: list[float], *, within: bool = False) -> list[int]:
         return _native.entries_in(self._new, corners, within) if self._new else []

@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-def as_points(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return points as a float array of shape (n, d), of a table by its columns x, y, z, w; an empty list has d = 2."""
+def as_points(values: ArrayLike, name: str, *, or_one: bool = False) -> NDArray[Any]:
+    """Return points as a float array of shape (n, d), of a table by its columns x, y, z, w; an empty list has d = 2.
+
+    `or_one`: a point of shape (d,) is returned as it is.
+    """
     is_array = type(values) is np.ndarray and not values.dtype.hasobject
     points = as_numbers(values if is_array else _plain_points(values, name), name=name)
     if points.shape == (0,):
         points = points.reshape(0, 2)
+    is_one = points.ndim == 1 and points.size <= MAX_DIMENSION
+    if is_one and or_one:
+        return points
     if points.ndim != 2 or not 0 < points.shape[1] <= MAX_DIMENSION:
-        is_one = points.ndim == 1 and points.size <= MAX_DIMENSION
         one = f"; one of them is [[{', '.join('xyzw'[: points.size])}]]" if is_one else ""
         raise ValueError(f"{name} must have shape (n, d), d = 1 to 4, not {points.shape}{one}")
     return points

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from broadphase.arguments import as_whole
 from broadphase.boxes.numbers import as_plain_array
-from broadphase.boxes.objects import boxes_of
+from broadphase.boxes.objects import boxes_of, has_own_bounds
 from broadphase.floats import FLOAT32, FLOAT64, MAX_DIMENSION, as_float
 
-__all__ = ["Boxes", "advice_on_invalid", "as_boxes", "as_corners", "as_rows", "describe_invalid", "find_invalid"]
+__all__ = [
+    "Boxes", "advice_on_invalid", "as_boxes", "as_corners", "as_one_box", "as_rows", "describe_invalid",
+    "find_invalid",
+]  # fmt: skip
 
 _Real: TypeAlias = np.bool_ | np.integer[Any] | np.floating[Any]
 
@@ -144,6 +147,22 @@ def as_rows(boxes: Any, name: str) -> tuple[Any, int | None]:
         if both.ndim == 4 and both.shape[2] == 2 and 0 < both.shape[3] <= MAX_DIMENSION:
             return both.reshape(both.shape[0] * both.shape[1], *both.shape[2:]), both.shape[1]
     return boxes, None
+
+
+def as_one_box(boxes: Any, dim: int, name: str) -> NDArray[Any] | None:
+    """Return a single box, (2 * dim,), (2, dim), a tuple of two (dim,), or an object with bounds, as (1, 2, dim).
+
+    None where there are several, or none: then errors are those of `as_corners`, as for a box of another dimension.
+    """
+    depth = _depth(boxes)
+    if depth == 0 and has_own_bounds(boxes):
+        array = as_plain_array(boxes_of(boxes, name), name)
+    elif depth == 1 or (depth == 2 and len(boxes) == 2):
+        array = as_plain_array(boxes, name)
+    else:
+        return None
+    is_one = array.shape == (2, dim) or array.size == array.shape[-1] in (2, 4, 6, 8)
+    return array.reshape(1, 2, -1) if is_one else None
 
 
 def _depth(values: Any) -> int:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SIDES", "bounds_of", "boxes_of", "column_numbers", "is_rectangle", "names_of", "side_by_side"]
+__all__ = [
+    "SIDES", "bounds_of", "boxes_of", "column_numbers", "has_own_bounds", "is_rectangle", "names_of", "side_by_side",
+]  # fmt: skip
 
 SIDES = ("left", "right", "top", "bottom")
 _PLAIN = frozenset({list, tuple, int, float, bool, np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_})
@@ -52,13 +54,11 @@ def boxes_of(values: Any, name: str) -> Any:
         raise TypeError(f"{name} must be boxes, not a {kind.__name__}{advice}")
     if is_rectangle(values):
         raise TypeError(_for_rectangles(name))
+    if has_own_bounds(values):
+        return bounds_of([values], name)
     bounds = getattr(values, "bounds", None)
     if bounds is not None and not callable(bounds):
-        if hasattr(bounds, "columns"):  # of GeoPandas
-            return _boxes_of_columns(bounds, name)
-        if hasattr(values, "geom_type") and np.ndim(bounds) == 2:  # an array of geometries of GeoPandas
-            return bounds
-        return bounds_of([values], name)
+        return _boxes_of_columns(bounds, name) if hasattr(bounds, "columns") else bounds
     if isinstance(values, Mapping) or hasattr(values, "iloc"):
         if not hasattr(values, "columns") and not isinstance(values, Mapping):  # a Series
             return _boxes_of_items(as_plain_array(values, name), name)
@@ -72,6 +72,14 @@ def boxes_of(values: Any, name: str) -> Any:
     if isinstance(values, Iterable) and not hasattr(values, "__len__") and not hasattr(values, "__array__"):
         raise TypeError(f"{name} is a {kind.__name__}, which can be read only once; pass list({name})")
     return values
+
+
+def has_own_bounds(values: Any) -> bool:
+    """Return whether an object has the bounds of one box: not those of each of many geometries, as in GeoPandas."""
+    bounds = getattr(values, "bounds", None)
+    if bounds is None or callable(bounds) or hasattr(bounds, "columns"):
+        return False
+    return not (hasattr(values, "geom_type") and np.ndim(bounds) == 2)
 
 
 def _boxes_of_items(values: Any, name: str) -> Any:

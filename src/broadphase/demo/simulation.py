@@ -350,7 +350,8 @@ class Simulation:
         whole = np.asarray(matrix, np.float64) @ self.stage.view_matrix()
         axes = [*range(self.stage.dim), 3]  # a 2D world lies in the plane z = 0
         part = bp.cameras.selection_matrix(whole[np.ix_(axes, axes)], rectangle, viewport)
-        return self.stage.world.frustum(part).rows
+        found: Rows = self.stage.world.frustum(part)
+        return found
 
     def look(self, matrix: ArrayLike, distances: tuple[float, ...] = (3.0, 6.0)) -> bp.world.Visible:
         """Find the bodies that a camera sees, and their levels of detail; `seen` keeps the result.

@@ -761,7 +761,10 @@ class Index:
                 values = values[np.newaxis]
             if values.ndim == 3:
                 shape, values = values.shape[:2], values.reshape(-1, values.shape[2])
-            values = (queries.finite_points if is_finite else queries.points_without_nan)(values, name, self.dim)
+            given = (queries.finite_points if is_finite else queries.points_without_nan)(values, name, self.dim)
+            if given.single:
+                raise ValueError(f"{name} must have shape (q, {self.dim}) or (E, q, {self.dim}), not ({self.dim},)")
+            values = given.rows
             error = range_error(values, name) if is_finite else None
             if error is not None:
                 raise error
@@ -786,14 +789,14 @@ class Index:
 
     def _numbers(self, values: Any, name: str, asked: _Asked) -> dict[str, Any]:
         """Return one number, or one for each query, as fields of `Queries`; checked if in host memory."""
-        count, is_finite = asked.count, name == "radii"
+        is_finite = name == "radii"
         if isinstance(values, int | float | np.number):
-            one = float(queries.nonnegative(as_real(values, name), name, 1, is_finite=is_finite)[0])
+            one = float(queries.nonnegative(as_real(values, name), name, is_finite=is_finite).rows[0])
             return {**_by_kind("number_", None), "number": one}
         if is_in_host_memory(values):
             plain = as_plain_array(values, name)
             plain = plain.reshape(-1) if plain.shape == asked.shape else plain
-            values = queries.nonnegative(plain, name, count, is_finite=is_finite)
+            values = queries.nonnegative(plain, name, is_finite=is_finite).rows
         array, _ = self._opened(values, name, asked.place.library)
         if array.size:
             require_floats(array, name)

@@ -21,7 +21,15 @@ from broadphase.index.joining import keep_found
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.outside import leaving
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.results import Changes, Outline, QueryResult
+from broadphase.index.results import (
+    Changes,
+    Nearest,
+    Outline,
+    QueryResult,
+    RayHits,
+    RayHitsAll,
+    ShapecastHits,
+)
 from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
@@ -70,10 +78,12 @@ _FLEETING = (
 # Pairs at once, where they are found in chunks.
 _CHUNK = 1_000_000
 # A call of at most so many queries prepares the fast path for the next ones like it.
-_FEW_QUERIES = 8
+_FEW_QUERIES = 64
 # What searches for pairs show: None stands for the threads of the index.
 _DEFAULTS = {**PAIR_DEFAULTS, "workers": None}
 _NO_OPTIONS = QueryOptions()
+# The order in which the core takes them.
+_RESULTS = (QueryResult, Nearest, RayHits, RayHitsAll, ShapecastHits)
 
 
 # Capability and result of each query.
@@ -788,8 +798,10 @@ class BoxIndex(queries.Queries):
     def _expect_few(self) -> None:
         """Prepare the fast path after a call of a few queries, inside it."""
         core, store = self._arrangement, self._store
-        if store.layer is None and store.mask is None and isinstance(core, _native.BlockIndex):
-            self._few = _native.FewQueries(self._guard, core, *store.views, self._seconds)
+        if isinstance(core, _native.BlockIndex):
+            self._few = _native.FewQueries(
+                self._guard, core, *store.views, *store.bits, store.alive[: store.slots], _RESULTS, self._seconds
+            )
 
     def _native_filter(self, count: int, allowed: QueryOptions) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits

@@ -213,8 +213,8 @@ class Octree(BoxIndex):
 
         Parameters
         ----------
-        origins, directions : array_like, shape (q, d)
-            As in `raycast`.
+        origins, directions : array_like, shape (q, d), or (d,) for all
+            As in `raycast`; one ray has the number 0.
         nearest : bool
             Whether to return only the first box on each ray.
         by : {"box", "sphere"}, optional
@@ -240,11 +240,11 @@ class Octree(BoxIndex):
         origin = np.atleast_2d(as_reals(origins, "origins"))
         direction = np.atleast_2d(as_reals(directions, "directions"))
         if nearest:
-            first = self.raycast(origins, directions, by=by, **options)
+            first = self.raycast(origin, direction, by=by, **options)
             ray: NDArray[Any] = np.flatnonzero(first.rows >= 0)
             row, distance = first.rows[ray], first.distances[ray]
         else:
-            every = self.raycast_all(origins, directions, by=by, **options)
+            every = self.raycast_all(origin, direction, by=by, **options)
             row, distance, ray = every.rows, every.distances, every.query_rows
         origin, direction = np.broadcast_arrays(origin, direction)
         begin, along = origin[ray], direction[ray]

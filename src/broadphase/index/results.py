@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -15,11 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from typing_extensions import TypeVar
+else:
+    from typing import TypeVar
 
 __all__ = [
     "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll",
     "ShapecastHits", "query_rows_of", "with_columns",
 ]  # fmt: skip
+
+#: A row and a number for each of many, or of one.
+if TYPE_CHECKING:
+    Row = TypeVar("Row", default=NDArray[np.int32])
+    Number = TypeVar("Number", default=NDArray[np.float64])
+else:
+    Row, Number = TypeVar("Row"), TypeVar("Number")
 
 _MOST_NUMBERS = 2**48  # of an array; beyond 2**60, NumPy says something else than that there is no memory
 
@@ -134,13 +145,13 @@ class QueryResult:
 
 @shown
 class Nearest(NamedTuple):
-    """The rows nearest to each of q points.
+    """The rows nearest to each of q points, or to one.
 
     Attributes
     ----------
-    rows : ndarray, shape (q, k), int32
+    rows : ndarray, shape (q, k), of one point (k,), int32
         The nearest first, of equally near ones the lower row first; -1 where there are fewer than k.
-    distances : ndarray, shape (q, k), float64
+    distances : ndarray, shape (q, k), of one point (k,), float64
         Distance to each; 0 for a row that contains the point; infinite where there are fewer than k.
     """
 
@@ -149,19 +160,19 @@ class Nearest(NamedTuple):
 
 
 @shown
-class RayHits(NamedTuple):
-    """The first row on each of q rays.
+class RayHits(NamedTuple, Generic[Row, Number]):
+    """The first row on each of q rays, or on one.
 
     Attributes
     ----------
-    rows : ndarray, shape (q,), int32
+    rows : ndarray, shape (q,), int32; of one ray int
         The row that is hit first, of several at one distance the lowest; -1 for a miss.
-    distances : ndarray, shape (q,), float64
+    distances : ndarray, shape (q,), float64; of one ray float
         Distance at which the ray enters it; 0 for a ray that begins inside; infinite for a miss.
     """
 
-    rows: NDArray[np.int32]
-    distances: NDArray[np.float64]
+    rows: Row
+    distances: Number
 
 
 @shown
@@ -214,19 +225,19 @@ class RayHitsAll:
 
 
 @shown
-class ShapecastHits(NamedTuple):
-    """The first row that each of q moving boxes or shapes touches.
+class ShapecastHits(NamedTuple, Generic[Row, Number]):
+    """The first row that each of q moving boxes or shapes touches, or that one does.
 
     Attributes
     ----------
-    rows : ndarray, shape (q,), int32
+    rows : ndarray, shape (q,), int32; of one box or shape int
         The row that is touched first, of several at one time the lowest; -1 for none.
-    times : ndarray, shape (q,), float64
+    times : ndarray, shape (q,), float64; of one box or shape float
         Fraction of the motion after which they touch, 0 to 1; infinite for none.
     """
 
-    rows: NDArray[np.int32]
-    times: NDArray[np.float64]
+    rows: Row
+    times: Number
 
 
 @shown
@@ -267,13 +278,13 @@ def query_rows_of(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def with_columns(found: Nearest, k: int) -> Nearest:
     """Return a result with k columns: those that it has, which are not more, then -1 and infinity."""
-    count, there = found.rows.shape
+    *count, there = found.rows.shape
     if there == k:
         return found
-    if count * k > _MOST_NUMBERS:
-        raise MemoryError(f"a result of {count} rows and {k} columns does not fit in memory")
-    rows, distances = np.full((count, k), -1, np.int32), np.full((count, k), np.inf)
-    rows[:, :there], distances[:, :there] = found
+    if math.prod(count) * k > _MOST_NUMBERS:
+        raise MemoryError(f"a result of {math.prod(count)} rows and {k} columns does not fit in memory")
+    rows, distances = np.full((*count, k), -1, np.int32), np.full((*count, k), np.inf)
+    rows[..., :there], distances[..., :there] = found
     return Nearest(rows, distances)
 
 

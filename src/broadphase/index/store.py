@@ -359,6 +359,8 @@ class BoxStore:
             raise TypeError(f"ignore must hold rows or handles, which are integers, not {given.dtype}")
         if given.ndim == 0:
             given = given.reshape(1, 1)
+        elif given.ndim == 1 and count == 1:
+            given = given.reshape(1, -1)
         elif given.shape == (count,):
             given = given.reshape(count, 1)
         elif given.ndim != 2 or len(given) not in (1, count):

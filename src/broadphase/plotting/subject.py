@@ -186,12 +186,14 @@ class Subject:
         return Rays(origins, directions, distances, np.minimum(limit, across))
 
     def _distances(self, origins: Floats, directions: Floats, limit: Floats) -> Floats:
+        hits: bp.index.RayHits
         if isinstance(self.what, bp.World):
-            hits: bp.index.RayHits = self.what.raycast(origins, directions, limit)
+            hits = self.what.raycast(origins, directions, limit)
             return hits.distances
         index = bp.Index(self.boxes[self.rows])
         if self._shapes is None:
-            return index.raycast(origins, directions, limit).distances
+            hits = index.raycast(origins, directions, limit)
+            return hits.distances
         candidates = index.raycast_all(origins, directions, limit)
         rows, rays = candidates.rows, candidates.query_rows
         along = origins[rays], directions[rays]

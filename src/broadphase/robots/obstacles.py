@@ -81,6 +81,6 @@ def _prepared(shapes: Any, name: str) -> tuple[Shapes, _native.Obstacles]:
     turns = None if given.rotations is None else given.rotations[rows]
     kept = object.__new__(Shapes)
     # As `Shapes` unpickles: placed again from the same numbers, and so exactly alike.
-    kept.__setstate__((3, given.records(rows), given.geometries, given.positions[rows].reshape(-1, 3), turns))
+    kept.__setstate__((3, given.records(rows), given.geometries, given.positions[rows].reshape(-1, 3), turns, False))
     numbers = np.arange(len(kept), dtype=np.int32)
     return kept, _native.Obstacles(kept.store, numbers, kept.geometries.prepared)

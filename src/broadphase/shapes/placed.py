@@ -77,6 +77,7 @@ class Shapes:
     _rotations: Floats | None
     _alive: NDArray[np.bool_] | None  # of rows; None: all
     _is_own: bool
+    _is_one: bool  # given without an axis of rows
 
     def __init__(self, shapes: ShapesLike, positions: ArrayLike, rotations: ArrayLike | None = None) -> None:
         given, places, turns, count = _read(shapes, positions, rotations, None)
@@ -84,6 +85,8 @@ class Shapes:
         self.geometries = Geometries()
         self.store = _native.ShapeStore(self.dim, self.geometries.vertices)
         self._fill(records_of(given, count, self.dim, self.geometries), places, turns, count)
+        is_one = isinstance(given, Shape) and given._single and places.single
+        self._is_one = is_one and (turns is None or turns.single)
 
     @classmethod
     def _around(
@@ -100,6 +103,7 @@ class Shapes:
         shapes = object.__new__(cls)
         shapes.dim, shapes.store, shapes.geometries, shapes._is_own = dim, store, geometries, False
         shapes._boxes, shapes._positions, shapes._rotations, shapes._alive = boxes, positions, rotations, alive
+        shapes._is_one = False
         return shapes
 
     @property
@@ -193,7 +197,7 @@ class Shapes:
         boxes = np.concatenate([self._boxes, np.empty((count, 2, self.dim))])
         rows = np.arange(before, before + count, dtype=np.int32)
         self.store.set(rows, *records)
-        self._positions, self._rotations, self._boxes = all_places, kept, boxes
+        self._positions, self._rotations, self._boxes, self._is_one = all_places, kept, boxes, False
         self._place(rows)
 
     def checked_rows(self, rows: ArrayLike, name: str = "rows") -> NDArray[np.int32]:
@@ -242,10 +246,10 @@ class Shapes:
 
     def __getstate__(self) -> tuple[Any, ...]:
         self._require_own()
-        return self.dim, self.records(), self.geometries, self._positions, self._rotations
+        return self.dim, self.records(), self.geometries, self._positions, self._rotations, self._is_one
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.dim, records, self.geometries, positions, rotations = state
+        self.dim, records, self.geometries, positions, rotations, self._is_one = state
         self.store = _native.ShapeStore(self.dim, self.geometries.vertices)
         self._alive = None
         turns = None if rotations is None else Parameter(rotations, False)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_array, as_reals
+from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import ALL_BITS, as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
-from broadphase.index.queries import rays, vectors
+from broadphase.index.queries import finite_points, of_one, together
 from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.narrow.custom import refuse
@@ -27,7 +27,7 @@ from broadphase.options import QueryOptions
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.kinds import RECORDS, layout_of
-from broadphase.shapes.parameters import LARGEST
+from broadphase.shapes.parameters import LARGEST, Parameter
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.workers import worker_count
 from broadphase.world.actor import Actor
@@ -302,11 +302,12 @@ def find_obbs(
 
 def find_shapes(
     scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLike | None, options: QueryOptions
-) -> QueryResult:
+) -> Any:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
     is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed)))
-    return _overlapping(scene, placed, options, is_everywhere)
+    found = _overlapping(scene, placed, options, is_everywhere)
+    return of_one(found) if placed._is_one else found
 
 
 def find_regions(scene: Scene, regions: Regions, options: QueryOptions) -> QueryResult:
@@ -372,20 +373,20 @@ def _cast(
     return found
 
 
-def hits_of_one_ray(scene: Scene, actors: Actors, ray: Any, options: QueryOptions, *, is_first: bool) -> list[Hit]:
-    """Give the first hit of one ray, or all; `ray` is an origin with a direction or None, and a length."""
-    origin, direction, max_distance = ray
-    start = as_reals(origin, "origins")
-    if direction is None:
-        if start.ndim != 2 or len(start) != 2:
-            raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {start.shape}")
-        start, way = start
-    else:
-        way = as_reals(direction, "directions")
-    begin, along, limit = rays(scene.columns.dim, start[np.newaxis], way[np.newaxis], max_distance)
-    if options.ignore is not None:  # by one ray: one, or a list
-        ignore = as_array(_handles(scene, options.ignore), "ignore")
-        options = replace(options, ignore=ignore if ignore.ndim > 1 else ignore.reshape(1, -1))
+def ray_of(given: ArrayLike) -> tuple[Floats, Floats]:
+    """Give the origin and the direction of a ray of shape (2, d)."""
+    ray = as_reals(given, "origins")
+    if ray.ndim != 2 or len(ray) != 2:
+        raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {ray.shape}")
+    return ray[0], ray[1]
+
+
+def hits_of_one_ray(
+    scene: Scene, actors: Actors, ray: tuple[Floats, Floats, Floats], options: QueryOptions, *, is_first: bool
+) -> list[Hit]:
+    """Give the first hit of one ray, or all; `ray` is its origin and direction, (1, d), and its length."""
+    begin, along, limit = ray
+    start, way = begin[0], along[0]
     # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
     rows, _, away, normals = _cast(scene, _native.body_all_hits, begin, along, limit, options)
     most = 1 if is_first else len(rows)
@@ -404,11 +405,14 @@ def shapecast(
     motions: ArrayLike,
     rotations: ArrayLike | None,
     options: QueryOptions,
-) -> ShapecastHits:
+) -> Any:
     """Answer `World.shapecast`."""
-    moving = _placed(scene, shape, positions, rotations)
+    along, places = finite_points(motions, "motions", scene.columns.dim), as_numbers(positions, name="positions")
+    if places.ndim == 1 and not along.single:  # many motions from one place
+        places = np.broadcast_to(places, (len(along.rows), len(places)))
+    moving = _placed(scene, shape, places, rotations)
     count = len(moving)
-    moved = vectors(motions, "motions", count, scene.columns.dim)
+    (moved, _), is_one = together(motions=along, positions=Parameter(moving.positions, moving._is_one))
     begin = moving.boxes
     swept = np.stack(
         [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
@@ -420,10 +424,11 @@ def shapecast(
     near = _may_touch(begin, moved, shapes.boxes, rows, queries)
     rows, queries = rows[near], queries[near]
     times, _ = impacts(moving, shapes, queries, rows, moved[queries])
-    return ShapecastHits(*_first_of_each(rows, queries, times, count))
+    found = ShapecastHits(*_first_of_each(rows, queries, times, count))
+    return of_one(found) if is_one else found
 
 
-def visible(scene: Scene, found: QueryResult, matrix: ArrayLike | None, eye: ArrayLike | None, lod: Any) -> Visible:
+def visible(scene: Scene, rows: Rows, matrix: ArrayLike | None, eye: ArrayLike | None, lod: Any) -> Visible:
     """Say how far away the rows in view of one camera are, and in which level of detail."""
     dim = scene.columns.dim
     place: Floats | None = None
@@ -433,8 +438,8 @@ def visible(scene: Scene, found: QueryResult, matrix: ArrayLike | None, eye: Arr
             raise ValueError(f"eye must be finite and have shape ({dim},), not {place.tolist()}")
     elif matrix is not None:
         place = _eye_of(as_reals(matrix, "matrix"))
-    levels, away = _levels_of(scene.columns.view.boxes[found.rows], place, lod)
-    return Visible(found.rows, levels, away, scene.columns.rows.living - len(found.rows))
+    levels, away = _levels_of(scene.columns.view.boxes[rows], place, lod)
+    return Visible(rows, levels, away, scene.columns.rows.living - len(rows))
 
 
 def cell_of(scene: Scene, rows: list[int]) -> tuple[int, int] | None:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.options import IndexOptions
-    from broadphase.index.results import Outline, QueryResult, RayHits, RayHitsAll, ShapecastHits
+    from broadphase.index.queries import One
+    from broadphase.index.results import Outline, RayHits, RayHitsAll, ShapecastHits
     from broadphase.index.stats import IndexStats
     from broadphase.methods import MethodName
     from broadphase.shapes import Shape
@@ -753,6 +754,20 @@ class World(Queries):
         with self._guard.reading:
             return queries.ANSWERS[query](self._scene, *given, options)
 
+    def _find_one(
+        self,
+        query: str,
+        given: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        own: NDArray[np.int32] | None,
+    ) -> Any:
+        if query not in ("raycast", "raycast_all"):
+            return super()._find_one(query, given, keywords, own)
+        options, is_first = QueryOptions.of(query, keywords), query == "raycast"
+        with self._guard.reading:
+            hits = queries.hits_of_one_ray(self._scene, self._actors, given, options, is_first=is_first)
+        return hits if not is_first else hits[0] if hits else None
+
     def _places(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         with self._guard.reading:
             numbers = self._columns.rows.known(rows)
@@ -766,7 +781,7 @@ class World(Queries):
         positions: ArrayLike,
         rotations: ArrayLike | None = None,
         **options: Unpack[QueryKeywords],
-    ) -> QueryResult:
+    ) -> Any:
         """Find the rows whose shapes overlap a shape at each of some poses; as `query`.
 
         Parameters
@@ -781,6 +796,11 @@ class World(Queries):
         **options
             As in `query`.
 
+        Returns
+        -------
+        QueryResult; of one shape at one pose: ndarray, shape (m,), int32
+            As `query`.
+
         Examples
         --------
         >>> import numpy as np
@@ -788,18 +808,21 @@ class World(Queries):
         >>> world = bp.World(dim=2)
         >>> world.add_many(bp.Circle(1), [[0, 0], [4, 0]])
         array([0, 1], dtype=int32)
-        >>> world.query_shape(bp.Capsule((0, 0), (5, 0), 0.5), [[0, 1.4], [-6, 0]], [0, np.pi / 2])[0]
+        >>> blade = bp.Capsule((0, 0), (5, 0), 0.5)
+        >>> world.query_shape(blade, [[0, 1.4], [-6, 0]], [0, np.pi / 2]).counts.tolist()
+        [2, 0]
+        >>> world.query_shape(blade, (0, 1.4))
         array([0, 1], dtype=int32)
         """
         with self._guard.reading:
             asked = QueryOptions.of("query_shape", options)
             return queries.find_shapes(self._scene, shape, positions, rotations, asked)
 
-    @overload
+    @overload  # type: ignore[override]
     def raycast(  # type: ignore[overload-overlap]
         self,
-        origins: Sequence[float],
-        directions: Sequence[float] | NDArray[Any],
+        origins: One,
+        directions: One,
         max_distance: float = np.inf,
         **options: Unpack[QueryKeywords],
     ) -> Hit | None: ...
@@ -807,7 +830,7 @@ class World(Queries):
     @overload
     def raycast(
         self,
-        origins: NDArray[Any],
+        origins: NDArray[Any] | One,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
         **options: Unpack[QueryKeywords],
@@ -830,19 +853,17 @@ class World(Queries):
         max_distance: ArrayLike = np.inf,
         **options: Unpack[QueryKeywords],
     ) -> Any:
-        if directions is None or as_reals(origins, "origins").ndim == 1:
-            asked = QueryOptions.of("raycast", options)
-            hits = self._hits_of_one_ray((origins, directions, max_distance), asked, is_first=True)
-            return hits[0] if hits else None
+        if directions is None:
+            origins, directions = queries.ray_of(origins)
         return shared.raycast(self, origins, directions, max_distance, **options)
 
     raycast.__doc__ = shared.raycast.__doc__
 
-    @overload
+    @overload  # type: ignore[override]
     def raycast_all(  # type: ignore[overload-overlap]
         self,
-        origins: Sequence[float],
-        directions: Sequence[float] | NDArray[Any],
+        origins: One,
+        directions: One,
         max_distance: float = np.inf,
         **options: Unpack[QueryKeywords],
     ) -> list[Hit]: ...
@@ -850,7 +871,7 @@ class World(Queries):
     @overload
     def raycast_all(
         self,
-        origins: NDArray[Any],
+        origins: NDArray[Any] | One,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
         **options: Unpack[QueryKeywords],
@@ -873,9 +894,8 @@ class World(Queries):
         max_distance: ArrayLike = np.inf,
         **options: Unpack[QueryKeywords],
     ) -> Any:
-        if directions is None or as_reals(origins, "origins").ndim == 1:
-            asked = QueryOptions.of("raycast_all", options)
-            return self._hits_of_one_ray((origins, directions, max_distance), asked, is_first=False)
+        if directions is None:
+            origins, directions = queries.ray_of(origins)
         return shared.raycast_all(self, origins, directions, max_distance, **options)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
@@ -888,7 +908,7 @@ class World(Queries):
         motions: ArrayLike,
         rotations: ArrayLike | None = None,
         **options: Unpack[QueryKeywords],
-    ) -> ShapecastHits:
+    ) -> ShapecastHits[Any, Any]:
         """Find the first row that each moving shape touches. None is missed, however fast it moves.
 
         Parameters
@@ -903,8 +923,9 @@ class World(Queries):
         Returns
         -------
         ShapecastHits
-            ``rows`` and ``times``, of shape (q,): the fraction of the motion after which they touch; 0 for shapes that
-            touch at the beginning, infinite for none. Of several rows at one time, the lowest.
+            ``rows`` and ``times``, of shape (q,), of one shape and motion an int and a float: the fraction of the
+            motion after which they touch; 0 for shapes that touch at the beginning, infinite for none. Of several rows
+            at one time, the lowest.
 
         Examples
         --------
@@ -913,10 +934,13 @@ class World(Queries):
         >>> wall = world.add(bp.Rectangle(0.1, 9), position=(5, 0), body_type="static")
         >>> world.shapecast(bp.Circle(1), [[0, 0], [0, 7]], [100, 0])
         ShapecastHits(rows=array([ 0, -1], dtype=int32), times=array([0.0395,    inf]))
+        >>> world.shapecast(bp.Circle(1), (0, 0), (0, 100))
+        ShapecastHits(rows=-1, times=inf)
         """
         with self._guard.reading:
             asked = QueryOptions.of("shapecast", options)
-            return queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
+            found: ShapecastHits = queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
+            return found
 
     @shows_query_options
     def visible(
@@ -969,10 +993,6 @@ class World(Queries):
         found = self.frustum(matrix, planes=planes, depth=depth, **options)
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)
-
-    def _hits_of_one_ray(self, ray: Any, options: QueryOptions, *, is_first: bool) -> list[Hit]:
-        with self._guard.reading:
-            return queries.hits_of_one_ray(self._scene, self._actors, ray, options, is_first=is_first)
 
     # Snapshots ------------------------------------------------------------------------------------------------------
 
