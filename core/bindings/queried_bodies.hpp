@@ -28,7 +28,7 @@ class BodiesInTree {
       : tree_owner_(std::move(tree)),
         shapes_owner_(std::move(shapes)),
         filter_owner_(std::move(filter)),
-        tree_(nb::cast<const BlockIndex&>(tree_owner_)),
+        tree_(tree_owner_.is_none() ? nullptr : &nb::cast<const BlockIndex&>(tree_owner_)),
         shapes_(nb::cast<const PlacedShapes&>(shapes_owner_)),
         boxes_(std::move(boxes)),
         geometries_(geometries_of(geometries)),
@@ -46,7 +46,7 @@ class BodiesInTree {
     const std::size_t d = dimension();
     const auto stride = static_cast<std::ptrdiff_t>(2 * d);
     const BoxView<double> view{boxes_.data(), boxes_.data() + d, stride, stride, slots()};
-    return {tree_, AnyBoxes(view, d), filter_};
+    return {*tree_, AnyBoxes(view, d), filter_};
   }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
@@ -55,7 +55,7 @@ class BodiesInTree {
 
  private:
   nb::object tree_owner_, shapes_owner_, filter_owner_;
-  const BlockIndex& tree_;
+  const BlockIndex* tree_;
   const PlacedShapes& shapes_;
   Boxes boxes_;
   std::vector<Geometry> geometries_;

@@ -338,6 +338,20 @@ class TreeQueries {
     sort_from(found, begin);
   }
 
+  // Calls visit(row) for the rows that the filter allows and whose boxes are at most about `radius` from `center`, in
+  // no order: none is missed whose shape, which lies within its box but for rounding, is so near.
+  template <class Visit>
+  void each_in_ball(std::size_t query, const double* center, double radius, BallWalk& walk, const Visit& visit) const {
+    constexpr double kRoom = 0x1p-40;
+    double reach = 0;
+    for (std::size_t k = 0; k < dimension_; ++k) reach = std::max(reach, std::fabs(center[k]));
+    start(walk, tree_, center, limit_of_distance(tree_, radius + kRoom * (radius + reach)), false);
+    const auto next = walks().next_by_distance[dimension_ - 1];
+    for (next(walk); walk.found > 0; next(walk))
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at])) visit(walk.rows[at]);
+  }
+
   // Appends the rows of each of up to eight balls, as by_ball does, and calls ended(query) after each. Ball k is number
   // queries[k], with the center at points + D * queries[k] and the radius radii[queries[k]].
   struct BallsScratch {
@@ -660,6 +674,20 @@ class TreeQueries {
     ConvexWalk walk;
     LocalRegion local;
   };
+
+  // Calls visit(row) for the rows that the filter allows and that may meet a convex region, in no order.
+  template <class Visit>
+  void each_in_region(std::size_t query, const ConvexRegion& region, RegionScratch& scratch, const Visit& visit) const {
+    ConvexWalk& walk = scratch.walk;
+    scratch.local.start(walk, tree_, region);
+    const auto next = walks().next_by_region[dimension_ - 1];
+    for (next(walk); walk.found > 0 || walk.sure_found > 0; next(walk)) {
+      for (std::size_t at = 0; at < walk.found; ++at)
+        if (allows(query, walk.rows[at])) visit(walk.rows[at]);
+      for (std::size_t at = 0; at < walk.sure_found; ++at)
+        if (allows(query, walk.sure[at])) visit(walk.sure[at]);
+    }
+  }
 
   // Appends the rows that meet a convex region, ascending.
   void by_region(std::size_t query, const ConvexRegion& region, RegionScratch& scratch,

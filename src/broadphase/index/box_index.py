@@ -785,6 +785,19 @@ class BoxIndex(queries.Queries):
         )
         return core
 
+    def _near(
+        self, walk: Walk, batch: NDArray[np.int64] | None, workers: int
+    ) -> tuple[_native.BlockIndex | None, Found | None]:
+        """Return the tree, or those of the batches, or else rows whose boxes overlap the boxes around queries.
+
+        For callers that have the leaves tested themselves: rows may be nearer or farther than the walk says.
+        """
+        if batch is not None:
+            return self._keyed(batch, len(batch), workers), None
+        with self._guard.reading:
+            found = self._candidates(walk, workers)
+            return (self._arranged("queries"), None) if found is None else (None, found)
+
     def _near_boxes(self, lower: NDArray[Any], upper: NDArray[Any], workers: int, batch: Any = None) -> QueryResult:
         """Find rows whose boxes overlap others, and perhaps some that nearly do: for callers that test them."""
         began, threads = perf_counter(), worker_count(workers)

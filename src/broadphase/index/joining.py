@@ -20,7 +20,7 @@ __all__ = ["KeptCells", "boxes_around", "boxes_as_seen_by", "in_one_dtype", "joi
 
 
 def boxes_around(walk: Walk) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return a box around each query for boxes, balls or regions, with lower > upper for none."""
+    """Return a box around each query for boxes, balls, regions or moving boxes, with lower > upper for none."""
     if walk.kind == "boxes":
         return walk.given[0], walk.given[1]
     if walk.kind == "balls":
@@ -29,6 +29,10 @@ def boxes_around(walk: Walk) -> tuple[NDArray[Any], NDArray[Any]]:
         with np.errstate(over="ignore"):
             reach = (radii * (1 + 2.0**-40))[:, np.newaxis]
             return np.nextafter(centers - reach, -np.inf), np.nextafter(centers + reach, np.inf)
+    if walk.kind == "sweep":  # boxes that move
+        lower, upper, motions = walk.given[:3]
+        with np.errstate(over="ignore"):
+            return np.minimum(lower, lower + motions), np.maximum(upper, upper + motions)
     lower, upper = walk.given[-2:]
     # The box around an empty region may have lower > upper.
     empty = ~(lower <= upper).all(axis=1, keepdims=True)

@@ -6,11 +6,12 @@ import os
 import threading
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from broadphase import _native
+from broadphase import _native, thresholds
 from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted
@@ -21,17 +22,17 @@ from broadphase.index.octree import Octree
 from broadphase.index.queries import finite_points, of_one, together
 from broadphase.index.regions import shape_rotations
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
-from broadphase.narrow.custom import refuse
-from broadphase.narrow.row_pairs import distances, impacts, overlap_mask
+from broadphase.index.walks import of_boxes, of_motions, of_regions
+from broadphase.narrow.custom import overlap_mask, refuse
+from broadphase.narrow.row_pairs import distances
 from broadphase.options import QueryOptions
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
 from broadphase.shapes.kinds import RECORDS, layout_of
-from broadphase.shapes.parameters import LARGEST, Parameter
+from broadphase.shapes.parameters import LARGEST, Parameter, as_sizes, as_vectors
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.workers import worker_count
 from broadphase.world.actor import Actor
-from broadphase.world.boundary import images_of, parts_of_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.regions import Regions
+    from broadphase.index.walks import Found, Walk
     from broadphase.shapes import Shape
     from broadphase.world.actor import Actors
     from broadphase.world.broad_phase import BroadPhase
@@ -58,6 +60,9 @@ _ROOM = 1 + 1e-9
 
 # So many more boxes than shapes are looked at first: mostly, the nearest shapes are among them.
 _MORE_BOXES = 4
+
+# What casts need that custom shapes do not offer.
+_IMPACT = "time of impact"
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -109,7 +114,7 @@ class Scene:
         return self._as_queried(tree, columns.view, _native_filter(columns.rows.bits, asked))
 
     def _as_queried(
-        self, tree: _native.BlockIndex, shapes: Shapes, allowed: _native.QueryFilter | None
+        self, tree: _native.BlockIndex | None, shapes: Shapes, allowed: _native.QueryFilter | None
     ) -> _native.BodiesInTree:
         limits = None if self.broad.world is None or self.broad.outside != "drop" else self.broad.world.ravel()
         return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.prepared, allowed, limits)
@@ -128,13 +133,24 @@ class Scene:
         alive = columns.rows.alive[: columns.slots].view(np.uint8)
         return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
+    def bodies_near(self, part: _Part, walk: Walk, asked: _Asked) -> tuple[_native.BodiesInTree, Found | None]:
+        """Give the bodies of a part to the core, and what an index without a tree has found for a walk."""
+        tree, found = part.index._near(walk, asked.batch, asked.workers)
+        layer, mask = self.columns.rows.bits
+        bits = part.of_rows(layer), part.of_rows(mask)
+        ignored = asked.ignored if asked.ignored is None else part.places_of(asked.ignored)
+        allowed = _native_filter(bits, asked._replace(ignored=ignored))
+        return self._as_queried(tree, part.shapes, allowed), found
+
     def parts(self) -> list[_Part]:
-        """Give the bodies of a periodic world: those near it, and the others moved to it by whole periods.
+        """Give the bodies; of a periodic world, those near it, and the others moved to it by whole periods.
 
         So a query needs the images that its own size asks for, however far one body is away.
         """
         index, columns = self.index(), self.columns
-        slots, bounds = columns.slots, cast("Floats", columns.period_bounds)
+        slots, bounds = columns.slots, columns.period_bounds
+        if bounds is None:
+            return [_Part(index, columns.view)]
         boxes = columns.seen.boxes[:slots]
         # Most are within the world.
         out = cast("Rows", _native.sticking_out(boxes, bounds, columns.rows.alive[:slots].view(np.uint8)))
@@ -163,6 +179,10 @@ class _Part:
         if self.rows is None:
             return places
         return np.where(places < 0, np.int32(-1), self.rows[places])
+
+    def of_rows(self, column: NDArray[Any] | None) -> NDArray[Any] | None:
+        """Give what a column has for these bodies."""
+        return column if column is None or self.rows is None else column[self.rows]
 
     def places_of(self, rows: Rows) -> Rows:
         """Give the places of some bodies, each list ascending; -1 for those of other parts."""
@@ -266,26 +286,41 @@ class Hit:
         return tuple(tuple(vector.tolist()) for vector in vectors)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """What each query looks for, as the core takes it, and as the tests of custom shapes do."""
+
+    core: _native.Sought
+    shapes: Callable[[], Shapes]
+
+
 def find_boxes(scene: Scene, lower: NDArray[Any], upper: NDArray[Any], options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
-    corners = np.stack([lower, upper], axis=1).astype(np.float64)
+    corners = np.stack([lower, upper], axis=1).astype(np.float64, copy=False)
     if (bounds := scene.columns.period_bounds) is None:
         corners = _cut(scene, corners)
     else:
         corners = _box_within_a_period(corners, bounds)
-    return _overlapping(scene, shapes_of_boxes(corners), options)
+    sought = _Sought(_native.Sought.of_boxes(corners), partial(shapes_of_boxes, corners))
+    return _overlapping(scene, sought, options)
 
 
 def find_points(scene: Scene, points: NDArray[Any], options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes contain each point."""
-    return _overlapping(scene, Shapes(Point(), _in_a_period(scene, points)), options)
+    places = as_vectors(_in_a_period(scene, points), "positions").rows
+    sought = _Sought(_native.Sought.of_points(places), partial(Shapes, Point(), places))
+    return _overlapping(scene, sought, options)
 
 
 def find_balls(scene: Scene, centers: Floats, radii: Floats, options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes overlap each closed ball."""
     is_everywhere = _fills_a_period(scene, radii)
-    balls = _balls(scene, _in_a_period(scene, centers), np.where(is_everywhere, 0.0, radii))
-    return _overlapping(scene, balls, options, is_everywhere)
+    if is_everywhere is not None:
+        radii = np.where(is_everywhere, 0.0, radii)
+    reach = as_sizes(radii, "radius").rows
+    places = as_vectors(_in_a_period(scene, centers), "positions").rows
+    balls = partial(_balls, scene, places, reach)
+    return _overlapping(scene, _Sought(_native.Sought.of_balls(places, reach), balls), options, is_everywhere)
 
 
 def find_obbs(
@@ -295,9 +330,12 @@ def find_obbs(
     box: Any = Rectangle if scene.columns.dim == 2 else Box
     turns = shape_rotations(rotations, scene.columns.dim, is_mirrored_alike=True)
     is_everywhere = _fills_a_period(scene, half_sizes.min(axis=1))
-    sizes = np.where(is_everywhere[:, np.newaxis], 0.0, 2 * half_sizes)
-    placed = Shapes(box(*sizes.T), _in_a_period(scene, centers), turns)
-    return _overlapping(scene, placed, options, is_everywhere)
+    sizes = 2 * half_sizes
+    if is_everywhere is not None:
+        sizes = np.where(is_everywhere[:, np.newaxis], 0.0, sizes)
+    return _overlapping_shapes(
+        scene, Shapes(box(*sizes.T), _in_a_period(scene, centers), turns), options, is_everywhere
+    )
 
 
 def find_shapes(
@@ -305,21 +343,21 @@ def find_shapes(
 ) -> Any:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _in_a_period(scene, as_numbers(positions, name="positions")), rotations)
-    is_everywhere = _fills_a_period(scene, np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed)))
-    found = _overlapping(scene, placed, options, is_everywhere)
+    is_everywhere = None
+    if scene.columns.period_bounds is not None:
+        radii = np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed))
+        is_everywhere = _fills_a_period(scene, radii)
+    found = _overlapping_shapes(scene, placed, options, is_everywhere)
     return of_one(found) if placed._is_one else found
 
 
 def find_regions(scene: Scene, regions: Regions, options: QueryOptions) -> QueryResult:
     """Find the rows whose boxes overlap each convex region."""
-    count = len(regions.around_lower)
-    asked = _asked(scene, count, options)
-    near = scene.index()._find("frustum", (regions,), asked.options())
-    lower, upper = scene.columns.view.boxes[:, 0], scene.columns.view.boxes[:, 1]
-    # Those of the index may be larger.
-    kept: Any = _native.keep_convex(near.rows, near.offsets, lower, upper, *regions.slabs, None, asked.workers)
-    found = QueryResult(*kept)
-    return _answers_of(*_allowed(scene, found.rows, found.query_rows, asked), count)
+    asked = _asked(scene, len(regions.around_lower), options)
+    every = _Part(scene.index(), scene.columns.view)  # those of the index may be larger
+    bodies, found = scene.bodies_near(every, of_regions(regions), asked)
+    rows_of_regions: Any = _native.body_regions(bodies, *regions.slabs, found, asked.workers)
+    return QueryResult(*rows_of_regions)
 
 
 def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: QueryOptions) -> Nearest:
@@ -334,8 +372,12 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
     # The nearest image of a body is within half a period along each axis.
     half, found = (bounds[1] - bounds[0]) / 2, []
     for part in scene.parts():
-        origin, shifts = images_of(at - half, at + half, part.around, bounds)
-        nearest = _nearest(scene, part, at[origin] + shifts, k, limits[origin], asked.of(origin))
+        corners = np.stack([at - half, at + half], axis=1)
+        reached = _Sought(_native.Sought.of_boxes(corners), partial(shapes_of_boxes, corners))
+        images = _images(reached, part, bounds, None)
+        begins: Any = images.begins
+        origin = np.repeat(np.arange(len(at)), np.diff(begins))
+        nearest = _nearest(scene, part, at[origin] + cast("Floats", images.shifts), k, limits[origin], asked.of(origin))
         some = nearest.rows.ravel() >= 0
         queries = np.repeat(origin.astype(np.int32), k)[some]
         found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
@@ -411,20 +453,16 @@ def shapecast(
     if places.ndim == 1 and not along.single:  # many motions from one place
         places = np.broadcast_to(places, (len(along.rows), len(places)))
     moving = _placed(scene, shape, places, rotations)
-    count = len(moving)
     (moved, _), is_one = together(motions=along, positions=Parameter(moving.positions, moving._is_one))
-    begin = moving.boxes
-    swept = np.stack(
-        [np.minimum(begin[:, 0], begin[:, 0] + moved), np.maximum(begin[:, 1], begin[:, 1] + moved)], axis=1
-    )
-    asked = _asked(scene, count, options)
-    found = scene.index().query(swept, **asked.options())
-    rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
-    shapes = scene.columns.view
-    near = _may_touch(begin, moved, shapes.boxes, rows, queries)
-    rows, queries = rows[near], queries[near]
-    times, _ = impacts(moving, shapes, queries, rows, moved[queries])
-    found = ShapecastHits(*_first_of_each(rows, queries, times, count))
+    asked, every = _asked(scene, len(moving), options), _Part(scene.index(), scene.columns.view)
+    bodies, near = scene.bodies_near(every, of_motions(moving.boxes[:, 0], moving.boxes[:, 1], moved), asked)
+    touched: Any = _native.body_impacts(bodies, _as_sought(moving).core, moved, near, asked.workers)
+    rows, times, refused = touched
+    if refused is not None:
+        query, row = refused
+        refuse(moving, np.array([query], np.int32), _IMPACT)
+        scene.refuse_custom(row, _IMPACT)
+    found = ShapecastHits(rows, times)
     return of_one(found) if is_one else found
 
 
@@ -562,10 +600,10 @@ def _box_within_a_period(corners: Floats, bounds: Floats) -> Floats:
     return np.stack([lower, upper], axis=1)
 
 
-def _fills_a_period(scene: Scene, radii: Floats) -> NDArray[np.bool_]:
-    """Say which balls, with their images, leave out no place in a periodic world."""
+def _fills_a_period(scene: Scene, radii: Floats) -> NDArray[np.bool_] | None:
+    """Say which balls, with their images, leave out no place in a periodic world; None for no periodic world."""
     if (bounds := scene.columns.period_bounds) is None:
-        return np.zeros(len(radii), bool)
+        return None
     period = bounds[1] - bounds[0]
     largest = period.max()
     fills: NDArray[np.bool_] = radii >= largest * (np.sqrt(((period / largest) ** 2).sum()) / 2 * _ROOM)
@@ -583,55 +621,58 @@ def _inner_radius(shape: Shape, dim: int) -> Floats:
     return least
 
 
-def _overlapping(
-    scene: Scene, placed: Shapes, options: QueryOptions, is_everywhere: NDArray[np.bool_] | None = None
+def _as_sought(placed: Shapes) -> _Sought:
+    core = _native.Sought.of_shapes(placed.store, placed.boxes, placed.geometries.prepared)
+    return _Sought(core, lambda: placed)
+
+
+def _overlapping_shapes(
+    scene: Scene, placed: Shapes, options: QueryOptions, is_everywhere: NDArray[np.bool_] | None
 ) -> QueryResult:
-    """Find the rows whose shapes overlap each of these, and all rows for those that are everywhere."""
-    count, boxes = len(placed), placed.boxes
-    asked = _asked(scene, count, options)
-    if (bounds := scene.columns.period_bounds) is None:
-        found = scene.index().query(boxes, **asked.options())
-        rows, queries = _allowed(scene, found.rows, found.query_rows, asked)
-        hit = overlap_mask(scene.columns.view, placed, rows, queries)
-        return _answers_of(rows[hit], queries[hit], count)
-    if is_everywhere is not None:
-        boxes = np.where(is_everywhere[:, np.newaxis, np.newaxis], np.inf, boxes)
+    return _overlapping(scene, _as_sought(placed), options, is_everywhere)
 
-    def meets(some: NDArray[np.intp], others: Floats) -> NDArray[np.bool_]:
-        numbers = np.arange(len(some), dtype=np.int32)
-        return overlap_mask(placed, shapes_of_boxes(others), some.astype(np.int32), numbers)
 
-    hits = []
+def _overlapping(
+    scene: Scene, sought: _Sought, options: QueryOptions, is_everywhere: NDArray[np.bool_] | None = None
+) -> QueryResult:
+    """Find the rows whose shapes overlap what each query looks for, and all rows for those that are everywhere."""
+    asked, bounds = _asked(scene, sought.core.count, options), scene.columns.period_bounds
+    answers, more = [], []
     for part in scene.parts():
-        known = None if placed.geometries else meets
-        origin, shifts = images_of(boxes[:, 0], boxes[:, 1], part.around, bounds, known)
-        moved = boxes[origin] + shifts[:, np.newaxis]
-        parts = np.arange(len(origin))
-        if known is not None:
-            parts, moved = parts_of_images(origin, shifts, moved, part.around, known, len(part.index))
-        found = part.index.query(moved, **asked.of(origin[parts]).options(part))
-        places, images = found.rows, parts[found.query_rows]
-        queries = origin[images].astype(np.int32)
-        kept = _are_allowed(scene, part.rows_of(places), queries, asked)
-        places, queries, images = places[kept], queries[kept], images[kept]
-        hit = overlap_mask(part.shapes, placed, places, queries, shifts[images])
-        hits.append((part.rows_of(places[hit]), queries[hit]))
-    rows, queries = (np.concatenate(column) for column in zip(*hits, strict=True))
-    if is_everywhere is not None and is_everywhere.any():
-        all_rows, some = scene.columns.rows.numbers, np.flatnonzero(is_everywhere).astype(np.int32)
-        more = _allowed(scene, np.tile(all_rows, len(some)), np.repeat(some, len(all_rows)), asked)
-        if asked.batch is not None:
-            of_rows = scene.columns.rare("batches")
-            kept = of_rows[more[0]] == asked.batch[more[1]]
-            more = more[0][kept], more[1][kept]
-        if asked.ignored is not None:
-            lists = asked.ignored if len(asked.ignored) == 1 else asked.ignored[more[1]]
-            kept = np.logical_and.reduce(lists != more[0][:, np.newaxis], axis=1)
-            more = more[0][kept], more[1][kept]
-        rows, queries = np.concatenate([rows, more[0]]), np.concatenate([queries, more[1]])
-    # A large body may be met by several images of a query.
+        images = None if bounds is None else _images(sought, part, bounds, is_everywhere)
+        corners: Any = sought.core.boxes if images is None else images.boxes
+        bodies, found = scene.bodies_near(part, of_boxes(corners[:, 0], corners[:, 1]), asked)
+        overlapping: Any = _native.body_overlaps(bodies, sought.core, images, found, asked.workers)
+        places, offsets, unknown = overlapping
+        answers.append(QueryResult(part.rows_of(places), offsets))
+        places, queries, shifts = unknown
+        if len(places):
+            hit = overlap_mask(part.shapes, sought.shapes(), places, queries, shifts)
+            more.append((part.rows_of(places[hit]), queries[hit]))
+    if len(answers) == 1 and not more:
+        return answers[0]
+    # Parts, and images, may have the same rows.
+    pairs = [*((found.rows, found.query_rows) for found in answers), *more]
+    rows, queries = (np.concatenate(column) for column in zip(*pairs, strict=True))
     keys = np.unique(queries.astype(np.int64) << 32 | rows)
-    return _answers_of((keys & 0xFFFF_FFFF).astype(np.int32), (keys >> 32).astype(np.int32), count)
+    offsets = np.searchsorted(keys, np.arange(sought.core.count + 1, dtype=np.int64) << 32)
+    return QueryResult((keys & 0xFFFF_FFFF).astype(np.int32), offsets)
+
+
+def _images(
+    sought: _Sought, part: _Part, bounds: Floats, is_everywhere: NDArray[np.bool_] | None
+) -> _native.QueryImages:
+    """Find the images of queries in a periodic world that may meet the bodies of a part."""
+    few, worth_halving = thresholds.FEW_IMAGES, thresholds.WORTH_HALVING
+    found: Any = sought.core.images(part.around, bounds, len(part.index), is_everywhere, few, worth_halving)
+    if isinstance(found, tuple):
+        row, number = found
+        raise ValueError(
+            f"row {row} of the queries reaches across {number:.3g} periods of the world;"
+            " at most 1,000,000 can be tested"
+        )
+    images: _native.QueryImages = found
+    return images
 
 
 class _Asked(NamedTuple):
@@ -706,12 +747,6 @@ def _handle(scene: Scene, actor: Actor) -> int:
     return actor.handle
 
 
-def _allowed(scene: Scene, rows: Rows, queries: Rows, asked: _Asked) -> tuple[Rows, Rows]:
-    """Keep the rows that layers and masks allow; -1 is none."""
-    allowed = _are_allowed(scene, rows, queries, asked)
-    return (rows, queries) if allowed.all() else (rows[allowed], queries[allowed])
-
-
 def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked) -> NDArray[np.bool_]:
     kept, bits = scene.columns.rows, asked.bits
     of_layer, of_mask = kept.bits
@@ -727,40 +762,11 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked)
     return allowed
 
 
-def _answers_of(rows: Rows, queries: Rows, count: int) -> QueryResult:
-    """Put rows, in the order of their queries, into the form of answers."""
-    offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(queries, minlength=count), out=offsets[1:])
-    return QueryResult(rows, offsets)
-
-
 def _least_of_each(rows: Rows, queries: Rows, values: Floats, limits: Floats, k: int) -> tuple[Rows, Floats]:
     """Choose the rows of the k least finite values of each query within its limit, of equal ones the least row."""
     queries = queries.astype(np.int32, copy=False)
     found: tuple[Rows, Floats] = cast("Any", _native.least_of_each(rows, queries, values, limits, k))
     return found
-
-
-def _first_of_each(rows: Rows, queries: Rows, values: Floats, count: int) -> tuple[Rows, Floats]:
-    """Choose for each query the row of the least finite value, of several the least row; and that value."""
-    found, least = _least_of_each(rows, queries, values, np.full(count, np.inf), 1)
-    return found[:, 0], least[:, 0]
-
-
-def _may_touch(begin: Floats, moved: Floats, boxes: Floats, rows: Rows, queries: Rows) -> NDArray[np.bool_]:
-    """Say which moving boxes come near which boxes on their way: a little generously, because of rounding."""
-    enter, leave = np.zeros(len(rows)), np.ones(len(rows))
-    for axis in range(begin.shape[2]):
-        motion = moved[queries, axis]
-        least, most = begin[queries, 0, axis], begin[queries, 1, axis]
-        low, high = boxes[rows, 0, axis], boxes[rows, 1, axis]
-        room = 1e-12 * (np.abs(least) + np.abs(most) + np.abs(motion))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            one, other = (low - most - room) / motion, (high - least + room) / motion
-        still = motion == 0  # it overlaps along this axis, or the box that it sweeps would not
-        enter = np.where(still, enter, np.fmax(enter, np.fmin(one, other)))
-        leave = np.where(still, leave, np.fmin(leave, np.fmax(one, other)))
-    return enter <= leave
 
 
 def _eye_of(matrix: Floats) -> Floats | None:
