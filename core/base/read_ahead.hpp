@@ -7,6 +7,8 @@ namespace broadphase {
 inline void read_ahead(const void* memory) {
 #if defined(__GNUC__)
   __builtin_prefetch(memory);
+  // GCC takes a function that does nothing else for one without effects, and leaves out calls of it.
+  __asm__ volatile("");
 #else
   (void)memory;
 #endif

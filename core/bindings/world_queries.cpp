@@ -42,6 +42,7 @@ template <std::size_t D, class Visit, class End>
 std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned workers, const Visit& visit,
                           const End& end) {
   using Scratch = RayScratch<D>;
+  const auto ahead = [bodies = given.bodies<D>()](std::int32_t row) { bodies.read_ahead_of(row); };
   RefusedRow refused;
   const auto end_of = [&](RefusedRow& own) {
     return [&](const BodyRay<D>& ray) {
@@ -56,7 +57,7 @@ std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned 
       [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
         BodyRay<D> ray = rays.ray<D>(query);
         if (is_many) {
-          queries.interleave_ray(ray, scratch.rays, visit, end_of(scratch.refused));
+          queries.interleave_ray(ray, scratch.rays, ahead, visit, end_of(scratch.refused));
           return;
         }
         queries.each_on_ray(query, ray.sweep, ray.length, ray.farthest, scratch.rays.alone,
@@ -64,7 +65,7 @@ std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned 
         end_of(scratch.refused)(ray);
       },
       [&](const TreeQueries& queries, Scratch& scratch) {
-        queries.finish_rays(scratch.rays, visit, end_of(scratch.refused));
+        queries.finish_rays(scratch.rays, ahead, visit, end_of(scratch.refused));
         refused.note(scratch.refused);
       });
   return refused.row;

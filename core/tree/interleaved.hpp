@@ -48,6 +48,7 @@ struct InterleavedTouch : InterleavedMotion {
 // The rows that may be touched, block by block, the nearest blocks first: the caller tests them and lowers the limit.
 struct InterleavedVisit : InterleavedMotion {
   std::size_t depth, found;
+  bool is_ahead;  // for the caller
   // The farthest first.
   std::int32_t rows[kLanes];
   float row_key[kLanes];

@@ -171,6 +171,7 @@ std::size_t find_on_ray(Interleaved<InterleavedVisit>& all) {
   for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
     const std::size_t number = all.active[all.next];
     InterleavedVisit& ray = all.motion[number];
+    if (ray.found > 0) return number;  // not tested yet
     // The limit may have been lowered since these were put there.
     while (ray.depth > 0 && ray.key[ray.depth - 1] > ray.limit) --ray.depth;
     if (ray.depth == 0) return number;

@@ -629,9 +629,9 @@ class TreeQueries {
     });
   }
 
-  // The same for many rays, several at a time. A Ray has `query`, `sweep`, `length` and `farthest`. visit(ray, row) may
-  // be called for rays before, and finish_rays() calls it for those that are left; end(ray) is called after each. These
-  // may be rays in other trees of the same rows.
+  // The same for many rays, several at a time. A Ray has `query`, `sweep`, `length` and `farthest`. ahead(row) is
+  // called a little before visit(ray, row), and end(ray) at the end of each, also of rays before; finish_rays() goes on
+  // with those that are left. These may be rays in other trees of the same rows.
   template <class Ray>
   struct RaysScratch {
     Interleaved<InterleavedVisit> interleaved;
@@ -639,8 +639,9 @@ class TreeQueries {
     Ray rays[Interleaved<InterleavedVisit>::kMost];
     double units[Interleaved<InterleavedVisit>::kMost];  // a limit in the walk's units for each length
   };
-  template <class Ray, class Visit, class End>
-  void interleave_ray(const Ray& ray, RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+  template <class Ray, class Ahead, class Visit, class End>
+  void interleave_ray(const Ray& ray, RaysScratch<Ray>& scratch, const Ahead& ahead, const Visit& visit,
+                      const End& end) const {
     Interleaved<InterleavedVisit>& interleaved = scratch.interleaved;
     start(scratch.walk, tree_, ray.sweep, ray.length, ray.farthest * kRoom, true);
     if (!can_interleave() || !is_near(scratch.walk)) {
@@ -654,18 +655,19 @@ class TreeQueries {
     if (interleaved.count < Interleaved<InterleavedVisit>::kMost)
       interleaved.active[interleaved.count++] = static_cast<std::uint32_t>(number);
     else
-      number = go_on(scratch, visit, end);
+      number = go_on(scratch, ahead, visit, end);
     scratch.rays[number] = ray;
     scratch.units[number] = units_of_length(ray.sweep, ray.length, dimension_) * tree_.frame.scale;
     InterleavedVisit& motion = interleaved.motion[number];
     begin_motion(motion, scratch.walk);
     motion.key[0] = 0;
+    motion.is_ahead = false;
   }
-  template <class Ray, class Visit, class End>
-  void finish_rays(RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+  template <class Ray, class Ahead, class Visit, class End>
+  void finish_rays(RaysScratch<Ray>& scratch, const Ahead& ahead, const Visit& visit, const End& end) const {
     Interleaved<InterleavedVisit>& interleaved = scratch.interleaved;
     while (interleaved.count > 0) {
-      go_on(scratch, visit, end);
+      go_on(scratch, ahead, visit, end);
       drop_ended(interleaved);
     }
   }
@@ -762,12 +764,20 @@ class TreeQueries {
   }
 
   // Goes on until one of the rays has ended. Returns its number.
-  template <class Ray, class Visit, class End>
-  std::size_t go_on(RaysScratch<Ray>& scratch, const Visit& visit, const End& end) const {
+  template <class Ray, class Ahead, class Visit, class End>
+  std::size_t go_on(RaysScratch<Ray>& scratch, const Ahead& ahead, const Visit& visit, const End& end) const {
+    Interleaved<InterleavedVisit>& interleaved = scratch.interleaved;
     const auto next = kernels_.trees->find_on_ray[dimension_ - 1];
     for (;;) {
-      const std::size_t number = next(scratch.interleaved);
-      InterleavedVisit& motion = scratch.interleaved.motion[number];
+      const std::size_t number = next(interleaved);
+      InterleavedVisit& motion = interleaved.motion[number];
+      if (motion.found > 0 && !motion.is_ahead) {
+        // Tested when it is this ray's turn again: the rows will be in the cache.
+        for (std::size_t at = motion.found > 3 ? motion.found - 3 : 0; at < motion.found; ++at) ahead(motion.rows[at]);
+        motion.is_ahead = true;
+        interleaved.next = interleaved.next + 1 < interleaved.count ? interleaved.next + 1 : 0;
+        continue;
+      }
       Ray& ray = scratch.rays[number];
       while (motion.found > 0) {
         const std::size_t at = --motion.found;  // the nearest of those left
@@ -778,6 +788,7 @@ class TreeQueries {
         if (reach < 0) motion.depth = 0;
       }
       motion.found = 0;
+      motion.is_ahead = false;
       if (motion.depth > 0) continue;
       end(ray);
       return number;

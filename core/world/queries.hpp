@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_ahead.hpp"
 #include "narrow/geometries.hpp"
 #include "narrow/shape_queries.hpp"
 #include "query/queries.hpp"
@@ -31,7 +32,18 @@ struct QueriedBodies {
   std::span<const Geometry> geometries;
   const double* limits = nullptr;  // a box: bodies that are not wholly in it are left out
 
-  ShapeView<D> shape(std::int32_t row) const { return shapes->placed<D>(static_cast<std::size_t>(row)); }
+  // Balls and boxes parallel to the axes without a look at where the store has the record of a row.
+  ShapeView<D> shape(std::int32_t row) const {
+    const StoredBall& ball = shapes->balls()[row];
+    if (ball[0] == ShapeStore::kBoxMark) return {ShapeKind::kBox, {box(row), 2 * D}};
+    if (ball[0] != ShapeStore::kNoBall) return {ShapeKind::kBall, {ball.data(), D + 1}};
+    return shapes->placed<D>(static_cast<std::size_t>(row));
+  }
+  void read_ahead_of(std::int32_t row) const {
+    read_ahead(shapes->balls() + row);
+    read_ahead(box(row));
+    if (D == 3) read_ahead(box(row) + 2 * D - 1);  // perhaps on the next line of the cache
+  }
   const double* box(std::int32_t row) const { return boxes + 2 * D * static_cast<std::size_t>(row); }
   bool is_left_out(std::int32_t row) const {
     if (limits == nullptr) return false;
@@ -88,6 +100,7 @@ template <std::size_t D>
 struct BodyRay {
   std::size_t query;
   Vec<D> origin, direction;  // scaled by a power of two, so that no time is out of range
+  Vec<D> per_length;         // how long the ray is for each unit along an axis
   Sweep sweep;               // the same
   double length;             // of the direction, by which times become distances
   double farthest;
@@ -107,15 +120,35 @@ struct BodyRay {
       direction[k] = sweep.motion[k] = exponent == 0 ? along[k] : std::ldexp(along[k], -exponent);
     }
     length = length_of<double>(sweep, D);
+    for (std::size_t k = 0; k < D; ++k) per_length[k] = length / direction[k];
   }
 
   // How far it goes: what is farther away than the best hit does not count.
   double reach() const { return std::min(farthest, best.first); }
 
+  // Whether it may enter a box within its reach: a little generously, because of rounding.
+  bool may_enter(const double* box) const {
+    double enter = 0, leave = reach() < kNever ? reach() * (1 + 1e-9) : kNever;
+    for (std::size_t k = 0; k < D; ++k) {
+      const double room = 1e-12 * (std::fabs(box[k]) + std::fabs(box[D + k]) + std::fabs(origin[k]));
+      const double low = box[k] - room - origin[k], high = box[D + k] + room - origin[k];
+      if (direction[k] == 0) {
+        if (low > 0 || high < 0) return false;
+        continue;
+      }
+      const double one = low * per_length[k], other = high * per_length[k];
+      enter = std::max(enter, std::min(one, other));
+      leave = std::min(leave, std::max(one, other));
+    }
+    return enter <= leave * (1 + 1e-9);
+  }
+
   // Tests a row; returns the distance of its hit, infinite for none within the ray's length.
   double test(const QueriedBodies<D>& bodies, std::int32_t row, Vec<D>* way) {
     if (bodies.is_left_out(row)) return kNever;
     const ShapeView<D> shape = bodies.shape(row);
+    // Balls and boxes are tested sooner than the boxes around them.
+    if (shape.kind != ShapeKind::kBall && shape.kind != ShapeKind::kBox && !may_enter(bodies.box(row))) return kNever;
     if (shape.kind == ShapeKind::kCustom) {
       const double time = touch_time(sweep, bodies.box(row), D), entry = std::isnan(time) ? 0 : time * length;
       if (time < kNever || std::isnan(time)) note_custom(entry, row);
