@@ -108,20 +108,43 @@ nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vect
   const std::size_t numbers = 2 * boxes.shape(2), dimension = boxes.shape(2);
   require(boxes.shape(1) == 2 && kept.shape(1) == 2 && kept.shape(2) == dimension && boxes.shape(0) >= slots &&
           kept.shape(0) >= slots && behind.shape(0) >= slots && alive.shape(0) >= slots);
-  std::vector<std::int32_t> rows;
+  PlainArray<std::int32_t> rows;
+  std::size_t count = 0;
+  rows.grow(slots);
   without_gil(slots, [&] {
-    for_moving_rows(behind.data(), slots, [&](std::size_t begin, auto count) {
-      for (std::size_t row = begin; row < begin + count(); ++row) {
+    for_moving_rows(behind.data(), slots, [&](std::size_t begin, auto length) {
+      for (std::size_t row = begin; row < begin + length(); ++row) {
         const double *box = boxes.data() + row * numbers, *within = kept.data() + row * numbers;
         bool left = false;
         for (std::size_t axis = 0; axis < dimension; ++axis)
           left |= (box[axis] < within[axis]) | (box[dimension + axis] > within[dimension + axis]);
-        if (left && alive.data()[row]) rows.push_back(static_cast<std::int32_t>(row));
+        if (left && alive.data()[row]) rows[count++] = static_cast<std::int32_t>(row);
       }
       return true;
     });
   });
-  return as_array(std::move(rows));
+  return as_array(std::move(rows), {count});
+}
+
+// The boxes of some rows, or of all, larger on both sides by a share of their extents and by a length.
+nb::object enlarged_boxes(Boxes boxes, std::optional<Rows> rows, double share, double length) {
+  const std::size_t count = rows ? rows->shape(0) : boxes.shape(0), dimension = boxes.shape(2);
+  require(boxes.shape(1) == 2);
+  for (std::size_t k = 0; rows && k < count; ++k) require(static_cast<std::size_t>(rows->data()[k]) < boxes.shape(0));
+  PlainArray<double> larger;
+  larger.grow(count * 2 * dimension);
+  without_gil(count, [&] {
+    for (std::size_t k = 0; k < count; ++k) {
+      const double* box = boxes.data() + (rows ? static_cast<std::size_t>(rows->data()[k]) : k) * 2 * dimension;
+      double* to = larger.get() + k * 2 * dimension;
+      for (std::size_t axis = 0; axis < dimension; ++axis) {
+        const double reach = share * (box[dimension + axis] - box[axis]) + length;
+        to[axis] = box[axis] - reach;
+        to[dimension + axis] = box[dimension + axis] + reach;
+      }
+    }
+  });
+  return as_array(std::move(larger), {count, std::size_t{2}, dimension});
 }
 
 // Which of a few pairs are among many.
@@ -153,6 +176,8 @@ void bind_columns(nb::module_& module) {
              "Whether each of a few pairs is among many others.");
   module.def("left_boxes", &left_boxes, "boxes"_a.noconvert(), "kept"_a.noconvert(), "behind"_a, "alive"_a, "slots"_a,
              "Rows that are behind and whose boxes are not within those kept.");
+  module.def("enlarged_boxes", &enlarged_boxes, "boxes"_a.noconvert(), "rows"_a.none(), "share"_a, "length"_a,
+             "Boxes of some rows, or of all, larger on both sides by a share of their extents and by a length.");
 }
 
 }  // namespace broadphase::python

@@ -41,6 +41,8 @@ class PairFilter {
       filter_.ignored_count = ignored_->shape(0);
     }
   }
+  // One of arrays that whoever gives it keeps alive.
+  explicit PairFilter(const Filter& filter) : filter_(filter) {}
   const Filter* get() const { return &filter_; }
 
  private:

@@ -21,6 +21,7 @@
 #include "bodies.hpp"
 #include "borrowed_columns.hpp"
 #include "change.hpp"
+#include "filters.hpp"
 
 namespace broadphase::python {
 
@@ -114,9 +115,16 @@ class PythonCallbacks final : public StepCallbacks<D> {
     const RetakenGil gil;
     call("look_at_margins", as_array(copy_of(columns_of(pairs))), rows);
   }
-  Pairs by_given_method(const std::uint8_t* still) override {
+  std::optional<Pairs> by_given_method(const Filter* filter) override {
     const RetakenGil gil;
-    return pairs_of(call("by_given_method", still == nullptr ? nb::none() : flags_of(still, columns_.slots)));
+    const nb::object allowed = filter == nullptr ? nb::none() : nb::cast(PairFilter(*filter)),
+                     found = call("by_given_method", allowed);
+    if (found.is_none()) return std::nullopt;
+    return pairs_of(found);
+  }
+  void note_pairs(std::size_t count) override {
+    const RetakenGil gil;
+    call("note_pairs", count);
   }
   Pairs touching(const RowList& pairs) override {
     const RetakenGil gil;

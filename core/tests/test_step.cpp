@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -174,7 +175,8 @@ class PlainIndex final : public StepCallbacks<D> {
       std::copy_n(boxes.data() + k * 2 * D, 2 * D, kept_.data() + static_cast<std::size_t>(rows[k]) * 2 * D);
   }
   void look_at_margins(const Pairs&, std::size_t) override {}
-  Pairs by_given_method(const std::uint8_t*) override { return {}; }
+  std::optional<Pairs> by_given_method(const Filter*) override { return std::nullopt; }
+  void note_pairs(std::size_t) override {}
   Pairs touching(const RowList&) override { return {}; }
   Pairs touching_images(const RowList&, const std::vector<double>&) override { return {}; }
   Spent spend(const PairColumns&, bool, const std::uint8_t*) override { return {}; }

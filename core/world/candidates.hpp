@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -82,9 +83,14 @@ class CandidateSearch {
     }
     if (options.is_given) {
       result.search = Search::given;
-      result.found = callbacks.by_given_method(still(now));
-      result.is_tight = false;
+      std::optional<Pairs> found = callbacks.by_given_method(filter_.of(columns, still(now), false));
+      result.is_tight = !found;
       result.is_synchronized = true;
+      if (!found) {
+        found = all_pairs(now, still(now), 0, kNoLimit);
+        callbacks.note_pairs(found->size);
+      }
+      result.found = *std::move(found);
       return result;
     }
     const std::size_t living = columns.living;

@@ -15,7 +15,7 @@ from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["ALL_BITS", "NO_FILTER", "ByRow", "PairFilter", "as_attribute", "without_invalid"]
+__all__ = ["ALL_BITS", "NO_FILTER", "ByRow", "PairFilter", "ReadyFilter", "as_attribute", "without_invalid"]
 
 #: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
 ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
@@ -94,6 +94,26 @@ class PairFilter:
             name: _rows_of(value, kept, counts) for name, value in self.given().items() if name != "ignore_pairs"
         }
         return PairFilter(**of_rows, ignore_pairs=_renumbered(self.ignore_pairs, kept, counts))
+
+
+class ReadyFilter(PairFilter):
+    """One that the core has made itself, of the columns of a world: valid during the call that gives it."""
+
+    __slots__ = ("_ready",)
+    _ready: _native.PairFilter
+
+    def __init__(self, ready: _native.PairFilter) -> None:
+        super().__init__()
+        object.__setattr__(self, "_ready", ready)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it filters nothing."""
+        return False
+
+    def native(self, *_: int) -> _native.PairFilter | None:
+        """Give what the core has made."""
+        return self._ready
 
 
 #: The filter that every overlap passes.

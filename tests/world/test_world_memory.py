@@ -11,6 +11,7 @@ import pytest
 import broadphase as bp
 from shape_cycles import check_cycles
 from traced_memory import traced_memory
+from world_histories import METHODS
 from world_seasons import Season, heaviest
 
 
@@ -79,13 +80,57 @@ def test_step_makes_no_arrays_of_all_rows(moving):
     assert len(frame.pairs) > count / 2
 
 
+# What a step may find on its way, which makes pairs be filtered, or rows be free.
+CROWDS = {
+    "plain": {},
+    "layers": {"layer": ["a", "b"], "mask": ["a", "b"]},
+    "groups": {"group": [0, -1, 2]},
+    "free rows": {},
+    "static": {"body_type": ["dynamic", "dynamic", "static"]},
+    "batches": {"batch": [0, 1, 2, 3]},
+}
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+@pytest.mark.parametrize("moving", [200, 8_000])
+@pytest.mark.parametrize("method", METHODS)
+def test_steady_step_allocates_no_more_than_its_frame_holds(method, moving, crowd):
+    rng = np.random.default_rng(3)
+    count = 8_000
+    edge = count ** (1 / 3)
+    world = bp.World(3, method=method)
+    velocities = np.zeros((count, 3))
+    velocities[:moving] = rng.uniform(-0.002, 0.002, (moving, 3))
+    given = {name: [values[row % len(values)] for row in range(count)] for name, values in CROWDS[crowd].items()}
+    rows = world.add_many(bp.Sphere(0.4), rng.random((count, 3)) * edge, velocities=velocities, **given)
+    if crowd == "free rows":
+        world.remove(rows[::7])
+    if crowd == "layers":
+        world.ignore([[0, 1], [5, 9]])
+    for _ in range(8):
+        frame = world.step(1.0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            frame = world.step(1.0)
+            made = tracemalloc.get_traced_memory()[1] - before
+            assert made < 12_000  # of objects, whatever their number; the arrays of a frame are made when they are read
+    finally:
+        tracemalloc.stop()
+    assert len(frame.pairs) > 100
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are counted as Linux does")
 @pytest.mark.parametrize("boundary", ["none", "wrap"])
-def test_steps_that_go_on_take_no_new_memory_from_the_system(boundary):
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "brute_force"])
+def test_steps_that_go_on_take_no_new_memory_from_the_system(boundary, method):
     rng = np.random.default_rng(4)
     count = 20_000
     edge = count ** (1 / 3)
-    world = bp.World(3, bounds=[[0.0] * 3, [edge] * 3], boundary=boundary)
+    world = bp.World(3, bounds=[[0.0] * 3, [edge] * 3], boundary=boundary, method=method)
     followed = np.arange(count) < 50
     speeds = rng.uniform(-0.02, 0.02, (count, 3))
     world.add_many(bp.Sphere(0.4), rng.random((count, 3)) * edge, velocities=speeds, ccd=followed)

@@ -15,7 +15,7 @@ from broadphase.arguments import as_flag, as_real
 from broadphase.boxes.forms import as_corners
 from broadphase.change import Change
 from broadphase.errors import TooManyPairsError, UnsupportedQueryError, unknown_name
-from broadphase.filters import ALL_BITS, NO_FILTER, PairFilter, as_attribute
+from broadphase.filters import ALL_BITS, NO_FILTER, PairFilter, ReadyFilter, as_attribute
 from broadphase.index import queries
 from broadphase.index.joining import keep_found
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
@@ -540,6 +540,11 @@ class BoxIndex(queries.Queries):
             self._store.set_filters(change, self._store.known(rows), layer, mask)
             self._forget(change)
             change.commit()
+
+    def _follow(self, rows: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
+        """Do what `move` does, for rows in use, each once, in an array that nobody else has."""
+        with self._guard.changing:
+            self._update(boxes, rows, None)
 
     # A change is checked, then computed beside the store, then committed: one call of the core writes the store and
     # marks the arrangement stale. Then the arrangement follows, and the mark is removed. After an exception before the
@@ -1070,8 +1075,7 @@ class BoxIndex(queries.Queries):
             if near is not None:
                 return near
             found = self._pairs_of_now(search, sort, max_pairs)
-            if self._coherent is not None:
-                self._coherent.note(len(found))
+            self._note_pairs(len(found))
         except _native.TooManyPairs:
             raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
         return found
@@ -1092,12 +1096,31 @@ class BoxIndex(queries.Queries):
         self._served = None if near is None else (self._coherent.tests, len(near))
         return near
 
+    def _pairs_of_step(self, allowed: _native.PairFilter | None, workers: int) -> NDArray[np.int32] | None:
+        """Find the pairs that a filter of the core allows, for a world; None where they are best searched at once."""
+        search = _EVERY_PAIR._replace(filter=NO_FILTER if allowed is None else ReadyFilter(allowed), workers=workers)
+        with self._guard.reading:
+            found = None if self._pair_way == "tree" else self._pairs_of_before(search, False, None)
+            if found is None and not self._searches_at_once:
+                found = self._pairs_of_now(search, False, None)
+                self._note_pairs(len(found))
+        return found
+
+    def _note_pairs(self, count: int) -> None:
+        if self._coherent is not None:
+            self._coherent.note(count)
+
+    @property
+    def _searches_at_once(self) -> bool:
+        """Whether pairs are found without the arrangement, which would have to be built for that."""
+        is_idle = self._is_stale and not self._is_asked and len(self) >= thresholds.FEWEST_KEPT
+        return self._pair_way == "once" or (is_idle and self._pair_way == "any")
+
     def _pairs_of_now(self, search: PairSearch, sort: bool, max_pairs: int | None) -> NDArray[np.int32]:
-        is_asked = self._is_asked
-        is_idle = self._is_stale and not is_asked and len(self) >= thresholds.FEWEST_KEPT
-        if self._pair_way == "once" or (is_idle and self._pair_way == "any"):
+        if self._searches_at_once:
             once: NDArray[np.int32] = self._at_once(pairs, search, sort=sort, max_pairs=max_pairs)
             return once
+        is_asked = self._is_asked
         core = self._arranged("pairs")
         self._is_asked = is_asked
         native_filter = self._with_layers(search.filter).native(self._store.slots)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -138,11 +137,14 @@ class BroadPhase:
         """Give rows larger boxes in the index."""
         self._synchronized(self._columns.spare.boxes).move(rows, corners)
 
-    def pairs(self, still: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-        """Find the pairs of the spare placement by the method that was given; none of two rows that are flagged."""
-        index = self._synchronized(self._columns.spare.boxes)
-        options = replace(self._columns.filters(), static=still).given()
-        return index.pairs(workers=self.workers, **options)
+    def pairs(self, allowed: _native.PairFilter | None) -> NDArray[np.int32] | None:
+        """Find the pairs of the spare placement by the method that was given; None for the core to search at once."""
+        return self._synchronized(self._columns.spare.boxes)._pairs_of_step(allowed, self.threads)
+
+    def note_pairs(self, count: int) -> None:
+        """Note how many pairs the core has found at once."""
+        if self.index is not None:
+            self.index._note_pairs(count)
 
     def narrow(self, boxes: NDArray[np.float64], count: int, pairs: NDArray[np.int32]) -> bool:
         """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""
@@ -184,7 +186,7 @@ class BroadPhase:
         kept = self.index._store.corners
         rows: Any = _native.left_boxes(boxes, kept, self.behind, columns.rows.alive, slots)
         if len(rows):
-            self.index.move(rows, self._fat(boxes[rows]))
+            self.index._follow(rows, self._fat(boxes, rows))
         return self.index
 
     def _follow(self, boxes: NDArray[np.float64]) -> None:
@@ -224,13 +226,8 @@ class BroadPhase:
         else:
             change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)
 
-    def _fat(self, corners: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.margin is None:
-            if self.method != "auto":
-                return corners
-            reach = self._share * _MARGIN * (corners[:, 1] - corners[:, 0])
-        elif self.margin == 0.0:
-            return corners
-        else:
-            reach = np.full((len(corners), 1), self._share * self.margin)
-        return np.stack([corners[:, 0] - reach, corners[:, 1] + reach], axis=1)
+    def _fat(self, boxes: NDArray[np.float64], rows: NDArray[np.int32] | None = None) -> NDArray[np.float64]:
+        """Give the boxes of some rows, or of all, with their margins: in memory that the core uses again."""
+        share = self._share * _MARGIN if self.margin is None and self.method == "auto" else 0.0
+        fat: Any = _native.enlarged_boxes(boxes, rows, share, self._share * (self.margin or 0.0))
+        return cast("NDArray[np.float64]", fat)

@@ -98,9 +98,13 @@ class Answers:
         """Narrow the margins of the index if they make these pairs, found around some rows, too many."""
         self._scene.broad.narrow(self._columns.spare.boxes, count, pairs)
 
-    def by_given_method(self, still: Flags | None) -> Pairs:
-        """Find the pairs by the index that the user chose; none of two rows that are flagged."""
-        return self._scene.broad.pairs(None if still is None else still.view(np.bool_))
+    def by_given_method(self, allowed: _native.PairFilter | None) -> Pairs | None:
+        """Find the pairs by the index that the user chose; None where it would search at once, as the core does."""
+        return self._scene.broad.pairs(allowed)
+
+    def note_pairs(self, count: int) -> None:
+        """Note how many pairs such a search has found."""
+        self._scene.broad.note_pairs(count)
 
     def touching(self, pairs: Pairs) -> Pairs:
         """Give the pairs that touch of some with a hull, a mesh or a custom shape."""
