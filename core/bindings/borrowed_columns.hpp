@@ -39,6 +39,10 @@ class Borrowed {
     if (data_ != nullptr && rows_ < rows) throw nb::value_error("a column of a world is too short");
     return static_cast<T*>(data_);
   }
+  void let_go() {
+    kept_ = nb::object();
+    data_ = nullptr;
+  }
   // How many rows there are; as many as any where there is no array.
   std::size_t rows() const { return data_ == nullptr ? std::numeric_limits<std::size_t>::max() : rows_; }
   // Whether others than the attribute and this hold the array.
@@ -129,7 +133,7 @@ class BorrowedColumns {
     to.generation = arrays_[1].look<std::int64_t>(rows_[name_of<"generation">()], 1, slots);
     to.layer = arrays_[2].look<std::uint64_t>(rows_[name_of<"layer">()], 1, slots);
     to.mask = arrays_[3].look<std::uint64_t>(rows_[name_of<"mask">()], 1, slots);
-    to.positions = arrays_[4].look<double>(own_[name_of<"positions">()], D, slots);
+    to.positions = arrays_[kPositions].look<double>(own_[name_of<"positions">()], D, slots);
     to.velocities = arrays_[5].look<double>(own_[name_of<"velocities">()], D, slots);
     to.rotations = arrays_[6].look<double>(own_[name_of<"rotations">()], D == 2 ? 1 : 4, slots);
     to.angular_velocities = arrays_[7].look<double>(own_[name_of<"angular_velocities">()], D == 2 ? 1 : 3, slots);
@@ -175,6 +179,11 @@ class BorrowedColumns {
 
   const Attributes& columns() const { return own_; }
   const Attributes& rows() const { return rows_; }
+  // Lets go of the arrays that a user may write to: the world has made longer ones, and looks after those that somebody
+  // else holds.
+  void let_go() {
+    for (std::size_t k = kPositions; k < kPositions + kWritable; ++k) arrays_[k].let_go();
+  }
   // Which rows have events and no contacts, which a step need not know; null where there are none.
   std::uint8_t* sensors(std::size_t slots) { return flags(22, own_[name_of<"sensors">()], slots); }
   // How many rows all arrays have room for. Precondition: `look` and `sensors` have been called.
@@ -190,7 +199,7 @@ class BorrowedColumns {
   bool has_view() const { return !own_[name_of<"_view">()].is_none(); }
   // Whether somebody holds arrays that a user may write to, or such that these have replaced.
   bool is_held() const {
-    for (std::size_t k = 4; k < 8; ++k)
+    for (std::size_t k = kPositions; k < kPositions + kWritable; ++k)
       if (arrays_[k].is_held()) return true;
     return PyList_GET_SIZE(own_[name_of<"_replaced">()].ptr()) > 0;
   }
@@ -221,6 +230,8 @@ class BorrowedColumns {
   std::vector<double> bounds_;
   Boundary boundary_;
   bool closed_;
+  // Positions and velocities, of bodies and of their rotations, which a user may write to.
+  static constexpr std::size_t kPositions = 4, kWritable = 4;
   static constexpr std::size_t kGenerationThen = 19;  // of the rows that there were
   Borrowed arrays_[23];
   BorrowedPlacement seen_, spare_;

@@ -328,6 +328,7 @@ class PyWorld {
     std::visit([&](auto& world) { look_at(world, behind, answers); }, world_);
   }
 
+  void let_go() { columns_.let_go(); }
   bool add_body(const NewBody& body, const Followers& followers) {
     return std::visit([&]<std::size_t D>(World<D>&) { return python::add_body<D>(columns_, body, followers); }, world_);
   }
@@ -520,6 +521,7 @@ void bind_world(nb::module_& module) {
           },
           "row"_a, "then"_a.none(), "actors"_a, "index"_a.none(),
           "Take one row out of use; false, and nothing has changed, for what is not usual.")
+      .def("let_go", &PyWorld::let_go, "Let go of arrays that longer ones have replaced.")
       .def("set_touching", &PyWorld::set_touching, "pairs"_a, "rows"_a)
       .def("forget_near", &PyWorld::forget_near)
       .def_prop_ro("touching", &PyWorld::touching,

@@ -873,6 +873,9 @@ class World:
         Take one row out of use; false, and nothing has changed, for what is not usual.
         """
 
+    def let_go(self) -> None:
+        """Let go of arrays that longer ones have replaced."""
+
     def set_touching(self, pairs: object, rows: int) -> None: ...
 
     def forget_near(self) -> None: ...

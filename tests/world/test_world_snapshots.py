@@ -346,7 +346,7 @@ def test_every_attribute_of_a_world_is_kept_or_follows_from_others():
     assert attributes == {name: KEPT[name] | DERIVED[name] for name in KEPT}
     core = {name for name in dir(world._stepper) if not name.startswith("_")}
     assert core == {"number", "time", "touching", "set_touching", "waiting", "quiet_steps"} | {
-        *("add_body", "found", "forget_near", "look", "memory_bytes", "remove_body", "step"),
+        *("add_body", "found", "forget_near", "let_go", "look", "memory_bytes", "remove_body", "step"),
     }
 
 

@@ -219,3 +219,17 @@ def test_query_obb_takes_one_number_for_the_size(dim):
 def test_world_is_one_class_and_hides_its_index():
     assert [one.__name__ for one in bp.World.__mro__] == ["World", "Queries", "object"]
     assert not hasattr(bp.World(), "index")
+
+
+def test_arrays_that_have_grown_are_kept_only_while_somebody_holds_them():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), np.zeros((20, 2)))
+    world.step()
+    outgrown = [weakref.ref(world._columns.positions), weakref.ref(world._columns.velocities)]
+    held = world.positions
+    world.add_many(bp.Circle(1), np.zeros((100, 2)))
+    assert [array() is None for array in outgrown] == [False, True]
+    held[0] = 5, 5  # takes effect
+    assert world.actor(0).position.tolist() == [5, 5]
+    del held
+    assert outgrown[0]() is None

@@ -280,7 +280,10 @@ def _insert(
     try:
         records = records_of(shapes, count, d, columns.geometries)
         columns.take_up_writes()
+        room = len(columns.positions)
         rows = columns.free_rows(count)
+        if len(columns.positions) > room:
+            self._stepper.let_go()
         columns.fill(rows, records, types, places, speeds, turns, spins)
         change = Change()
         columns.insert(change, rows, records)

@@ -586,7 +586,10 @@ class World(Queries):
         >>> world.actor(1)
         <Actor in row 1 at (5.0, 0.0)>
         """
-        return self._actors.get(int(self._columns.rows.known(as_whole(row, "row"))[0]))
+        rows = self._columns.rows
+        if not (type(row) is int and 0 <= row < rows.slots and rows.alive.item(row)):
+            row = int(rows.known(as_whole(row, "row"))[0])
+        return self._actors.get(row)
 
     @overload
     def on_enter(self, first: Which = None, second: Which = None) -> Callable[[Handler], Handler]: ...
