@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "narrow/compounds.hpp"
+#include "narrow/disc_rays.hpp"
 #include "narrow/shape_queries.hpp"
 #include "narrow/support.hpp"
 #include "shapes/shape.hpp"
@@ -1143,6 +1144,7 @@ double signed_distance(const ShapeView<2>& a, const ShapeView<2>& b, Vec<2>* nor
 }
 Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) { return Queries::contact(a, b); }
 double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec<2>& direction, Vec<2>* normal) {
+  if (shape.kind == ShapeKind::kBall) return narrow_2d::ray_meets_disc(shape.record.data(), origin, direction, normal);
   return Queries::ray_hit(shape, origin, direction, normal);
 }
 double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.narrow.row_pairs import ray_hits
 
 SIZES = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 100]  # on both sides of the eight rows that are looked at together
 
@@ -170,3 +171,21 @@ def test_columns_that_do_not_fit_are_refused():
                 world.step()
             owner.positions = good
         assert world.step().number == 1
+
+
+def test_ray_meets_a_disc_when_a_moving_point_does_bit_for_bit():
+    rng, count = np.random.default_rng(17), 3000
+    scale = 10.0 ** rng.integers(-9, 9, count)[:, np.newaxis]
+    centers, radii = rng.normal(size=(count, 2)) * scale, np.abs(rng.normal(size=count)) * scale[:, 0]
+    origins = rng.normal(size=(count, 2)) * 3 * scale
+    motions = 2 * (centers + rng.normal(size=(count, 2)) * 1.2 * radii[:, np.newaxis] - origins)
+    motions[:300, 0] = 0  # along an axis
+    pairs = np.repeat(np.arange(count, dtype=np.int32)[:, np.newaxis], 2, axis=1)
+    points, discs = bp.Shapes(bp.Point(), origins), bp.Shapes(bp.Circle(radii), centers)
+    impacts = bp.time_of_impact(points, discs, pairs=pairs, motions=motions)
+    times, normals = ray_hits(discs, np.arange(count, dtype=np.int32), origins, motions)
+    met = impacts.times < 1
+    assert 0.3 < met.mean() < 1
+    assert times[met].tolist() == impacts.times[met].tolist()
+    apart = met & (times > 0)
+    assert normals[apart].tolist() == (0.0 - impacts.normals[apart]).tolist()
