@@ -5,6 +5,7 @@
 #include "simd/lanes.hpp"
 #include "tree/pack_kernel.hpp"
 #include "tree/together_kernel.hpp"
+#include "world/fan_kernel.hpp"
 
 namespace broadphase::BROADPHASE_LEVEL {
 
@@ -22,6 +23,7 @@ extern const EightKernels kEightKernels;
 const EightKernels kEightKernels = {
     {nearest_together_if_faster<2>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(), nullptr},
     {balls_together<2>, balls_together<2>, balls_together<3>, BROADPHASE_SCALAR_ONLY(balls_together<4>)},
+    {fan_keys<2>, fan_keys<3>},
     rank_keys,
     kFilingKernels<float>,
     kFilingKernels<double>,

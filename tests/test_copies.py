@@ -90,6 +90,7 @@ RESULTS = {
     "Impact": lambda: bp.world.Impact(0.5, np.array([1.0, 0.0])),
     "Impacts": lambda: bp.time_of_impact(flat(), flat(), pairs=[[0, 1]], motions=[[1, 0]]),
     "IndexStats": lambda: bp.BVH(BOXES).stats(),
+    "LidarScan": lambda: world().lidar([0], [0.0]),
     "Nearest": lambda: bp.BVH(BOXES).nearest([[0, 0]], k=2),
     "Neighbors": lambda: bp.neighbors(CUBE, 1.0, distances=True),
     "Outline": lambda: bp.BVH(BOXES).outline(),

@@ -1,4 +1,4 @@
-"""Many separate scenes in one place: pairs, a world, and rays, each of its own scene."""
+"""Many separate scenes in one place: pairs, a world, rays and lidars, each of its own scene."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from world_rows(pace)
     yield from moving_rows(pace)
     yield from ray_rows(pace)
+    yield from lidar_rows(pace)
 
 
 def scenes_of(count: int, boxes: int) -> np.ndarray:
@@ -162,3 +163,37 @@ def ray_rows(pace: float) -> Iterator[Row]:
     # Two walks, and tests of the shapes in between.
     what = f"rays of {robots:,} robots × {beams} among discs of a world / among their boxes"
     yield ratio(what, found["world"], found["boxes"], 5.0)
+
+
+def lidar_rows(pace: float) -> Iterator[Row]:
+    """Cast a fan of beams from each of 30 discs in each scene, beside all distances of NumPy in float32."""
+    scenes, discs, beams = (4096, 30, 64) if pace >= 1 else (512, 30, 64)
+    places = np.random.default_rng(6).random((scenes, discs, 2)) * 10
+    world = bp.World(dim=2)
+    keys = np.repeat(np.arange(scenes), discs)
+    rows = world.add_many(bp.Circle(0.3), places.reshape(-1, 2), batch=keys)
+    angles = np.linspace(0, 2 * np.pi, beams, endpoint=False)
+    calls = {
+        "lidar": partial(world.lidar, rows, angles, dtype=np.float32),
+        "NumPy": partial(lidar_of_numpy, places.astype(np.float32), 0.3, angles.astype(np.float32)),
+    }
+    ours, theirs = calls["lidar"]().distances.reshape(scenes, discs, beams), calls["NumPy"]()
+    differ = np.count_nonzero(~np.isclose(ours, theirs, rtol=1e-3, atol=1e-3))
+    found = median_times(calls, budget=8 * pace)
+    what = f"lidar of {scenes:,} scenes × {discs} discs × {beams} beams / of NumPy, dense in float32"
+    yield ratio(what, found["lidar"], found["NumPy"], 0.25, note=f"{differ:,} beams that graze differ")
+
+
+def lidar_of_numpy(places: np.ndarray, radius: float, angles: np.ndarray) -> np.ndarray:
+    """Return the distances (scenes, discs, beams) by testing every disc with every beam."""
+    to = places[:, np.newaxis] - places[:, :, np.newaxis]  # (scenes, from, to, 2)
+    found = np.empty((*places.shape[:2], len(angles)), np.float32)
+    own = np.arange(places.shape[1])
+    for beam, (x, y) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
+        ahead, aside = to[..., 0] * x + to[..., 1] * y, to[..., 0] * y - to[..., 1] * x
+        inside = np.float32(radius * radius) - aside * aside
+        leave = np.sqrt(np.maximum(inside, 0))
+        enter = np.where((inside >= 0) & (ahead + leave >= 0), np.maximum(ahead - leave, 0), np.float32(np.inf))
+        enter[:, own, own] = np.inf
+        found[:, :, beam] = enter.min(axis=2)
+    return found

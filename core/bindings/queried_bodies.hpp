@@ -18,7 +18,8 @@
 
 namespace broadphase::python {
 
-// Bodies in the tree of an index, or in the trees of the keys of the queries; rows are theirs. Keeps all of it alive.
+// Bodies in the tree of an index, or in the trees of the keys of the queries, or in none; rows are theirs. Keeps all of
+// it alive.
 class BodiesInTree {
  public:
   // `boxes` are around the shapes; those in the tree may be larger. `limits`: bodies that are not wholly in this box,
@@ -42,6 +43,8 @@ class BodiesInTree {
   std::size_t dimension() const { return shapes_.dimension; }
   std::size_t slots() const { return boxes_.shape(0); }
   const QueryFilter& filter() const { return filter_; }
+  bool has_tree() const { return tree_ != nullptr; }
+  // Precondition: there is a tree.
   ManyQueries queries() const {
     const std::size_t d = dimension();
     const auto stride = static_cast<std::ptrdiff_t>(2 * d);

@@ -104,6 +104,9 @@ inline Eight larger(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }
 inline Eight smaller(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
 inline Eight absolute(Eight a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0F), a.v)}; }
 inline Eight root(Eight a) { return {_mm256_sqrt_ps(a.v)}; }
+inline Eight where_at_most(Eight a, Eight b, Eight x, Eight y) {
+  return {_mm256_blendv_ps(y.v, x.v, _mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ))};
+}
 inline Eight marked(Eight a, std::uint32_t mark) {
   const __m256i bits = _mm256_andnot_si256(_mm256_set1_epi32(0xff), _mm256_castps_si256(a.v));
   return {_mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_set1_epi32(static_cast<int>(mark))))};

@@ -16,6 +16,7 @@ struct CandidateBlock;
 struct CellArrays;
 struct CellRecords;
 struct ConvexWalk;
+struct Fan;
 struct LookUps;
 struct NearestTogether;
 struct PairWalk;
@@ -133,6 +134,9 @@ struct EightKernels {
   // Eight queries walked together: see tree/together.hpp. Those for nearest rows may be null.
   void (*nearest_together[4])(NearestTogether&);
   void (*balls_together[4])(BallsTogether&);
+
+  // Which bodies each beam of a lidar meets first: see world/fan.hpp. In the plane and in space.
+  void (*fan_keys[2])(const Fan&);
 
   // The ranks of a few numbers: see tree/pack_kernel.hpp.
   void (*rank_keys)(const std::int32_t* key, std::size_t count, std::int32_t* rank);

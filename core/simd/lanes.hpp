@@ -24,6 +24,7 @@
 //   splat(x), load(p), read(p), store(p)   load: p is aligned to 32 bytes; the others need no alignment
 //   +, -, *, absolute(a), root(a)
 //   larger(a, b), smaller(a, b)            b where either is NaN
+//   where_at_most(a, b, x, y)              those of x where a is at most b, else those of y
 //   marked(a, mark)                        with the last 8 bits of each replaced by these
 //   at_most(a, b), below(a, b)             8 bits, bit l is lane l
 //   EightTests               several at_most(a, b), all of which a lane must pass; bits()

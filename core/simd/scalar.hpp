@@ -104,6 +104,9 @@ inline Eight absolute(const Eight& a) {
 inline Eight root(const Eight& a) {
   return eight_of<float>([&](std::size_t l) { return sqrtf(a.v[l]); });
 }
+inline Eight where_at_most(const Eight& a, const Eight& b, const Eight& x, const Eight& y) {
+  return eight_of<float>([&](std::size_t l) { return a.v[l] <= b.v[l] ? x.v[l] : y.v[l]; });
+}
 inline Eight marked(const Eight& a, std::uint32_t mark) {
   return eight_of<float>([&](std::size_t l) {
     std::uint32_t bits;

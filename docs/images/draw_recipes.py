@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/neighbors.md, docs/batches.md, docs/detections.md and docs/joins.md.
+"""Draw the pictures of docs/neighbors.md, docs/batches.md, docs/detections.md, docs/joins.md and docs/world.md.
 
     python docs/images/draw_recipes.py               # neighbors.svg, batches.svg ... beside this file
 
@@ -226,7 +226,41 @@ def draw_joins() -> Figure:
     return figure
 
 
+def draw_lidar() -> Figure:
+    """Draw two robots among crates, discs and capsules, the beams of their lidars, and what these hit."""
+    world = bp.World(dim=2)
+    robots = world.add_many(bp.Circle(0.28), [[2.3, 2.2], [7.4, 2.6]], rotations=[0.35, 2.7], layer="robot")
+    for shape, place, turn in (
+        (bp.Rectangle(1.1, 0.8), (4.6, 1.1), 0.4),
+        (bp.Rectangle(0.6, 1.7), (5.3, 3.5), -0.3),
+        (bp.Circle(0.5), (3.1, 4.1), 0.0),
+        (bp.Circle(0.35), (6.1, 1.9), 0.0),
+        (bp.Capsule((-0.6, 0), (0.6, 0), 0.25), (0.9, 3.6), 1.0),
+        (bp.Capsule((-0.5, 0), (0.5, 0), 0.2), (8.6, 4.3), -0.5),
+        (bp.Triangle([[0, 0], [1.3, 0], [0.3, 1.0]]), (6.6, 0.1), 0.2),
+        (bp.Rectangle(1.6, 0.5), (1.6, 0.6), 0.0),
+    ):
+        world.add(shape, position=place, rotation=turn, body_type="static")
+    fan, reach = np.linspace(-2.2, 2.2, 45), 4.2
+    scan = world.lidar(robots, fan, max_distance=reach)
+    figure, [panel] = panels(1, 8.0, 4.1)
+    bp.plot(world.shapes, ax=panel, pairs=False)
+    for row, distances in zip(robots, scan.distances, strict=True):
+        angles = world.rotations[row] + fan
+        ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        place = world.positions[row]
+        ends = place + np.minimum(distances, reach)[:, np.newaxis] * ways
+        hit = np.isfinite(distances)
+        panel.add_collection(LineCollection([(place, end) for end in ends[~hit]], colors=PALE, linewidths=0.6))
+        panel.add_collection(LineCollection([(place, end) for end in ends[hit]], colors=RED, linewidths=0.6, alpha=0.6))
+        panel.scatter(*ends[hit].T, s=9, color=RED, zorder=4)
+    panel.set_axis_off()
+    panel.set_xlim(0.0, 9.8)
+    panel.set_ylim(-0.1, 5.0)
+    return figure
+
+
 if __name__ == "__main__":
     rcParams["svg.hashsalt"] = "broadphase"  # the same file every time
-    for draw in (draw_neighbors, draw_batches, draw_detections, draw_rotated_detections, draw_joins):
+    for draw in (draw_neighbors, draw_batches, draw_detections, draw_rotated_detections, draw_joins, draw_lidar):
         draw().savefig(HERE / f"{draw.__name__.removeprefix('draw_')}.svg", metadata={"Date": None})

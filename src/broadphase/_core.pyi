@@ -1211,3 +1211,8 @@ class MovingPoints:
 
     @property
     def noted(self) -> int: ...
+
+def lidar(bodies: BodiesInTree, rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, directions: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)], limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], seen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, is_any_number: bool, is_single: bool, workers: int) -> object:
+    """
+    Distances and rows, (n, b), and the row of a custom shape that decides one of them, or -1. None if there is no tree and some may see too many bodies.
+    """

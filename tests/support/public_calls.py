@@ -347,6 +347,10 @@ WORLD = {
     "ignore": {"pairs": [[0, 1]]},
     "unignore": {"pairs": [[0, 1]]},
     "layer": {"name": "wall", "priority": 1},
+    "lidar": {
+        "rows": [0], "directions": [0.0, 1.0], "max_distance": 5.0, "frame": "body", "layer": "ball", "mask": "ball",
+        "ignore": [0], "workers": 1, "dtype": np.float32,
+    },
     "move": {
         "rows": [0], "positions": [[1, 1]], "rotations": [1.0], "velocities": [[1, 0]], "angular_velocities": [1.0],
     },

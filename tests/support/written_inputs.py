@@ -575,6 +575,10 @@ def world_calls():
         yield f"World.shapecast[{dim}]", functools.partial(world.shapecast, body), {
             "positions": places, "motions": places, "rotations": turns,
         }  # fmt: skip
+        fans = rng.uniform(0, 6, (len(rows), 9)) if dim == 2 else rng.normal(size=(len(rows), 9, 3))
+        yield f"World.lidar[{dim}]", world.lidar, {
+            "rows": rows, "directions": fans, "max_distance": rng.uniform(0, 9, len(rows)), "ignore": rows[::-1],
+        }  # fmt: skip
         yield f"World.visible[{dim}]", world.visible, {"planes": rng.normal(size=(4, dim + 1)), "eye": places[0]}
     yield "World", lambda bounds: bp.World(2, bounds=bounds), {"bounds": np.array([[0.0, 0], [20, 20]])}
 

@@ -113,6 +113,10 @@ class Scene:
         tree = index._trees_of(capability, asked.batch, asked.workers)
         return self._as_queried(tree, columns.view, _native_filter(columns.rows.bits, asked))
 
+    def bodies_without_tree(self, asked: _Asked) -> _native.BodiesInTree:
+        """Give the bodies for a query that looks at all of them."""
+        return self._as_queried(None, self.columns.view, _native_filter(self.columns.rows.bits, asked))
+
     def _as_queried(
         self, tree: _native.BlockIndex | None, shapes: Shapes, allowed: _native.QueryFilter | None
     ) -> _native.BodiesInTree:

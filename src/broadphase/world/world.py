@@ -26,6 +26,7 @@ from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
+from broadphase.world.lidar import LidarScan, lidar
 from broadphase.world.queries import Hit, Scene, Visible
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal, ParamSpec, Self, TypeAlias, TypeVar, Unpack
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.options import IndexOptions
@@ -996,6 +997,73 @@ class World(Queries):
         found = self.frustum(matrix, planes=planes, depth=depth, **options)
         with self._guard.reading:
             return queries.visible(self._scene, found, matrix, eye, lod)
+
+    def lidar(
+        self,
+        rows: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_distance: ArrayLike = np.inf,
+        workers: int | None = None,
+        layer: Any = None,
+        mask: Any = None,
+        ignore: Any = None,
+        frame: Literal["body", "world"] = "body",
+        dtype: DTypeLike = np.float64,
+    ) -> LidarScan:
+        """Cast a fan of beams from each of some bodies, and find the first body that each beam hits.
+
+        A body does not see itself. Where bodies have batches, it sees those of its own batch. Beams do not continue on
+        the other side of a world that wraps. Errors are those of `query`.
+
+        Parameters
+        ----------
+        rows : array_like of int, shape (n,), or int
+            The bodies that look, each from its position.
+        directions : array_like, shape (b,) or (n, b); in space (b, 3) or (n, b, 3)
+            Angles in radians in the plane, vectors of any length in space: one fan for all bodies, or one for each.
+            Finite.
+        max_distance : array_like, shape (n,), or one number
+            How far each body sees.
+        workers, layer, mask, ignore
+            As in `query`, for each of the bodies.
+        frame : {"body", "world"}
+            Whether directions are rotated with each body, or not.
+        dtype : {float64, float32}
+            Of the distances.
+
+        Returns
+        -------
+        LidarScan
+            ``distances`` and ``rows``, of shape (n, b), or (b,) for one row given as an int: infinity and -1 where
+            nothing is hit, 0 where the body is inside another one. Of several rows at one distance, the lowest.
+
+        Notes
+        -----
+        Distances are those of `raycast` with the same origins and directions, bit for bit, before they are rounded to
+        `dtype`. No rays are stored. Each beam of a body in a batch of m bodies takes some m nanoseconds and one test
+        of a shape; among more than 256, and without batches, a tree is walked. Releases the GIL; Ctrl-C works.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import broadphase as bp
+        >>> world = bp.World(dim=2)
+        >>> robots = world.add_many(bp.Circle(1), [[0, 0], [8, 0]], rotations=[0, np.pi])
+        >>> wall = world.add(bp.Rectangle(20, 1), position=(0, 5), body_type="static")
+        >>> scan = world.lidar(robots, np.radians([-90, 0, 90]), max_distance=20)
+        >>> scan.distances
+        array([[inf, 7. , 4.5],
+               [4.5, 7. , inf]])
+        >>> scan.rows
+        array([[-1,  1,  2],
+               [ 2,  0, -1]], dtype=int32)
+        >>> world.lidar(robots[0], np.radians([0, 90]), frame="world", max_distance=5).distances
+        array([inf, 4.5])
+        """
+        asked = QueryOptions(workers=workers, layer=layer, mask=mask, ignore=ignore)
+        with self._guard.reading:
+            return lidar(self._scene, rows, directions, max_distance, frame, dtype, asked)
 
     # Snapshots ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,104 @@
+"""Lidars of bodies: for each a fan of beams from its position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.boxes import as_numbers
+from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
+from broadphase.floats import FLOAT32, FLOAT64
+from broadphase.index.queries import nonnegative
+from broadphase.representations import html_of_result, short_repr
+from broadphase.world.queries import _asked
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from broadphase.options import QueryOptions
+    from broadphase.world.queries import Scene
+
+__all__ = ["LidarScan", "lidar"]
+
+
+class LidarScan(NamedTuple):
+    """What the beams of lidars hit first.
+
+    Attributes
+    ----------
+    distances : ndarray, shape (n, beams), float64 or float32
+        From the position of each body; 0 where it is inside another, infinite for a miss.
+    rows : ndarray, shape (n, beams), int32
+        The bodies that are hit; -1 for none.
+    """
+
+    distances: NDArray[Any]
+    rows: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_result(self)
+
+
+def lidar(
+    scene: Scene, rows: ArrayLike, directions: ArrayLike, max_distance: ArrayLike, frame: str, dtype: DTypeLike,
+    options: QueryOptions,
+) -> LidarScan:  # fmt: skip
+    """Answer `World.lidar`."""
+    columns = scene.columns
+    options.own = own = columns.rows.known(rows)
+    if not isinstance(frame, str) or frame not in ("body", "world"):
+        raise ValueError(unknown_name("frame", frame, ("body", "world")))
+    is_single = _is_single(dtype)
+    fans = _fans(directions, len(own), columns.dim)
+    limits = nonnegative(max_distance, "max_distance", len(own))
+    asked = _asked(scene, len(own), options)
+    scene.place()
+    seen, rotations = columns.seen, columns.seen.rotations if frame == "body" else None
+
+    def search(bodies: _native.BodiesInTree, *, is_last: bool) -> Any:
+        return _native.lidar(
+            bodies, own, seen.positions, rotations, fans, limits, columns.rows.numbers, columns.batches,
+            is_last, is_single, asked.workers,
+        )  # fmt: skip
+
+    found = search(scene.bodies_without_tree(asked), is_last=False)
+    if found is None:
+        if columns.batches is not None:
+            asked = asked._replace(batch=columns.batches[own])
+        try:
+            found = search(scene.bodies("raycast", asked), is_last=True)
+        except UnsupportedQueryError:  # an index without a tree
+            found = search(scene.bodies_without_tree(asked), is_last=True)
+    distances, hits, refused = found
+    scene.refuse_custom(refused, "lidar")
+    return LidarScan(distances, hits) if np.ndim(rows) else LidarScan(distances[0], hits[0])
+
+
+def _is_single(dtype: DTypeLike) -> bool:
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):  # as NumPy reads texts
+        kind = None
+    if kind not in (FLOAT64, FLOAT32):
+        raise TypeError(f"dtype must be float64 or float32, not {quoted(dtype)}")
+    return kind == FLOAT32
+
+
+def _fans(directions: ArrayLike, count: int, dim: int) -> NDArray[np.float64]:
+    """Check directions: angles or vectors, of one fan or of so many."""
+    fans = np.array(as_numbers(directions, name="directions"), np.float64, order="C")
+    of_one = dim - 1
+    if fans.ndim not in (of_one, of_one + 1) or (dim == 3 and fans.shape[-1] != 3):
+        wanted = "angles of shape (b,) or (n, b)" if dim == 2 else "vectors of shape (b, 3) or (n, b, 3)"
+        raise ValueError(f"directions must be {wanted}, not an array of shape {fans.shape}")
+    if fans.ndim > of_one and len(fans) != count:
+        raise ValueError(f"directions: {len(fans)} fans for {count} rows")
+    if not np.isfinite(fans).all():
+        bad = int(np.argmin(np.isfinite(fans).reshape(len(fans), -1).all(axis=1)))
+        raise ValueError(f"directions: row {bad} is not finite")
+    return fans
