@@ -173,11 +173,13 @@ class LidarSearch {
       if (!bodies_.is_left_out(row)) test(ray.beam, row);
       return reach_of(ray.beam);
     };
+    const auto ahead = [&bodies = bodies_](std::int32_t row) { bodies.read_ahead_of(row); };
     const auto end = [](const Ray&) {};
     for (std::size_t beam = 0; beam < best_.size(); ++beam)
       if (!(best_[beam].first <= reach * kSurely))
-        tree.interleave_ray(Ray{query_, sweep(beam), beams_->length(beam), reach_of(beam), beam}, rays_, visit, end);
-    tree.finish_rays(rays_, visit, end);
+        tree.interleave_ray(Ray{query_, sweep(beam), beams_->length(beam), reach_of(beam), beam}, rays_, ahead, visit,
+                            end);
+    tree.finish_rays(rays_, ahead, visit, end);
   }
 
   // Writes what was found, and returns the row of a custom shape that may decide it, or -1.

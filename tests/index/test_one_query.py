@@ -130,8 +130,9 @@ def test_one_shape_in_a_world_has_the_result_of_many_without_their_axis(dim: int
         for place, way in ((places[k], ways[k]), (places[k].tolist(), tuple(ways[k]))):
             assert_same(world.query_shape(shape, place, turns[k]), overlapping[k], k)
             assert_same(world.shapecast(shape, place, way, turns[k]), entry(cast, k), k)
-    fan = world.shapecast(shape, places[0], ways)
-    assert_same(fan, world.shapecast(shape, np.repeat(places[:1], 9, axis=0), ways), "fan")
+    for one in (places[0], places[:1]):
+        fan = world.shapecast(shape, one, ways)
+        assert_same(fan, world.shapecast(shape, np.repeat(places[:1], 9, axis=0), ways), "fan")
     assert isinstance(world.query_shape(type(shape)(*[[3.0]] * dim), places[0]), QueryResult)  # a list of one
 
 

@@ -55,7 +55,10 @@ def lidar(
         raise ValueError(unknown_name("frame", frame, ("body", "world")))
     is_single = _is_single(dtype)
     fans = _fans(directions, len(own), columns.dim)
-    limits = nonnegative(max_distance, "max_distance", len(own))
+    limits = nonnegative(max_distance, "max_distance").rows
+    if len(limits) not in (1, len(own)):
+        raise ValueError(f"max_distance must be one number or have shape ({len(own)},), not {limits.shape}")
+    limits = np.ascontiguousarray(np.broadcast_to(limits, len(own)))
     asked = _asked(scene, len(own), options)
     scene.place()
     seen, rotations = columns.seen, columns.seen.rotations if frame == "body" else None

@@ -454,8 +454,8 @@ def shapecast(
 ) -> Any:
     """Answer `World.shapecast`."""
     along, places = finite_points(motions, "motions", scene.columns.dim), as_numbers(positions, name="positions")
-    if places.ndim == 1 and not along.single:  # many motions from one place
-        places = np.broadcast_to(places, (len(along.rows), len(places)))
+    if not along.single and places.ndim in (1, 2) and (places.ndim == 1 or len(places) == 1):  # motions from one place
+        places = np.broadcast_to(places, (len(along.rows), places.shape[-1]))
     moving = _placed(scene, shape, places, rotations)
     (moved, _), is_one = together(motions=along, positions=Parameter(moving.positions, moving._is_one))
     asked, every = _asked(scene, len(moving), options), _Part(scene.index(), scene.columns.view)
