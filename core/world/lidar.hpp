@@ -173,7 +173,7 @@ class LidarSearch {
       if (!bodies_.is_left_out(row)) test(ray.beam, row);
       return reach_of(ray.beam);
     };
-    const auto ahead = [&bodies = bodies_](std::int32_t row) { bodies.read_ahead_of(row); };
+    const auto ahead = [&](std::int32_t row) { bodies_.read_ahead_of(row); };
     const auto end = [](const Ray&) {};
     for (std::size_t beam = 0; beam < best_.size(); ++beam)
       if (!(best_[beam].first <= reach * kSurely))

@@ -231,6 +231,11 @@ def test_one_row_gives_arrays_of_beams():
         scan = world.lidar(some, fan)
         assert [values.shape for values in scan] == [shape, shape]
     assert scan.rows.dtype == np.int32
+    # As for all queries, what has one row is for all.
+    assert world.lidar(0, [[0.0], [np.pi]]).rows.tolist() == [[1], [-1]]
+    assert world.lidar([1], [np.pi], max_distance=[1, 2, 3]).rows.tolist() == [[-1], [-1], [0]]
+    assert world.lidar(rows, [[0.0]]).rows.tolist() == [[1], [-1]]
+    assert world.lidar(0, [0.0], ignore=[1, 0]).rows.tolist() == [-1]
 
 
 def test_bodies_in_one_place_are_hit_at_once_and_the_lowest_counts():
@@ -324,7 +329,8 @@ def test_custom_shape_is_refused_where_it_may_be_first(count):
         ({"rows": 0.5}, TypeError, "rows must be integers"),
         ({"directions": [0.0, np.nan]}, ValueError, "directions: row 1 is not finite"),
         ({"directions": [[0.0, 1.0], [np.inf, 0.0]]}, ValueError, "directions: row 1 is not finite"),
-        ({"directions": [[0.0, 1.0]] * 3}, ValueError, "directions: 3 fans for 2 rows"),
+        ({"directions": [[0.0, 1.0]] * 3}, ValueError, "rows has 2 rows and directions has 3"),
+        ({"max_distance": [1.0] * 3}, ValueError, "rows has 2 rows and max_distance has 3"),
         ({"directions": 0.5}, ValueError, r"angles of shape \(b,\) or \(n, b\)"),
         ({"directions": [[[1.0, 0.0]]]}, ValueError, "angles of shape"),
         ({"max_distance": [1, -1]}, ValueError, "max_distance: row 1 has -1"),

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
 from broadphase.floats import FLOAT32, FLOAT64
-from broadphase.index.queries import nonnegative
+from broadphase.index.queries import nonnegative, together
 from broadphase.representations import html_of_result, short_repr
+from broadphase.shapes.parameters import Parameter
 from broadphase.world.queries import _asked
 
 if TYPE_CHECKING:
@@ -50,22 +52,26 @@ def lidar(
 ) -> LidarScan:  # fmt: skip
     """Answer `World.lidar`."""
     columns = scene.columns
-    options.own = own = columns.rows.known(rows)
+    numbers = as_array(rows, "rows")
+    known: Any = columns.rows.known(numbers)
+    looking = Parameter(known, numbers.ndim == 0)
     if not isinstance(frame, str) or frame not in ("body", "world"):
         raise ValueError(unknown_name("frame", frame, ("body", "world")))
     is_single = _is_single(dtype)
-    fans = _fans(directions, len(own), columns.dim)
-    limits = nonnegative(max_distance, "max_distance").rows
-    if len(limits) not in (1, len(own)):
-        raise ValueError(f"max_distance must be one number or have shape ({len(own)},), not {limits.shape}")
-    limits = np.ascontiguousarray(np.broadcast_to(limits, len(own)))
+    fans = _fans(directions, columns.dim)
+    # Of the fans only their number: one fan is not repeated.
+    of_fans = Parameter(np.empty((len(fans.rows), 0)), fans.single)
+    distance = nonnegative(max_distance, "max_distance")
+    (own, _, limits), is_one = together(rows=looking, directions=of_fans, max_distance=distance)
+    ways = fans.rows[0] if len(fans.rows) == 1 else fans.rows
+    options.own = own
     asked = _asked(scene, len(own), options)
     scene.place()
     seen, rotations = columns.seen, columns.seen.rotations if frame == "body" else None
 
     def search(bodies: _native.BodiesInTree, *, is_last: bool) -> Any:
         return _native.lidar(
-            bodies, own, seen.positions, rotations, fans, limits, columns.rows.numbers, columns.batches,
+            bodies, own, seen.positions, rotations, ways, limits, columns.rows.numbers, columns.batches,
             is_last, is_single, asked.workers,
         )  # fmt: skip
 
@@ -79,7 +85,7 @@ def lidar(
             found = search(scene.bodies_without_tree(asked), is_last=True)
     distances, hits, refused = found
     scene.refuse_custom(refused, "lidar")
-    return LidarScan(distances, hits) if np.ndim(rows) else LidarScan(distances[0], hits[0])
+    return LidarScan(distances[0], hits[0]) if is_one else LidarScan(distances, hits)
 
 
 def _is_single(dtype: DTypeLike) -> bool:
@@ -92,16 +98,14 @@ def _is_single(dtype: DTypeLike) -> bool:
     return kind == FLOAT32
 
 
-def _fans(directions: ArrayLike, count: int, dim: int) -> NDArray[np.float64]:
-    """Check directions: angles or vectors, of one fan or of so many."""
+def _fans(directions: ArrayLike, dim: int) -> Parameter:
+    """Check directions, angles or vectors: those of one fan, or of many."""
     fans = np.array(as_numbers(directions, name="directions"), np.float64, order="C")
-    of_one = dim - 1
-    if fans.ndim not in (of_one, of_one + 1) or (dim == 3 and fans.shape[-1] != 3):
+    is_one = fans.ndim == dim - 1
+    if fans.ndim not in (dim - 1, dim) or (dim == 3 and fans.shape[-1] != 3):
         wanted = "angles of shape (b,) or (n, b)" if dim == 2 else "vectors of shape (b, 3) or (n, b, 3)"
         raise ValueError(f"directions must be {wanted}, not an array of shape {fans.shape}")
-    if fans.ndim > of_one and len(fans) != count:
-        raise ValueError(f"directions: {len(fans)} fans for {count} rows")
     if not np.isfinite(fans).all():
         bad = int(np.argmin(np.isfinite(fans).reshape(len(fans), -1).all(axis=1)))
         raise ValueError(f"directions: row {bad} is not finite")
-    return fans
+    return Parameter(fans[np.newaxis] if is_one else fans, is_one)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from broadphase.filters import ByRow, Ignored
     from broadphase.index.box_index import BoxIndex
     from broadphase.index.options import IndexOptions
     from broadphase.index.queries import One
@@ -1005,9 +1006,9 @@ class World(Queries):
         *,
         max_distance: ArrayLike = np.inf,
         workers: int | None = None,
-        layer: Any = None,
-        mask: Any = None,
-        ignore: Any = None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        ignore: Ignored = None,
         frame: Literal["body", "world"] = "body",
         dtype: DTypeLike = np.float64,
     ) -> LidarScan:
@@ -1035,8 +1036,9 @@ class World(Queries):
         Returns
         -------
         LidarScan
-            ``distances`` and ``rows``, of shape (n, b), or (b,) for one row given as an int: infinity and -1 where
-            nothing is hit, 0 where the body is inside another one. Of several rows at one distance, the lowest.
+            ``distances`` and ``rows``, of shape (n, b), or (b,) for one row given as an int and one fan: infinity and
+            -1 where nothing is hit, 0 where the body is inside another one. Of several rows at one distance, the
+            lowest.
 
         Notes
         -----
