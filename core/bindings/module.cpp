@@ -73,7 +73,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
 // trees (tree_queries) before these, shapes before meshes. The indexes are those of the methods.
 // clang-format off
 #define BROADPHASE_BINDINGS(each) \
-  each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) \
+  each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) each(few_bodies) \
   BROADPHASE_METHODS(each) each(joining) each(shapes) \
   each(meshes) each(mesh_scene) each(robots) each(columns) each(periodic_pairs) each(world) each(world_queries) each(world_overlaps) each(coherent_pairs) \
   each(budget) each(commit) each(suppression) each(padding) each(tiles) each(intervals) each(names) \

@@ -44,13 +44,14 @@ class BodiesInTree {
   std::size_t slots() const { return boxes_.shape(0); }
   const QueryFilter& filter() const { return filter_; }
   bool has_tree() const { return tree_ != nullptr; }
-  // Precondition: there is a tree.
-  ManyQueries queries() const {
+  AnyBoxes boxes() const {
     const std::size_t d = dimension();
     const auto stride = static_cast<std::ptrdiff_t>(2 * d);
-    const BoxView<double> view{boxes_.data(), boxes_.data() + d, stride, stride, slots()};
-    return {*tree_, AnyBoxes(view, d), filter_};
+    return {BoxView<double>{boxes_.data(), boxes_.data() + d, stride, stride, slots()}, d};
   }
+  // Precondition of both: there is a tree.
+  const BlockTree& tree() const { return tree_->walked(); }
+  ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
     return {&shapes_.store, boxes_.data(), geometries_, data_of(limits_)};

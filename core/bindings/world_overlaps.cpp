@@ -173,11 +173,7 @@ struct Unknown {
 template <std::size_t D>
 class OverlapSearch {
  public:
-  struct Scratch {
-    BoxWalk boxes;
-    BallWalk balls;
-    SoughtShape<D> sought;
-    std::vector<std::int32_t> near;
+  struct Scratch : OverlapScratch<D> {
     std::vector<Unknown> unknown;
   };
 
@@ -280,12 +276,10 @@ nb::object overlapping(const BodiesInTree& kept, const Sought& sought, const Que
           shapes.places(), D, workers,
           [&](const TreeQueries& tree, std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
             search.find(query, scratch, rows, nullptr, [&](const double* box, std::size_t) {
-              scratch.near.clear();
-              const auto add = [&](std::int32_t row) { scratch.near.push_back(row); };
               if (are_balls)
-                tree.each_in_ball(query, shapes.centre(query), shapes.radius(query), scratch.balls, add);
+                find_near_ball(tree, query, scratch);
               else
-                tree.each_in_box(query, box, scratch.boxes, add);
+                find_near_box(tree, query, box, scratch);
               return NearRows{scratch.near, 0};
             });
           });

@@ -225,6 +225,28 @@ void for_each_body(const QueriedBodies<D>& bodies, std::span<const std::int32_t>
   }
 }
 
+// What one thread needs for queries that walk through a tree.
+template <std::size_t D>
+struct OverlapScratch {
+  SoughtShape<D> sought;
+  BoxWalk boxes;
+  BallWalk balls;
+  std::vector<std::int32_t> near;
+};
+
+// The bodies near a ball that is sought, or near a box that is around what is sought, in scratch.near.
+template <std::size_t D>
+void find_near_ball(const TreeQueries& tree, std::size_t query, OverlapScratch<D>& scratch) {
+  scratch.near.clear();
+  tree.each_in_ball(query, scratch.sought.shape().record.data(), scratch.sought.radius(), scratch.balls,
+                    [&](std::int32_t row) { scratch.near.push_back(row); });
+}
+template <std::size_t D>
+void find_near_box(const TreeQueries& tree, std::size_t query, const double* box, OverlapScratch<D>& scratch) {
+  scratch.near.clear();
+  tree.each_in_box(query, box, scratch.boxes, [&](std::int32_t row) { scratch.near.push_back(row); });
+}
+
 // ---- Moving shapes ----
 
 // A box that moves, and when it passes others.

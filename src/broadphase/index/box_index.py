@@ -21,15 +21,7 @@ from broadphase.index.joining import keep_found
 from broadphase.index.one_shot import BoxSet, find_at_once, set_of
 from broadphase.index.outside import leaving
 from broadphase.index.pair_watch import PairWatch
-from broadphase.index.results import (
-    Changes,
-    Nearest,
-    Outline,
-    QueryResult,
-    RayHits,
-    RayHitsAll,
-    ShapecastHits,
-)
+from broadphase.index.results import RESULTS, Changes, Outline, QueryResult
 from broadphase.index.spheres import Spheres
 from broadphase.index.stats import IndexStats
 from broadphase.index.store import BoxStore, keys_by_shape
@@ -82,8 +74,6 @@ _FEW_QUERIES = 64
 # What searches for pairs show: None stands for the threads of the index.
 _DEFAULTS = {**PAIR_DEFAULTS, "workers": None}
 _NO_OPTIONS = QueryOptions()
-# The order in which the core takes them.
-_RESULTS = (QueryResult, Nearest, RayHits, RayHitsAll, ShapecastHits)
 
 
 # Capability and result of each query.
@@ -818,7 +808,7 @@ class BoxIndex(queries.Queries):
         core, store = self._arrangement, self._store
         if isinstance(core, _native.BlockIndex):
             self._few = _native.FewQueries(
-                self._guard, core, *store.views, *store.bits, store.alive[: store.slots], _RESULTS, self._seconds
+                self._guard, core, *store.views, *store.bits, store.alive[: store.slots], RESULTS, self._seconds
             )
 
     def _native_filter(self, count: int, allowed: QueryOptions) -> _native.QueryFilter | None:

@@ -21,7 +21,7 @@ else:
     from typing import TypeVar
 
 __all__ = [
-    "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll",
+    "RESULTS", "Changes", "Nearest", "Outline", "PaddedHits", "PaddedResult", "QueryResult", "RayHits", "RayHitsAll",
     "ShapecastHits", "query_rows_of", "with_columns",
 ]  # fmt: skip
 
@@ -269,6 +269,10 @@ class Outline(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     level: NDArray[np.int32]
+
+
+#: Those of queries, in the order in which the core takes them.
+RESULTS = (QueryResult, Nearest, RayHits, RayHitsAll, ShapecastHits)
 
 
 def query_rows_of(offsets: NDArray[np.int64]) -> NDArray[np.int32]:

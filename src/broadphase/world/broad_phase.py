@@ -69,6 +69,7 @@ class BroadPhase:
         self.given = method if isinstance(method, str) else options
         self.method, self.margin, self.workers = options.method, margin, workers
         self.threads = worker_count(workers)
+        self.has_tree = "nearest" in options.index_class._capabilities
         self._columns, self._core = columns, core
         self._share = 1.0  # of the margins that is used
         self.index: BoxIndex | None = None  # None: it is built when it is needed

@@ -21,7 +21,7 @@ from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import finite_points, of_one, together
 from broadphase.index.regions import shape_rotations
-from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
+from broadphase.index.results import RESULTS, Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.index.walks import of_boxes, of_motions, of_regions
 from broadphase.narrow.custom import overlap_mask, refuse
 from broadphase.narrow.row_pairs import distances
@@ -84,10 +84,11 @@ class Scene:
     Any number of threads may query at once.
     """
 
-    __slots__ = ("_arranging", "broad", "columns")
+    __slots__ = ("_arranging", "_few", "broad", "columns")
 
     def __init__(self, columns: Columns, broad: BroadPhase) -> None:
         self.columns, self.broad = columns, broad
+        self._few: _native.FewBodies | None = None
         self._arranging = threading.RLock()
         _locks.add(self._arranging)
 
@@ -106,6 +107,24 @@ class Scene:
         with self._arranging:
             self.place()
             return self.broad.up_to_date()
+
+    def few(self, guard: _native.Guard, world: object) -> _native.FewBodies | None:
+        """Give what answers a few queries as the world is now; None if it has to be built for that, or is periodic."""
+        few, columns = self._few, self.columns
+        if few is not None and few.is_current:
+            return few
+        if columns.period_bounds is not None or not self.broad.has_tree:
+            return None
+        with guard.reading:
+            index = self.index()
+            if index._is_stale:
+                return None
+            tree, rows = index._arranged("queries"), columns.rows
+            self._few = _native.FewBodies(
+                guard, self._as_queried(tree, columns.view, None), *rows.bits, rows.alive[: rows.slots],
+                rows.generation, columns.layers._numbers, Actor, world, RESULTS,
+            )  # fmt: skip
+            return self._few
 
     def bodies(self, capability: str, asked: _Asked) -> _native.BodiesInTree:
         """Give the bodies as the core queries them; UnsupportedQueryError if the index has no tree for that."""

@@ -746,7 +746,9 @@ class World(Queries):
 
     # Queries --------------------------------------------------------------------------------------------------------
 
-    _few = None
+    @property
+    def _few(self) -> Any:
+        return self._scene.few(self._guard, self)
 
     def _find(
         self,
