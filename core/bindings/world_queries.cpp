@@ -1,9 +1,14 @@
 // Rays against the bodies of a world, and the bodies nearest to points: see world/queries.hpp.
 #include "world/queries.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -156,47 +161,97 @@ nb::object all_hits(const BodiesInTree& given, Table<double> origins, Table<doub
   });
 }
 
-// (rows, distances, row of a custom shape that decides), `wanted` each for each point.
-nb::object nearest(const BodiesInTree& given, Table<double> points, std::size_t wanted, Vector<double> limits,
-                   unsigned workers) {
-  const std::size_t count = points.shape(0);
-  require(points.shape(1) == given.dimension() && limits.shape(0) == count);
+// Some bodies of a world: their rows there, if these are others, and in a periodic world a box around them.
+struct Part {
+  const BodiesInTree* bodies;
+  std::optional<Vector<std::int32_t>> rows;
+  std::optional<Table<double>> around;
+};
+
+// What is found for each point, `wanted` rows each.
+struct NearestTable {
+  std::size_t count, wanted;
   PlainArray<std::int32_t> rows;
   PlainArray<double> distances;
-  rows.grow(count * wanted);
-  distances.grow(count * wanted);
-  std::fill_n(rows.get(), count * wanted, -1);
-  std::fill_n(distances.get(), count * wanted, kNever);
-  const std::int32_t refused = in_plane_or_space(given.dimension(), [&](auto d) {
-    struct Scratch {
-      BallWalk walk;
-      std::vector<KeyedRow> found;
-      RefusedRow refused;
-    };
-    const QueriedBodies<d()> bodies = given.bodies<d()>();
-    RefusedRow first;
-    given.queries().each<Scratch>(
-        places_of(points.data(), count, d()), d(), workers,
-        [&](std::size_t query) { read_ahead(points.data() + query * d()); },
-        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-          const double* point = points.data() + query * d();
-          const double farthest = limits.data()[query];
-          NearestBodies<d()> nearest(bodies, wanted, farthest, scratch.found);
-          Vec<d()> at;
-          std::copy_n(point, d(), at.begin());
-          queries.each_near(query, point, farthest, scratch.walk,
-                            [&](std::int32_t row) { return nearest.visit(at, row); });
-          scratch.refused.note(query, nearest.refused());
-          for (std::size_t k = 0; k < scratch.found.size(); ++k) {
-            rows[query * wanted + k] = scratch.found[k].second;
-            distances[query * wanted + k] = scratch.found[k].first;
-          }
-        },
-        [&](Scratch& scratch) { first.note(scratch.refused); });
-    return first.row;
-  });
-  return nb::make_tuple(as_array(std::move(rows), {count, wanted}), as_array(std::move(distances), {count, wanted}),
-                        refused);
+
+  NearestTable(std::size_t queries, std::size_t columns) : count(queries), wanted(columns) {
+    rows.grow(count * wanted);
+    distances.grow(count * wanted);
+    std::fill_n(rows.get(), count * wanted, -1);
+    std::fill_n(distances.get(), count * wanted, kNever);
+  }
+  void get(std::size_t query, std::vector<KeyedRow>& found) const {
+    found.clear();
+    for (std::size_t at = query * wanted; at < (query + 1) * wanted && rows[at] >= 0; ++at)
+      found.emplace_back(distances[at], rows[at]);
+  }
+  void put(std::size_t query, const std::vector<KeyedRow>& found) {
+    std::size_t at = query * wanted;
+    for (const KeyedRow& row : found) {
+      rows[at] = row.second;
+      distances[at++] = row.first;
+    }
+  }
+};
+
+// Adds the nearest of a part to those of other parts. Returns the row of a custom shape that decides.
+template <std::size_t D>
+std::int32_t add_nearest(const Part& part, const double* bounds, const double* points, const double* limits,
+                         NearestTable& table, unsigned workers) {
+  struct Scratch {
+    BallWalk walk;
+    std::vector<KeyedRow> found;
+    std::optional<NearImages<D>> images{};
+    RefusedRow refused;
+  };
+  QueriedBodies<D> bodies = part.bodies->bodies<D>();
+  bodies.numbers = data_of(part.rows);
+  RefusedRow refused;
+  part.bodies->queries().each<Scratch>(
+      places_of(points, table.count, D), D, workers, [&](std::size_t query) { read_ahead(points + query * D); },
+      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+        table.get(query, scratch.found);
+        NearestBodies<D> nearest(bodies, table.wanted, limits[query], scratch.found);
+        const auto search = [&](const Vec<D>& at, bool once) {
+          queries.each_near(query, at.data(), nearest.reach(), scratch.walk,
+                            [&](std::int32_t row) { return nearest.visit(at, row, once); });
+        };
+        const double* point = points + query * D;
+        if (bounds != nullptr) {
+          if (!scratch.images) scratch.images.emplace(PeriodicBodies{part.around->data(), bounds, 0});
+          scratch.images->each(point, [&] { return nearest.reach(); }, [&](const Vec<D>& at) { search(at, true); });
+        } else {
+          Vec<D> at;
+          std::copy_n(point, D, at.begin());
+          search(at, false);
+        }
+        scratch.refused.note(query, nearest.refused());
+        table.put(query, scratch.found);
+      },
+      [&](Scratch& scratch) { refused.note(scratch.refused); });
+  return refused.row;
+}
+
+// (rows, distances, row of a custom shape that decides), `wanted` each for each point. Parts are tuples; `bounds`: of a
+// periodic world.
+nb::object nearest(nb::list parts, std::optional<Table<double>> bounds, Table<double> points, std::size_t wanted,
+                   Vector<double> limits, unsigned workers) {
+  const std::size_t count = points.shape(0);
+  require(limits.shape(0) == count);
+  NearestTable table(count, wanted);
+  std::int32_t refused = -1;
+  for (const nb::handle one : parts) {
+    const auto [of, rows, around] =
+        nb::cast<std::tuple<nb::object, std::optional<Vector<std::int32_t>>, std::optional<Table<double>>>>(one);
+    const Part part{&nb::cast<const BodiesInTree&>(of), rows, around};
+    require(points.shape(1) == part.bodies->dimension() && around.has_value() == bounds.has_value());
+    const std::int32_t custom = in_plane_or_space(points.shape(1), [&](auto d) {
+      return add_nearest<d()>(part, data_of(bounds), points.data(), limits.data(), table, workers);
+    });
+    if (refused < 0) refused = custom;
+  }
+  return nb::make_tuple(as_array(std::move(table.rows), {count, wanted}),
+                        as_array(std::move(table.distances), {count, wanted}), refused);
 }
 
 }  // namespace
@@ -210,7 +265,7 @@ void bind_world_queries(nb::module_& module) {
   module.def("body_first_hits", &first_hits, bodies, origins, directions, limits, workers);
   module.def("body_any_hits", &any_hits, bodies, origins, directions, limits, workers);
   module.def("body_all_hits", &all_hits, bodies, origins, directions, limits, workers);
-  module.def("body_nearest", &nearest, bodies, "points"_a, "wanted"_a, limits, workers);
+  module.def("body_nearest", &nearest, "parts"_a, "bounds"_a.none(), "points"_a, "wanted"_a, limits, workers);
 }
 
 }  // namespace broadphase::python

@@ -21,6 +21,7 @@
 #include "query/queries.hpp"
 #include "shapes/store.hpp"
 #include "tree/queries.hpp"
+#include "world/images.hpp"
 
 namespace broadphase {
 
@@ -30,7 +31,10 @@ struct QueriedBodies {
   const ShapeStore* shapes;
   const double* boxes;  // around the shapes, by row: lower corner, then upper corner
   std::span<const Geometry> geometries;
-  const double* limits = nullptr;  // a box: bodies that are not wholly in it are left out
+  const double* limits = nullptr;         // a box: bodies that are not wholly in it are left out
+  const std::int32_t* numbers = nullptr;  // of the rows in the world, where these are others
+
+  std::int32_t number(std::int32_t row) const { return numbers == nullptr ? row : numbers[row]; }
 
   // Balls and boxes parallel to the axes without a look at where the store has the record of a row.
   ShapeView<D> shape(std::int32_t row) const {
@@ -219,14 +223,13 @@ void all_hits(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D
 template <std::size_t D>
 class NearestBodies {
  public:
-  // `found` is what they are kept in.
+  // `found` is what they are kept in, and what has been found of other bodies is in it.
   NearestBodies(const QueriedBodies<D>& bodies, std::size_t wanted, double farthest, std::vector<KeyedRow>& found)
-      : bodies_(bodies), wanted_(wanted), farthest_(farthest), found_(found) {
-    found_.clear();
-  }
+      : bodies_(bodies), wanted_(wanted), farthest_(farthest), found_(found) {}
 
-  // Tests a row at a point; returns how far away others may be.
-  double visit(const Vec<D>& point, std::int32_t row) {
+  // Tests a row at a point; returns how far away others may be. With `once`, the point is one of several images of
+  // that of the query, and the nearest counts.
+  double visit(const Vec<D>& point, std::int32_t row, bool once = false) {
     if (bodies_.is_left_out(row)) return reach();
     const ShapeView<D> shape = bodies_.shape(row);
     if (shape.kind == ShapeKind::kCustom) {
@@ -234,31 +237,81 @@ class NearestBodies {
       if (custom_.second < 0 || custom < custom_) custom_ = custom;
       return reach();
     }
-    add({bodies_.distance(shape, point), row});
+    add({bodies_.distance(shape, point), bodies_.number(row)}, once);
     return reach();
-  }
-  void add(const KeyedRow& candidate) {
-    if (!(candidate.first <= farthest_ && candidate.first < kNever)) return;
-    if (is_full() && !(candidate < found_.back())) return;
-    if (is_full())
-      found_.back() = candidate;
-    else
-      found_.push_back(candidate);
-    auto place = found_.end() - 1;
-    for (; place != found_.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
-    *place = candidate;
   }
   bool is_full() const { return found_.size() == wanted_; }
   double reach() const { return is_full() ? std::min(farthest_, found_.back().first) : farthest_; }
   // As BodyRay::refused().
-  std::int32_t refused() const { return custom_.first <= reach() ? custom_.second : -1; }
+  std::int32_t refused() const { return custom_.first <= reach() ? bodies_.number(custom_.second) : -1; }
 
  private:
+  void add(const KeyedRow& candidate, bool once) {
+    if (!(candidate.first <= farthest_ && candidate.first < kNever)) return;
+    if (is_full() && !(candidate < found_.back())) return;
+    auto place = found_.end();
+    if (once)
+      place =
+          std::find_if(found_.begin(), place, [&](const KeyedRow& kept) { return kept.second == candidate.second; });
+    if (place != found_.end()) {
+      if (!(candidate < *place)) return;
+    } else {
+      if (!is_full()) found_.emplace_back();
+      place = found_.end() - 1;
+    }
+    for (; place != found_.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
+    *place = candidate;
+  }
+
   const QueriedBodies<D>& bodies_;
   std::size_t wanted_;
   double farthest_;
   std::vector<KeyedRow>& found_;
   KeyedRow custom_{kNever, -1};
+};
+
+// The images of a point in a periodic world that may be nearest to a body: within half a period along each axis.
+template <std::size_t D>
+class NearImages {
+ public:
+  explicit NearImages(const PeriodicBodies& bodies) : around_(bodies.around), finder_(bodies) {
+    for (std::size_t k = 0; k < D; ++k) half_[k] = (bodies.bounds[D + k] - bodies.bounds[k]) / 2;
+  }
+
+  // Calls use(image), in the order of their distances to the box around the bodies, with those within reach().
+  template <class Reach, class Use>
+  void each(const double* point, const Reach& reach, const Use& use) {
+    double box[2 * D];
+    for (std::size_t k = 0; k < D; ++k) {
+      box[k] = point[k] - half_[k];
+      box[D + k] = point[k] + half_[k];
+    }
+    images_.clear();
+    finder_.each(box, [&](const double* shift) {
+      Image image;
+      for (std::size_t k = 0; k < D; ++k) image.place[k] = point[k] + shift[k];
+      image.squared = squared_distance<double>(image.place.data(), around_, D);
+      images_.push_back(image);
+    });
+    std::sort(images_.begin(), images_.end(), [](const Image& a, const Image& b) { return a.squared < b.squared; });
+    for (const Image& image : images_) {
+      if (std::sqrt(image.squared) > reach() * kRoom) break;
+      use(image.place);
+    }
+  }
+  std::size_t count() const { return images_.size(); }
+
+ private:
+  static constexpr double kRoom = 1 + 1e-9;
+  struct Image {
+    Vec<D> place;
+    double squared;
+  };
+
+  const double* around_;
+  ImageFinder<D> finder_;
+  double half_[D];
+  std::vector<Image> images_;
 };
 
 }  // namespace broadphase

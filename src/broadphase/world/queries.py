@@ -24,7 +24,6 @@ from broadphase.index.regions import shape_rotations
 from broadphase.index.results import RESULTS, Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits
 from broadphase.index.walks import of_boxes, of_motions, of_regions
 from broadphase.narrow.custom import overlap_mask, refuse
-from broadphase.narrow.row_pairs import distances
 from broadphase.options import QueryOptions
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
@@ -55,11 +54,8 @@ __all__ = [
     "ANSWERS", "Hit", "Scene", "Visible", "cell_of", "find_shapes", "hits_of_one_ray", "shapecast", "visible",
 ]  # fmt: skip
 
-# Shapes lie in their boxes up to rounding; searches among boxes reach a little farther, and their results are tested.
+# More than all roundings of a few lengths.
 _ROOM = 1 + 1e-9
-
-# So many more boxes than shapes are looked at first: mostly, the nearest shapes are among them.
-_MORE_BOXES = 4
 
 # What casts need that custom shapes do not offer.
 _IMPACT = "time of impact"
@@ -126,15 +122,25 @@ class Scene:
             )  # fmt: skip
             return self._few
 
-    def bodies(self, capability: str, asked: _Asked) -> _native.BodiesInTree:
-        """Give the bodies as the core queries them; UnsupportedQueryError if the index has no tree for that."""
-        index, columns = self.index(), self.columns
-        tree = index._trees_of(capability, asked.batch, asked.workers)
-        return self._as_queried(tree, columns.view, _native_filter(columns.rows.bits, asked))
+    def bodies(self, capability: str, asked: _Asked, part: _Part | None = None) -> _native.BodiesInTree:
+        """Give all bodies, or a part, as the core queries them; UnsupportedQueryError without a tree for that."""
+        part = _Part(self.index(), self.columns.view) if part is None else part
+        return self._in_tree(part, part.index._trees_of(capability, asked.batch, asked.workers), asked)
+
+    def bodies_near(self, part: _Part, walk: Walk, asked: _Asked) -> tuple[_native.BodiesInTree, Found | None]:
+        """Give the bodies of a part to the core, and what an index without a tree has found for a walk."""
+        tree, found = part.index._near(walk, asked.batch, asked.workers)
+        return self._in_tree(part, tree, asked), found
 
     def bodies_without_tree(self, asked: _Asked) -> _native.BodiesInTree:
         """Give the bodies for a query that looks at all of them."""
         return self._as_queried(None, self.columns.view, _native_filter(self.columns.rows.bits, asked))
+
+    def _in_tree(self, part: _Part, tree: _native.BlockIndex | None, asked: _Asked) -> _native.BodiesInTree:
+        layer, mask = self.columns.rows.bits
+        ignored = asked.ignored if asked.ignored is None else part.places_of(asked.ignored)
+        allowed = _native_filter((part.of_rows(layer), part.of_rows(mask)), asked._replace(ignored=ignored))
+        return self._as_queried(tree, part.shapes, allowed)
 
     def _as_queried(
         self, tree: _native.BlockIndex | None, shapes: Shapes, allowed: _native.QueryFilter | None
@@ -155,15 +161,6 @@ class Scene:
             return np.empty(0, np.int32)
         alive = columns.rows.alive[: columns.slots].view(np.uint8)
         return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
-
-    def bodies_near(self, part: _Part, walk: Walk, asked: _Asked) -> tuple[_native.BodiesInTree, Found | None]:
-        """Give the bodies of a part to the core, and what an index without a tree has found for a walk."""
-        tree, found = part.index._near(walk, asked.batch, asked.workers)
-        layer, mask = self.columns.rows.bits
-        bits = part.of_rows(layer), part.of_rows(mask)
-        ignored = asked.ignored if asked.ignored is None else part.places_of(asked.ignored)
-        allowed = _native_filter(bits, asked._replace(ignored=ignored))
-        return self._as_queried(tree, part.shapes, allowed), found
 
     def parts(self) -> list[_Part]:
         """Give the bodies; of a periodic world, those near it, and the others moved to it by whole periods.
@@ -387,25 +384,11 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
     """Find the rows whose shapes are nearest to each point."""
     k = max(1, min(k, scene.columns.rows.living))
     at, asked = _in_a_period(scene, points), _asked(scene, len(points), options)
-    if (bounds := scene.columns.period_bounds) is None:
-        found: Any = _native.body_nearest(scene.bodies("nearest", asked), at, k, limits, asked.workers)
-        rows, near, refused = found
-        scene.refuse_custom(refused, "distance")
-        return Nearest(rows, near)
-    # The nearest image of a body is within half a period along each axis.
-    half, found = (bounds[1] - bounds[0]) / 2, []
-    for part in scene.parts():
-        corners = np.stack([at - half, at + half], axis=1)
-        reached = _Sought(_native.Sought.of_boxes(corners), partial(shapes_of_boxes, corners))
-        images = _images(reached, part, bounds, None)
-        begins: Any = images.begins
-        origin = np.repeat(np.arange(len(at)), np.diff(begins))
-        nearest = _nearest(scene, part, at[origin] + cast("Floats", images.shifts), k, limits[origin], asked.of(origin))
-        some = nearest.rows.ravel() >= 0
-        queries = np.repeat(origin.astype(np.int32), k)[some]
-        found.append((part.rows_of(nearest.rows.ravel()[some]), queries, nearest.distances.ravel()[some]))
-    rows, queries, near = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Nearest(*_least_of_each(rows, queries, near, limits, k))
+    parts = [(scene.bodies("nearest", asked, part), part.rows, part.around) for part in scene.parts()]
+    found: Any = _native.body_nearest(parts, scene.columns.period_bounds, at, k, limits, asked.workers)
+    rows, near, refused = found
+    scene.refuse_custom(refused, "distance")
+    return Nearest(rows, near)
 
 
 def find_first_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHits:
@@ -532,40 +515,6 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
     "raycast_any": find_any_hits,
 }
 """What answers each query of `broadphase.index.queries`, with its arguments and options, as a reader of the world."""
-
-
-def _nearest(scene: Scene, part: _Part, at: Floats, k: int, limit: Floats, asked: _Asked) -> Nearest:
-    """Find the nearest bodies of a part to each point."""
-    index, count, options = part.index, len(at), asked.options(part)
-    most = max(1, scene.columns.rows.living if part.rows is None else len(part.rows))
-    taken = min(k + _MORE_BOXES, most)
-    while True:
-        boxes, to_boxes = index.nearest(at, taken, limit, **options)
-        rows = part.rows_of(boxes.ravel())
-        places = np.flatnonzero(_are_allowed(scene, rows, np.arange(boxes.size) // taken, asked))
-        queries = (places // taken).astype(np.int32)
-        is_all = boxes[:, -1] < 0
-        if taken >= most or (is_all | (np.bincount(queries, minlength=count) >= k)).all():
-            break
-        taken = min(taken * 4, most)  # the layers of the query are rare here
-    rows, balls, shapes = boxes.ravel()[places], _balls(scene, at, np.zeros(count)), part.shapes
-    near = np.maximum(distances(shapes, balls, rows, queries), 0.0)
-    found = Nearest(*_least_of_each(rows, queries, near, limit, k))
-    if taken >= most:
-        return found
-    # A box that is farther away may hold a shape that is nearer: but none beyond the k-th distance.
-    last = np.minimum(found.distances[:, -1], limit)
-    some = np.flatnonzero(~is_all & (to_boxes[:, -1] <= last * _ROOM))
-    if not len(some):
-        return found
-    options = asked.of(some).options(part)
-    within = index.query_ball(at[some], last[some] * _ROOM, **options)
-    more, asking = within.rows, some[within.query_rows].astype(np.int32)
-    kept = _are_allowed(scene, part.rows_of(more), asking, asked)
-    more, asking = more[kept], asking[kept]
-    away = np.maximum(distances(shapes, balls, more, asking), 0.0)
-    rows, queries, near = (np.concatenate(both) for both in ((rows, more), (queries, asking), (near, away)))
-    return Nearest(*_least_of_each(rows, queries, near, limit, k))
 
 
 def _balls(scene: Scene, centers: Floats, radii: Floats) -> Shapes:
@@ -783,13 +732,6 @@ def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked)
     if kept.living and scene.broad.outside == "drop":
         allowed &= ~scene.broad.is_dropped(rows)
     return allowed
-
-
-def _least_of_each(rows: Rows, queries: Rows, values: Floats, limits: Floats, k: int) -> tuple[Rows, Floats]:
-    """Choose the rows of the k least finite values of each query within its limit, of equal ones the least row."""
-    queries = queries.astype(np.int32, copy=False)
-    found: tuple[Rows, Floats] = cast("Any", _native.least_of_each(rows, queries, values, limits, k))
-    return found
 
 
 def _eye_of(matrix: Floats) -> Floats | None:
