@@ -17,6 +17,7 @@
 
 #include "base/read_ahead.hpp"
 #include "narrow/geometries.hpp"
+#include "narrow/point_distances.hpp"
 #include "narrow/shape_queries.hpp"
 #include "query/queries.hpp"
 #include "shapes/store.hpp"
@@ -66,23 +67,19 @@ struct QueriedBodies {
     }
     return broadphase::ray_hit(shape, origin, direction, normal);
   }
-  // The distance of a shape to a point, 0 inside.
+  // The distance of a shape to a point, 0 inside. Precondition: as above.
   double distance(const ShapeView<D>& shape, const Vec<D>& point) const {
-    double ball[D + 1];  // of radius 0
-    std::copy_n(point.begin(), D, ball);
-    ball[D] = 0;
-    const ShapeView<D> there{ShapeKind::kBall, ball};
-    Vec<D> normal;
     if constexpr (D == 3) {
       if (is_kept_elsewhere(shape.kind)) {
+        const double ball[] = {point[0], point[1], point[2], 0};
         std::vector<double> unmoved;
-        return std::max(0.0, nearest_elements(side_of(shape, geometries, nullptr, unmoved), MeshSide(there)).distance);
+        const MeshSide side = side_of(shape, geometries, nullptr, unmoved), there({ShapeKind::kBall, ball});
+        return std::max(0.0, nearest_elements(side, there).distance);
       }
     }
-    return std::max(0.0, signed_distance(shape, there, &normal));
+    return distance_to_point<D>(shape, point);
   }
 };
-
 // The row of a custom shape that decides the answer of a query, which only its class could test: of the first query
 // that has one. -1: there is none.
 struct RefusedRow {
