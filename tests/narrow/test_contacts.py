@@ -323,9 +323,9 @@ def test_what_cannot_be_asked_raises_and_names_the_row(ask, message):
 
 def test_what_are_no_placed_shapes_raises_type_error():
     shapes = bp.Shapes(bp.Circle(1), [[0, 0]])
-    with pytest.raises(TypeError, match=r"shapes must be Shapes, not Circle\(radius=1.0\)"):
-        bp.overlaps(bp.Circle(1))
-    with pytest.raises(TypeError, match=r"other must be Shapes, not \[\[0, 0, 1, 1\]\]"):
+    with pytest.raises(TypeError, match=r"shapes must be Shapes or a Shape, not \[Circle\(radius=1.0\)\]"):
+        bp.overlaps([bp.Circle(1)])
+    with pytest.raises(TypeError, match=r"other must be Shapes or a Shape, not \[\[0, 0, 1, 1\]\]"):
         bp.overlaps(shapes, [[0, 0, 1, 1]])
     with pytest.raises(TypeError, match="pairs, first must be integers"):
         bp.distance(shapes, pairs=[[0.0, 0.0]])

@@ -59,6 +59,14 @@ def query_boxes(boxes: NDArray[np.float64]) -> float:
     return float(nearest.distances.min() + hits.distances.min() + len(changes.exit))
 
 
+def measure_two_shapes(shapes: bp.Shapes) -> float:
+    assert_type(bp.overlaps(shapes), NDArray[np.int32])
+    assert_type(bp.distance(shapes, pairs=[[0, 1]]), NDArray[np.float64])
+    gap: float = bp.distance(bp.Circle(1), bp.Circle(1, offset=(3, 0)))
+    touching: bool = bp.overlaps(bp.Circle(1), bp.Shapes(bp.Circle(1), (3, 0)))
+    return 0.0 if touching else gap
+
+
 def measure_shapes() -> float:
     positions = np.array([[0.0, 0.0], [1.5, 0.0]])
     shapes = bp.Shapes([bp.Circle(1.0), bp.Rectangle(2.0, 1.0)], positions, rotations=[0.0, 0.5])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from broadphase.filters import as_attribute
 from broadphase.narrow import row_pairs
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.searches import pairs as box_pairs
-from broadphase.shapes import Shapes
+from broadphase.shapes import Shape, Shapes
 from broadphase.shapes.parameters import LARGEST
+from broadphase.shapes.placed import at_origin
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -24,24 +25,42 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
+    #: Placed shapes, or shapes at the origin.
+    Placed: TypeAlias = Shapes | Shape
 
 __all__ = ["contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact"]
 
 _ANY = float(np.finfo(np.float64).max)
+_ONE_PAIR = np.zeros((1, 2), np.int32)
+_FIRST = np.zeros(1, np.int32)
+_ONE_PAIR.flags.writeable = _FIRST.flags.writeable = False
+
+
+@overload
+def overlaps(shapes: Placed, other: None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None) -> Rows: ...
+
+
+@overload
+def overlaps(shapes: Placed, other: Placed, pairs: ArrayLike) -> Rows: ...
+
+
+@overload
+def overlaps(shapes: Placed, other: Placed, pairs: None = None, *, batch: ByRow = None) -> Any: ...
 
 
 def overlaps(
-    shapes: Shapes, other: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
-) -> NDArray[np.int32]:
-    """Find every pair of shapes that overlap.
+    shapes: Placed, other: Placed | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
+) -> Any:
+    """Find every pair of shapes that overlap; of two single shapes, whether they do.
 
     Shapes are closed: shapes that only touch overlap. With `other`, find every pair of a shape of `shapes` and one of
     `other`.
 
     Parameters
     ----------
-    shapes, other : Shapes
-        Placed shapes, of one dimension.
+    shapes, other : Shapes or Shape
+        Placed shapes, of one dimension. A `Shape` is where its offset places it. Single ones are those given without an
+        axis of rows: ``Circle(1)``, ``Shapes(Circle(1), (3, 0))``.
     pairs : array_like of int, shape (k, 2), optional
         Test these only: rows of `shapes`; with `other`, rows of the one and of the other. Default: all pairs.
     batch : array_like of int, shape (n,), or int, optional
@@ -50,7 +69,7 @@ def overlaps(
 
     Returns
     -------
-    ndarray, shape (m, 2), int32
+    ndarray, shape (m, 2), int32; of two single shapes bool
         Row numbers. With `pairs`, those that overlap, in their order; without, each pair once, in lexicographic order,
         first < second unless `other` is given. A new array.
 
@@ -70,22 +89,34 @@ def overlaps(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import broadphase as bp
     >>> discs = bp.Shapes(bp.Circle([1, 1, 2]), [[0, 0], [3, 0], [3, 3]])
     >>> bp.overlaps(discs)
     array([[1, 2]], dtype=int32)
     >>> bp.overlaps(discs, bp.Shapes(bp.Rectangle(2, 2), [[-2, 0]]))
     array([[0, 0]], dtype=int32)
+    >>> bp.overlaps(bp.Circle(1), bp.Circle(1, offset=(3, 0)))
+    False
+    >>> bp.overlaps(bp.Circle(1), bp.Shapes(bp.Rectangle(2, 2), (1.8, 0), np.pi / 4))
+    True
     """
-    second = _second(shapes, other)
+    first, second = _placed(shapes, other)
+    if batch is None and _are_one(first, second, other, pairs):
+        return bool(row_pairs.overlap_mask(first, second, _FIRST, _FIRST)[0])
+    return _overlapping(first, second, other, pairs, batch)
+
+
+def _overlapping(shapes: Shapes, second: Shapes, other: Any, pairs: ArrayLike | None, batch: ByRow) -> Rows:
     if pairs is not None and batch is not None:
         raise ValueError("batch: the pairs are given")
-    found = _candidates(shapes, other, batch) if pairs is None else _checked_pairs(pairs, shapes, second)
+    others = None if other is None else second
+    found = _candidates(shapes, others, batch) if pairs is None else _checked_pairs(pairs, shapes, second)
     return found[row_pairs.overlap_mask(shapes, second, *_columns(found), boxes_overlap=pairs is None)]
 
 
 def overlapping_faces(
-    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, most: int | None = None
+    shapes: Placed, other: Placed | None = None, *, pairs: ArrayLike, most: int | None = None
 ) -> NDArray[np.int32]:
     """Find which faces of pairs of shapes in space overlap.
 
@@ -124,23 +155,40 @@ def overlapping_faces(
     >>> bp.overlapping_faces(shapes, pairs=[[1, 0]])
     array([[ 0, -1,  0]], dtype=int32)
     """
-    second = _second(shapes, other)
-    if shapes.dim != 3:
-        raise ValueError(f"shapes must be in space, not in {shapes.dim} dimensions")
+    first, second = _placed(shapes, other)
+    if first.dim != 3:
+        raise ValueError(f"shapes must be in space, not in {first.dim} dimensions")
     limit = None if most is None else as_whole(most, "most", 1)
-    which = _checked_pairs(pairs, shapes, second)
-    return row_pairs.overlapping_faces(shapes, second, *_columns(which), limit)
+    which = _checked_pairs(pairs, first, second)
+    return row_pairs.overlapping_faces(first, second, *_columns(which), limit)
+
+
+@overload
+def distance(
+    shapes: Placed, other: Placed | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
+) -> Floats: ...
+
+
+@overload
+def distance(shapes: Placed, other: Placed, *, max_distance: float = np.inf, workers: int = 1) -> Any: ...
 
 
 def distance(
-    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
-) -> Floats:
-    """Compute the signed distances of pairs of shapes.
+    shapes: Placed,
+    other: Placed | None = None,
+    *,
+    pairs: ArrayLike | None = None,
+    max_distance: float = np.inf,
+    workers: int = 1,
+) -> Any:
+    """Compute the signed distances of pairs of shapes, or the distance of two.
 
     Parameters
     ----------
-    shapes, other, pairs
-        As in `overlaps`; the pairs must be given.
+    shapes, other
+        As in `overlaps`.
+    pairs : array_like of int, shape (m, 2), optional
+        As in `overlaps`. Default: None, row by row of `shapes` and `other`; a set of one row is for all of the other.
     max_distance : float
         Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
     workers : int
@@ -148,7 +196,7 @@ def distance(
 
     Returns
     -------
-    ndarray, shape (m,), float64
+    ndarray, shape (m,), float64; of two single shapes float
         Above 0, the distance between the two; 0 if they only touch; below 0, minus the penetration depth: the length
         of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A mesh is its
         triangles alone: the depth is that of the deepest two, and what is wholly inside a mesh is above 0. A new array.
@@ -169,15 +217,20 @@ def distance(
     >>> shapes = bp.Shapes([bp.Circle(1), bp.Circle(2), bp.Point()], [[0, 0], [5, 0], [0, 0.5]])
     >>> bp.distance(shapes, pairs=[[0, 1], [0, 2]])
     array([ 2. , -0.5])
+    >>> bp.distance(bp.Circle(1), bp.Circle(1, offset=(3, 0)))
+    1.0
+    >>> bp.distance(bp.Point(), shapes)
+    array([-1. ,  3. ,  0.5])
     """
-    second = _second(shapes, other)
-    which = _checked_pairs(pairs, shapes, second)
+    first, second = _placed(shapes, other)
+    which = _given_pairs("distance", pairs, first, second, other)
     limit = as_length(max_distance, "max_distance", finite=False)
-    return row_pairs.distances(shapes, second, *_columns(which), max_distance=limit, workers=worker_count(workers))
+    found = row_pairs.distances(first, second, *_columns(which), max_distance=limit, workers=worker_count(workers))
+    return float(found[0]) if _are_one(first, second, other, pairs) else found
 
 
 def contacts(
-    shapes: Shapes, other: Shapes | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
+    shapes: Placed, other: Placed | None = None, pairs: ArrayLike | None = None, *, batch: ByRow = None
 ) -> Contacts:
     """Find where shapes touch: every pair that overlaps, with a normal, a depth and points.
 
@@ -208,12 +261,12 @@ def contacts(
     >>> sorted(found.points[0].tolist())
     [[-0.5, 0.875], [1.0, 0.875]]
     """
-    second = _second(shapes, other)
-    return row_pairs.contacts_of(shapes, second, *_columns(overlaps(shapes, other, pairs, batch=batch)))
+    first, second = _placed(shapes, other)
+    return row_pairs.contacts_of(first, second, *_columns(_overlapping(first, second, other, pairs, batch)))
 
 
 def raycast(
-    shapes: Shapes,
+    shapes: Placed,
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
@@ -224,8 +277,8 @@ def raycast(
 
     Parameters
     ----------
-    shapes : Shapes
-        Placed shapes.
+    shapes : Shapes or Shape
+        As in `overlaps`.
     origins : array_like, shape (q, d), or (d,) for all
         At most 1e40.
     directions : array_like, shape (q, d), or (d,) for all
@@ -254,18 +307,17 @@ def raycast(
     >>> hits.rows, hits.distances, hits.normals[0]
     (array([ 0, -1], dtype=int32), array([ 4., inf]), array([-1.,  0.]))
     """
-    if not isinstance(shapes, Shapes):
-        raise TypeError(f"shapes must be Shapes, not {quoted(shapes)}")
-    which = np.arange(len(shapes), dtype=np.int32) if rows is None else shapes.checked_rows(rows)
-    begin = _vectors(origins, "origins", len(which), shapes.dim, LARGEST)
-    along = _unit(_vectors(directions, "directions", len(which), shapes.dim))
+    placed, _ = _placed(shapes)
+    which = np.arange(len(placed), dtype=np.int32) if rows is None else placed.checked_rows(rows)
+    begin = _vectors(origins, "origins", len(which), placed.dim, LARGEST)
+    along = _unit(_vectors(directions, "directions", len(which), placed.dim))
     limit = as_numbers(max_distance, name="max_distance")
     if limit.shape not in ((), (len(which),)):
         raise ValueError(f"max_distance must be one number or have shape ({len(which)},), not {limit.shape}")
     if not (limit >= 0).all():
         row = int(np.argmin(np.atleast_1d(limit >= 0)))
         raise ValueError(f"max_distance: row {row} has {np.atleast_1d(limit)[row]}, which is not at least 0")
-    distances, normals = row_pairs.ray_hits(shapes, which, begin, along)
+    distances, normals = row_pairs.ray_hits(placed, which, begin, along)
     missed = ~(distances <= limit)
     distances[missed] = np.inf
     missed |= ~np.isfinite(distances)
@@ -274,14 +326,19 @@ def raycast(
 
 
 def time_of_impact(
-    shapes: Shapes, other: Shapes | None = None, *, pairs: ArrayLike, motions: ArrayLike, other_motions: ArrayLike = 0.0
+    shapes: Placed,
+    other: Placed | None = None,
+    *,
+    pairs: ArrayLike | None = None,
+    motions: ArrayLike,
+    other_motions: ArrayLike = 0.0,
 ) -> Impacts:
     """Find when moving shapes first touch; no contact is missed, however fast they are.
 
     Parameters
     ----------
     shapes, other, pairs
-        As in `overlaps`; at the start of the motion, and the pairs must be given.
+        As in `distance`; at the start of the motion.
     motions : array_like, shape (m, d), or (d,) for all
         Translation of the first of each pair, along a straight line, without rotation. Finite, at most 1e40.
     other_motions : array_like, shape (m, d), or (d,) for all, optional
@@ -306,25 +363,48 @@ def time_of_impact(
     >>> bp.time_of_impact(discs, pairs=[[0, 1]], motions=(16, 0), other_motions=(0, 9)).times
     array([inf])
     """
-    second = _second(shapes, other)
-    which = _checked_pairs(pairs, shapes, second)
-    relative = _vectors(motions, "motions", len(which), shapes.dim, LARGEST)
+    first, second = _placed(shapes, other)
+    which = _given_pairs("time_of_impact", pairs, first, second, other)
+    relative = _vectors(motions, "motions", len(which), first.dim, LARGEST)
     if as_array(other_motions, "other_motions").ndim or other_motions != 0.0:
-        relative = relative - _vectors(other_motions, "other_motions", len(which), shapes.dim, LARGEST)
-    times, normals = row_pairs.impacts(shapes, second, *_columns(which), relative)
+        relative = relative - _vectors(other_motions, "other_motions", len(which), first.dim, LARGEST)
+    times, normals = row_pairs.impacts(first, second, *_columns(which), relative)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
 
 
-def _second(shapes: Any, other: Any) -> Shapes:
-    """Return the second set, which may be the first, after checking both."""
-    second: Shapes = shapes if other is None else other
-    for name, given in (("shapes", shapes), ("other", second)):
-        if not isinstance(given, Shapes):
-            raise TypeError(f"{name} must be Shapes, not {quoted(given)}")
-    if shapes.dim != second.dim:
-        raise ValueError(f"shapes have {shapes.dim} dimensions and other {second.dim}")
-    return second
+def _placed(shapes: Any, other: Any = None) -> tuple[Shapes, Shapes]:
+    """Return both sets as placed shapes, of one dimension; the second may be the first."""
+    if type(shapes) is not Shapes or type(other) is not Shapes:
+        sets = shapes if other is None else other
+        for name, given in (("shapes", shapes), ("other", sets)):
+            if not isinstance(given, Shapes | Shape):
+                raise TypeError(f"{name} must be Shapes or a Shape, not {quoted(given)}")
+        dim = shapes.dim or sets.dim
+        shapes, other = (at_origin(one, dim) if isinstance(one, Shape) else one for one in (shapes, sets))
+    if shapes.dim != other.dim:
+        raise ValueError(f"shapes have {shapes.dim} dimensions and other {other.dim}")
+    return shapes, other
+
+
+def _are_one(shapes: Shapes, second: Shapes, other: Any, pairs: Any) -> bool:
+    """Return whether two single shapes are compared, so that the result has no axis of pairs."""
+    return pairs is None and other is not None and shapes._is_one and second._is_one
+
+
+def _given_pairs(function: str, pairs: ArrayLike | None, shapes: Shapes, second: Shapes, other: Any) -> Rows:
+    """Return pairs as they are given; or, of two sets, row by row, where one row is for all of the other."""
+    if pairs is not None:
+        return _checked_pairs(pairs, shapes, second)
+    if other is None:
+        raise TypeError(f"{function} takes pairs, or two sets of shapes")
+    counts = len(shapes), len(second)
+    if counts[0] != counts[1] and 1 not in counts:
+        raise ValueError(f"shapes has {counts[0]} rows and other has {counts[1]}: give pairs")
+    if counts == (1, 1) and shapes._alive is second._alive is None:
+        return _ONE_PAIR
+    count = counts[0] if counts[1] == 1 else counts[1]
+    return _checked_pairs(np.arange(count)[:, np.newaxis] * [counts[0] != 1, counts[1] != 1], shapes, second)
 
 
 def _candidates(shapes: Shapes, other: Shapes | None, batch: Any) -> Rows:

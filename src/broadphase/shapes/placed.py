@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Shapes", "shapes_of_boxes"]
+__all__ = ["Shapes", "at_origin", "shapes_of_boxes"]
 
 _EXTREME = 100  # binary exponent: quaternions beyond it are scaled, so that no square is out of range
 
@@ -274,6 +274,19 @@ class Shapes:
         """Let the core place some rows; the arrays are both its input and the positions it has seen last."""
         positions, rotations = self._positions, self._rotations
         self.store.place(rows, positions, rotations, positions, rotations, self._boxes)
+
+
+def at_origin(shape: Shape, dim: int | None) -> Shapes:
+    """Return a shape as it is placed by its own offset and rotation; one that fits anywhere in `dim` dimensions, or 2.
+
+    It is made once, and kept with the shape: it must not be moved.
+    """
+    wanted = shape.dim or dim or 2
+    placed: Shapes | None = shape._at_origin
+    if placed is None or placed.dim != wanted:
+        placed = Shapes(shape, np.zeros(wanted))
+        object.__setattr__(shape, "_at_origin", placed)
+    return placed
 
 
 def shapes_of_boxes(boxes: Floats) -> Shapes:

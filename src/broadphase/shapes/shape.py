@@ -67,7 +67,7 @@ class Shape:
     array([0., 5.])
     """
 
-    __slots__ = ("_dim", "_parameters", "_records", "_single")
+    __slots__ = ("_at_origin", "_dim", "_parameters", "_records", "_single")
 
     kind: ClassVar[ShapeKind]
 
@@ -75,6 +75,7 @@ class Shape:
     _parameters: dict[str, Floats]  # each of n rows or 1
     _records: Floats  # (n, length): offset and rotation are in them
     _single: bool
+    _at_origin: Any  # what `placed.at_origin` has made of it, or None
 
     def _keep(self, dim: int | None, records: Floats, parameters: dict[str, Parameter]) -> None:
         """Set everything, once; records of one row stand for all."""
@@ -90,6 +91,7 @@ class Shape:
         object.__setattr__(self, "_records", records)
         object.__setattr__(self, "_parameters", parameters)
         object.__setattr__(self, "_single", single)
+        object.__setattr__(self, "_at_origin", None)
 
     def _place(self, dim: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
         """Keep records, rotated and moved by rotation and offset."""
