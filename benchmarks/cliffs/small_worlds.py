@@ -17,8 +17,9 @@ _STEPS = 50
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Yield the rows of steps, of events, and of actors with hooks."""
+    """Yield the rows of steps, of single bodies, of events, and of actors with hooks."""
     yield from _steps(pace)
+    yield from _bodies(pace)
     yield from _events(pace)
     yield from _actors(pace)
 
@@ -34,6 +35,30 @@ def _steps(pace: float) -> Iterator[Row]:
         yield Row(f"step of {count:,} discs", microseconds, "µs", most)
         if theirs is not None:
             yield ratio(f"step of {count:,} discs, of pymunk's time", found["ours"], found["theirs"], share)
+
+
+def _bodies(pace: float) -> Iterator[Row]:
+    """Time what games do with single bodies, in a world of 1,000 discs that has been stepped and queried."""
+    world = _discs(1000, 95.0, 1.0, radius=0.5, boundary="bounce")
+    world.step(1 / 60)
+    world.query_points([(5.0, 5.0)])
+    actor = world.actor(500)
+
+    def come_and_go() -> None:
+        world.add(bp.Circle(0.5), position=(9.0, 9.0), velocity=(1.0, 0.0), layer="shot").remove()
+
+    def write() -> None:
+        actor.position = (5.0, 5.0)
+
+    calls = {"add and remove": _many(come_and_go), "position": _many(lambda: actor.position), "write": _many(write)}
+    if (theirs := _body_of_pymunk()) is not None:
+        calls["theirs"] = _many(theirs)
+    found = median_times(calls, budget=pace)
+    names = {"add and remove": ("add and remove a disc", 20.0), "position": ("actor.position read", 1.0)}
+    for call, (name, most) in (names | {"write": ("actor.position written", 1.5)}).items():
+        yield Row(name, found[call].milliseconds * 1000 / _STEPS, "µs", most)
+    if theirs is not None:
+        yield ratio("add and remove a disc, of pymunk's time", found["add and remove"], found["theirs"], 1.0)
 
 
 def _events(pace: float) -> Iterator[Row]:
@@ -96,6 +121,30 @@ def _step_of_pymunk(count: int) -> Callable[[], Any] | None:
         disc.elasticity = 1.0
         space.add(body, disc)
     return partial(space.step, 1 / 60)
+
+
+def _body_of_pymunk() -> Callable[[], Any] | None:
+    try:
+        pymunk = load("pymunk")
+    except ImportError:
+        return None
+    rng, space = np.random.default_rng(1000), pymunk.Space()
+
+    def disc(place: tuple[float, float]) -> tuple[Any, Any]:
+        body = pymunk.Body(1.0, 1.0)
+        body.position, body.velocity = place, (1.0, 0.0)
+        return body, pymunk.Circle(body, 0.5)
+
+    for place in rng.random((1000, 2)) * 95.0:
+        space.add(*disc(tuple(place)))
+    space.step(1 / 60)
+
+    def come_and_go() -> None:
+        made = disc((9.0, 9.0))
+        space.add(*made)
+        space.remove(*made)
+
+    return come_and_go
 
 
 def _many(step: Callable[[], Any]) -> Callable[[], None]:

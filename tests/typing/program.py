@@ -126,7 +126,12 @@ def play(steps: int) -> list[str]:
     hit = world.raycast((0, 5), (1, 0))
     if hit is not None:
         told.append(f"{hit.actor} at {hit.distance}")
+    coins = world.add_many(bp.Circle(0.1), [[3, 3], [4, 4]], layer="coin", actor=Ball)
+    assert_type(coins, NDArray[np.int32])
+    assert_type(world.rows_in_layer({"coin", "ball"}), NDArray[np.int32])
+    world.method = bp.Octree
     world.remove_handler(note)
+    assert_type(world.clear_handlers(), int)
     return told
 
 
