@@ -16,7 +16,7 @@ NOT_CALLED = {
 MODULES = (boxes, cameras, morton)
 OF_WORLDS = {  # without arguments, or with functions, actors, files and pages
     "from_bytes", "load", "save", "to_bytes", "on_exit", "on_stay", "on_step", "outline", "record", "refresh", "render",
-    "stats", "index_stats", "validate",
+    "stats", "index_stats", "validate", "clear_handlers",
 }  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def test_rows_in_layer_are_those_of_any_of_the_names_or_bits():
     assert world.rows_in_layer("coin").tolist() == [1, 2]
     with pytest.raises(ValueError, match="unknown layer 'enmy'"):
         world.rows_in_layer("enmy")
-    with pytest.raises(TypeError, match="layer must be a layer's name, a set of names or an integer, not list"):
+    with pytest.raises(TypeError, match=r"layer must be a layer's name, a set of names or an integer, not \['enemy'\]"):
         world.rows_in_layer(["enemy"])
 
 

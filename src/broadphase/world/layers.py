@@ -99,7 +99,7 @@ class Layers:
             if not -(1 << 63) <= number <= ALL_BITS:
                 raise ValueError(f"{what}: {quoted(number)} does not fit in 64 bits")
             return number & ALL_BITS
-        raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {type(value).__name__}")
+        raise TypeError(f"{what} must be a layer's name, a set of names or an integer, not {quoted(value)}")
 
     def known_bits(self, value: Any, default: int) -> int | None:
         """Turn a name, a set of names or an int into bits, and None into a default; None for anything else.
