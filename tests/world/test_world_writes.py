@@ -233,3 +233,24 @@ def test_arrays_that_have_grown_are_kept_only_while_somebody_holds_them():
     assert world.actor(0).position.tolist() == [5, 5]
     del held
     assert outgrown[0]() is None
+
+
+@pytest.mark.parametrize("name", ["position", "velocity", "rotation", "angular_velocity"])
+def test_actor_and_a_view_that_the_array_has_outgrown_write_to_one_body(name):
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(1), np.zeros((20, 2)))
+    older = getattr(world, {"velocity": "velocities", "angular_velocity": "angular_velocities"}.get(name, f"{name}s"))
+    world.add_many(bp.Circle(1), np.zeros((100, 2)))
+    actor, other = world.actor(3), world.actor(4)
+    one, two = ((1.0, 2.0), (3.0, 4.0)) if older.ndim == 2 else (1.0, 2.0)
+    older[3] = one
+    assert np.array_equal(getattr(actor, name), one)
+    older[3], older[4] = two, one
+    setattr(actor, name, one)  # later than what was written to the view
+    assert np.array_equal(getattr(actor, name), one)
+    assert np.array_equal(getattr(other, name), one)
+    world.step()
+    assert np.array_equal(older[3], one)
+    assert np.array_equal(older[4], one)
+    older[4] = np.nan
+    assert np.isnan(getattr(other, name)).all()

@@ -263,7 +263,8 @@ class Actor:
         if world is None or world._columns.rows.generation.item(handle & _ROW) != handle >> 32:
             _ = self.row  # says what is wrong
         columns: Columns = world._columns
-        columns.take_up_writes()
+        if columns._replaced:
+            columns.take_up_row(handle & _ROW)
         columns.writes += 1
         return columns
 

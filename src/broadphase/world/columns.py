@@ -283,6 +283,14 @@ class Columns:
                 change.write(known, array.copy())
                 change.commit()
 
+    def take_up_row(self, row: int) -> None:
+        """Do what `take_up_writes` does, if anything was written to a row: the rest can wait for the next call."""
+        for _, reference, known in self._replaced:
+            array = reference()
+            if array is not None and row < len(array) and array[row].tobytes() != known[row].tobytes():
+                self.take_up_writes()
+                return
+
     def refresh_replaced(self) -> None:
         """Show the values of the columns in arrays that these have replaced, and that somebody holds."""
         if not self._replaced:
