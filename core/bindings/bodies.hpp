@@ -34,9 +34,10 @@ struct NewBody {
 };
 
 // Whoever follows the bodies of a world: the actors; the index, None where there is none; what is called before the
-// shape of a removed row makes room.
+// shape of a removed row makes room; the dictionary of the view of shapes, and what it has when there is one more row,
+// None where there is no view or a row is free.
 struct Followers {
-  nb::handle actors, index, settle;
+  nb::handle actors, index, settle, view;
 };
 
 // Entries of dictionaries, whose keys exist: `write` cannot fail.
@@ -45,6 +46,9 @@ class Assignments {
   void add(const Attributes& to, PyObject* key, nb::object value) {
     static_cast<void>(to[key]);  // it exists
     entries_.push_back({to.dictionary(), nb::borrow(key), std::move(value)});
+  }
+  void add_all(const nb::dict& to, const nb::dict& from) {
+    for (const auto& [key, value] : from) entries_.push_back({to, nb::borrow(key), nb::borrow(value)});
   }
   // Adds to the count of each hook that is among some.
   void count(const nb::dict& counts, int hooks, std::int64_t change) {
@@ -163,7 +167,7 @@ bool add_body(BorrowedColumns& borrowed, const NewBody& body, const Followers& f
   Columns<D> columns = borrowed.look<D>();
   const std::size_t row = next_row(borrowed, columns);
   const bool is_last = row == columns.slots;
-  if (row >= borrowed.capacity() || (is_last && borrowed.has_view())) return false;
+  if (row >= borrowed.capacity() || (is_last && borrowed.has_view() && followers.view.is_none())) return false;
 
   FirstPose<D> pose;
   RareValues rare{};
@@ -204,6 +208,8 @@ bool add_body(BorrowedColumns& borrowed, const NewBody& body, const Followers& f
   if (is_last) {
     assignments.add(borrowed.rows(), name_of<"slots">(), nb::int_(row + 1));
     assignments.add(borrowed.rows(), name_of<"_views">(), nb::none());
+    if (!followers.view.is_none())
+      assignments.add_all(nb::cast<nb::dict>(followers.view[0]), nb::cast<nb::dict>(followers.view[1]));
   }
   assignments.add(borrowed.columns(), name_of<"version">(), nb::int_(columns.version + 1));
   if (body.hooks != 0) assignments.count(nb::borrow<nb::dict>(actors[name_of<"_counts">()]), body.hooks, 1);

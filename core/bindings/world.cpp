@@ -505,19 +505,19 @@ void bind_world(nb::module_& module) {
           [](PyWorld& self, nb::handle kind, nb::handle record, nb::handle position, nb::handle velocity,
              nb::handle rotation, nb::handle angular_velocity, std::uint8_t type, int boundary, std::uint64_t layer,
              std::uint64_t mask, nb::tuple rare, nb::handle actor, nb::handle world, nb::handle data, int hooks,
-             bool is_held, nb::handle actors, nb::handle index, nb::handle settle) {
+             bool is_held, nb::handle actors, nb::handle index, nb::handle settle, nb::handle view) {
             return self.add_body({kind, record, position, velocity, rotation, angular_velocity, type, boundary, layer,
                                   mask, std::move(rare), actor, world, data, hooks, is_held},
-                                 {actors, index, settle});
+                                 {actors, index, settle, view});
           },
           "kind"_a, "record"_a, "position"_a, "velocity"_a.none(), "rotation"_a.none(), "angular_velocity"_a.none(),
           "type"_a, "boundary"_a, "layer"_a, "mask"_a, "rare"_a, "actor"_a, "world"_a, "data"_a.none(), "hooks"_a,
-          "is_held"_a, "actors"_a, "index"_a.none(), "settle"_a,
+          "is_held"_a, "actors"_a, "index"_a.none(), "settle"_a, "view"_a.none(),
           "Take one row into use; false, and nothing has changed, for what is not usual.")
       .def(
           "remove_body",
           [](PyWorld& self, std::size_t row, nb::handle then, nb::handle actors, nb::handle index) {
-            return self.remove_body(row, then, {actors, index, {}});
+            return self.remove_body(row, then, {actors, index, {}, {}});
           },
           "row"_a, "then"_a.none(), "actors"_a, "index"_a.none(),
           "Take one row out of use; false, and nothing has changed, for what is not usual.")

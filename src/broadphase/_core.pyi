@@ -887,7 +887,7 @@ class World:
     def look(self, behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None, answers: object) -> None:
         """Place the shapes of all rows where the rows are."""
 
-    def add_body(self, kind: object, record: object, position: object, velocity: object | None, rotation: object | None, angular_velocity: object | None, type: int, boundary: int, layer: int, mask: int, rare: tuple, actor: object, world: object, data: object | None, hooks: int, is_held: bool, actors: object, index: object | None, settle: object) -> bool:
+    def add_body(self, kind: object, record: object, position: object, velocity: object | None, rotation: object | None, angular_velocity: object | None, type: int, boundary: int, layer: int, mask: int, rare: tuple, actor: object, world: object, data: object | None, hooks: int, is_held: bool, actors: object, index: object | None, settle: object, view: object | None) -> bool:
         """
         Take one row into use; false, and nothing has changed, for what is not usual.
         """

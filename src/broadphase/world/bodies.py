@@ -235,9 +235,12 @@ def _insert_one(
         actors.reserve(len(columns.positions))
     if data is None:
         data = actor._data
+    view, rows, shown = columns._view, columns.rows, None
+    if view is not None and rows.living == rows.slots:
+        shown = vars(view), vars(columns.shapes_of(columns.seen, rows.slots + 1))
     done: bool = self._stepper.add_body(
         shape.kind, shape.records(columns.dim), position, *motion, kind, limit, layers, masks, rare, actor, self, data,
-        hooks, data is not None or type(actor) is not Actor, actors, index, columns.settle,
+        hooks, data is not None or type(actor) is not Actor, actors, index, columns.settle, shown,
     )  # fmt: skip
     return done
 
