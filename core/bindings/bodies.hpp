@@ -263,11 +263,13 @@ bool add_body(BorrowedColumns& borrowed, const NewBody& body, const Followers& f
 }
 
 // Takes a row out of use. `then`: the generations at the last step, where this is the first removal since, or None.
-// False, and nothing has changed, where others have to hear of it: hulls and meshes, pairs that are ignored.
+// False, and nothing has changed, where others have to hear of it: its hull or mesh, pairs of it that are ignored.
 template <std::size_t D>
 bool remove_body(BorrowedColumns& borrowed, std::size_t row, nb::handle then, const Followers& followers) {
   const Columns<D> columns = borrowed.look<D>();
-  if (row >= columns.slots || columns.alive[row] == 0 || columns.ignored_count > 0) return false;
+  if (row >= columns.slots || columns.alive[row] == 0) return false;
+  const std::int32_t* end = columns.ignored + 2 * columns.ignored_count;
+  if (std::find(columns.ignored, end, static_cast<std::int32_t>(row)) != end) return false;
   if (kShapeTraits[static_cast<std::size_t>(columns.seen.shapes->kind(row))].is_kept_elsewhere) return false;
 
   const Attributes actors(followers.actors);

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase.world.columns import COLUMNS
 
 NAMES = ["ball", "wall", "mud"]
 
@@ -272,3 +273,15 @@ def test_rotation_in_the_plane_takes_any_number(value):
         with pytest.raises((ValueError, TypeError)):
             body.rotation = wrong
     assert body.rotation == float(value)
+
+
+def test_single_bodies_get_a_value_in_every_column():
+    """Each is written by core/bindings/bodies.hpp: a further one has to be written there, too."""
+    assert {*COLUMNS} == {
+        *("positions", "velocities", "seen_positions", "body_types", "rotations", "seen_rotations"),
+        *("angular_velocities", "layer", "mask", "boundaries", "groups", "sensors", "ccd", "update_intervals"),
+        *("asleep", "batches"),
+    }
+    assert [one.argument for one in COLUMNS.values() if one.argument] == [
+        *("group", "sensor", "ccd", "update_interval", "batch"),
+    ]
