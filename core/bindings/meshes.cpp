@@ -14,6 +14,7 @@
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
+#include "narrow/turning_meshes.hpp"
 #include "pair_answers.hpp"
 #include "placed_shapes.hpp"
 
@@ -52,6 +53,12 @@ nb::list mesh_solids(nb::list trees, unsigned workers) {
 
 ShapeView<3> shape_of(const PlacedShapes& shapes, std::int32_t row) {
   return shapes.store.placed<3>(static_cast<std::size_t>(row));
+}
+
+// A shape as its body has it.
+ShapeView<3> local_shape_of(const PlacedShapes& shapes, std::int32_t row, ShapeStore::LocalRoom& room) {
+  const auto at = static_cast<std::size_t>(row);
+  return {shapes.store.kind(at), shapes.store.local(at, room)};
 }
 
 // Calls use(k, first, second) for each pair, without the GIL, on threads.
@@ -195,6 +202,31 @@ nb::object impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedSha
   return std::move(found).as_tuple();
 }
 
+nb::object turning_impacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
+                           Rows first, Rows second, Numbers motions, Numbers targets) {
+  NumbersAndNormals found(first.shape(0), 3);
+  const std::vector<Geometry> of_a = geometries_of(geometries_a, a.store, {first.data(), first.shape(0)}),
+                              of_b = geometries_of(geometries_b, b.store, {second.data(), second.shape(0)});
+  at_work([&](Interrupt& interrupt) {
+    ShapeStore::LocalRoom room, other_room;
+    std::vector<double> unmoved, moved;
+    for (std::size_t k = 0; k < first.shape(0); ++k) {
+      const std::int32_t i = first.data()[k], j = second.data()[k];
+      const ShapeView<3> one = local_shape_of(a, i, room), other = local_shape_of(b, j, other_room);
+      const Geometry geometry = geometry_of(one, of_a), other_geometry = geometry_of(other, of_b);
+      const TurningPair<3> pair(one, geometry.polytope, other, other_geometry.polytope, motions_of<3>(motions)[k]);
+      found.put<3>(k, [&](Vec<3>* normal) {
+        if (pair.is_straight() && targets.data()[k] == 0)
+          return impact_time(side_of(shape_of(a, i), of_a, nullptr, unmoved), pair.motion,
+                             side_of(shape_of(b, j), of_b, nullptr, moved), normal);
+        return impact_time(pair, geometry.tree, other_geometry.tree, targets.data()[k], normal);
+      });
+      interrupt.check();
+    }
+  });
+  return std::move(found).as_tuple();
+}
+
 nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
   NumbersAndNormals found(rows.shape(0), 3);
   const std::vector<Geometry> known = geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)});
@@ -259,6 +291,8 @@ void bind_meshes(nb::module_& module) {
   module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
   module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
   module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a, offsets);
+  module.def("geometry_turning_impacts", &turning_impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a,
+             "targets"_a);
   module.def("geometry_rays", &rays, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a);
   module.def("triangle_pairs", &triangle_pairs, "vertices"_a, "faces"_a, "other_vertices"_a, "other_faces"_a, "first"_a,
              "second"_a, "touching"_a, "workers"_a);

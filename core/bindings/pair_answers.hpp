@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "narrow/turning.hpp"
 #include "placed_shapes.hpp"
 #include "shapes/shape.hpp"
 
@@ -21,6 +22,12 @@ Vec<D> vector_of(const Numbers& numbers, std::size_t row) {
   Vec<D> vector;
   std::copy_n(numbers.data() + row * D, D, vector.begin());
   return vector;
+}
+
+// How pairs move and turn: (m, PairMotion<D>::kNumbers).
+template <std::size_t D>
+const PairMotion<D>* motions_of(const Numbers& motions) {
+  return reinterpret_cast<const PairMotion<D>*>(motions.data());
 }
 
 // One number and one normal for each pair: (m,) and (m, d).

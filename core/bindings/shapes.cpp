@@ -99,6 +99,17 @@ nb::object impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Row
   return std::move(found).as_tuple();
 }
 
+// The same of bodies that turn, as rows of `PairMotion` say.
+nb::object turning_impacts(const PlacedShapes& a, const PlacedShapes& b, Rows first, Rows second, Numbers motions,
+                           Numbers targets) {
+  NumbersAndNormals found(first.shape(0), a.dimension);
+  in_dimension(a, [&](auto d) {
+    turning_impacts_of<d()>(a.store, b.store, first.data(), second.data(), motions_of<d()>(motions), targets.data(),
+                            first.shape(0), found.numbers.data(), found.normals.data());
+  });
+  return std::move(found).as_tuple();
+}
+
 // Ray k against the shape of rows[k]: the least t >= 0 with origin + t * direction in it; inf if there is none, NaN for
 // hulls and meshes.
 nb::object rays(const PlacedShapes& shapes, Rows rows, Numbers origins, Numbers directions) {
@@ -150,6 +161,7 @@ void bind_shapes(nb::module_& module) {
   module.def("shape_distances", &distances, a, b, first, second, offsets);
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, "motions"_a, offsets);
+  module.def("shape_turning_impacts", &turning_impacts, a, b, first, second, "motions"_a, "targets"_a);
   module.def("shape_rays", &rays, "shapes"_a, rows, "origins"_a, "directions"_a);
 }
 

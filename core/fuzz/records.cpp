@@ -7,6 +7,7 @@
 
 #include "fuzz/scene_bytes.hpp"
 #include "narrow/shape_queries.hpp"
+#include "narrow/turning.hpp"
 #include "shapes/store.hpp"
 #include "tests/shape_kinds.hpp"
 
@@ -36,6 +37,7 @@ class Target {
     const double time = impact_time(a, motion, b, &normal), hit = ray_hit(a, origin, motion, &normal);
     CHECK((time >= 0 && time <= 1) || time == std::numeric_limits<double>::infinity());
     CHECK(hit >= 0);
+    check_turning(motion);
     if (!overlaps(a, b)) return;
     CHECK(time == 0);
     const Contact<D> found = contact(a, b);
@@ -80,6 +82,23 @@ class Target {
       record.insert(record.end(), turned.begin(), turned.end());
     }
   }
+  // Bodies that move and turn touch at some share of their motion, or never.
+  void check_turning(const Vec<D>& motion) {
+    PairMotion<D> how;
+    how.motion = motion;
+    for (double& x : how.place) x = coordinate();
+    turn(how.rotation.data());
+    turn(how.other_rotation.data());
+    for (auto* numbers : {&how.turn, &how.other_turn})
+      for (double& x : *numbers) x = random_.chance(0.5) ? 0 : 20 * random_.uniform() - 10;
+    ShapeStore::LocalRoom room, other_room;
+    const TurningPair<D> pair({store_.kind(0), store_.local(0, room)}, nullptr,
+                              {store_.kind(1), store_.local(1, other_room)}, nullptr, how);
+    Vec<D> normal{};
+    const double time = impact_time(pair, std::fabs(coordinate()), &normal);
+    CHECK((time >= 0 && time <= 1) || time == std::numeric_limits<double>::infinity());
+  }
+
   // Not zero.
   void turn(double* rotation) {
     bool is_zero = D == 3;

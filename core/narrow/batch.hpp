@@ -10,6 +10,7 @@
 #include "base/parallel.hpp"
 #include "base/read_ahead.hpp"
 #include "narrow/shape_queries.hpp"
+#include "narrow/turning.hpp"
 #include "query/collect.hpp"
 #include "shapes/store.hpp"
 
@@ -303,6 +304,30 @@ void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pair
         times[k] = kUnknown;
         std::fill_n(normals + k * D, D, kUnknown);
       });
+}
+
+// The same of bodies that move and turn, until they are at most `targets[k]` apart.
+template <std::size_t D>
+void turning_impacts_of(const ShapeStore& a, const ShapeStore& b, const std::int32_t* first, const std::int32_t* second,
+                        const PairMotion<D>* motions, const double* targets, std::size_t count, double* times,
+                        double* normals) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  ShapeStore::LocalRoom room, other_room;
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto i = static_cast<std::size_t>(first[k]), j = static_cast<std::size_t>(second[k]);
+    Vec<D> normal{};
+    if (is_kept_elsewhere(a.kind(i)) || is_kept_elsewhere(b.kind(j))) {
+      times[k] = kUnknown;
+      normal.fill(kUnknown);
+    } else {
+      const TurningPair<D> pair({a.kind(i), a.local(i, room)}, nullptr, {b.kind(j), b.local(j, other_room)}, nullptr,
+                                motions[k]);
+      times[k] = pair.is_straight() && targets[k] == 0
+                     ? impact_time(a.placed<D>(i), pair.motion, b.placed<D>(j), &normal)
+                     : impact_time(pair, targets[k], &normal);
+    }
+    std::copy_n(normal.begin(), D, normals + k * D);
+  }
 }
 
 }  // namespace broadphase

@@ -18,12 +18,16 @@ struct Geometry {
   const Polytope* polytope = nullptr;
 };
 
+// That of a record of any kind; none of one that the core knows.
+inline Geometry geometry_of(const ShapeView<3>& shape, std::span<const Geometry> geometries) {
+  return is_kept_elsewhere(shape.kind) ? geometries[static_cast<std::size_t>(shape.record[0])] : Geometry{};
+}
+
 // A placed shape of any kind but a custom one. `moved` is the storage for the record of a shape that `offset`, which
 // may be null, moves.
 inline MeshSide side_of(const ShapeView<3>& shape, std::span<const Geometry> geometries, const double* offset,
                         std::vector<double>& moved) {
-  const Geometry geometry =
-      is_kept_elsewhere(shape.kind) ? geometries[static_cast<std::size_t>(shape.record[0])] : Geometry{};
+  const Geometry geometry = geometry_of(shape, geometries);
   if (geometry.tree != nullptr) {
     MeshSide side(*geometry.tree, shape.record);
     if (offset != nullptr) side.move(offset);

@@ -167,6 +167,10 @@ def functions():
     yield "time_of_impact", bp.time_of_impact, {
         "shapes": shapes(), "other": shapes(), "pairs": [[0, 1]], "motions": [[1, 0]], "other_motions": [[0, 1]],
     }  # fmt: skip
+    yield "time_of_impact", bp.time_of_impact, {
+        "shapes": shapes(), "other": shapes(), "pairs": [[0, 1]], "motions": [[1, 0]], "angular_motions": [3.0],
+        "other_angular_motions": [-3.0], "target": [0.5],
+    }  # fmt: skip
     yield "raycast", bp.raycast, {
         "shapes": shapes(), "origins": [[-5, 0]], "directions": [[1, 0]], "rows": [0], "max_distance": 9.0,
     }  # fmt: skip

@@ -326,6 +326,11 @@ def shape_calls():
         yield f"time_of_impact[{name}]", functools.partial(bp.time_of_impact, shapes, shapes), {
             "pairs": pairs[:500], "motions": moves[:500], "other_motions": moves[500:1000],
         }  # fmt: skip
+        spins = rng.normal(size=1000 if dim == 2 else (1000, 3))
+        yield f"time_of_impact[{name}]", functools.partial(bp.time_of_impact, shapes, shapes, pairs=pairs[:500]), {
+            "motions": moves[:500], "angular_motions": spins[:500], "other_angular_motions": spins[500:],
+            "target": rng.uniform(0, 1, 500),
+        }  # fmt: skip
         yield f"raycast[{name}]", functools.partial(bp.raycast, shapes), {
             "origins": rng.uniform(0, 12, (500, dim)), "directions": moves[:500],
             "rows": rng.integers(0, n, 500, dtype=np.int32), "max_distance": rng.uniform(1, 9, 500),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact"]
 
 _ANY = float(np.finfo(np.float64).max)
+_MOST_TURNED = 2 * np.pi * 10_000  # as steps of worlds
 _ONE_PAIR = np.zeros((1, 2), np.int32)
 _FIRST = np.zeros(1, np.int32)
 _ONE_PAIR.flags.writeable = _FIRST.flags.writeable = False
@@ -332,6 +333,9 @@ def time_of_impact(
     pairs: ArrayLike | None = None,
     motions: ArrayLike,
     other_motions: ArrayLike = 0.0,
+    angular_motions: ArrayLike = 0.0,
+    other_angular_motions: ArrayLike = 0.0,
+    target: ArrayLike = 0.0,
 ) -> Impacts:
     """Find when moving shapes first touch; no contact is missed, however fast they are.
 
@@ -340,9 +344,17 @@ def time_of_impact(
     shapes, other, pairs
         As in `distance`; at the start of the motion.
     motions : array_like, shape (m, d), or (d,) for all
-        Translation of the first of each pair, along a straight line, without rotation. Finite, at most 1e40.
+        Translation of the first of each pair, along a straight line. Finite, at most 1e40.
     other_motions : array_like, shape (m, d), or (d,) for all, optional
         The same for the second. Default: it does not move.
+    angular_motions : array_like, optional
+        Rotation of the first during the motion, about its position: in the plane an angle in radians, counterclockwise,
+        (m,), or one for all; in space a rotation vector, an axis times an angle, (m, 3), or (3,) for all. At most
+        10,000 full turns. Default: it does not rotate.
+    other_angular_motions : array_like, optional
+        The same for the second.
+    target : array_like, shape (m,), or one number
+        Find when they are first this far apart, or nearer. Finite, at least 0.
 
     Returns
     -------
@@ -352,7 +364,22 @@ def time_of_impact(
     Raises
     ------
     ValueError, TypeError
-        As `overlaps`; a motion that is not finite, or too long.
+        As `overlaps`; a motion or target that is not finite, or too large: names the row.
+
+    Notes
+    -----
+    Translation and rotation go on evenly. Pairs that rotate, or have a target, are followed by conservative
+    advancement [1]_ with bounds of the speed and of the acceleration of the points along the direction between the
+    two [2]_: no contact is missed that is deeper than a billionth of the size of the shapes, their distance from their
+    positions included, and none is found of shapes that are farther apart than that. Of a `Mesh`, the triangles are
+    followed. Some 1 to 5 us a pair of simple shapes; more where they slide along each other.
+
+    References
+    ----------
+    .. [1] B. Mirtich, "Impulse-based Dynamic Simulation of Rigid Body Systems", PhD thesis, University of California,
+       Berkeley, 1996.
+    .. [2] X. Zhang, S. Redon, M. Lee, Y. J. Kim, "Continuous Collision Detection for Articulated Models using Taylor
+       Models and Temporal Culling", ACM Transactions on Graphics 26(3), 2007, DOI 10.1145/1276377.1276396.
 
     Examples
     --------
@@ -362,13 +389,33 @@ def time_of_impact(
     array([0.5])
     >>> bp.time_of_impact(discs, pairs=[[0, 1]], motions=(16, 0), other_motions=(0, 9)).times
     array([inf])
+
+    A blade that rotates by a quarter turn over a coin:
+
+    >>> shapes = bp.Shapes([bp.Segment((0, 0), (9, 0)), bp.Circle(1)], [[0, 0], [4, 4]])
+    >>> found = bp.time_of_impact(shapes, pairs=[[0, 1]], motions=(0, 0), angular_motions=np.pi / 2)
+    >>> found.times.round(6).tolist(), found.normals.round(6).tolist()
+    ([0.386866], [[-0.570971, 0.820971]])
     """
     first, second = _placed(shapes, other)
     which = _given_pairs("time_of_impact", pairs, first, second, other)
-    relative = _vectors(motions, "motions", len(which), first.dim, LARGEST)
+    count, dim = len(which), first.dim
+    relative = _vectors(motions, "motions", count, dim, LARGEST)
     if as_array(other_motions, "other_motions").ndim or other_motions != 0.0:
-        relative = relative - _vectors(other_motions, "other_motions", len(which), first.dim, LARGEST)
-    times, normals = row_pairs.impacts(first, second, *_columns(which), relative)
+        relative = relative - _vectors(other_motions, "other_motions", count, dim, LARGEST)
+    turns = _turns(angular_motions, "angular_motions", count, dim)
+    other_turns = _turns(other_angular_motions, "other_angular_motions", count, dim)
+    targets = _targets(target, count)
+    first_rows, second_rows = _columns(which)
+    if turns is None and other_turns is None and not targets.any():
+        times, normals = row_pairs.impacts(first, second, first_rows, second_rows, relative)
+    else:
+        places = first.positions[first_rows] - second.positions[second_rows]
+        rotations = (_rotations_of(first, first_rows), turns), (_rotations_of(second, second_rows), other_turns)
+        none = np.zeros((count, 1 if dim == 2 else 3))
+        columns = [column for of_side, turn in rotations for column in (of_side, none if turn is None else turn)]
+        given = np.concatenate([places, relative, *columns], axis=1)
+        times, normals = row_pairs.turning_impacts(first, second, first_rows, second_rows, given, targets)
     normals[~np.isfinite(times)] = np.nan
     return Impacts(which, times, normals)
 
@@ -453,6 +500,35 @@ def _vectors(values: ArrayLike, name: str, count: int, dim: int, largest: float 
         fault = f"beyond {largest}" if np.isfinite(number) else "not finite"
         raise ValueError(f"{name}: row {row} has {number}, which is {fault}")
     return array
+
+
+def _turns(values: ArrayLike, name: str, count: int, dim: int) -> Floats | None:
+    """Return the rotations during a motion, (count, 1 or 3); None where nothing rotates."""
+    array: Floats = as_numbers(values, name=name)
+    if not array.ndim and array == 0:
+        return None
+    if dim == 2:
+        if array.shape not in ((), (1,), (count,)):
+            raise ValueError(f"{name} must be one angle or have shape ({count},), not {array.shape}")
+        array = array.reshape(-1, 1)
+    return _vectors(array, name, count, 1 if dim == 2 else 3, _MOST_TURNED)
+
+
+def _targets(values: ArrayLike, count: int) -> Floats:
+    array: Floats = as_numbers(values, name="target").astype(np.float64)
+    if array.shape not in ((), (count,)):
+        raise ValueError(f"target must be one number or have shape ({count},), not {array.shape}")
+    within = (array >= 0) & (array <= LARGEST)
+    if not within.all():
+        row = int(np.argmin(np.atleast_1d(within)))
+        raise ValueError(f"target: row {row} has {np.atleast_1d(array)[row]}, which is not from 0 to {LARGEST}")
+    return np.ascontiguousarray(np.broadcast_to(array, (count,)))
+
+
+def _rotations_of(shapes: Shapes, rows: Rows) -> Floats:
+    if shapes.rotations is not None:
+        return shapes.rotations[rows].reshape(len(rows), -1)
+    return np.tile([0.0] if shapes.dim == 2 else [1.0, 0.0, 0.0, 0.0], (len(rows), 1))
 
 
 def _unit(directions: Floats) -> Floats:

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
 
-__all__ = ["contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations"]
+__all__ = [
+    "contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations",
+    "turning_impacts",
+]  # fmt: skip
 
 _ANY_NUMBER = np.iinfo(np.int64).max
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
@@ -135,6 +138,23 @@ def impacts(
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
         asked = a, b, first[some], second[some], motions[some], _of(offsets, some)
         times[some], normals[some] = _of_geometries(_native.geometry_impacts, "time of impact", *asked)
+    return times, normals
+
+
+def turning_impacts(
+    a: Shapes, b: Shapes, first: Rows, second: Rows, motions: Floats, targets: Floats
+) -> tuple[Floats, Floats]:
+    """Find when the shapes of each pair, which move and turn, are first at most a target apart, as `impacts`.
+
+    A row of `motions` has the place of the first relative to the second and its motion, then the rotation of the first
+    and by how much it turns, then those of the second.
+    """
+    ask = partial(_native.shape_turning_impacts, a.store, b.store)
+    times, normals = _in_portions(ask, first, second, motions, targets)
+    normals += 0.0  # makes 0.0 of -0.0
+    if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(times))):
+        asked = a, b, first[some], second[some], motions[some], targets[some]
+        times[some], normals[some] = _of_geometries(_native.geometry_turning_impacts, "time of impact", *asked)
     return times, normals
 
 
