@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,14 +47,12 @@ std::vector<T> values_of(nb::handle array) {
   return {given.data(), given.data() + given.size()};
 }
 
-// others(first, second, motions, offsets) gives times and normals.
-template <std::size_t D>
-void ask_for_times(nb::handle others, Approaches<D>& some) {
-  const RetakenGil gil;
+// others(first, second, numbers of each pair...) gives times and normals.
+template <class Pairs, class... Numbers>
+void ask_for_times(nb::handle others, Pairs& some, const Numbers&... numbers) {
   const auto [times, normals] = nb::cast<std::tuple<Vector<double>, Table<double>>>(
-      call_python(others, as_array(std::vector(some.first)), as_array(std::vector(some.second)),
-                  as_table(std::vector(some.motions), D), as_table(std::vector(some.offsets), D)));
-  require(times.shape(0) == some.size() && normals.size() == some.size() * D);
+      call_python(others, as_array(std::vector(some.first)), as_array(std::vector(some.second)), numbers...));
+  require(times.shape(0) == some.times.size() && normals.size() == some.normals.size());
   std::copy_n(times.data(), some.times.size(), some.times.begin());
   std::copy_n(normals.data(), some.normals.size(), some.normals.begin());
 }
@@ -153,7 +152,15 @@ class PythonCallbacks final : public StepCallbacks<D> {
   void meet(Approaches<D>& pairs) override {
     const RetakenGil gil;
     const nb::object meet = answers_.attr("meet");
-    ask_for_times(meet, pairs);
+    ask_for_times(meet, pairs, as_table(std::vector(pairs.motions), D), as_table(std::vector(pairs.offsets), D));
+  }
+  void meet(TurningApproaches<D>& pairs) override {
+    const RetakenGil gil;
+    constexpr std::size_t kNumbers = PairMotion<D>::kNumbers;
+    std::vector<double> motions(pairs.size() * kNumbers);
+    std::memcpy(motions.data(), pairs.motions.data(), motions.size() * sizeof(double));
+    const nb::object meet = answers_.attr("meet_turning");
+    ask_for_times(meet, pairs, as_table(std::move(motions), kNumbers));
   }
 
  private:

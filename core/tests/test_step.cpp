@@ -181,6 +181,7 @@ class PlainIndex final : public StepCallbacks<D> {
   Pairs touching_images(const RowList&, const std::vector<double>&) override { return {}; }
   Spent spend(const PairColumns&, bool, const std::uint8_t*) override { return {}; }
   void meet(Approaches<D>&) override {}
+  void meet(TurningApproaches<D>&) override {}
 
  private:
   void follow() {

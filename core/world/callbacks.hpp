@@ -14,6 +14,7 @@
 #include "world/ccd.hpp"
 #include "world/columns.hpp"
 #include "world/touching.hpp"
+#include "world/turning_rows.hpp"
 
 namespace broadphase {
 
@@ -45,6 +46,7 @@ struct Trace {
   RowList bounced, wrapped;      // rows that were reflected, and that came in at the other side
   RowList turned;                // all of these, ascending,
   std::vector<double> ends;      // and where they would be if there were no boundary
+  TurningRows<D> turning;
 
   // Notes where rows, ascending, would be if the boundary had not turned them.
   void turn(const RowList& rows, const std::vector<double>& places) {
@@ -79,7 +81,7 @@ template <std::size_t D>
 class StepCallbacks {
  public:
   // What is wrong with a row.
-  enum class Refusal : std::uint8_t { motion, place, width, outside };
+  enum class Refusal : std::uint8_t { motion, place, width, outside, turn };
 
   virtual ~StepCallbacks() = default;
   // Throw what says that.
@@ -105,6 +107,7 @@ class StepCallbacks {
   virtual Spent spend(const PairColumns& pairs, bool is_tight, const std::uint8_t* renewed) = 0;
   // Writes when pairs with a hull, a mesh or a custom shape touch on their routes, and how.
   virtual void meet(Approaches<D>& pairs) = 0;
+  virtual void meet(TurningApproaches<D>& pairs) = 0;
 };
 
 }  // namespace broadphase

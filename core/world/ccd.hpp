@@ -1,10 +1,10 @@
 // Continuous detection: what bodies marked as ccd touch on their route from one step to the next.
 //
 // `impacts_on_routes` reads a `Followed`, raw arrays by row of the world, and gives the impacts that count. Bodies
-// move straight between boundaries, at an even speed, rotated as they are at the end of the step. All move at once:
-// what counts is their relative motion. Nothing is missed at any speed: boxes around the routes, rounded outwards, find
-// candidates; each is then narrowed to the time in which the boxes overlap, so that the exact test is on numbers of the
-// size of the shapes.
+// move straight between boundaries, and turn, at an even speed. All move at once: what counts is their relative motion.
+// Nothing is missed at any speed: boxes around the routes, rounded outwards, find candidates; each is then narrowed to
+// the time in which the boxes overlap, so that the exact test is on numbers of the size of the shapes. That is in
+// closed form where neither turns, and otherwise by conservative advancement (narrow/turning.hpp).
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "base/parallel.hpp"
 #include "choose/find.hpp"
 #include "narrow/batch.hpp"
+#include "narrow/turning.hpp"
 #include "query/filter.hpp"
 #include "shapes/shape.hpp"
 #include "shapes/store.hpp"
@@ -57,14 +58,57 @@ struct Approaches {
   std::vector<std::int32_t> first, second;
   std::vector<double> motions, offsets, times, normals;
 
-  explicit Approaches(std::size_t count)
-      : first(count),
-        second(count),
-        motions(count * D),
-        offsets(count * D),
-        times(count, std::numeric_limits<double>::quiet_NaN()),
-        normals(count * D) {}
+  static constexpr std::size_t kPairsATask = 4096;
+
   std::size_t size() const { return first.size(); }
+  void resize(std::size_t count) {
+    first.resize(count);
+    second.resize(count);
+    motions.resize(count * D);
+    offsets.resize(count * D);
+    times.resize(count, std::numeric_limits<double>::quiet_NaN());
+    normals.resize(count * D);
+  }
+  // Copies what is given of a pair.
+  void copy(std::size_t to, const Approaches& other, std::size_t from) {
+    first[to] = other.first[from];
+    second[to] = other.second[from];
+    std::copy_n(other.motions.data() + from * D, D, motions.data() + to * D);
+    std::copy_n(other.offsets.data() + from * D, D, offsets.data() + to * D);
+  }
+  void find(const ShapeStore& shapes, std::size_t begin, std::size_t count) {
+    const ShapePairs some{first.data() + begin, second.data() + begin, offsets.data() + begin * D, count};
+    impacts_of<D>(shapes, shapes, some, motions.data() + begin * D, times.data() + begin, normals.data() + begin * D);
+  }
+};
+
+// The same of pairs of which one turns.
+template <std::size_t D>
+struct TurningApproaches {
+  std::vector<std::int32_t> first, second;
+  std::vector<PairMotion<D>> motions;
+  std::vector<double> times, normals;
+
+  static constexpr std::size_t kPairsATask = 256;
+
+  std::size_t size() const { return first.size(); }
+  void resize(std::size_t count) {
+    first.resize(count);
+    second.resize(count);
+    motions.resize(count);
+    times.resize(count, std::numeric_limits<double>::quiet_NaN());
+    normals.resize(count * D);
+  }
+  void copy(std::size_t to, const TurningApproaches& other, std::size_t from) {
+    first[to] = other.first[from];
+    second[to] = other.second[from];
+    motions[to] = other.motions[from];
+  }
+  void find(const ShapeStore& shapes, std::size_t begin, std::size_t count) {
+    const std::vector<double> targets(count);
+    turning_impacts_of<D>(shapes, shapes, first.data() + begin, second.data() + begin, motions.data() + begin,
+                          targets.data(), count, times.data() + begin, normals.data() + begin * D);
+  }
 };
 
 // A followed row that crosses the world more than `kMostBends` times.
@@ -175,32 +219,24 @@ std::optional<EndlessRoute<D>> split_routes(const Followed<D>& followed, const s
   return endless;
 }
 
-// When the shapes of pairs touch: by the core, and by others(approaches), which writes times and normals, for pairs
-// with a hull, a mesh or a custom shape.
-template <std::size_t D, class Others>
-void find_times(const ShapeStore& shapes, Approaches<D>& all, unsigned workers, Interrupt& interrupt, Others&& others) {
-  constexpr std::size_t kPairsATask = 4096, kTasksWorthThreads = 3;
-  const std::size_t tasks = (all.size() + kPairsATask - 1) / kPairsATask;
+// When the shapes of pairs touch: by the core, and by others(pairs), which writes times and normals, for those with a
+// hull, a mesh or a custom shape. `Pairs`: of either type above.
+template <std::size_t D, class Pairs, class Others>
+void find_times(const ShapeStore& shapes, Pairs& all, unsigned workers, Interrupt& interrupt, Others&& others) {
+  constexpr std::size_t kTasksWorthThreads = 3;
+  const std::size_t tasks = (all.size() + Pairs::kPairsATask - 1) / Pairs::kPairsATask;
   for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
-    const std::size_t begin = task * kPairsATask, count = std::min(kPairsATask, all.size() - begin);
-    const ShapePairs some{all.first.data() + begin, all.second.data() + begin, all.offsets.data() + begin * D, count};
-    impacts_of<D>(shapes, shapes, some, all.motions.data() + begin * D, all.times.data() + begin,
-                  all.normals.data() + begin * D);
+    const std::size_t begin = task * Pairs::kPairsATask;
+    all.find(shapes, begin, std::min(Pairs::kPairsATask, all.size() - begin));
   });
   for (double& x : all.normals) x += 0.0;  // makes 0.0 of -0.0
   std::vector<std::size_t> unknown;
   for (std::size_t k = 0; k < all.size(); ++k)
     if (std::isnan(all.times[k])) unknown.push_back(k);
   if (unknown.empty()) return;
-  Approaches<D> some(unknown.size());
-  for (std::size_t k = 0; k < unknown.size(); ++k) {
-    some.first[k] = all.first[unknown[k]];
-    some.second[k] = all.second[unknown[k]];
-    std::copy_n(all.motions.begin() + static_cast<std::ptrdiff_t>(unknown[k] * D), D,
-                some.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
-    std::copy_n(all.offsets.begin() + static_cast<std::ptrdiff_t>(unknown[k] * D), D,
-                some.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
-  }
+  Pairs some;
+  some.resize(unknown.size());
+  for (std::size_t k = 0; k < unknown.size(); ++k) some.copy(k, all, unknown[k]);
   others(some);
   for (std::size_t k = 0; k < unknown.size(); ++k) {
     all.times[unknown[k]] = some.times[k];
@@ -209,9 +245,32 @@ void find_times(const ShapeStore& shapes, Approaches<D>& all, unsigned workers, 
   }
 }
 
+// How the two rows of an approach move and turn while their boxes overlap.
+template <std::size_t D>
+PairMotion<D> motion_of(const Followed<D>& followed, const Approach<D>& one, std::size_t row, std::size_t other) {
+  const RowMotions<D>& row_motions = followed.row_motions;
+  const double since = one.since + one.duration * one.begin, length = one.duration * one.length;
+  PairMotion<D> pair;
+  for (std::size_t k = 0; k < D; ++k)
+    pair.place[k] = row_motions.now[row * D + k] - row_motions.now[other * D + k] - one.offset[k];
+  pair.motion = one.motion;
+  const auto turn = [&](std::size_t which, Rotation<D>& rotation, TurnVector<D>& by) {
+    if (row_motions.turning->has(which)) {
+      const TurnVector<D> whole = row_motions.turning->turn_of(which);
+      rotation = row_motions.turning->rotation_at(which, whole, since);
+      for (std::size_t k = 0; k < by.size(); ++k) by[k] = whole[k] * length;
+    } else if (followed.rotations != nullptr) {
+      std::copy_n(followed.rotations + which * rotation.size(), rotation.size(), rotation.begin());
+    }
+  };
+  turn(row, pair.rotation, pair.turn);
+  turn(other, pair.other_rotation, pair.other_turn);
+  return pair;
+}
+
 // What touched a followed body since the last step, and did not touch it then. `rows`: those that are looked at,
-// ascending, all that are followed among them; `rows_near_routes` gives as many as there must be. others(approaches)
-// writes the times and normals of pairs with a hull, a mesh or a custom shape; it may throw.
+// ascending, all that are followed among them; `rows_near_routes` gives as many as there must be. others(pairs) writes
+// the times and normals of pairs with a hull, a mesh or a custom shape, of either type of approaches; it may throw.
 template <std::size_t D, class Others>
 Impacts<D> impacts_on_routes(const Followed<D>& followed, std::vector<std::int32_t> rows, const Kernels& kernels,
                              unsigned workers, Interrupt& interrupt, Others&& others) {
@@ -234,7 +293,7 @@ Impacts<D> impacts_on_routes(const Followed<D>& followed, std::vector<std::int32
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const auto row = static_cast<std::size_t>(rows[k]);
       RouteRow<D>& body = bodies[k];
-      std::copy_n(row_motions.boxes + row * 2 * D, 2 * D, body.box.begin());
+      body.box = row_motions.box_of(row, false);
       std::copy_n(row_motions.now + row * D, D, body.place.begin());
       body.motion = motions[k];
       body.key = row_motions.keys != nullptr ? row_motions.keys[row] : 0;
@@ -254,16 +313,51 @@ Impacts<D> impacts_on_routes(const Followed<D>& followed, std::vector<std::int32
                          });
     };
     while (search.next(followed.filter, pairs_of)) {
-      Approaches<D> near(search.approaches().size());
-      for (std::size_t k = 0; k < near.size(); ++k) {
-        const Approach<D>& one = search.approaches()[k];
-        near.first[k] = search.number_of(one.first);
-        near.second[k] = search.number_of(one.second);
-        std::copy_n(one.motion.begin(), D, near.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
-        std::copy_n(one.offset.begin(), D, near.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
+      const std::vector<Approach<D>>& near = search.approaches();
+      const auto number = [&](std::int32_t row) { return static_cast<std::size_t>(search.number_of(row)); };
+      const auto find = [&](auto& pairs, std::size_t count, const auto& place_of, const auto& put) {
+        pairs.resize(count);
+        for (std::size_t k = 0; k < count; ++k) {
+          const Approach<D>& one = near[place_of(k)];
+          pairs.first[k] = search.number_of(one.first);
+          pairs.second[k] = search.number_of(one.second);
+          put(k, one);
+        }
+        find_times<D>(*followed.shapes, pairs, workers, interrupt, others);
+      };
+      Approaches<D> straight;
+      const auto put_straight = [&](std::size_t k, const Approach<D>& one) {
+        std::copy_n(one.motion.begin(), D, straight.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
+        std::copy_n(one.offset.begin(), D, straight.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
+      };
+      if (row_motions.turning->flags() == nullptr) {
+        find(straight, near.size(), [](std::size_t k) { return k; }, put_straight);
+        search.note(straight.times.data(), straight.normals.data());
+        continue;
       }
-      find_times(*followed.shapes, near, workers, interrupt, others);
-      search.note(near.times.data(), near.normals.data());
+      std::array<std::vector<std::size_t>, 2> places;  // of those that go straight, and of those that turn
+      for (std::size_t k = 0; k < near.size(); ++k) {
+        const bool turns =
+            row_motions.turning->has(number(near[k].first)) || row_motions.turning->has(number(near[k].second));
+        places[turns ? 1 : 0].push_back(k);
+      }
+      TurningApproaches<D> turning;
+      find(straight, places[0].size(), [&](std::size_t k) { return places[0][k]; }, put_straight);
+      find(
+          turning, places[1].size(), [&](std::size_t k) { return places[1][k]; },
+          [&](std::size_t k, const Approach<D>& one) {
+            turning.motions[k] = motion_of(followed, one, number(one.first), number(one.second));
+          });
+      std::vector<double> times(near.size()), normals(near.size() * D);
+      const auto take = [&](const auto& pairs, const std::vector<std::size_t>& at) {
+        for (std::size_t k = 0; k < at.size(); ++k) {
+          times[at[k]] = pairs.times[k];
+          std::copy_n(pairs.normals.data() + k * D, D, normals.data() + at[k] * D);
+        }
+      };
+      take(straight, places[0]);
+      take(turning, places[1]);
+      search.note(times.data(), normals.data());
     }
     std::vector<std::int32_t> first, second;
     for (const Meeting<D>& one : search.meetings()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "world/limits.hpp"
 #include "world/motion.hpp"
 #include "world/placing.hpp"
+#include "world/turning_rows.hpp"
 
 namespace broadphase {
 
@@ -293,14 +295,17 @@ RowList rows_that_left(const Columns<D>& columns, const RowKinds& kinds, const T
   constexpr std::uint8_t kLook = 1;
   std::erase_if(rows, [&](std::int32_t row) {
     const auto at = static_cast<std::size_t>(row);
-    double route[2 * D];
-    std::copy_n(columns.spare.boxes + at * 2 * D, 2 * D, route);
+    std::array<double, 2 * D> route;
+    if (trace.turning.has(at))
+      route = trace.turning.rough_box_of(at);
+    else
+      std::copy_n(columns.spare.boxes + at * 2 * D, 2 * D, route.begin());
     for (std::size_t axis = 0; axis < D && trace.is_ccd[at] != 0; ++axis) {
       const double back = trace.before[at * D + axis] - trace.end_of(at)[axis];
       route[axis] += std::min(back, 0.0);
       route[D + axis] += std::max(back, 0.0);
     }
-    return rows_outside<D>(route, columns.bounds, &kLook, 1).empty();
+    return rows_outside<D>(route.data(), columns.bounds, &kLook, 1).empty();
   });
   return rows;
 }
@@ -331,7 +336,8 @@ double growth_of(const Columns<D>& columns, const RowList& rows) {
 // stale.
 template <std::size_t D>
 Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowList* few, const std::uint8_t* looked_at,
-                   double dt, NextPoseRoom& room, Trace<D>&& trace, unsigned workers, StepCallbacks<D>& callbacks) {
+                   double dt, bool has_displaced, NextPoseRoom& room, Trace<D>&& trace, unsigned workers,
+                   StepCallbacks<D>& callbacks) {
   constexpr std::size_t R = kRotationNumbers<D>;
   const Placement<D>&seen = columns.seen, &spare = columns.spare;
   double *to_positions = nullptr, *to_rotations = nullptr;
@@ -375,6 +381,9 @@ Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowLi
     if (follows.kept.empty()) follows.before = seen.positions;
     follows.after = moved.positions;
     follows.turn(follows.wrapped, detail::unturned(columns, kinds, follows.wrapped, dt));
+    follows.turning = TurningRows<D>(columns, kinds, follows.is_ccd, looked_at, dt, has_displaced);
+    if (follows.turning.too_often() >= 0)
+      callbacks.refuse(StepCallbacks<D>::Refusal::turn, static_cast<std::size_t>(follows.turning.too_often()));
     // A body may come round to where it was.
     for (std::size_t row = 0; row < columns.slots; ++row)
       if (follows.is_ccd[row] != 0 && kinds.moves[row] != 0 && columns.next_changed[row] == 0) {

@@ -15,6 +15,7 @@
 #include "base/samples.hpp"
 #include "world/limits.hpp"
 #include "world/rows_where.hpp"
+#include "world/turning_rows.hpp"
 
 namespace broadphase {
 
@@ -33,6 +34,15 @@ struct RowMotions {
   std::size_t turned_count;
   const double* bounds;  // lower and upper corner, may be null
   bool is_periodic;
+  const TurningRows<D>* turning;
+
+  // A box around a row where it is now, in all rotations that it has during the step; a wider one is found sooner.
+  std::array<double, 2 * D> box_of(std::size_t row, bool is_rough) const {
+    if (turning->has(row)) return is_rough ? turning->rough_box_of(row) : turning->box_of(row);
+    std::array<double, 2 * D> box;
+    std::copy_n(boxes + row * 2 * D, 2 * D, box.begin());
+    return box;
+  }
 
   const double* after_of(std::size_t row) const {
     if (turned == nullptr || turned[row] == 0) return after + row * D;
@@ -45,6 +55,7 @@ struct RowMotions {
     constexpr double kMost = 0x1p900, kSlack = 0x1p-46;
     const std::uint8_t turn = turned != nullptr ? turned[row] : 0;
     const double* ends = after_of(row);
+    const std::array<double, 2 * D> box = box_of(row, true);
     for (std::size_t k = 0; k < D; ++k) {
       const double from = before[row * D + k], to = ends[k], here = now[row * D + k];
       double low = std::min(from, to), high = std::max(from, to);
@@ -55,8 +66,8 @@ struct RowMotions {
         high += route;
       }
       if (turn == kWrapped && !is_periodic) low = std::min(low, bounds[k]), high = std::max(high, bounds[D + k]);
-      const double *box = boxes + row * 2 * D, slack = kSlack * (std::abs(low) + std::abs(high) + std::abs(here) +
-                                                                 std::max(std::abs(box[k]), std::abs(box[D + k])));
+      const double slack =
+          kSlack * (std::abs(low) + std::abs(high) + std::abs(here) + std::max(std::abs(box[k]), std::abs(box[D + k])));
       lower[k] = std::clamp(low + (box[k] - here) - slack, -kMost, kMost);
       upper[k] = std::clamp(high + (box[D + k] - here) + slack, -kMost, kMost);
     }
@@ -389,7 +400,7 @@ std::vector<std::int32_t> rows_near_routes(const RowMotions<D>& row_motions, std
     std::size_t row = task * kRowsATask;
     typename RouteMap<D>::RoutesOfKey known{};
     const auto add = [&](std::size_t count, std::uint32_t near) {
-      for (const std::uint8_t* flags : {row_motions.is_followed, row_motions.turned})
+      for (const std::uint8_t* flags : {row_motions.is_followed, row_motions.turned, row_motions.turning->flags()})
         if (flags != nullptr) near |= flags_of(flags + row, count);
       for (; near != 0; near &= near - 1) {
         const std::size_t one = row + static_cast<std::size_t>(std::countr_zero(near));

@@ -120,7 +120,8 @@ class World {
     const RowList* few =
         may_be_steady ? memory.steadiness.rows(columns, kinds_, request.has_displaced, request.writes) : nullptr;
     step.stats.looked_at = few != nullptr ? few->size() : slots;
-    step.moved = move_rows(columns, kinds_, few, looked_at, request.dt, room_, std::move(trace), workers, callbacks);
+    step.moved = move_rows(columns, kinds_, few, looked_at, request.dt, request.has_displaced, room_, std::move(trace),
+                           workers, callbacks);
     const Moved<D>& moved = step.moved;
     step.is_steady = may_be_steady && !moved.is_of_few && !request.is_held && moved.shifts_few && moved.turns_few;
     const std::size_t living = columns.living - moved.removed.size();
@@ -259,7 +260,7 @@ class World {
     open.update_intervals = nullptr;
     RowKinds none = kinds_;
     none.wraps.clear(), none.bounces.clear(), none.leaves.clear();
-    move_rows(open, none, nullptr, columns.alive, 0.0, room_, Trace<D>(), 1, callbacks);
+    move_rows(open, none, nullptr, columns.alive, 0.0, false, room_, Trace<D>(), 1, callbacks);
   }
 
  private:
@@ -474,7 +475,8 @@ class World {
                              trace.ends.data(),
                              trace.turned.size(),
                              columns.bounds,
-                             columns.period_bounds() != nullptr};
+                             columns.period_bounds() != nullptr,
+                             &trace.turning};
     const Followed<D> followed{slots,
                                row_motions,
                                now.shapes,
@@ -486,7 +488,7 @@ class World {
                                filter_.of(columns, nullptr, true)};
     Impacts<D> found = impacts_on_routes(followed, rows_near_routes(row_motions, slots, request.search.workers),
                                          *request.search.kernels, request.search.workers, interrupt,
-                                         [&](Approaches<D>& pairs) { callbacks.meet(pairs); });
+                                         [&](auto& pairs) { callbacks.meet(pairs); });
     if (found.endless) callbacks.refuse(*found.endless);
     return found;
   }

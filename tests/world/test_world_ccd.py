@@ -365,32 +365,3 @@ def test_impacts_are_looked_for_among_those_whose_own_way_may_meet_one(dimension
         assert least <= looked_at <= np.count_nonzero((meeting(0.0, 1.0) & alive) | followed) + 0.02 * n
         most = max(most, least)
     assert 20 < most < 500
-
-
-@pytest.mark.parametrize("is_bullet", [True, False])
-def test_all_shapes_have_the_rotation_of_the_end_of_the_step_on_the_whole_way(is_bullet):
-    """As the documentation says: a motion in which a blade rotates by a quarter while it, or a coin, flies past."""
-    for begin, meets in ((0.0, False), (np.pi / 2, True)):
-        world = bp.World(dim=2)
-        way = {"velocity": (0, 10), "ccd": True}
-        at_rest = {"body_type": "kinematic"}
-        world.add(bp.Circle(0.1), position=(1.5, -5), **(way if is_bullet else at_rest))
-        spin = np.pi / 2 - 2 * begin  # to upright, or to level
-        world.add(
-            bp.Rectangle(4, 0.2),
-            position=(0, 0) if is_bullet else (0, -10),
-            rotation=begin,
-            angular_velocity=spin,
-            **(at_rest if is_bullet else way),
-        )
-        frame = world.step(1.0)
-        assert frame.enter.tolist() == ([[0, 1]] if meets else [])
-        assert frame.impacts.times.tolist() == (pytest.approx([0.48]) if meets else [])
-
-
-def test_what_a_body_meets_by_rotating_within_a_step_is_found_by_smaller_steps_only():
-    for steps, enters in ((1, 0), (60, 1)):
-        world = bp.World(dim=2)
-        world.add(bp.Circle(0.1), position=(0, 4), body_type="static")
-        world.add(bp.Rectangle(10, 0.2), position=(0, 0), angular_velocity=0.95 * np.pi, ccd=True)
-        assert sum(len(world.step(1 / steps).enter) for _ in range(steps)) == enters

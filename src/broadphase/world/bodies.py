@@ -160,9 +160,8 @@ def add_many(
     sensor : bool, or array_like of bool, shape (n,)
         Bodies that have events, and no contacts.
     ccd : bool, or array_like of bool, shape (n,)
-        Continuous collision detection: what a body touches on its way from one step to the next counts too. Only
-        translation is followed: on the whole way, all shapes have the rotations that they have at its end. What a
-        body meets by rotating within a step is missed, unless they touch at the end: take a smaller `dt`.
+        Continuous collision detection: what a body touches on its way from one step to the next counts too, as
+        both move along straight lines and rotate evenly. At most 10,000 full turns in a step.
     update_interval : int, or array_like of int, shape (n,)
         Update a body only in every k-th step; between these it stays where it was last seen.
     batch : int, or array_like of int, shape (n,)

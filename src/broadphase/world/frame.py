@@ -139,7 +139,7 @@ class Frame:
 
     @property
     def impacts(self) -> Impacts:
-        """Where bodies that are marked as ccd met others on their way, with the rotations of the end of the step."""
+        """Where bodies that are marked as ccd met others on their way: times, and normals at these times."""
         if self._impacts is None:
             self._impacts = Impacts(*self._found.impacts)
         return self._impacts

@@ -14,7 +14,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.change import Change
-from broadphase.narrow.row_pairs import impacts, overlap_mask
+from broadphase.narrow.row_pairs import impacts, overlap_mask, turning_impacts
 from broadphase.world.budget import Budget
 from broadphase.world.values import NO_PAIRS
 
@@ -41,7 +41,8 @@ _SHARE = 8
 _SECONDS_A_PAIR = 4e-8
 _NONE_WAIT = NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8)
 # Why a row is refused, as the core numbers it.
-_MOTION, _PLACE, _WIDTH, _OUTSIDE = range(4)
+_MOTION, _PLACE, _WIDTH, _OUTSIDE, _TURN = range(5)
+_MOST_TURNS = 10_000  # `kMostFullTurns` of the core
 
 
 class Answers:
@@ -76,6 +77,8 @@ class Answers:
             raise ValueError(f"row {row} is not inside the world of the {broad.method}, {world}: its box is {box}")
         if why == _PLACE:
             columns.refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
+        if why == _TURN:
+            raise ValueError(f"row {row} has ccd=True and turns more than {_MOST_TURNS} times in one step of {dt}")
         values = f"position {columns.positions[row].tolist()}, velocity {columns.velocities[row].tolist()}"
         if columns.rotations is not None and columns.angular_velocities is not None:
             values += f", rotation {columns.rotations[row].tolist()}"
@@ -171,6 +174,11 @@ class Answers:
         """Give when pairs with a hull, a mesh or a custom shape touch on their ways, and the normals."""
         shapes = self._columns.shapes_of(self._columns.spare)
         return impacts(shapes, shapes, first, second, motions, offsets)
+
+    def meet_turning(self, first: Rows, second: Rows, motions: Floats) -> tuple[Floats, Floats]:
+        """Do the same of pairs that turn meanwhile."""
+        shapes = self._columns.shapes_of(self._columns.spare)
+        return turning_impacts(shapes, shapes, first, second, motions, np.zeros(len(first)))
 
     def changes(self, removed: Rows, handles: NDArray[np.int64]) -> Change:
         """Give what else is to be written with the step: rows that leave, and what shows the shapes."""
