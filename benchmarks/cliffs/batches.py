@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -173,7 +174,7 @@ def lidar_rows(pace: float) -> Iterator[Row]:
     keys = np.repeat(np.arange(scenes), discs)
     rows = world.add_many(bp.Circle(0.3), places.reshape(-1, 2), batch=keys)
     angles = np.linspace(0, 2 * np.pi, beams, endpoint=False)
-    calls = {
+    calls: dict[str, Callable[[], Any]] = {
         "lidar": partial(world.lidar, rows, angles, dtype=np.float32),
         "NumPy": partial(lidar_of_numpy, places.astype(np.float32), 0.3, angles.astype(np.float32)),
     }

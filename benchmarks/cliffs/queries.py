@@ -156,7 +156,8 @@ def misplaced_rows(pace: float) -> Iterator[Row]:
 
 def first_query(boxes: NDArray[Any], asked: NDArray[Any]) -> bp.index.QueryResult:
     """Make an index and query it once."""
-    return bp.Index(boxes).query(asked)
+    found: bp.index.QueryResult = bp.Index(boxes).query(asked)
+    return found
 
 
 def cloth() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
