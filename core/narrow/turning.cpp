@@ -331,6 +331,7 @@ class Advancement {
       place_ = sum_of<D>(pair_.place, pair_.motion, time);
       first_.place(a, first_path_.at(time));
       if (b.turns && step > 0) second_.place(b, second_path_.at(time));
+      if (step == 0 && stays_apart(until - time)) return kNever;
       Vec<D> way{};
       const double distance = distance_of(first_, second_, &way), limit = target_ + near / 2;
       const Vec<D> last = normal;
@@ -394,6 +395,24 @@ class Advancement {
       closing.slope += product<D>(heading.turning, between);
     }
     return closing;
+  }
+
+  // Whether the gap along the line between their middles tells that they do not touch up to the end: that is known
+  // sooner than their distance.
+  bool stays_apart(double rest) const {
+    Vec<D> between = opposite<D>(place_);
+    const auto add_middle = [&](const PlacedPart<D>& part, const Vec<D>& way, double sign) {
+      between = sum_of<D>(between, part.farthest(way), 0.5 * sign);
+      between = sum_of<D>(between, part.farthest(opposite<D>(way)), 0.5 * sign);
+    };
+    const Vec<D> way = between;
+    add_middle(first_, way, -1);
+    add_middle(second_, way, 1);
+    const double length = length_of<D>(between);
+    if (!(length > 0)) return false;
+    for (double& x : between) x /= length;
+    const Heading heading = heading_along(between, target_ + touching_below(scale_));
+    return heading.gap > 0 && !(safe_step(heading, rest) < rest);
   }
 
   // For how long, up to `rest`, the gap along a direction surely stays open; infinite where that is all of the rest.

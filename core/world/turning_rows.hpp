@@ -58,15 +58,18 @@ class TurningRows {
     const bool spins = columns.angular_velocities != nullptr && dt != 0;
     for (std::size_t row = 0; row < columns.slots; ++row) {
       if ((!spins && columns.moved[row] == 0) || looked_at[row] == 0) continue;
-      if (!(spins && has_spin(row)) && !is_written(row)) continue;
+      const bool is_new = is_written(row);
+      if (!(spins && has_spin(row)) && !is_new) continue;
       // One that is seldom looked at only appears where it is seen.
       if (columns.update_intervals != nullptr && is_ccd[row] == 0 && columns.update_intervals[row] != 1) continue;
       if (!is_moved(row)) continue;
-      const TurnVector<D> turn = turn_of(row);
-      if (!(angle_of(turn) > 0)) continue;
-      if (is_ccd[row] != 0 && angle_of(turn) > detail::kFullTurn * kMostFullTurns) {
-        too_often_ = static_cast<std::int32_t>(row);
-        return;
+      if (is_new || is_ccd[row] != 0) {
+        const double angle = angle_of(turn_of(row));
+        if (!(angle > 0)) continue;
+        if (is_ccd[row] != 0 && angle > detail::kFullTurn * kMostFullTurns) {
+          too_often_ = static_cast<std::int32_t>(row);
+          return;
+        }
       }
       if (are_.empty()) are_.resize(columns.slots);
       are_[row] = 1;
@@ -139,6 +142,8 @@ class TurningRows {
     return {columns_.spare.shapes->kind(row), columns_.spare.shapes->local(row, room)};
   }
   bool is_moved(std::size_t row) const {
+    const ShapeKind kind = columns_.spare.shapes->kind(row);
+    if (kind == ShapeKind::kOrientedBox) return true;  // whose record is long
     ShapeStore::LocalRoom room;
     return is_moved_by_turning(local(row, room));
   }
