@@ -3,6 +3,7 @@
 import threading
 import tracemalloc
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -45,8 +46,11 @@ class General:
         self.index = index
 
     def __getattr__(self, name):
-        self.index._few = None
-        return getattr(self.index, name)
+        def ask(*given, **options):
+            with mock.patch.object(bp.index.box_index.BoxIndex, "_few", None):
+                return getattr(self.index, name)(*given, **options)
+
+        return ask
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -241,8 +245,11 @@ def test_few_queries_tell_their_time_and_keep_no_boxes_of_the_past():
     index._seconds["query"] = None
     index.query(box)
     assert 0 < index.stats()["seconds_of_query"] < 10
+    before = index._few
     index.insert(box)
-    assert index._few is None
+    assert before.query(box, {}) is NotImplemented
+    assert index._few is not before
+    assert len(index.query_points((0, 0))) == len(index.query_points([[0, 0]])[0])
 
 
 @pytest.mark.parametrize("kind", INDEXES)

@@ -64,13 +64,11 @@ __all__ = ["BoxIndex", "IndexKeywords", "PairSearch", "shows_index_options"]
 
 # State that is not pickled, but made again by `_begin`.
 _FLEETING = (
-    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_few", "_forest",
-    "_guard", "_in_cell", "_is_asked", "_is_stale", "_seconds", "_served",
+    "__weakref__", "_arrangement", "_behind", "_behind_count", "_builds", "_cells", "_coherent", "_forest",
+    "_guard", "_in_cell", "_is_asked", "_is_stale", "_quick", "_seconds", "_served",
 )  # fmt: skip
 # Pairs at once, where they are found in chunks.
 _CHUNK = 1_000_000
-# A call of at most so many queries prepares the fast path for the next ones like it.
-_FEW_QUERIES = 64
 # What searches for pairs show: None stands for the threads of the index.
 _DEFAULTS = {**PAIR_DEFAULTS, "workers": None}
 _NO_OPTIONS = QueryOptions()
@@ -189,11 +187,11 @@ class BoxIndex(queries.Queries):
         "_builds",
         "_coherent",
         "_dropped",
-        "_few",
         "_forest",
         "_guard",
         "_is_asked",
         "_is_stale",
+        "_quick",
         "_seconds",
         "_served",
         "_store",
@@ -264,7 +262,7 @@ class BoxIndex(queries.Queries):
         self._coherent: _native.CoherentPairs | None = None  # made by the first search for pairs
         self._served: tuple[int, int] | None = None  # tests and pairs of the last search, if near pairs served it
         self._builds = 0
-        self._few: _native.FewQueries | None = None  # made after a query, for those that follow
+        self._quick: _native.FewQueries | None = None  # see `_few`
         self._forest: _native.Forest | None = None  # a tree for each batch, once a query has keys
         # Changed rows that those trees have not followed, as a linked list: (earlier ones, rows).
         self._behind: _Behind | None = None
@@ -625,7 +623,7 @@ class BoxIndex(queries.Queries):
     def _fall_behind(self, change: Change, rows: NDArray[np.int32], dropped: NDArray[np.int32] | None = None) -> None:
         """Add to a change that arrangement, caches and trees of batches have not followed it."""
         change.set_slot(self, "_is_stale", True)
-        change.set_slot(self, "_few", None)
+        change.set_slot(self, "_quick", None)
         self._forget(change)
         if self._forest is not None:
             self._leave_trees_behind(change, rows, dropped)
@@ -753,8 +751,6 @@ class BoxIndex(queries.Queries):
         else:
             core = self._arranged("queries")
         answer: tuple[Any, ...] = walk.search(core, *store.views, *walk.given, query_filter, workers)
-        if walk.query_count <= _FEW_QUERIES and options.batch is None:
-            self._expect_few()
         return answer
 
     # For subclasses with periodic cells: what answers queries in the cell. Only inside a query.
@@ -803,13 +799,17 @@ class BoxIndex(queries.Queries):
         self._seconds["query"] = perf_counter() - began
         return QueryResult(*found)
 
-    def _expect_few(self) -> None:
-        """Prepare the fast path after a call of a few queries, inside it."""
-        core, store = self._arrangement, self._store
-        if isinstance(core, _native.BlockIndex):
-            self._few = _native.FewQueries(
-                self._guard, core, *store.views, *store.bits, store.alive[: store.slots], RESULTS, self._seconds
-            )
+    @property
+    def _few(self) -> _native.FewQueries | None:
+        """What answers a few queries of the boxes as they are, if they have a tree that is ready."""
+        if self._quick is not None or self._is_stale or self._periods is not None:
+            return self._quick
+        if isinstance(self._arrangement, _native.BlockIndex):
+            with self._guard.reading:
+                core, store = self._arranged("queries"), self._store
+                bits, alive = store.bits, store.alive[: store.slots]
+                self._quick = _native.FewQueries(self._guard, core, *store.views, *bits, alive, RESULTS, self._seconds)
+        return self._quick
 
     def _native_filter(self, count: int, allowed: QueryOptions) -> _native.QueryFilter | None:
         own_layer, own_mask = self._store.bits
