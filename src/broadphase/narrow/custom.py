@@ -36,6 +36,8 @@ def are_custom(shapes: Shapes, rows: Rows) -> Mask:
 
 def refuse(shapes: Shapes, rows: Rows, what: str) -> None:
     """Raise UnsupportedQueryError if a row has a shape of a type of the user's own; names its type."""
+    if not shapes.geometries.has_custom:
+        return
     custom = np.flatnonzero(are_custom(shapes, rows))
     if len(custom):
         row = int(rows[custom[0]])

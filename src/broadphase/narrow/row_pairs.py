@@ -93,7 +93,8 @@ def separations(
     """
     gaps, normals = _in_portions(partial(_native.shape_distances, a.store, b.store), first, second, offsets)
     normals += 0.0  # makes 0.0 of -0.0
-    if _may_be_unknown(a, b) and len(some := np.flatnonzero(np.isnan(gaps))):
+    if _may_be_unknown(a, b) and (unknown := np.isnan(gaps)).any():
+        some: Any = slice(None) if unknown.all() else np.flatnonzero(unknown)
         asked = a, b, first[some], second[some], _of(offsets, some), max_distance, workers
         gaps[some], normals[some] = _of_geometries(_native.geometry_distances, "distance", *asked)
     return gaps, normals
@@ -174,7 +175,7 @@ def _may_be_unknown(a: Shapes, b: Shapes) -> bool:
     return bool(a.geometries or b.geometries)
 
 
-def _of(offsets: Floats | None, some: NDArray[Any]) -> Floats | None:
+def _of(offsets: Floats | None, some: NDArray[Any] | slice) -> Floats | None:
     return None if offsets is None else offsets[some]
 
 
