@@ -70,6 +70,7 @@ void bind_guard(nb::module_& module) {
       .def_prop_ro("changing", &hold<&Guard::start_changing, &Guard::stop_changing>,
                    "What a change runs in; RuntimeError while a query or another change runs.")
       .def_prop_ro("is_changing", &Guard::is_changing, "Whether a change runs.")
+      .def_prop_ro("changes", &Guard::changes, "How many changes have begun.")
       .def_prop_ro("building", &hold<&Guard::start_building, &Guard::stop_building>,
                    "What a query builds in: other threads wait, and the thread that builds is refused.");
 }

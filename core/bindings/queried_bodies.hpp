@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -44,6 +45,13 @@ class BodiesInTree {
   std::size_t slots() const { return boxes_.shape(0); }
   const QueryFilter& filter() const { return filter_; }
   bool has_tree() const { return tree_ != nullptr; }
+  // Whether queries may find all of them, and the shape of each is the box around it.
+  bool are_all_boxes() const {
+    const StoredBall* balls = shapes_.store.balls();
+    return filter_.allows_all() && !limits_ &&
+           std::all_of(balls, balls + slots(),
+                       [d = dimension()](const StoredBall& ball) { return ball[d] == ShapeStore::kBoxMark; });
+  }
   AnyBoxes boxes() const {
     const std::size_t d = dimension();
     const auto stride = static_cast<std::ptrdiff_t>(2 * d);

@@ -66,6 +66,7 @@ class Sought {
 
   std::size_t dimension() const { return dimension_; }
   std::size_t count() const { return count_; }
+  bool are_boxes() const { return store_ == nullptr && !places_.is_valid(); }
 
   template <std::size_t D>
   SoughtShapes<D> shapes() const {
@@ -140,8 +141,17 @@ class Sought {
   std::vector<Geometry> geometries_;
 };
 
-// What an index without a tree has found for boxes: of box k, rows[offsets[k]] to rows[offsets[k + 1]].
-using Candidates = std::optional<std::tuple<Vector<std::int32_t>, Vector<std::int64_t>>>;
+// What was found for boxes without a tree: of box k, rows[offsets[k]] to rows[offsets[k + 1]].
+struct Candidates {
+  Vector<std::int32_t> rows;
+  Vector<std::int64_t> offsets;
+
+  static std::optional<Candidates> of(nb::handle found) {
+    if (found.is_none()) return std::nullopt;
+    return Candidates{nb::cast<Vector<std::int32_t>>(found[0]), nb::cast<Vector<std::int64_t>>(found[1])};
+  }
+  std::size_t most_of_one(std::size_t count) const { return rows.shape(0) / std::max<std::size_t>(count, 1); }
+};
 
 // Rows near something, and how many others follow them in memory.
 struct NearRows {
@@ -149,15 +159,10 @@ struct NearRows {
   std::size_t known;
 };
 
-NearRows candidates_of(const Candidates& candidates, std::size_t number) {
-  const auto& [rows, offsets] = *candidates;
-  const auto begin = static_cast<std::size_t>(offsets.data()[number]),
-             end = static_cast<std::size_t>(offsets.data()[number + 1]);
-  return {{rows.data() + begin, end - begin}, rows.shape(0) - end};
-}
-
-std::size_t most_candidates(const Candidates& candidates, std::size_t count) {
-  return std::get<0>(*candidates).shape(0) / std::max<std::size_t>(count, 1);
+NearRows near_of(const Candidates& candidates, std::size_t number) {
+  const auto begin = static_cast<std::size_t>(candidates.offsets.data()[number]),
+             end = static_cast<std::size_t>(candidates.offsets.data()[number + 1]);
+  return {{candidates.rows.data() + begin, end - begin}, candidates.rows.shape(0) - end};
 }
 
 // ---- Overlaps ----
@@ -169,6 +174,10 @@ struct Unknown {
     return std::tie(query, row, image) < std::tie(other.query, other.row, other.image);
   }
 };
+
+nb::tuple no_unknown() {
+  return nb::make_tuple(as_array(std::vector<std::int32_t>()), as_array(std::vector<std::int32_t>()), nb::none());
+}
 
 template <std::size_t D>
 class OverlapSearch {
@@ -252,8 +261,13 @@ class OverlapSearch {
   std::vector<Unknown> unknown_;
 };
 
-nb::object overlapping(const BodiesInTree& kept, const Sought& sought, const QueryImages* images, Candidates candidates,
-                       unsigned workers) {
+// `found`: what overlaps the boxes around the queries, or around their images, or None. `by_their_boxes`: as the boxes
+// around bodies say, and not those of an index, which may be larger.
+nb::object overlapping(const BodiesInTree& kept, const Sought& sought, const QueryImages* images, nb::object found_near,
+                       bool by_their_boxes, unsigned workers) {
+  if (by_their_boxes && images == nullptr && sought.are_boxes() && kept.are_all_boxes())
+    return nb::make_tuple(found_near[0], found_near[1], no_unknown());
+  const std::optional<Candidates> candidates = Candidates::of(found_near);
   require(kept.dimension() == sought.dimension());
   return in_plane_or_space(sought.dimension(), [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     const QueriedBodies<D> bodies = kept.bodies<D>();
@@ -264,10 +278,10 @@ nb::object overlapping(const BodiesInTree& kept, const Sought& sought, const Que
     if (candidates) {
       found = as_tuple(at_work([&](Interrupt& interrupt) {
         return collect_ragged<Scratch>(
-            shapes.count(), most_candidates(candidates, shapes.count()), workers, interrupt,
+            shapes.count(), candidates->most_of_one(shapes.count()), workers, interrupt,
             [&](std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
               search.find(query, scratch, rows, &kept.filter(),
-                          [&](const double*, std::size_t number) { return candidates_of(candidates, number); });
+                          [&](const double*, std::size_t number) { return near_of(*candidates, number); });
             });
       }));
     } else {
@@ -291,7 +305,8 @@ nb::object overlapping(const BodiesInTree& kept, const Sought& sought, const Que
 // The bodies whose boxes overlap convex regions. Region k has the slabs region_offsets[k] to region_offsets[k + 1].
 nb::object in_regions(const BodiesInTree& kept, Vector<std::int64_t> region_offsets, Table<double> axes,
                       Vector<double> least, Vector<double> most, Table<double> around_lower, Table<double> around_upper,
-                      Candidates candidates, unsigned workers) {
+                      nb::object found_near, unsigned workers) {
+  const std::optional<Candidates> candidates = Candidates::of(found_near);
   const std::size_t count = around_lower.shape(0);
   return in_plane_or_space(around_lower.shape(1), [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
     const QueriedBodies<D> bodies = kept.bodies<D>();
@@ -323,11 +338,11 @@ nb::object in_regions(const BodiesInTree& kept, Vector<std::int64_t> region_offs
           });
     const QueryFilter& filter = kept.filter();
     return nb::object(as_tuple(at_work([&](Interrupt& interrupt) {
-      return collect_ragged<Scratch>(count, most_candidates(candidates, count), workers, interrupt,
+      return collect_ragged<Scratch>(count, candidates->most_of_one(count), workers, interrupt,
                                      [&](std::size_t query, Scratch& scratch, std::vector<std::int32_t>& rows) {
                                        const ConvexRegion region = region_of(query, scratch.around);
                                        const auto keep_row = keep(region, rows);
-                                       for (const std::int32_t row : candidates_of(candidates, query).rows)
+                                       for (const std::int32_t row : near_of(*candidates, query).rows)
                                          if (filter.allows(static_cast<std::size_t>(row), query)) keep_row(row);
                                      });
     })));
@@ -338,8 +353,9 @@ nb::object in_regions(const BodiesInTree& kept, Vector<std::int64_t> region_offs
 
 // Which body each moving shape touches first, and when; and the query and the row of a custom shape in the way, which
 // cannot say when it is touched: of the first query that has one, or None.
-nb::object first_touched(const BodiesInTree& kept, const Sought& sought, Table<double> motions, Candidates candidates,
+nb::object first_touched(const BodiesInTree& kept, const Sought& sought, Table<double> motions, nb::object found_near,
                          unsigned workers) {
+  const std::optional<Candidates> candidates = Candidates::of(found_near);
   const std::size_t count = sought.count();
   require(kept.dimension() == sought.dimension() && motions.shape(0) == count && motions.shape(1) == kept.dimension());
   std::vector<std::int32_t> rows(count, -1);
@@ -374,7 +390,7 @@ nb::object first_touched(const BodiesInTree& kept, const Sought& sought, Table<d
         Scratch scratch;
         for (std::size_t query = 0; query < count; ++query) {
           find(query, scratch, [&](const MovingBox<D>&, const auto& visit) {
-            for (const std::int32_t row : candidates_of(candidates, query).rows)
+            for (const std::int32_t row : near_of(*candidates, query).rows)
               if (filter.allows(static_cast<std::size_t>(row), query)) visit(row);
           });
           interrupt.check();
@@ -398,7 +414,7 @@ nb::object first_touched(const BodiesInTree& kept, const Sought& sought, Table<d
 
 void bind_world_overlaps(nb::module_& module) {
   const auto bodies = "bodies"_a, sought = "sought"_a, workers = "workers"_a;
-  const auto candidates = "candidates"_a.none();
+  const auto found = "found"_a.none();
   nb::class_<QueryImages>(module, "QueryImages", "The images of queries in a periodic world.")
       .def_prop_ro("begins", [](const QueryImages& self) { return as_array(std::vector(self.begins)); })
       .def_prop_ro("shifts",
@@ -417,10 +433,10 @@ void bind_world_overlaps(nb::module_& module) {
       .def_prop_ro("boxes", &Sought::boxes)
       .def("images", &Sought::images, "around"_a, "bounds"_a, "bodies"_a, "is_everywhere"_a.none(), "few"_a,
            "worth_halving"_a);
-  module.def("body_overlaps", &overlapping, bodies, sought, "images"_a.none(), candidates, workers);
+  module.def("body_overlaps", &overlapping, bodies, sought, "images"_a.none(), found, "by_their_boxes"_a, workers);
   module.def("body_regions", &in_regions, bodies, "region_offsets"_a, "axes"_a, "least"_a, "most"_a, "around_lower"_a,
-             "around_upper"_a, candidates, workers);
-  module.def("body_impacts", &first_touched, bodies, sought, "motions"_a, candidates, workers);
+             "around_upper"_a, found, workers);
+  module.def("body_impacts", &first_touched, bodies, sought, "motions"_a, found, workers);
 }
 
 }  // namespace broadphase::python

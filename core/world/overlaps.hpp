@@ -27,27 +27,26 @@ namespace broadphase {
 template <std::size_t D>
 class SoughtShape {
  public:
-  void set_box(const double* corners) {
-    std::copy_n(corners, 2 * D, own_.begin());
-    std::copy_n(corners, 2 * D, own_box_.begin());
-    begin({ShapeKind::kBox, own_});
-  }
+  SoughtShape() = default;
+  SoughtShape(const SoughtShape&) = delete;  // it points into itself
+  SoughtShape& operator=(const SoughtShape&) = delete;
+
+  // What is given to any of these must live as long.
+  void set_box(const double* corners) { begin({ShapeKind::kBox, {corners, 2 * D}}, corners); }
   void set_point(const double* place) {
-    std::copy_n(place, D, own_.begin());
-    begin({ShapeKind::kPoint, {own_.data(), D}});
+    begin({ShapeKind::kPoint, {place, D}}, around_.data());
     surround();
   }
   void set_ball(const double* centre, double radius) {
-    std::copy_n(centre, D, own_.begin());
-    own_[D] = radius;
-    begin({ShapeKind::kBall, {own_.data(), D + 1}});
+    std::copy_n(centre, D, ball_.begin());
+    ball_[D] = radius;
+    begin({ShapeKind::kBall, ball_}, around_.data());
     surround();
   }
-  // Of a hull or a mesh, the geometry is among those by number. What is given must live as long.
+  // Of a hull or a mesh, the geometry is among those by number.
   void set(const ShapeView<D>& shape, const double* around, std::span<const Geometry> geometries) {
-    std::copy_n(around, 2 * D, own_box_.begin());
     geometries_ = geometries;
-    begin(shape);
+    begin(shape, around);
   }
 
   // Moves it from where it was set.
@@ -57,13 +56,12 @@ class SoughtShape {
     moved_.assign(whole_.record.begin(), whole_.record.end());
     shift_shape<D>(whole_.kind, moved_, shift);
     shape_.record = moved_;
-    for (std::size_t k = 0; k < 2 * D; ++k) box_[k] = own_box_[k] + shift[k % D];
+    for (std::size_t k = 0; k < 2 * D; ++k) moved_box_[k] = own_box_[k] + shift[k % D];
+    box_ = moved_box_.data();
   }
 
   const ShapeView<D>& shape() const { return shape_; }
-  const double* box() const { return box_.data(); }
-  // The same before it was moved.
-  const double* own_box() const { return own_box_.data(); }
+  const double* box() const { return box_; }
   // Of a ball or a point; otherwise NaN.
   double radius() const { return radius_; }
   bool is_custom() const { return whole_.kind == ShapeKind::kCustom; }
@@ -77,13 +75,13 @@ class SoughtShape {
   // Whether it overlaps a box, where it was set. Precondition: no hull, mesh or custom shape.
   bool overlaps_box(const double* box) const {
     const ShapeView<D> other{ShapeKind::kBox, {box, 2 * D}};
-    return (implies_boxes(whole_, other) || boxes_meet(own_box_.data(), box, D)) && overlaps(whole_, other);
+    return (implies_boxes(whole_, other) || boxes_meet(own_box_, box, D)) && overlaps(whole_, other);
   }
 
  private:
-  void begin(const ShapeView<D>& shape) {
+  void begin(const ShapeView<D>& shape, const double* around) {
     whole_ = shape_ = shape;
-    box_ = own_box_;
+    box_ = own_box_ = around;
     shift_ = nullptr;
     side_.reset();
     radius_ = shape.kind == ShapeKind::kBall    ? shape.record[D]
@@ -93,15 +91,14 @@ class SoughtShape {
   void surround() {
     ShapeBounds<D> bounds;
     add_bounds<D, true>(whole_, bounds);
-    for (std::size_t k = 0; k < D; ++k) {
-      own_box_[k] = bounds.lower[k];
-      own_box_[D + k] = bounds.upper[k];
-    }
-    box_ = own_box_;
+    std::copy_n(bounds.lower.begin(), D, around_.begin());
+    std::copy_n(bounds.upper.begin(), D, around_.begin() + D);
   }
 
   ShapeView<D> whole_{}, shape_{};  // where it was set, and moved
-  std::array<double, 2 * D> own_{}, own_box_{}, box_{};
+  const double *own_box_ = nullptr, *box_ = nullptr;
+  std::array<double, D + 1> ball_{};
+  std::array<double, 2 * D> around_{}, moved_box_{};
   double radius_ = 0;
   const double* shift_ = nullptr;
   std::vector<double> moved_, side_record_;

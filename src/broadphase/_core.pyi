@@ -268,6 +268,10 @@ class Guard:
         """Whether a change runs."""
 
     @property
+    def changes(self) -> int:
+        """How many changes have begun."""
+
+    @property
     def building(self) -> Hold:
         """
         What a query builds in: other threads wait, and the thread that builds is refused.
@@ -989,11 +993,11 @@ class Sought:
 
     def images(self, around: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bodies: int, is_everywhere: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, few: float, worth_halving: float) -> object: ...
 
-def body_overlaps(bodies: BodiesInTree, sought: Sought, images: QueryImages | None, candidates: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, workers: int) -> object: ...
+def body_overlaps(bodies: BodiesInTree, sought: Sought, images: QueryImages | None, found: object | None, by_their_boxes: bool, workers: int) -> object: ...
 
-def body_regions(bodies: BodiesInTree, region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], candidates: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, workers: int) -> object: ...
+def body_regions(bodies: BodiesInTree, region_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], axes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], least: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], around_lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], around_upper: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], found: object | None, workers: int) -> object: ...
 
-def body_impacts(bodies: BodiesInTree, sought: Sought, motions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], candidates: tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, workers: int) -> object: ...
+def body_impacts(bodies: BodiesInTree, sought: Sought, motions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], found: object | None, workers: int) -> object: ...
 
 class CoherentPairs:
     """Pairs of boxes that move a little from one search to the next."""

@@ -101,6 +101,37 @@ def test_queries_do_not_depend_on_the_margin(d):
         assert listed(ask(world=narrow.world, **filtered)) == listed(ask(world=wide.world, **filtered))
 
 
+@pytest.mark.parametrize("kind", ["boxes", "balls", "both"])
+def test_many_queries_after_each_change_find_what_each_finds_alone(kind):
+    rng = np.random.default_rng([7, len(kind)])
+    world = bp.World(dim=2)
+    shapes = {"boxes": [bp.AABB([1, 2])], "balls": [bp.Circle(0.7)], "both": [bp.AABB([1, 2]), bp.Circle(0.7)]}[kind]
+
+    def add(count):
+        for shape in shapes:
+            world.add_many(shape, rng.uniform(0, 20, (count, 2)), layer=rng.choice(["ball", "wall"], count).tolist())
+
+    changes = [
+        lambda: add(100),
+        lambda: world.move(world.rows[::2], rng.uniform(0, 20, (len(world.rows[::2]), 2))),
+        lambda: world.remove(world.rows[3::7]),
+        lambda: (world.velocities.__setitem__(slice(None), 3.0), world.step(0.5)),
+        lambda: world.set_filters(world.rows[::3], mask=0),
+        lambda: add(3),
+        lambda: world.remove(world.rows),
+    ]
+    for change in changes:
+        change()
+        places = rng.uniform(-1, 21, (120, 2))
+        boxes = np.concatenate([places, places + rng.uniform(0, 3, (120, 2))], axis=1)
+        for options in ({}, {"mask": "wall"}, {}, {"ignore": int(world.rows[0]) if len(world.rows) else -1}):
+            for ask, given, more in (
+                (world.query, boxes, ()), (world.query_points, places, ()), (world.query_ball, places, (1.0,)),
+            ):  # fmt: skip
+                alone = [ask(one, *more, **options).tolist() for one in given]
+                assert [rows.tolist() for rows in ask(given, *more, **options)] == alone
+
+
 # Periodic worlds ------------------------------------------------------------------------------------------------------
 
 

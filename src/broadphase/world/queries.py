@@ -17,6 +17,7 @@ from broadphase.boxes import as_numbers
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import ALL_BITS, as_attribute
 from broadphase.index.bvh import BVH
+from broadphase.index.joining import KeptCells
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 from broadphase.index.queries import finite_points, of_one, together
@@ -80,10 +81,12 @@ class Scene:
     Any number of threads may query at once.
     """
 
-    __slots__ = ("_arranging", "_few", "broad", "columns")
+    __slots__ = ("_arranging", "_few", "_guard", "_kept", "broad", "columns")
 
-    def __init__(self, columns: Columns, broad: BroadPhase) -> None:
-        self.columns, self.broad = columns, broad
+    def __init__(self, columns: Columns, broad: BroadPhase, guard: _native.Guard) -> None:
+        self.columns, self.broad, self._guard = columns, broad, guard
+        # Changes of the world, how many boxes were searched for since, and the boxes of bodies in cells for that.
+        self._kept = guard.changes, 0, KeptCells(columns.rows, guard)
         self._few: _native.FewBodies | None = None
         self._arranging = threading.RLock()
         _locks.add(self._arranging)
@@ -104,33 +107,60 @@ class Scene:
             self.place()
             return self.broad.up_to_date()
 
-    def few(self, guard: _native.Guard, world: object) -> _native.FewBodies | None:
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept for queries, besides the index."""
+        return self._kept[2].nbytes
+
+    def few(self, world: object) -> _native.FewBodies | None:
         """Give what answers a few queries as the world is now; None if it has to be built for that, or is periodic."""
         few, columns = self._few, self.columns
         if few is not None and few.is_current:
             return few
         if columns.period_bounds is not None or not self.broad.has_tree:
             return None
-        with guard.reading:
+        with self._guard.reading:
             index = self.index()
             if index._is_stale:
                 return None
             tree, rows = index._arranged("queries"), columns.rows
             self._few = _native.FewBodies(
-                guard, self._as_queried(tree, columns.view, None), *rows.bits, rows.alive[: rows.slots],
+                self._guard, self._as_queried(tree, columns.view, None), *rows.bits, rows.alive[: rows.slots],
                 rows.generation, columns.layers._numbers, Actor, world, RESULTS,
             )  # fmt: skip
             return self._few
 
     def bodies(self, capability: str, asked: _Asked, part: _Part | None = None) -> _native.BodiesInTree:
         """Give all bodies, or a part, as the core queries them; UnsupportedQueryError without a tree for that."""
-        part = _Part(self.index(), self.columns.view) if part is None else part
-        return self._in_tree(part, part.index._trees_of(capability, asked.batch, asked.workers), asked)
+        index = self.index() if part is None or part.index is None else part.index
+        tree = index._trees_of(capability, asked.batch, asked.workers)
+        return self._in_tree(part or _Part(index, self.columns.view), tree, asked)
 
-    def bodies_near(self, part: _Part, walk: Walk, asked: _Asked) -> tuple[_native.BodiesInTree, Found | None]:
-        """Give the bodies of a part to the core, and what an index without a tree has found for a walk."""
-        tree, found = part.index._near(walk, asked.batch, asked.workers)
-        return self._in_tree(part, tree, asked), found
+    def bodies_near(self, part: _Part, walk: Walk, asked: _Asked) -> tuple[_native.BodiesInTree, Found | None, bool]:
+        """Give the bodies of a part to the core, and what was found for a walk without a tree.
+
+        The last says whether that is what the boxes around the bodies say, and not those of an index.
+        """
+        found = self._joined(walk, asked.workers) if part.rows is None and asked.batch is None else None
+        if found is not None:
+            return self._in_tree(part, None, asked), found, True
+        tree, found = (part.index or self.index())._near(walk, asked.batch, asked.workers)
+        return self._in_tree(part, tree, asked), found, False
+
+    def _joined(self, walk: Walk, workers: int) -> Found | None:
+        """Find the bodies whose boxes overlap many boxes, without the index; None for few."""
+        if walk.kind != "boxes" or walk.query_count < thresholds.FEWEST_JOINED or self.broad.method != "auto":
+            return None
+        self.place()
+        changes, searched, cells = self._kept
+        if changes != self._guard.changes:
+            changes, searched, cells = self._guard.changes, 0, KeptCells(self.columns.rows, self._guard)
+        searched += walk.query_count
+        self._kept = changes, searched, cells
+        if searched < thresholds.JOINED_SHARE * self.columns.rows.living and not cells.nbytes:
+            return None
+        lower, upper = walk.given
+        return cells.find(lower, upper, workers, searches=1, several=thresholds.SEVERAL, method="auto")
 
     def bodies_without_tree(self, asked: _Asked) -> _native.BodiesInTree:
         """Give the bodies for a query that looks at all of them."""
@@ -162,15 +192,20 @@ class Scene:
         alive = columns.rows.alive[: columns.slots].view(np.uint8)
         return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
+    def all_bodies(self) -> _Part:
+        """Give all bodies where they are."""
+        self.place()
+        return _Part(None, self.columns.view)
+
     def parts(self) -> list[_Part]:
         """Give the bodies; of a periodic world, those near it, and the others moved to it by whole periods.
 
         So a query needs the images that its own size asks for, however far one body is away.
         """
-        index, columns = self.index(), self.columns
-        slots, bounds = columns.slots, columns.period_bounds
-        if bounds is None:
-            return [_Part(index, columns.view)]
+        columns = self.columns
+        if (bounds := columns.period_bounds) is None:
+            return [self.all_bodies()]
+        index, slots = self.index(), columns.slots
         boxes = columns.seen.boxes[:slots]
         # Most are within the world.
         out = cast("Rows", _native.sticking_out(boxes, bounds, columns.rows.alive[:slots].view(np.uint8)))
@@ -189,7 +224,7 @@ class Scene:
 class _Part:
     """Some bodies of a world: rows of `shapes` are those of the world, or places in `rows`."""
 
-    index: BoxIndex
+    index: BoxIndex | None  # None: that of the world, where it is needed
     shapes: Shapes
     rows: Rows | None = None
     around: Any = None  # a box around them, (2, d), in a periodic world
@@ -374,8 +409,8 @@ def find_shapes(
 def find_regions(scene: Scene, regions: Regions, options: QueryOptions) -> QueryResult:
     """Find the rows whose boxes overlap each convex region."""
     asked = _asked(scene, len(regions.around_lower), options)
-    every = _Part(scene.index(), scene.columns.view)  # those of the index may be larger
-    bodies, found = scene.bodies_near(every, of_regions(regions), asked)
+    every = scene.all_bodies()
+    bodies, found, _ = scene.bodies_near(every, of_regions(regions), asked)
     rows_of_regions: Any = _native.body_regions(bodies, *regions.slabs, found, asked.workers)
     return QueryResult(*rows_of_regions)
 
@@ -460,8 +495,8 @@ def shapecast(
         places = np.broadcast_to(places, (len(along.rows), places.shape[-1]))
     moving = _placed(scene, shape, places, rotations)
     (moved, _), is_one = together(motions=along, positions=Parameter(moving.positions, moving._is_one))
-    asked, every = _asked(scene, len(moving), options), _Part(scene.index(), scene.columns.view)
-    bodies, near = scene.bodies_near(every, of_motions(moving.boxes[:, 0], moving.boxes[:, 1], moved), asked)
+    asked, every = _asked(scene, len(moving), options), scene.all_bodies()
+    bodies, near, _ = scene.bodies_near(every, of_motions(moving.boxes[:, 0], moving.boxes[:, 1], moved), asked)
     touched: Any = _native.body_impacts(bodies, _as_sought(moving).core, moved, near, asked.workers)
     rows, times, refused = touched
     if refused is not None:
@@ -531,7 +566,7 @@ def _placed(scene: Scene, shape: Shape, positions: ArrayLike, rotations: ArrayLi
 
 def _cut(scene: Scene, corners: Floats) -> Floats:
     """Cut boxes off beyond all bodies if they are larger than shapes may be."""
-    if (np.abs(corners) <= LARGEST).all():
+    if not len(corners) or (corners[:, 0].min() >= -LARGEST and corners[:, 1].max() <= LARGEST):
         return corners
     scene.place()
     boxes = scene.columns.seen.boxes[scene.columns.rows.numbers]
@@ -613,8 +648,8 @@ def _overlapping(
     for part in scene.parts():
         images = None if bounds is None else _images(sought, part, bounds, is_everywhere)
         corners: Any = sought.core.boxes if images is None else images.boxes
-        bodies, found = scene.bodies_near(part, of_boxes(corners[:, 0], corners[:, 1]), asked)
-        overlapping: Any = _native.body_overlaps(bodies, sought.core, images, found, asked.workers)
+        bodies, found, is_exact = scene.bodies_near(part, of_boxes(corners[:, 0], corners[:, 1]), asked)
+        overlapping: Any = _native.body_overlaps(bodies, sought.core, images, found, is_exact, asked.workers)
         places, offsets, unknown = overlapping
         answers.append(QueryResult(part.rows_of(places), offsets))
         places, queries, shifts = unknown
@@ -636,7 +671,7 @@ def _images(
 ) -> _native.QueryImages:
     """Find the images of queries in a periodic world that may meet the bodies of a part."""
     few, worth_halving = thresholds.FEW_IMAGES, thresholds.WORTH_HALVING
-    found: Any = sought.core.images(part.around, bounds, len(part.index), is_everywhere, few, worth_halving)
+    found: Any = sought.core.images(part.around, bounds, len(part.shapes), is_everywhere, few, worth_halving)
     if isinstance(found, tuple):
         row, number = found
         raise ValueError(
@@ -655,26 +690,6 @@ class _Asked(NamedTuple):
     batch: NDArray[np.int64] | None
     ignored: Rows | None  # (q, k), or (1, k) for all
     workers: int
-
-    def of(self, queries: NDArray[Any]) -> _Asked:
-        """Give the same of some of the queries, or of others that stand for them."""
-        _, bits, batch, ignored, workers = self
-        return _Asked(
-            len(queries),
-            None if bits is None else (bits[0][queries], bits[1][queries]),
-            None if batch is None else batch[queries],
-            ignored if ignored is None or len(ignored) == 1 else ignored[queries],
-            workers,
-        )
-
-    def options(self, part: _Part | None = None) -> dict[str, Any]:
-        """Give the options of the same queries to an index: all but layers, which the world decides."""
-        found: dict[str, Any] = {"workers": self.workers}
-        if self.batch is not None:
-            found["batch"] = self.batch
-        if self.ignored is not None:
-            found["ignore"] = self.ignored if part is None else part.places_of(self.ignored)
-        return found
 
 
 def _asked(scene: Scene, count: int, options: QueryOptions) -> _Asked:
@@ -717,21 +732,6 @@ def _handle(scene: Scene, actor: Actor) -> int:
     if actor._world is None or actor._world._columns is not scene.columns:
         raise ValueError(f"ignore: {actor!r} is of another world")
     return actor.handle
-
-
-def _are_allowed(scene: Scene, rows: Rows, queries: NDArray[Any], asked: _Asked) -> NDArray[np.bool_]:
-    kept, bits = scene.columns.rows, asked.bits
-    of_layer, of_mask = kept.bits
-    allowed: NDArray[np.bool_] = rows >= 0
-    if kept.living and not (bits is None and of_layer is None and of_mask is None):
-        layers = np.uint64(1) if of_layer is None else of_layer[rows]
-        masks = ~np.uint64(0) if of_mask is None else of_mask[rows]
-        if bits is not None:
-            layers, masks = layers & bits[1][queries], masks & bits[0][queries]
-        allowed &= (layers != 0) & (masks != 0)
-    if kept.living and scene.broad.outside == "drop":
-        allowed &= ~scene.broad.is_dropped(rows)
-    return allowed
 
 
 def _eye_of(matrix: Floats) -> Floats | None:

@@ -157,7 +157,7 @@ class World(Queries):
         flat = None if limits is None else limits.ravel()
         self._stepper = _native.World(columns, columns.rows, dim, flat, BOUNDARIES.index(boundary), closed)
         self._guard = _native.Guard("world")
-        self._scene = Scene(columns, BroadPhase(columns, self._stepper, method, margin, workers))
+        self._scene = Scene(columns, BroadPhase(columns, self._stepper, method, margin, workers), self._guard)
         self._actors = Actors(self)
         self._answers = Answers(columns, self._scene, self._stepper, self._actors)
         self._bus = EventBus(self, columns, self._scene, self._actors)
@@ -262,7 +262,7 @@ class World(Queries):
             "pairs": len(self.pairs),
             "number": core.number,
             "time": core.time,
-            "bytes": columns.nbytes + self._scene.broad.nbytes + core.memory_bytes,
+            "bytes": columns.nbytes + self._scene.nbytes + self._scene.broad.nbytes + core.memory_bytes,
         }
 
     def outline(self) -> Outline:
@@ -748,7 +748,7 @@ class World(Queries):
 
     @property
     def _few(self) -> Any:
-        return self._scene.few(self._guard, self)
+        return self._scene.few(self)
 
     def _find(
         self,
