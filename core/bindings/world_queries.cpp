@@ -104,14 +104,7 @@ nb::object any_hits(const BodiesInTree& given, Table<double> origins, Table<doub
   const std::int32_t refused = in_plane_or_space(given.dimension(), [&](auto d) {
     const QueriedBodies<d()> bodies = given.bodies<d()>();
     return for_each_ray<d()>(
-        given, rays, workers,
-        [&](BodyRay<d()>& ray, std::int32_t row) {
-          Vec<d()> normal;
-          const double distance = ray.test(bodies, row, &normal);
-          if (!(distance < kNever)) return ray.farthest;
-          ray.settle(row);
-          return -1.0;
-        },
+        given, rays, workers, [&](BodyRay<d()>& ray, std::int32_t row) { return ray.visit_any(bodies, row); },
         [&](const BodyRay<d()>& ray) { hit[ray.query] = ray.best.second >= 0 ? 1 : 0; });
   });
   return as_tuple(std::move(hit), refused);

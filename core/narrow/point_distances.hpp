@@ -33,9 +33,9 @@ double distance_to_point(const ShapeView<D>& shape, const Vec<D>& point) {
       sum += gap[k];
       squared = k == 0 ? gap[k] * gap[k] : squared + gap[k] * gap[k];
     }
-    if (sides == 0) return 0;
-    if (D == 2) return sides == 1 ? sum : std::hypot(gap[0], gap[1]);
+    if (D == 2) return sides == 0 ? 0 : sides == 1 ? sum : std::hypot(gap[0], gap[1]);
     if (squared > 0) return std::sqrt(squared);
+    // In space, that of a point on the border is rounded.
   }
   double ball[D + 1] = {};  // of radius 0
   std::copy_n(point.begin(), D, ball);

@@ -170,8 +170,13 @@ struct BodyRay {
     }
     return reach();
   }
-  // Ends with a row that is hit somewhere.
-  void settle(std::int32_t row) { best = {-1, row}; }
+  // The same where any row will do; negative once there is one.
+  double visit_any(const QueriedBodies<D>& bodies, std::int32_t row) {
+    Vec<D> way;
+    if (!(test(bodies, row, &way) < kNever)) return farthest;
+    best = {-1, row};
+    return -1;
+  }
   // The row of a custom shape that may be in front of the best hit; -1 for none.
   std::int32_t refused() const { return custom.first <= reach() ? custom.second : -1; }
 
@@ -187,6 +192,14 @@ template <std::size_t D>
 void first_hit(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D>& ray, SweepWalk& walk) {
   tree.each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, walk,
                    [&](std::int32_t row) { return ray.visit(bodies, row); });
+}
+
+// Whether a ray hits any row.
+template <std::size_t D>
+bool any_hit(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D>& ray, SweepWalk& walk) {
+  tree.each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, walk,
+                   [&](std::int32_t row) { return ray.visit_any(bodies, row); });
+  return ray.best.second >= 0;
 }
 
 // A hit of one of several rows on a ray.

@@ -70,6 +70,7 @@ class BroadPhase:
         self.method, self.margin, self.workers = options.method, margin, workers
         self.threads = worker_count(workers)
         self.has_tree = "nearest" in options.index_class._capabilities
+        self.has_cells = self.method in ("octree", "linear_tree")  # to be named by hits
         self._columns, self._core = columns, core
         self._share = 1.0  # of the margins that is used
         self.index: BoxIndex | None = None  # None: it is built when it is needed

@@ -112,21 +112,22 @@ class Scene:
         """Bytes of what is kept for queries, besides the index."""
         return self._kept[2].nbytes
 
-    def few(self, world: object) -> _native.FewBodies | None:
-        """Give what answers a few queries as the world is now; None if it has to be built for that, or is periodic."""
+    def few(self, actors: Actors) -> _native.FewBodies | None:
+        """Give what answers a few queries as the world is now; None if the index has to be built for that."""
         few, columns = self._few, self.columns
         if few is not None and few.is_current:
             return few
-        if columns.period_bounds is not None or not self.broad.has_tree:
+        if not self.broad.has_tree:
             return None
         with self._guard.reading:
             index = self.index()
             if index._is_stale:
                 return None
-            tree, rows = index._arranged("queries"), columns.rows
+            tree, rows, slots = index._arranged("queries"), columns.rows, columns.slots
             self._few = _native.FewBodies(
-                self._guard, self._as_queried(tree, columns.view, None), *rows.bits, rows.alive[: rows.slots],
-                rows.generation, columns.layers._numbers, Actor, world, RESULTS,
+                self._guard, self._as_queried(tree, columns.view, None), columns.seen.positions[:slots],
+                columns.period_bounds is not None, *rows.bits, rows.alive[:slots], rows.generation,
+                columns.layers._numbers, Actor, actors._world, RESULTS, partial(_hit_of, weakref.ref(actors)),
             )  # fmt: skip
             return self._few
 
@@ -297,7 +298,6 @@ class Visible(NamedTuple):
         return rows
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Hit:
     """Where a ray hits a body.
 
@@ -317,13 +317,48 @@ class Hit:
         As `Event.cell`.
     """
 
-    actor: Actor
-    distance: float
-    position: Floats
-    normal: Floats
-    origin: Floats
-    direction: Floats
-    cell: tuple[int, int] | None
+    # Arrays are made when they are looked at: most are not, and each takes a tenth of the time of a ray.
+    __slots__ = ("_direction", "_normal", "_origin", "_position", "actor", "cell", "distance")
+
+    def __init__(
+        self, actor: Actor, distance: float, origin: Any, direction: Any, normal: Any, cell: tuple[int, int] | None
+    ) -> None:
+        self.actor, self.distance, self.cell = actor, distance, cell
+        self._origin, self._direction, self._normal = origin, direction, normal
+        self._position: Floats | None = None
+
+    @property
+    def origin(self) -> Floats:
+        """Where the ray begins."""
+        if type(self._origin) is tuple:
+            self._origin = np.array(self._origin)
+        origin: Floats = self._origin
+        return origin
+
+    @property
+    def direction(self) -> Floats:
+        """Where it leads, of any length."""
+        if type(self._direction) is tuple:
+            self._direction = np.array(self._direction)
+        direction: Floats = self._direction
+        return direction
+
+    @property
+    def normal(self) -> Floats:
+        """Unit vector out of the surface."""
+        if type(self._normal) is tuple:
+            self._normal = np.array(self._normal)
+        normal: Floats = self._normal
+        return normal
+
+    @property
+    def position(self) -> Floats:
+        """The point that is hit."""
+        if self._position is None:
+            way = self.direction
+            length = float(np.sqrt((way * way).sum()))
+            self._position = self.origin + way / (length if length > 0 else 1.0) * self.distance
+        return self._position
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hit):
@@ -469,16 +504,24 @@ def hits_of_one_ray(
 ) -> list[Hit]:
     """Give the first hit of one ray, or all; `ray` is its origin and direction, (1, d), and its length."""
     begin, along, limit = ray
-    start, way = begin[0], along[0]
     # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
     rows, _, away, normals = _cast(scene, _native.body_all_hits, begin, along, limit, options)
     most = 1 if is_first else len(rows)
-    length = float(np.sqrt((way * way).sum()))
-    ahead = way / (length if length > 0 else 1.0)
     return [
-        Hit(actors.get(row), distance, start + ahead * distance, normal + 0.0, start, way, cell_of(scene, [row]))
+        _hit(scene, actors, row, distance, begin[0], along[0], normal + 0.0)
         for row, distance, normal in zip(rows[:most].tolist(), away[:most].tolist(), normals[:most], strict=True)
     ]
+
+
+def _hit_of(actors: weakref.ref[Actors], *found: Any) -> Hit:
+    """Make a hit for what is kept by the world, and must not keep it."""
+    kept = cast("Actors", actors())
+    return _hit(kept._world._scene, kept, *found)
+
+
+def _hit(scene: Scene, actors: Actors, row: int, distance: float, origin: Any, direction: Any, normal: Any) -> Hit:
+    cell = cell_of(scene, [row]) if scene.broad.has_cells else None
+    return Hit(actors.get(row), distance, origin, direction, normal, cell)
 
 
 def shapecast(

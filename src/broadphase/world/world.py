@@ -748,7 +748,7 @@ class World(Queries):
 
     @property
     def _few(self) -> Any:
-        return self._scene.few(self)
+        return self._scene.few(self._actors)
 
     def _find(
         self,
