@@ -76,6 +76,20 @@ def runaway_calls() -> dict[str, Callable[[], Any]]:
     return calls
 
 
+def turning_calls() -> dict[str, Callable[[], Any]]:
+    """1,000 long boxes that are all followed, at rest in their rotations, and turning by 0.05 rad a step."""
+    calls = {}
+    for name, speed in (("still", 0.0), ("turning", 3.0)):
+        rng = np.random.default_rng(6)
+        world = bp.World(dim=3)
+        rotations, axes = rng.normal(size=(1000, 4)), rng.normal(size=(1000, 3))
+        axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+        world.add_many(bp.Box(2, 0.4, 0.4), rng.uniform(0, 19, (1000, 3)), velocities=rng.normal(0, 1, (1000, 3)),
+                       rotations=rotations, angular_velocities=speed * axes, ccd=True)  # fmt: skip
+        calls[name] = shuttling(world, world.rows.copy())
+    return calls
+
+
 def crossing_call(boundary: Any, times: float) -> Callable[[], Any]:
     """1,000 bodies, and one that crosses the world so many times in a step."""
     rng = np.random.default_rng(4)
@@ -208,6 +222,8 @@ def rows(pace: float) -> Iterator[Row]:
 
     timings = median_times(runaway_calls(), budget=3 * pace)
     yield ratio("200 ccd bodies, and one that runs away", timings["with"], timings["without"], 1.5)
+    timings = median_times(turning_calls(), budget=2 * pace)
+    yield ratio("1,000 ccd boxes that rotate", timings["turning"], timings["still"], 5, note="to boxes that do not")
     for boundary in ("wrap", "bounce"):
         calls = {str(times): crossing_call(boundary, times) for times in (1, 9000)}
         timings = median_times(calls, budget=3 * pace)
