@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -23,6 +24,14 @@ inline std::vector<Geometry> geometries_of(const nb::list& list) {
   for (const nb::handle kept : list) geometries.push_back(geometry_of(kept));
   return geometries;
 }
+
+// All of them, looked up once. Keeps the list.
+struct KeptGeometries {
+  explicit KeptGeometries(nb::list prepared) : list(std::move(prepared)), geometries(geometries_of(list)) {}
+
+  nb::list list;
+  std::vector<Geometry> geometries;
+};
 
 // Those of some rows by their numbers: all that are known, if there are not more of them than rows.
 inline std::vector<Geometry> geometries_of(const nb::list& list, const ShapeStore& store,

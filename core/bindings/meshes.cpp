@@ -280,6 +280,9 @@ void bind_meshes(nb::module_& module) {
           },
           "points"_a)
       .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
+  nb::class_<KeptGeometries>(module, "KeptGeometries",
+                             "What the core keeps of hulls and meshes by number, looked up once.")
+      .def(nb::init<nb::list>(), "prepared"_a);
   module.def("mesh_trees", &mesh_trees, "meshes"_a, workers);
   module.def("mesh_solids", &mesh_solids, "trees"_a, workers);
   module.def("geometry_overlaps", &overlaps_of, a, geometries_a, b, geometries_b, first, second, offsets);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,15 +26,16 @@ class BodiesInTree {
  public:
   // `boxes` are around the shapes; those in the tree may be larger. `limits`: bodies that are not wholly in this box,
   // lower and upper corner, are left out.
-  BodiesInTree(nb::object tree, nb::object shapes, Boxes boxes, const nb::list& geometries, nb::object filter,
+  BodiesInTree(nb::object tree, nb::object shapes, Boxes boxes, nb::object geometries, nb::object filter,
                std::optional<Vector<double>> limits)
       : tree_owner_(std::move(tree)),
         shapes_owner_(std::move(shapes)),
+        geometries_owner_(std::move(geometries)),
         filter_owner_(std::move(filter)),
         tree_(tree_owner_.is_none() ? nullptr : &nb::cast<const BlockIndex&>(tree_owner_)),
         shapes_(nb::cast<const PlacedShapes&>(shapes_owner_)),
         boxes_(std::move(boxes)),
-        geometries_(geometries_of(geometries)),
+        geometries_(nb::cast<const KeptGeometries&>(geometries_owner_).geometries),
         limits_(std::move(limits)) {
     if (!filter_owner_.is_none()) filter_ = nb::cast<const RowFilter&>(filter_owner_).get();
     require(boxes_.shape(1) == 2 && boxes_.shape(2) == shapes_.dimension &&
@@ -66,11 +68,11 @@ class BodiesInTree {
   }
 
  private:
-  nb::object tree_owner_, shapes_owner_, filter_owner_;
+  nb::object tree_owner_, shapes_owner_, geometries_owner_, filter_owner_;
   const BlockIndex* tree_;
   const PlacedShapes& shapes_;
   Boxes boxes_;
-  std::vector<Geometry> geometries_;
+  std::span<const Geometry> geometries_;
   std::optional<Vector<double>> limits_;
   QueryFilter filter_;
 };

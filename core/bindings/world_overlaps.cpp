@@ -55,11 +55,11 @@ class Sought {
     made.radii_ = std::move(radii);
     return made;
   }
-  static Sought of_shapes(nb::object store, nb::object boxes, nb::list geometries) {
+  static Sought of_shapes(nb::object store, nb::object boxes, nb::object geometries) {
     Sought made = of_boxes(std::move(boxes));
     made.store_ = &nb::cast<const PlacedShapes&>(store).store;
     made.store_owner_ = std::move(store);
-    made.geometries_ = geometries_of(geometries);
+    made.geometries_ = nb::cast<const KeptGeometries&>(geometries).geometries;
     made.geometry_owner_ = std::move(geometries);
     return made;
   }
@@ -138,7 +138,7 @@ class Sought {
   Vector<double> radii_;
   nb::object boxes_, store_owner_, geometry_owner_;
   const ShapeStore* store_ = nullptr;
-  std::vector<Geometry> geometries_;
+  std::span<const Geometry> geometries_;
 };
 
 // What was found for boxes without a tree: of box k, rows[offsets[k]] to rows[offsets[k + 1]].

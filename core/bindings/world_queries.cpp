@@ -253,7 +253,7 @@ void bind_world_queries(nb::module_& module) {
   const auto bodies = "bodies"_a, origins = "origins"_a, directions = "directions"_a, limits = "limits"_a,
              workers = "workers"_a;
   nb::class_<BodiesInTree>(module, "BodiesInTree", "The bodies of a world as one call of a query reads them.")
-      .def(nb::init<nb::object, nb::object, Boxes, nb::list, nb::object, std::optional<Vector<double>>>(),
+      .def(nb::init<nb::object, nb::object, Boxes, nb::object, nb::object, std::optional<Vector<double>>>(),
            "tree"_a.none(), "shapes"_a, "boxes"_a, "geometries"_a, "filter"_a.none(), limits.none());
   module.def("body_first_hits", &first_hits, bodies, origins, directions, limits, workers);
   module.def("body_any_hits", &any_hits, bodies, origins, directions, limits, workers);

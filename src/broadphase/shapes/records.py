@@ -63,6 +63,7 @@ class Geometries:
         self.references: dict[int, int] = {}  # how often each geometry is used
         # See the properties; None: not known since the last change.
         self._prepared: list[Any] | None = None
+        self._in_core: _native.KeptGeometries | None = None
         self._has_custom: bool | None = None
         # What stores of shapes read when they compute boxes of hulls and meshes.
         self.vertices = _native.VerticesByNumber()
@@ -101,6 +102,14 @@ class Geometries:
             self._prepared = known
         return known
 
+    @property
+    def in_core(self) -> _native.KeptGeometries:
+        """The same for queries of worlds, which do not look at a list each time."""
+        known = self._in_core
+        if known is None:
+            known = self._in_core = _native.KeptGeometries(self.prepared)
+        return known
+
     def number_of(self, geometry: Kept) -> int:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
         number = self._numbers.get(_identity_of(geometry))  # kept alive here, so that nothing else has this id
@@ -132,7 +141,7 @@ class Geometries:
             for key in self._keys.get(number, ()):
                 self._numbers.pop(key, None)
             self._keys.pop(number, None)
-            self._prepared = self._has_custom = None
+            self._prepared = self._in_core = self._has_custom = None
             self.vertices.put(number, None)
             del self._geometries[number]
 
@@ -141,7 +150,7 @@ class Geometries:
         if number in self._geometries:
             number = next(free for free in range(number) if free not in self._geometries)
         keys = _identity_of(geometry), _content_of(geometry)
-        self._prepared = self._has_custom = None
+        self._prepared = self._in_core = self._has_custom = None
         self.vertices.put(number, None if isinstance(geometry, type) else geometry.core_vertices)
         self._geometries[number], self._keys[number] = geometry, keys
         self._numbers.update(dict.fromkeys(keys, number))

@@ -177,7 +177,7 @@ class Scene:
         self, tree: _native.BlockIndex | None, shapes: Shapes, allowed: _native.QueryFilter | None
     ) -> _native.BodiesInTree:
         limits = None if self.broad.world is None or self.broad.outside != "drop" else self.broad.world.ravel()
-        return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.prepared, allowed, limits)
+        return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.in_core, allowed, limits)
 
     def refuse_custom(self, row: int, what: str) -> None:
         """Raise UnsupportedQueryError for the custom shape of a row; -1 is none."""
@@ -672,7 +672,7 @@ def _inner_radius(shape: Shape, dim: int) -> Floats:
 
 
 def _as_sought(placed: Shapes) -> _Sought:
-    core = _native.Sought.of_shapes(placed.store, placed.boxes, placed.geometries.prepared)
+    core = _native.Sought.of_shapes(placed.store, placed.boxes, placed.geometries.in_core)
     return _Sought(core, lambda: placed)
 
 
