@@ -111,9 +111,14 @@ class ManyQueries {
     }));
   }
 
-  // search(queries, group, count, scratch) stores the results of a group itself.
+  // search(queries, group, count, scratch) stores the results of a group itself. finish(scratch) as of each().
   template <class Scratch, class Search>
   void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search) const {
+    each_group<Scratch>(places, dimension, workers, search, [](Scratch&) {});
+  }
+  template <class Scratch, class Search, class Finish>
+  void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search,
+                  const Finish& finish) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
@@ -126,11 +131,16 @@ class ManyQueries {
                       search(queries_, groups.begin(k), groups.size(k), scratch[worker]);
                     }
                   });
+    for (Scratch& one : scratch) finish(one);
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
   // Queries with keys do not share a tree.
   bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
+  // The same where the caller tests rows, and the filter, of its own.
+  bool can_walk_together(std::size_t wanted) const {
+    return index_.forest == nullptr && queries_.can_walk_together(wanted);
+  }
   bool has_keys() const { return index_.forest != nullptr; }
 
  private:

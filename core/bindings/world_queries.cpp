@@ -187,43 +187,111 @@ struct NearestTable {
   }
 };
 
-// Adds the nearest of a part to those of other parts. Returns the row of a custom shape that decides.
+// The search for the nearest of a part, which are added to those of other parts.
 template <std::size_t D>
-std::int32_t add_nearest(const Part& part, const double* bounds, const double* points, const double* limits,
-                         NearestTable& table, unsigned workers) {
-  struct Scratch {
-    BallWalk walk;
-    std::vector<KeyedRow> found;
+class PartSearch {
+ public:
+  struct Scratch : TreeQueries::NearScratch {
+    std::vector<KeyedRow> found{};
+    std::optional<NearestBodies<D>> nearest{};
     std::optional<NearImages<D>> images{};
-    RefusedRow refused;
+    RefusedRow refused{};
   };
-  QueriedBodies<D> bodies = part.bodies->bodies<D>();
-  bodies.numbers = data_of(part.rows);
-  RefusedRow refused;
-  part.bodies->queries().each<Scratch>(
-      places_of(points, table.count, D), D, workers, [&](std::size_t query) { read_ahead(points + query * D); },
-      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-        table.get(query, scratch.found);
-        NearestBodies<D> nearest(bodies, table.wanted, limits[query], scratch.found);
-        const auto search = [&](const Vec<D>& at, bool once) {
-          queries.each_near(query, at.data(), nearest.reach(), scratch.walk,
-                            [&](std::int32_t row) { return nearest.visit(at, row, once); });
-        };
-        const double* point = points + query * D;
-        if (bounds != nullptr) {
-          if (!scratch.images) scratch.images.emplace(PeriodicBodies{part.around->data(), bounds, 0});
-          scratch.images->each(point, [&] { return nearest.reach(); }, [&](const Vec<D>& at) { search(at, true); });
-        } else {
-          Vec<D> at;
-          std::copy_n(point, D, at.begin());
-          search(at, false);
-        }
-        scratch.refused.note(query, nearest.refused());
-        table.put(query, scratch.found);
-      },
-      [&](Scratch& scratch) { refused.note(scratch.refused); });
-  return refused.row;
-}
+
+  PartSearch(const Part& part, const double* bounds, const double* points, const double* limits, NearestTable& table)
+      : part_(part),
+        bodies_(part.bodies->bodies<D>()),
+        bounds_(bounds),
+        points_(points),
+        limits_(limits),
+        table_(table) {
+    bodies_.numbers = data_of(part.rows);
+  }
+
+  // Returns the row of a custom shape that decides.
+  std::int32_t run(unsigned workers) {
+    const ManyQueries all = part_.bodies->queries();
+    const BoxView<double> places = places_of(points_, table_.count, D);
+    RefusedRow refused;
+    const auto finish = [&](Scratch& scratch) { refused.note(scratch.refused); };
+    const QueryFilter& filter = part_.bodies->filter();
+    const std::size_t wanted = table_.wanted + filter.ignored_count;
+    // As for boxes: points that are far apart in their order have hardly a block in common.
+    constexpr std::size_t kRowsForAPoint = 32;
+    if (table_.count >= kManyQueries && table_.count >= part_.bodies->slots() / kRowsForAPoint &&
+        !filter.has_layers() && all.can_walk_together(wanted)) {
+      all.each_group<Scratch>(
+          places, D, workers,
+          [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {
+            search(queries, group, count, wanted, scratch);
+          },
+          finish);
+    } else {
+      all.each<Scratch>(
+          places, D, workers, [&](std::size_t query) { read_ahead(points_ + query * D); },
+          [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) { search(queries, query, scratch); },
+          finish);
+    }
+    return refused.row;
+  }
+
+ private:
+  Vec<D> place(std::size_t query) const {
+    Vec<D> at;
+    std::copy_n(points_ + query * D, D, at.begin());
+    return at;
+  }
+  void begin(std::size_t query, Scratch& scratch) {
+    table_.get(query, scratch.found);
+    scratch.nearest.emplace(bodies_, table_.wanted, limits_[query], scratch.found);
+  }
+  void end(std::size_t query, Scratch& scratch) {
+    scratch.refused.note(query, scratch.nearest->refused());
+    table_.put(query, scratch.found);
+  }
+  void walk(const TreeQueries& queries, std::size_t query, const Vec<D>& at, Scratch& scratch) {
+    queries.each_near(query, at.data(), scratch.nearest->reach(), scratch.walk,
+                      [&](std::int32_t row) { return scratch.nearest->visit(at, row, bounds_ != nullptr); });
+  }
+  // At the images of a point, but for one where it has been searched.
+  void walk_images(const TreeQueries& queries, std::size_t query, const Vec<D>* but, Scratch& scratch) {
+    if (!scratch.images) scratch.images.emplace(PeriodicBodies{part_.around->data(), bounds_, 0});
+    scratch.images->each(
+        points_ + query * D, [&] { return scratch.nearest->reach(); },
+        [&](const Vec<D>& at) {
+          if (but == nullptr || at != *but) walk(queries, query, at, scratch);
+        });
+  }
+
+  void search(const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+    begin(query, scratch);
+    if (bounds_ != nullptr)
+      walk_images(queries, query, nullptr, scratch);
+    else
+      walk(queries, query, place(query), scratch);
+    end(query, scratch);
+  }
+  void search(const TreeQueries& queries, const std::uint32_t* group, std::size_t count, std::size_t wanted,
+              Scratch& scratch) {
+    Vec<D> at{};
+    queries.each_near_together(
+        group, count, points_, wanted, limits_, scratch, [&](std::int32_t row) { bodies_.read_ahead_of(row); },
+        [&](std::size_t query) {
+          begin(query, scratch);
+          at = place(query);
+        },
+        [&](std::int32_t row) { return scratch.nearest->visit(at, row); },
+        [&](std::size_t query) {
+          if (bounds_ != nullptr) walk_images(queries, query, &at, scratch);
+          end(query, scratch);
+        });
+  }
+
+  const Part& part_;
+  QueriedBodies<D> bodies_;
+  const double *bounds_, *points_, *limits_;
+  NearestTable& table_;
+};
 
 // (rows, distances, row of a custom shape that decides), `wanted` each for each point. Parts are tuples; `bounds`: of a
 // periodic world.
@@ -239,7 +307,7 @@ nb::object nearest(nb::list parts, std::optional<Table<double>> bounds, Table<do
     const Part part{&nb::cast<const BodiesInTree&>(of), rows, around};
     require(points.shape(1) == part.bodies->dimension() && around.has_value() == bounds.has_value());
     const std::int32_t custom = in_plane_or_space(points.shape(1), [&](auto d) {
-      return add_nearest<d()>(part, data_of(bounds), points.data(), limits.data(), table, workers);
+      return PartSearch<d()>(part, data_of(bounds), points.data(), limits.data(), table).run(workers);
     });
     if (refused < 0) refused = custom;
   }

@@ -463,15 +463,18 @@ class TreeQueries {
       bool is_alone, is_crowded;
       std::size_t count;
       std::int32_t rows[NearestTogether::kRoom];
+      float limit;  // rows whose boxes are within this, as limit_of_distance() with the error has it, are all there
+      double error;
     };
     NearestTogether together;
     const float* memory = nullptr;  // of the blocks, and how many rows were wanted, when points were walked last
     std::size_t wanted_before = 0;
     Candidates candidates[kGroup];
   };
-  bool walks_together(std::size_t wanted) const {
+  bool walks_together(std::size_t wanted) const { return filter_.allows_all() && can_walk_together(wanted); }
+  bool can_walk_together(std::size_t wanted) const {
     return kernels_.eight->nearest_together[dimension_ - 1] != nullptr && wanted > 0 &&
-           wanted <= NearestTogether::kMostWanted && filter_.allows_all() && !tree_.is_wide();
+           wanted <= NearestTogether::kMostWanted && !tree_.is_wide();
   }
   template <class T, class Report>
   void nearest_together(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
@@ -480,9 +483,13 @@ class TreeQueries {
     with_dimension(dimension_, [&](auto dimension) {
       constexpr std::size_t D = decltype(dimension)::value;
       const auto center_of = [&](std::size_t k) { return points + D * queries[k]; };
+      const auto ahead = [&](std::int32_t row) {
+        read_ahead(boxes.lower_of(static_cast<std::size_t>(row)));
+        read_ahead(boxes.upper_of(static_cast<std::size_t>(row)) + D - 1);
+      };
       for (std::size_t first = 0; first < count; first += kTogether)
-        find_candidates<D>(boxes, queries + first, std::min(kTogether, count - first), points, wanted, farthest,
-                           scratch, scratch.candidates + first);
+        find_candidates<D>(queries + first, std::min(kTogether, count - first), points, wanted, {farthest, 1, 0},
+                           scratch, ahead, scratch.candidates + first);
       // By now the rows are in the cache.
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t query = queries[k];
@@ -613,6 +620,50 @@ class TreeQueries {
       walk.limit = std::min(walk.limit, limit_of_distance(tree_, reach * kRoom));
       return true;
     });
+  }
+
+  // The same for points near each other, one after the other, if can_walk_together(wanted); see nearest_together().
+  // Calls begin(query), visit(row) as above and end(query) for each point. The rows whose boxes are nearest are visited
+  // first; a query that needs others begins again. ahead(row) is called a little before a visit.
+  struct NearScratch : TogetherScratch {
+    double more = 0;  // by how much the last row that counts is mostly farther away than the last box of those wanted
+  };
+  template <class Ahead, class Begin, class Visit, class End>
+  void each_near_together(const std::uint32_t* queries, std::size_t count, const double* points, std::size_t wanted,
+                          const double* farthest, NearScratch& scratch, const Ahead& ahead, const Begin& begin,
+                          const Visit& visit, const End& end) const {
+    with_dimension(dimension_, [&](auto dimension) {
+      for (std::size_t first = 0; first < count; first += kTogether)
+        find_candidates<decltype(dimension)::value>(queries + first, std::min(kTogether, count - first), points, wanted,
+                                                    {farthest, kRoom, scratch.more}, scratch, ahead,
+                                                    scratch.candidates + first);
+    });
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto& candidates = scratch.candidates[k];
+      const std::size_t query = queries[k];
+      double reach = farthest[query];
+      begin(query);
+      if (!candidates.is_alone)
+        for (std::size_t at = 0; at < candidates.count; ++at)
+          if (allows(query, candidates.rows[at])) reach = visit(candidates.rows[at]);
+      const bool is_complete =
+          !candidates.is_alone && limit_of_distance(tree_, reach * kRoom, candidates.error) <= candidates.limit;
+      // Grows faster than it shrinks, so that few begin again; and shrinks at once where there are too many candidates.
+      if (candidates.is_alone) {
+        scratch.more *= 0.5;
+      } else if (is_complete) {
+        scratch.more *= 0.995;
+      } else {
+        const double searched =
+            (std::sqrt(static_cast<double>(candidates.limit)) - candidates.error) / tree_.frame.scale;
+        if (reach < kNever) scratch.more += 0.5 * std::max(0.0, reach - searched);
+      }
+      if (!is_complete) {
+        begin(query);
+        each_near(query, points + dimension_ * query, reach, scratch.walk, visit);
+      }
+      end(query);
+    }
   }
 
   // The same for a ray whose length is safe, or whose direction is zero. visit(row) may return a negative length: no
@@ -817,10 +868,16 @@ class TreeQueries {
     std::copy_n(center, dimension_, scratch.point);
   }
 
-  // Walks through the tree for up to eight points.
-  template <std::size_t D, class T>
-  void find_candidates(const BoxView<T>& boxes, const std::uint32_t* queries, std::size_t count, const double* points,
-                       std::size_t wanted, const double* farthest, TogetherScratch& scratch,
+  // How far candidates may be away: the given distances times a factor, and as far as the last of those wanted and some
+  // more.
+  struct Reach {
+    const double* farthest;
+    double room, more;
+  };
+  // Walks through the tree for up to eight points. ahead(row) is called for each candidate.
+  template <std::size_t D, class Ahead>
+  void find_candidates(const std::uint32_t* queries, std::size_t count, const double* points, std::size_t wanted,
+                       const Reach& reach, TogetherScratch& scratch, const Ahead& ahead,
                        TogetherScratch::Candidates* candidates) const {
     NearestTogether& walk = scratch.together;
     std::uint32_t alone = 0;
@@ -831,10 +888,10 @@ class TreeQueries {
         leave_out(walk, tree_, k);
         continue;
       }
-      const double error = place<D>(walk, tree_, k, points + D * queries[k]);
+      const double error = candidates[k].error = place<D>(walk, tree_, k, points + D * queries[k]);
       if (error < kNever) {
-        walk.error[k] = static_cast<float>(error * (1 + 1e-6));
-        walk.limit[k] = limit_of_distance(tree_, farthest[queries[k]], error);
+        walk.error[k] = static_cast<float>((error + reach.more * tree_.frame.scale) * (1 + 1e-6));
+        walk.limit[k] = limit_of_distance(tree_, reach.farthest[queries[k]] * reach.room, error);
       } else {
         walk.limit[k] = -1;
         alone |= 1u << k;
@@ -860,11 +917,10 @@ class TreeQueries {
       found.is_alone = (alone >> k & 1u) != 0;
       found.is_crowded = (walk.crowded >> k & 1u) != 0;
       found.count = walk.found[k];
+      found.limit = walk.limit[k];
       for (std::size_t at = 0; at < found.count; ++at) {
         found.rows[at] = walk.rows[k][at];
-        const auto row = static_cast<std::size_t>(found.rows[at]);
-        read_ahead(boxes.lower_of(row));
-        read_ahead(boxes.upper_of(row) + D - 1);
+        ahead(found.rows[at]);
       }
     }
   }

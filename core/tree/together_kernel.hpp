@@ -247,9 +247,9 @@ void nearest_together_of(NearestTogether& walk) {
     if ((known >> q & 1u) == 0) walk.reach[q] = kInfinity;
     for (std::size_t k = 0; k < D; ++k) walk.before[k][q] = walk.center[k][q];
   }
+  if (sure != 0xff) list_candidates<D>(walk, without(limit, sure));
+  limit.store(walk.limit);
   if (sure != 0xff) {
-    list_candidates<D>(walk, without(limit, sure));
-    limit.store(walk.limit);
     for (std::size_t q = 0; q < kTogether; ++q)
       if ((sure >> q & 1u) == 0) order_candidates(walk, q);
   }

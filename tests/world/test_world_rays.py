@@ -299,3 +299,27 @@ def test_world_that_was_queried_is_dropped_like_any_other():
     del world
     gc.collect()
     assert reference() is None
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("scene", ["spread", "one huge", "one far", "one place", "many sizes"])
+def test_nearest_of_many_points_are_those_of_every_row_tried(dim, scene):
+    rng = np.random.default_rng([dim, len(scene)])
+    places, radii = rng.uniform(0, 20, (150, dim)), rng.uniform(0.1, 0.5, 150)
+    if scene == "one huge":
+        radii[7] = 300.0
+    elif scene == "one far":
+        places[7] = 1e12
+    elif scene == "one place":
+        places[:] = 3.0
+    elif scene == "many sizes":
+        radii *= 10.0 ** rng.uniform(-6, 1, 150)
+    world = bp.World(dim=dim)
+    world.add_many(ball(dim, radii[:75]), places[:75])
+    world.add_many(bp.AABB(2 * rng.uniform(0, 1, (75, dim)) * radii[75:, np.newaxis]), places[75:])
+    points = np.concatenate([rng.uniform(-5, 25, (MANY, dim)), np.full((20, dim), 1e9)])
+    for k, limit in ((1, np.inf), (4, 6.0), (13, np.inf), (60, np.inf)):
+        check_nearest(world, points, k, np.full(len(points), limit), {}, world.rows)
+    rest = world.rows[world.rows % 3 != 0]
+    check_nearest(world, points, 3, np.full(len(points), np.inf), {"ignore": [world.rows[::3].tolist()]}, rest)
+    check_nearest(world, points, 3, np.full(len(points), np.inf), {"ignore": [[0, 5]]}, np.delete(world.rows, [0, 5]))
