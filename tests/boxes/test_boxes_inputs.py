@@ -158,7 +158,7 @@ def test_input_of_each_kind_serves_indexes_and_detections(make):
 
 def test_one_object_with_bounds_is_one_box_of_a_query():
     cube = SimpleNamespace(bounds=np.array([[0, 0], [1.0, 1.0]]))
-    assert bp.Index(BOXES).query(cube)[0].tolist() == [0, 1]
+    assert bp.Index(BOXES).query(cube).tolist() == [0, 1]
     assert bp.pairs(BOXES, cube, sort=True).tolist() == [[0, 0], [1, 0]]
     with pytest.raises(ValueError, match="boxes is one SimpleNamespace, which has one box and so no pairs"):
         bp.pairs(cube)
@@ -542,7 +542,7 @@ def test_one_rectangle_and_one_point_are_refused_with_how_to_pass_one():
     with pytest.raises(TypeError, match=r"pass a list: \[rect\]"):
         bp.boxes.from_rects(GameRect())
     with pytest.raises(ValueError, match=r"not \(2,\); one of them is \[\[x, y\]\]"):
-        bp.Index(BOXES).nearest((5, 5))
+        bp.neighbors((5, 5), 1.0)
 
 
 class GameRect:
