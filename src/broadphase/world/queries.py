@@ -504,7 +504,7 @@ def hits_of_one_ray(
 ) -> list[Hit]:
     """Give the first hit of one ray, or all; `ray` is its origin and direction, (1, d), and its length."""
     begin, along, limit = ray
-    # Also for the first alone: for one ray, one pass is sooner done than two, but for some 100,000 bodies.
+    # All of them, also for the first alone: the core gives their normals.
     rows, _, away, normals = _cast(scene, _native.body_all_hits, begin, along, limit, options)
     most = 1 if is_first else len(rows)
     return [
