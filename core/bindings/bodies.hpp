@@ -33,7 +33,7 @@ struct NewBody {
   bool is_held;  // whether the world keeps the actor
 };
 
-// Whoever follows the bodies of a world: the actors; the index, None where there is none; what is called before the
+// What follows the bodies of a world: the actors; the index, None where there is none; what is called before the
 // shape of a removed row makes room; the dictionary of the view of shapes, and what it has when there is one more row,
 // None where there is no view or a row is free.
 struct Followers {
