@@ -110,6 +110,22 @@ void take_touched(InterleavedSweep& sweep, const BlockReader<D>& block, Eight ke
   sweep.depth = kept;
 }
 
+// Pushes the block that goes on with this one's lanes, and what is below some of them, the nearest last.
+template <std::size_t D, class Motion>
+void push_below(Motion& motion, const BlockReader<D>& block, float own_key, Eight enter, std::uint32_t lanes) {
+  if (block.next() != kNoBlock) {
+    motion.key[motion.depth] = own_key;
+    motion.stack[motion.depth++] = block.next();
+  }
+  // Without a branch for each block: in a walk by itself, a wrong guess now and then costs less.
+  float* key = motion.key + motion.depth;
+  std::int32_t* stack = motion.stack + motion.depth;
+  std::size_t pushed = 0;
+  if (!keep_few_in_order(enter, block.children(), lanes, key, stack, pushed))
+    pushed = push_in_order(enter, block.children(), lanes, key, stack);
+  motion.depth += pushed;
+}
+
 template <std::size_t D>
 std::size_t finish_sweep(Interleaved<InterleavedSweep>& all) {
   for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
@@ -120,17 +136,7 @@ std::size_t finish_sweep(Interleaved<InterleavedSweep>& all) {
     ++all.visited;
     Eight enter;
     const std::uint32_t hits = lanes_on_motion<D>(sweep, block, enter), rows = hits & block.rows();
-    if (block.next() != kNoBlock) {
-      sweep.key[sweep.depth] = own_key;
-      sweep.stack[sweep.depth++] = block.next();
-    }
-    // Without a branch for each block: in a walk by itself, a wrong guess now and then costs less.
-    float* key = sweep.key + sweep.depth;
-    std::int32_t* stack = sweep.stack + sweep.depth;
-    std::size_t pushed = 0;
-    if (!keep_few_in_order(enter, block.children(), hits ^ rows, key, stack, pushed))
-      pushed = push_in_order(enter, block.children(), hits ^ rows, key, stack);
-    sweep.depth += pushed;
+    push_below<D>(sweep, block, own_key, enter, hits ^ rows);
     if (rows != 0) {
       const std::uint32_t taken = sweep.ignored_count == 0 ? rows : lanes_not_ignored(sweep, block.children(), rows);
       if (taken != 0) take_touched<D>(sweep, block, enter, taken);
@@ -180,16 +186,7 @@ std::size_t find_on_ray(Interleaved<InterleavedVisit>& all) {
     ++all.visited;
     Eight enter;
     const std::uint32_t hits = lanes_on_motion<D>(ray, block, enter), rows = hits & block.rows();
-    if (block.next() != kNoBlock) {
-      ray.key[ray.depth] = own_key;
-      ray.stack[ray.depth++] = block.next();
-    }
-    float* key = ray.key + ray.depth;
-    std::int32_t* stack = ray.stack + ray.depth;
-    std::size_t pushed = 0;
-    if (!keep_few_in_order(enter, block.children(), hits ^ rows, key, stack, pushed))
-      pushed = push_in_order(enter, block.children(), hits ^ rows, key, stack);
-    ray.depth += pushed;
+    push_below<D>(ray, block, own_key, enter, hits ^ rows);
     if (ray.depth > 0) prefetch_block<D>(ray.memory, ray.stack[ray.depth - 1]);
     if (rows != 0) {
       ray.found = push_in_order(enter, block.children(), rows, ray.row_key, ray.rows);
