@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact"]
 
 _ANY = float(np.finfo(np.float64).max)
-_MOST_TURNED = 2 * np.pi * 10_000  # as steps of worlds
 _ONE_PAIR = np.zeros((1, 2), np.int32)
 _FIRST = np.zeros(1, np.int32)
 _ONE_PAIR.flags.writeable = _FIRST.flags.writeable = False
@@ -511,7 +510,7 @@ def _turns(values: ArrayLike, name: str, count: int, dim: int) -> Floats | None:
         if array.shape not in ((), (1,), (count,)):
             raise ValueError(f"{name} must be one angle or have shape ({count},), not {array.shape}")
         array = array.reshape(-1, 1)
-    return _vectors(array, name, count, 1 if dim == 2 else 3, _MOST_TURNED)
+    return _vectors(array, name, count, 1 if dim == 2 else 3, 2 * np.pi * row_pairs.MOST_TURNS)
 
 
 def _targets(values: ArrayLike, count: int) -> Floats:

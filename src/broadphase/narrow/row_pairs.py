@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 __all__ = [
-    "contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations",
+    "MOST_TURNS", "contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations",
     "turning_impacts",
 ]  # fmt: skip
+
+MOST_TURNS = 10_000  # during a motion: `kMostFullTurns` of the core
 
 _ANY_NUMBER = np.iinfo(np.int64).max
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes

@@ -14,7 +14,7 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.change import Change
-from broadphase.narrow.row_pairs import impacts, overlap_mask, turning_impacts
+from broadphase.narrow.row_pairs import MOST_TURNS, impacts, overlap_mask, turning_impacts
 from broadphase.world.budget import Budget
 from broadphase.world.values import NO_PAIRS
 
@@ -42,7 +42,6 @@ _SECONDS_A_PAIR = 4e-8
 _NONE_WAIT = NO_PAIRS, np.empty(0, np.int64), np.empty(0, np.uint8)
 # Why a row is refused, as the core numbers it.
 _MOTION, _PLACE, _WIDTH, _OUTSIDE, _TURN = range(5)
-_MOST_TURNS = 10_000  # `kMostFullTurns` of the core
 
 
 class Answers:
@@ -78,7 +77,7 @@ class Answers:
         if why == _PLACE:
             columns.refuse(row, spare.positions[row], None if spare.rotations is None else spare.rotations[row])
         if why == _TURN:
-            raise ValueError(f"row {row} has ccd=True and turns more than {_MOST_TURNS} times in one step of {dt}")
+            raise ValueError(f"row {row} has ccd=True and turns more than {MOST_TURNS} times in one step of {dt}")
         values = f"position {columns.positions[row].tolist()}, velocity {columns.velocities[row].tolist()}"
         if columns.rotations is not None and columns.angular_velocities is not None:
             values += f", rotation {columns.rotations[row].tolist()}"
