@@ -55,6 +55,24 @@ def test_empty_world_is_as_small_as_before_whatever_shapes_have_come_and_gone(di
     check_cycles(dimension, 5, 25)
 
 
+def made_by_steady_steps(world):
+    """Return the most traced bytes that each of three steps takes at a time, after the first ones."""
+    for _ in range(8):
+        world.step(1.0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        made = []
+        for _ in range(3):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            world.step(1.0)
+            made.append(tracemalloc.get_traced_memory()[1] - before)
+        return made
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("moving", [0, 200, 20_000])
 def test_step_makes_no_arrays_of_all_rows(moving):
     rng = np.random.default_rng(3)
@@ -63,21 +81,10 @@ def test_step_makes_no_arrays_of_all_rows(moving):
     velocities = np.zeros((count, 3))
     velocities[:moving] = rng.uniform(-0.02, 0.02, (moving, 3))
     world.add_many(bp.Sphere(0.4), rng.random((count, 3)) * count ** (1 / 3), velocities=velocities)
-    for _ in range(8):
-        frame = world.step(1.0)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        for _ in range(3):
-            before = tracemalloc.get_traced_memory()[0]
-            tracemalloc.reset_peak()
-            frame = world.step(1.0)
-            made = tracemalloc.get_traced_memory()[1] - before
-            # What is about the rows that have moved, where these are few; else no more than flags for all rows.
-            assert made < 11_000 + (250 * moving if moving < count else 2 * count)
-    finally:
-        tracemalloc.stop()
-    assert len(frame.pairs) > count / 2
+    for made in made_by_steady_steps(world):
+        # What is about the rows that have moved, where these are few; else no more than flags for all rows.
+        assert made < 11_000 + (250 * moving if moving < count else 2 * count)
+    assert len(world.frame.pairs) > count / 2
 
 
 # What a step may find on its way, which makes pairs be filtered, or rows be free.
@@ -107,20 +114,9 @@ def test_steady_step_allocates_no_more_than_its_frame_holds(method, moving, crow
         world.remove(rows[::7])
     if crowd == "layers":
         world.ignore([[0, 1], [5, 9]])
-    for _ in range(8):
-        frame = world.step(1.0)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        for _ in range(3):
-            before = tracemalloc.get_traced_memory()[0]
-            tracemalloc.reset_peak()
-            frame = world.step(1.0)
-            made = tracemalloc.get_traced_memory()[1] - before
-            assert made < 12_000  # of objects, whatever their number; the arrays of a frame are made when they are read
-    finally:
-        tracemalloc.stop()
-    assert len(frame.pairs) > 100
+    for made in made_by_steady_steps(world):
+        assert made < 12_000  # of objects, whatever their number; the arrays of a frame are made when they are read
+    assert len(world.frame.pairs) > 100
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages are counted as Linux does")
