@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from watching import FLAGS, VIEWPORT, WAIT, Watched, chromium
+from watching import FEWER_FRAMES, FLAGS, VIEWPORT, WAIT, Watched, chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = Path(os.environ.get("BROADPHASE_SCREENSHOTS") or ROOT / "build" / "browser")
@@ -58,6 +58,7 @@ def watch(browser: Any) -> Iterator[Callable[..., Watched]]:
 
     def watch_at(url: str, **context: Any) -> Watched:
         tab = Watched(browser.new_page(**{"viewport": VIEWPORT} | context))
+        tab.page.add_init_script(FEWER_FRAMES)
         tabs.append(tab)
         tab.page.set_default_timeout(WAIT)
         tab.page.goto(url)

@@ -69,17 +69,17 @@ def test_replay_of_very_many_frames_opens_and_seeks(watch, tmp_path, keep):
     world = bp.World(dim=2, bounds=[[-5, -5], [5, 5]], boundary="bounce")
     world.add_many(bp.Circle(1), [[0, 0], [2.5, 0]], velocities=[[1, 0.3], [-0.5, 0.2]])
     replay = Replay(world)
-    last = 200_000
+    last = 100_000
     for number in range(1, last + 1):
         replay.add(world.step(0.01))
-        if number == 150_000:
+        if number == 75_000:
             then = world.positions.copy()
     replay.save(tmp_path / "long.html")
     tab = watch((tmp_path / "long.html").as_uri(), offline=True)
     tab.wait_until("window.replay && window.replay.drawn > 0")
     tab.page.locator("#play").click()
-    tab.page.evaluate("window.replay.seek(149999)")
-    tab.wait_for("count", f"^150000 / {last}")
+    tab.page.evaluate("window.replay.seek(74999)")
+    tab.wait_for("count", f"^75000 / {last}")
     assert np.allclose(positions(tab).reshape(2, 2), then, atol=1e-3)
     tab.page.evaluate("window.replay.seek(1e9)")
     tab.wait_for("count", f"^{last} / {last}")

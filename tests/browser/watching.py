@@ -16,12 +16,32 @@ FLAGS = (
     "--no-sandbox",  # which a container rarely permits
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--webgl-msaa-sample-count=0",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
 )
 VIEWPORT = {"width": 900, "height": 480}  # small: drawing in software takes time for every pixel
+# Ten pictures a second: drawn in software, those of sixty take all the time that there is.
+FEWER_FRAMES = """{
+    const ask = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
+    const waiting = new Map();
+    let number = 0, last = 0;
+    window.requestAnimationFrame = draw => {
+        const own = ++number, later = Math.max(0, last + 100 - performance.now());
+        const timer = setTimeout(() => waiting.set(own, ["frame", ask(now => {
+            waiting.delete(own); last = performance.now(); draw(now);
+        })]), later);
+        waiting.set(own, ["timer", timer]);
+        return own;
+    };
+    window.cancelAnimationFrame = own => {
+        const [kind, id] = waiting.get(own) ?? [];
+        if (kind === "timer") clearTimeout(id); else if (kind) cancel(id);
+        waiting.delete(own);
+    };
+}"""
 WAIT = 120_000.0  # milliseconds that anything may take on a busy machine
 TOUCHING, APART, SELECTED, QUERIED = (0xD5, 0x5E, 0x00), (0x8A, 0x9B, 0xB0), (0xF0, 0xE4, 0x42), (0x56, 0xB4, 0xE9)
 

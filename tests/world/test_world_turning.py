@@ -19,7 +19,7 @@ def coin_and_blade(followed="blade", **given):
     return world
 
 
-@pytest.mark.parametrize(("dimension", "count"), [(2, 1100), (3, 280)])
+@pytest.mark.parametrize(("dimension", "count"), [(2, 600), (3, 150)])
 def test_nothing_is_missed_and_nothing_is_invented_by_steps(dimension, count):
     rng = np.random.default_rng([2, dimension])
     made = random_pairs(rng, dimension, count, grazing=0.1)
