@@ -108,6 +108,10 @@ tune: $(DONE)/package $(DONE)/bench ## measure the numbers that choose between s
 climb: $(DONE)/package $(DONE)/bench ## search for scenes on which a method or a step of a world falls
 	$(BIN)/python -m benchmarks.climb $(ARGS)
 
+.PHONY: cliffs
+cliffs: $(DONE)/package $(DONE)/bench ## search for calls that cost far more than the plain call of their size: an hour (ARGS=--quick: 5 minutes)
+	$(BIN)/python -m benchmarks.search_cliffs $(ARGS)
+
 .PHONY: doors
 doors: $(DONE)/package $(DONE)/bench ## search for scenes on which a drop-in is slower than its library: two hours (ARGS=--quick: 5 minutes)
 	$(BIN)/python -m benchmarks.doors $(ARGS)

@@ -1,13 +1,17 @@
 """The scripts of `make bench`: their rows, not their measurements."""
 
+import contextlib
 import os
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from benchmarks import adapters as measured_adapters, auto_regret, cliffs, climb, doors, readme_table, robots, targets
 from benchmarks.adapters.__main__ import COLUMNS, cells
 from benchmarks.pairs import Comparison, Outcome
+from benchmarks.search_cliffs import __main__ as search_cliffs, costs, subjects
+from benchmarks.search_cliffs.cases import Case
 
 import broadphase as bp
 from broadphase import adapters
@@ -146,3 +150,43 @@ def test_doors_report_the_worst_scene_and_what_differs(monkeypatch, capsys):
     assert "wrong, seed 3: another answer: one" in report.err
     assert re.search(r"slow +1 +1 +1 +0\.0", report.out)
     assert "1 scenes, 1 with another answer" in report.out
+
+
+@pytest.mark.parametrize("name", subjects.SUBJECTS)
+def test_search_for_cliffs_runs_the_plain_case_of_every_subject_and_each_feature(name):
+    one = subjects.SUBJECTS[name]
+    plain = Case(name, 2, 60, one.dims[0], kind=one.kinds[0])
+    assert subjects.work_of(plain).given > 0
+    assert costs.found_by(subjects.work_of(plain)) >= 0
+    for number, feature in enumerate(one.features):
+        value = subjects.FEATURES[feature][number % len(subjects.FEATURES[feature])]
+        with contextlib.suppress(*costs.REFUSED):
+            subjects.work_of(replace(plain, features={feature: value})).call()
+
+
+def test_search_for_cliffs_draws_the_same_case_by_its_seed():
+    assert {subjects.drawn(seed).subject for seed in range(2000)} == set(subjects.SUBJECTS)
+    assert subjects.drawn(7) == subjects.drawn(7) != subjects.drawn(8)
+
+
+@pytest.mark.parametrize("scene", subjects.SCENES)
+def test_search_for_cliffs_makes_valid_boxes(scene):
+    for seed in range(4):
+        boxes = subjects.boxes_of(Case("pairs", seed, 300, 2 + seed % 2, features={"scene": scene}))
+        assert (boxes[:, 0] <= boxes[:, 1]).all()
+        assert 0 < len(boxes) <= 300
+
+
+def test_search_for_cliffs_names_the_cause_and_the_seed(monkeypatch, capsys):
+    def made(case):
+        pause = 200_000 if case.features.get("scene") == "line" else 1000
+        return subjects.Work(lambda: sum(range(pause)) * 0, 100)
+
+    drawn = Case("slow", 7, 1000, 2, features={"scene": "line", "order": "ascending"})
+    monkeypatch.setitem(subjects.SUBJECTS, "slow", subjects.Subject(made, ()))
+    monkeypatch.setattr(search_cliffs, "drawn", lambda seed: replace(drawn, seed=seed))
+    monkeypatch.setattr("sys.argv", ["search_cliffs", "--seed", "7"])
+    assert search_cliffs.main() == 0
+    report = capsys.readouterr().out
+    assert re.search(r"\nscene=line +slow +1,000 2-d +1 .* 7\n", report)
+    assert "1 cases, 1 cliffs" in report
