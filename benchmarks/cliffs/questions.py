@@ -100,14 +100,19 @@ def _of_an_index(pace: float) -> Iterator[Row]:
 
 
 def _of_two_shapes(pace: float) -> Iterator[Row]:
-    one, other = bp.Shapes(bp.Circle(1), (0, 0)), bp.Shapes(bp.Rectangle(1, 2), (1.5, 0.5))
-    calls = {
-        "overlaps": _each(bp.overlaps, [(one, other)] * _QUESTIONS),
-        "distance": _each(bp.distance, [(one, other)] * _QUESTIONS),
-    }
-    found = median_times(calls, budget=pace, clock=thread_time)
-    for name in calls:
-        yield _microseconds(f"{name} of two single shapes", found[name], 8.0)
+    hull = bp.ConvexHull(np.random.default_rng(4).normal(size=(20, 3)))
+    for what, one, other in (
+        ("two single shapes", bp.Shapes(bp.Circle(1), (0, 0)), bp.Shapes(bp.Rectangle(1, 2), (1.5, 0.5))),
+        ("two single hulls", hull, bp.Shapes(hull, (1.5, 0.5, 0.0))),
+        ("two single hulls that are apart", hull, bp.Shapes(hull, (9.0, 0.5, 0.0))),
+    ):
+        calls = {
+            "overlaps": _each(bp.overlaps, [(one, other)] * _QUESTIONS),
+            "distance": _each(bp.distance, [(one, other)] * _QUESTIONS),
+        }
+        found = median_times(calls, budget=pace, clock=thread_time)
+        for name in calls:
+            yield _microseconds(f"{name} of {what}", found[name], 8.0)
 
 
 def _many(pace: float) -> Iterator[Row]:

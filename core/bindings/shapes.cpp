@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "geometries.hpp"
 #include "narrow/batch.hpp"
+#include "narrow/meshes.hpp"
 #include "pair_answers.hpp"
 #include "placed_shapes.hpp"
 #include "world/placing.hpp"
@@ -128,6 +130,62 @@ nb::object rays(const PlacedShapes& shapes, Rows rows, Numbers origins, Numbers 
   return std::move(found).as_tuple();
 }
 
+// ---- Two single shapes, each the only row of its store: the arrays that many pairs need take longer than the answer.
+
+ShapeView<3> only(const PlacedShapes& shapes) { return shapes.store.placed<3>(0); }
+
+// Calls use(first, second) with two shapes in space as the narrow phase of hulls and meshes takes them, without the GIL
+// where one is a mesh. None: one of them is a custom shape.
+template <class Use>
+nb::object with_two_sides(const PlacedShapes& a, const KeptGeometries& geometries_a, const PlacedShapes& b,
+                          const KeptGeometries& geometries_b, const Use& use) {
+  const ShapeView<3> one = only(a), other = only(b);
+  if (one.kind == ShapeKind::kCustom || other.kind == ShapeKind::kCustom) return nb::none();
+  std::vector<double> unmoved;
+  const MeshSide x = side_of(one, geometries_a.geometries, nullptr, unmoved),
+                 y = side_of(other, geometries_b.geometries, nullptr, unmoved);
+  const auto answer = [&] {
+    std::optional<ReleasedGil> release;
+    if (x.is_mesh() || y.is_mesh()) release.emplace();
+    return use(x, y);
+  }();
+  return nb::cast(answer);
+}
+
+// None: their boxes overlap, and one is a hull, a mesh or a custom shape.
+nb::object overlap_of_two(const PlacedShapes& a, Boxes boxes_a, const PlacedShapes& b, Boxes boxes_b) {
+  constexpr std::int32_t kOnly = 0;
+  std::uint8_t answer = 0;
+  in_plane_or_space(a.dimension, [&](auto d) {
+    overlaps_of<d()>(a.store, b.store, {&kOnly, &kOnly, nullptr, 1}, {boxes_a.data(), boxes_b.data()}, &answer);
+  });
+  return answer < 2 ? nb::cast(answer == 1) : nb::none();
+}
+
+// The same of two whose boxes overlap, in space.
+nb::object geometry_overlap_of_two(const PlacedShapes& a, const KeptGeometries& geometries_a, const PlacedShapes& b,
+                                   const KeptGeometries& geometries_b) {
+  if (a.dimension != 3) return nb::none();
+  return with_two_sides(a, geometries_a, b, geometries_b,
+                        [](const MeshSide& x, const MeshSide& y) { return overlaps(x, y); });
+}
+
+// Infinite beyond a limit. None: one of them is a custom shape.
+nb::object distance_of_two(const PlacedShapes& a, const KeptGeometries& geometries_a, const PlacedShapes& b,
+                           const KeptGeometries& geometries_b, double within) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (a.dimension == 3)
+    return with_two_sides(a, geometries_a, b, geometries_b, [&](const MeshSide& x, const MeshSide& y) {
+      const double distance = nearest_elements(x, y, within).distance;
+      return distance <= within ? distance : kNone;
+    });
+  const ShapeView<2> one = a.store.placed<2>(0), other = b.store.placed<2>(0);
+  if (one.kind == ShapeKind::kCustom || other.kind == ShapeKind::kCustom) return nb::none();
+  Vec<2> normal;
+  const double distance = signed_distance(one, other, &normal);
+  return nb::cast(distance <= within ? distance : kNone);
+}
+
 }  // namespace
 
 void bind_shapes(nb::module_& module) {
@@ -162,6 +220,9 @@ void bind_shapes(nb::module_& module) {
   module.def("shape_contacts", &contacts, a, b, first, second, offsets);
   module.def("shape_impacts", &impacts, a, b, first, second, "motions"_a, offsets);
   module.def("shape_turning_impacts", &turning_impacts, a, b, first, second, "motions"_a, "targets"_a);
+  module.def("overlap_of_two", &overlap_of_two, a, "boxes_a"_a, b, "boxes_b"_a);
+  module.def("geometry_overlap_of_two", &geometry_overlap_of_two, a, "geometries_a"_a, b, "geometries_b"_a);
+  module.def("distance_of_two", &distance_of_two, a, "geometries_a"_a, b, "geometries_b"_a, "within"_a);
   module.def("shape_rays", &rays, "shapes"_a, rows, "origins"_a, "directions"_a);
 }
 

@@ -40,6 +40,24 @@ def test_two_single_shapes_of_any_class_have_one_answer(d):
     assert touching > 3
 
 
+def test_distances_of_two_beyond_the_limit_are_infinite_whatever_the_shapes_are():
+    shapes = [bp.Sphere(1), bp.Box(2, 2, 2), bp.ConvexHull(np.vstack([np.eye(3), -np.eye(3)])),
+              bp.Mesh(np.vstack([np.eye(3), np.zeros((1, 3))]), [[0, 1, 2], [0, 1, 3]])]  # fmt: skip
+    for first in shapes:
+        for second in shapes:
+            apart = bp.Shapes(second, (4, 0.1, 0.2))
+            far = bp.distance(first, apart)
+            assert 1 < far < 5
+            assert bp.distance(first, apart, max_distance=far) == far
+            assert bp.distance(first, apart, max_distance=far / 2) == np.inf
+            assert bp.overlaps(first, apart) is False
+            assert bp.distance(first, second, max_distance=0.0) == bp.distance(first, second) <= 0
+    with pytest.raises(ValueError, match="max_distance must be at least 0"):
+        bp.distance(shapes[0], shapes[1], max_distance=-1)
+    with pytest.raises(ValueError, match="workers"):
+        bp.distance(shapes[0], shapes[1], workers=-3)
+
+
 def test_a_point_is_in_the_dimension_of_the_other():
     for other, far in ((bp.Circle(1), 1), (bp.Sphere(2), 2), (bp.Point(), 0), (bp.Circle(3), 3)):
         point = bp.Point()

@@ -32,8 +32,7 @@ __all__ = ["contacts", "distance", "overlapping_faces", "overlaps", "raycast", "
 
 _ANY = float(np.finfo(np.float64).max)
 _ONE_PAIR = np.zeros((1, 2), np.int32)
-_FIRST = np.zeros(1, np.int32)
-_ONE_PAIR.flags.writeable = _FIRST.flags.writeable = False
+_ONE_PAIR.flags.writeable = False
 
 
 @overload
@@ -103,7 +102,7 @@ def overlaps(
     """
     first, second = _placed(shapes, other)
     if batch is None and _are_one(first, second, other, pairs):
-        return bool(row_pairs.overlap_mask(first, second, _FIRST, _FIRST)[0])
+        return row_pairs.do_overlap(first, second)
     return _overlapping(first, second, other, pairs, batch)
 
 
@@ -223,10 +222,11 @@ def distance(
     array([-1. ,  3. ,  0.5])
     """
     first, second = _placed(shapes, other)
+    limit, workers = as_length(max_distance, "max_distance", finite=False), worker_count(workers)
+    if _are_one(first, second, other, pairs):
+        return row_pairs.distance_of_two(first, second, limit)
     which = _given_pairs("distance", pairs, first, second, other)
-    limit = as_length(max_distance, "max_distance", finite=False)
-    found = row_pairs.distances(first, second, *_columns(which), max_distance=limit, workers=worker_count(workers))
-    return float(found[0]) if _are_one(first, second, other, pairs) else found
+    return row_pairs.distances(first, second, *_columns(which), max_distance=limit, workers=workers)
 
 
 def contacts(

@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 __all__ = [
-    "MOST_TURNS", "contacts_of", "distances", "impacts", "overlap_mask", "overlapping_faces", "ray_hits", "separations",
-    "turning_impacts",
+    "MOST_TURNS", "contacts_of", "distance_of_two", "distances", "do_overlap", "impacts", "overlap_mask",
+    "overlapping_faces", "ray_hits", "separations", "turning_impacts",
 ]  # fmt: skip
 
 MOST_TURNS = 10_000  # during a motion: `kMostFullTurns` of the core
 
 _ANY_NUMBER = np.iinfo(np.int64).max
 _PORTION = 1 << 17  # pairs: some 50 ms for the slowest shapes
+_FIRST = np.zeros(1, np.int32)
+_FIRST.flags.writeable = False
 _UNKNOWN = 2  # the answer of the core for a pair that it leaves, if its boxes overlap
 
 
@@ -54,6 +56,25 @@ def overlap_mask(
     if _may_be_unknown(a, b) and len(some := np.flatnonzero(answers == _UNKNOWN)):
         mask[some] = _overlap_mask_of_geometries(a, b, first[some], second[some], _of(offsets, some))
     return mask
+
+
+def do_overlap(a: Shapes, b: Shapes) -> bool:
+    """Find whether the only shape of each overlaps the other."""
+    found: Any = _native.overlap_of_two(a.store, a.boxes, b.store, b.boxes)
+    if found is None:
+        found = _native.geometry_overlap_of_two(a.store, a.geometries.in_core, b.store, b.geometries.in_core)
+    if found is None:
+        found = custom.overlap_mask(a, b, _FIRST, _FIRST)[0]
+    return bool(found)
+
+
+def distance_of_two(a: Shapes, b: Shapes, max_distance: float) -> float:
+    """Compute the signed distance of the only shapes of two sets: infinite beyond `max_distance`."""
+    known = a.store, a.geometries.in_core, b.store, b.geometries.in_core
+    found: Any = _native.distance_of_two(*known, max_distance)
+    if found is None:
+        found = distances(a, b, _FIRST, _FIRST, max_distance=max_distance)[0]
+    return float(found)
 
 
 def overlapping_faces(a: Shapes, b: Shapes, first: Rows, second: Rows, most: int | None) -> Rows:
