@@ -96,6 +96,7 @@ def _part_rows(pace: float) -> Iterator[Row]:
     equal = bp.Shapes(meshes[0], np.zeros((60, 3)))
     found = median_times({"equal": partial(bp.clashes, equal)}, budget=pace)
     yield _in("clashes of 60 equal parts in one place, a pair", found["equal"], 1 / 1770, "ms", 0.1)
+    yield from _clash_rows(pace)
 
     count = 10_000 if pace >= 1 else 1_000
     parts = bp.Shapes([bp.Mesh(*_part(rng, 1_000, 5 * count ** (1 / 3))) for _ in range(count)], np.zeros((count, 3)))
@@ -104,6 +105,35 @@ def _part_rows(pace: float) -> Iterator[Row]:
     seconds = time.perf_counter() - begin
     what = f"all clashes of {count:,} parts of 1,000 triangles, {len(clashes.pairs):,} of them, with building trees"
     yield Row(what, seconds, "s", count / 1000, milliseconds=seconds * 1e3)
+
+
+def _clash_rows(pace: float) -> Iterator[Row]:
+    """Clashes to clearances of the same simple parts, and to contacts of the same meshes: nested, shifted, anywhere."""
+    rng = np.random.default_rng(3)
+    places = rng.random((2000, 3)) * 20
+    for name, shape in (("balls", bp.Sphere(0.5)), ("boxes", bp.Box(0.8, 0.8, 0.8))):
+        parts = bp.Shapes(shape, places)
+        for tolerance, note in ((0.01, ""), (1.0, ", a tolerance larger than they are")):
+            calls: dict[str, Callable[[], Any]] = {
+                "clashes": partial(bp.clashes, parts, clearance=0.2, tolerance=tolerance),
+                "clearances": partial(bp.clearances, parts, max_distance=max(0.2, tolerance)),
+            }
+            found = median_times(calls, budget=pace)
+            yield ratio(
+                f"clashes of 2,000 {name}{note}", found["clashes"], found["clearances"], 3.0, note="to clearances"
+            )
+    vertices, faces = _rough_sphere(rng, 3)
+    mesh = bp.Mesh(vertices, faces)
+    nested = [bp.Mesh(_rough_sphere(rng, 3)[0] * (0.5 + 0.02 * k), faces) for k in range(24)]
+    for what, parts in (
+        ("meshes anywhere", bp.Shapes(mesh, rng.random((60, 3)) * 6)),
+        ("meshes that nest", bp.Shapes(nested, np.zeros((24, 3)))),
+        ("one mesh, shifted by 1e-9", bp.Shapes(mesh, np.arange(24)[:, np.newaxis] * np.full(3, 1e-9))),
+    ):
+        found = median_times(
+            {"clashes": partial(bp.clashes, parts), "contacts": partial(bp.contacts, parts)}, budget=pace
+        )
+        yield ratio(f"clashes of {what}", found["clashes"], found["contacts"], 3.0, note="to contacts")
 
 
 def _part(rng: np.random.Generator, triangles: int, room: float) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "geometries.hpp"
 #include "narrow/clearances.hpp"
+#include "narrow/duplicates.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/triangles.hpp"
@@ -184,6 +185,57 @@ nb::object depths(const PlacedShapes& a, nb::list geometries_a, nb::list solids_
   return as_tuple(std::move(values), std::move(measures));
 }
 
+// What hulls and meshes are made of, by number: of each that some rows name, from a tuple of its vertices and, of a
+// mesh, its faces.
+struct GivenGeometries {
+  GivenGeometries(const PlacedShapes& shapes, const nb::list& given, const Rows& rows) : by_number(given.size()) {
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+      const ShapeView<3> shape = shape_of(shapes, rows.data()[k]);
+      if (!is_kept_elsewhere(shape.kind)) continue;
+      const auto number = static_cast<std::size_t>(shape.record[0]);
+      GivenGeometry& geometry = by_number[number];
+      if (!geometry.vertices.empty()) continue;
+      const nb::tuple parts = nb::cast<nb::tuple>(given[number]);
+      const auto& vertices = kept_vertices.emplace_back(nb::cast<Table<double>>(parts[0]));
+      geometry.vertices = {vertices.data(), vertices.size()};
+      if (parts.size() < 2) continue;
+      const auto& faces = kept_faces.emplace_back(nb::cast<Table<std::int32_t>>(parts[1]));
+      geometry.faces = {faces.data(), faces.size()};
+      for (const std::int32_t vertex : geometry.faces)
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          geometry.middle[axis] += geometry.vertices[3 * static_cast<std::size_t>(vertex) + axis] /
+                                   static_cast<double>(geometry.faces.size());
+    }
+  }
+  PlacedPart part(const PlacedShapes& shapes, const Boxes& boxes, std::int32_t row) const {
+    const ShapeView<3> shape = shape_of(shapes, row);
+    const bool has_geometry = is_kept_elsewhere(shape.kind);
+    return {shape, shapes.store.kind(static_cast<std::size_t>(row)),
+            boxes.data() + 6 * static_cast<std::ptrdiff_t>(row),
+            has_geometry ? &by_number[static_cast<std::size_t>(shape.record[0])] : nullptr};
+  }
+
+  std::vector<GivenGeometry> by_number;
+  std::vector<Table<double>> kept_vertices;
+  std::vector<Table<std::int32_t>> kept_faces;
+};
+
+// Which pairs are equal up to a tolerance, as flags.
+nb::object duplicates(const PlacedShapes& a, nb::list given_a, Boxes boxes_a, const PlacedShapes& b, nb::list given_b,
+                      Boxes boxes_b, Rows first, Rows second, double tolerance) {
+  const GivenGeometries of_a(a, given_a, first), of_b(b, given_b, second);
+  std::vector<std::uint8_t> answers(first.shape(0));
+  at_work([&](Interrupt& interrupt) {
+    PartComparison comparison(tolerance);
+    for (std::size_t k = 0; k < answers.size(); ++k) {
+      answers[k] =
+          comparison.are_equal(of_a.part(a, boxes_a, first.data()[k]), of_b.part(b, boxes_b, second.data()[k]));
+      interrupt.check(k, answers.size());
+    }
+  });
+  return as_array(std::move(answers));
+}
+
 nb::object contacts(const PlacedShapes& a, nb::list geometries_a, const PlacedShapes& b, nb::list geometries_b,
                     Rows first, Rows second, MaybeNumbers offsets) {
   FoundContacts found(first.shape(0), 3);
@@ -260,13 +312,7 @@ void bind_meshes(nb::module_& module) {
              solids_a = "solids_a"_a, solids_b = "solids_b"_a, workers = "workers"_a, first = "first"_a,
              second = "second"_a;
   const auto offsets = "offsets"_a.none();
-  nb::class_<MeshTree>(module, "MeshTree")
-      .def_prop_ro("middle",
-                   [](const MeshTree& tree) {
-                     const Vec<3> middle = tree.middle();
-                     return as_array(std::vector<double>(middle.begin(), middle.end()));
-                   })
-      .def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
+  nb::class_<MeshTree>(module, "MeshTree").def_prop_ro("memory_bytes", &MeshTree::memory_bytes);
   nb::class_<MeshSolid>(module, "MeshSolid")
       .def_prop_ro("is_closed", &MeshSolid::is_closed)
       .def_prop_ro("memory_bytes", &MeshSolid::memory_bytes);
@@ -292,6 +338,8 @@ void bind_meshes(nb::module_& module) {
   module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
              "within"_a, workers);
   module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
+  module.def("mesh_duplicates", &duplicates, a, "given_a"_a, "boxes_a"_a, b, "given_b"_a, "boxes_b"_a, first, second,
+             "tolerance"_a);
   module.def("geometry_contacts", &contacts, a, geometries_a, b, geometries_b, first, second, offsets);
   module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a, offsets);
   module.def("geometry_turning_impacts", &turning_impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a,

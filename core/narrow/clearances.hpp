@@ -407,22 +407,53 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
   };
   const MeshTree& tree = other.side.tree();
   const std::size_t count = of_faces ? tree.face_count() : tree.vertex_count();
-  for (std::size_t k = 0; k < count; ++k) {
+  // Points come in the order of their tree, so one after the other is near. What was found of the last ones tells most
+  // of the next: the nearest triangle; and a ball around a point, in which there is no surface, and so all is outside,
+  // or all is inside.
+  struct Ball {
+    Vec<3> at{};
+    double reach = -1;
+    bool has(const Vec<3>& point) const {
+      return reach > 0 && solid::squared(solid::operator-(point, at)) < reach * reach;
+    }
+  };
+  Ball outside, inside;
+  std::int32_t last = -1;
+  std::array<double, 9> corners{};
+  double size = units.size;
+  for (std::size_t k = 0; k < 3; ++k) size += std::abs(outer.side.origin(k));
+  const auto look = [&](std::size_t number) {
     Vec<3> point{};
     if (of_faces) {
-      std::array<double, 9> corners;
-      other.side.element(static_cast<std::int32_t>(k), corners);
-      for (std::size_t c = 0; c < 9; ++c) point[c % 3] += corners[c] / 3;
+      std::array<double, 9> own;
+      other.side.element(static_cast<std::int32_t>(number), own);
+      for (std::size_t c = 0; c < 9; ++c) point[c % 3] += own[c] / 3;
     } else {
-      point = other.side.vertex(k);
+      point = other.side.vertex(number);
     }
-    if (is_far(point)) continue;
-    const MeshSide side(ShapeView<3>{ShapeKind::kPoint, point});
+    if (is_far(point) || outside.has(point)) return;
+    const ShapeView<3> shape{ShapeKind::kPoint, point};
+    double within = kNone;
+    if (last >= 0) {
+      Vec<3> normal;
+      within = signed_distance(shape, {ShapeKind::kTriangle, corners}, &normal);
+      if (within <= deepest) return;
+    }
+    const MeshSide side(shape);
     // Not deeper than another one: cheaper to find out than whether it is inside.
-    const NearestElements nearest = nearest_elements(side, outer.side, kNone, deepest);
-    if (nearest.distance > deepest && whereabouts(point, outer.side, *outer.solid) == Whereabouts::kInside)
-      deepest = nearest.distance;
-  }
+    const NearestElements nearest = nearest_elements(side, outer.side, within, deepest);
+    if (nearest.second != last) outer.side.element(last = nearest.second, corners);
+    if (!(nearest.distance > deepest)) return;
+    const bool is_inside = inside.has(point) || whereabouts(point, outer.side, *outer.solid) == Whereabouts::kInside;
+    if (is_inside) deepest = nearest.distance;
+    (is_inside ? inside : outside) = {
+        point, nearest.distance - 1e-9 * (size + std::abs(point[0]) + std::abs(point[1]) + std::abs(point[2]))};
+  };
+  // A few from everywhere first: what is as deep as one of these hides most others.
+  constexpr std::size_t kStride = 16;
+  for (std::size_t k = 0; k < count; k += kStride) look(k);
+  for (std::size_t k = 0; k < count; ++k)
+    if (k % kStride != 0) look(k);
   return deepest;
 }
 

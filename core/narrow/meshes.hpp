@@ -122,14 +122,6 @@ class MeshTree {
     return static_cast<std::size_t>(faces_[3 * static_cast<std::size_t>(face) + which]);
   }
   const double* corner(std::int32_t face, std::size_t which) const { return vertex(vertex_of(face, which)); }
-  // The mean of the corners of all faces.
-  Vec<3> middle() const {
-    Vec<3> mean{};
-    for (const std::int32_t corner : faces_)
-      for (std::size_t k = 0; k < 3; ++k)
-        mean[k] += vertex(static_cast<std::size_t>(corner))[k] / static_cast<double>(faces_.size());
-    return mean;
-  }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + (faces_.capacity() + rows_.capacity()) * sizeof(std::int32_t) +
            blocks_.capacity() * sizeof(MeshBlock);

@@ -441,6 +441,107 @@ def test_equal_parts_in_one_place_are_all_duplicates():
     assert not found.gaps.any()
 
 
+@pytest.mark.parametrize("tolerance", [0.0, 1e-9, 0.02, 0.5, 3.0])
+def test_duplicates_of_any_parts_are_those_of_plain_numpy(tolerance):
+    rng = np.random.default_rng(int(tolerance * 100))
+    vertices, faces = rough_sphere(rng, rounds=1)
+    order = rng.permutation(len(faces))
+    corners = rng.normal(size=(9, 3)) / 3
+    others = corners + rng.choice([0.0, 1e-10], (9, 3))
+    kinds = [
+        bp.Sphere(0.5), bp.Sphere(0.501), bp.AABB((0.8, 0.8, 0.8)), bp.Box(0.8, 0.8, 0.8),
+        bp.Capsule((-1, 0, 0), (1, 0, 0), 0.3), bp.ConvexHull(corners), bp.ConvexHull(others),
+        bp.Mesh(vertices, faces), bp.Mesh(vertices, faces[order][:, ::-1]), bp.Mesh(vertices + 1e-3, faces),
+        bp.Mesh(vertices[::-1], len(vertices) - 1 - faces), bp.Mesh(vertices, faces[1:]),
+        bp.Compound([bp.Sphere(0.2, offset=(0.1, 0, 0)), bp.Sphere(0.3)]),
+    ]  # fmt: skip
+    which = rng.integers(0, len(kinds), 90)
+    places = rng.normal(size=(5, 3))[rng.integers(0, 5, 90)] + rng.normal(size=(90, 3)) * rng.choice(
+        [0.0, 1e-11, 1e-4, 0.3], (90, 1)
+    )
+    found = bp.clashes(bp.Shapes([kinds[k] for k in which], places), tolerance=tolerance)
+    wanted = [
+        bool(apart == 0 or apart <= tolerance)
+        and inside == 0
+        and are_duplicates(*pair, kinds, which, places, tolerance)
+        for pair, apart, inside in zip(found.pairs.tolist(), found.gaps, found.inside, strict=True)
+    ]
+    assert (found.kinds == "duplicate").tolist() == wanted
+    assert 0 < sum(wanted) < len(wanted)
+
+
+def are_duplicates(row, other, kinds, which, places, tolerance):
+    """Whether two shapes that are not rotated are equal: the same numbers, or triangles with the same middles."""
+    one, two = kinds[which[row]], kinds[which[other]]
+    if type(one) is not type(two):
+        return False
+    shift = np.abs(places[other] - places[row]).max()
+    slack = tolerance + 1e-12 * np.abs(places).max()
+    if isinstance(one, bp.Mesh):
+        if len(one.faces) != len(two.faces):
+            return False
+        first, second = one.vertices + places[row], two.vertices + places[other]
+        means = [mesh[kind.faces].mean(axis=(0, 1)) for mesh, kind in ((first, one), (second, two))]
+        if np.abs(means[0] - means[1]).max() > tolerance + 1e-9 * np.abs(first).max():
+            return False
+        if np.array_equal(one.faces, two.faces) and np.abs(first - second).max() <= slack:
+            return True
+        middles = first[one.faces].mean(axis=1)[:, None], second[two.faces].mean(axis=1)
+        near = np.linalg.norm(middles[0] - middles[1], axis=2) <= slack
+        return bool(near.any(axis=0).all() and near.any(axis=1).all())
+    if isinstance(one, bp.Sphere):
+        return bool(max(shift, abs(one.radius - two.radius)) <= slack)
+    return one == two and bool(shift <= slack)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("spread", [0.02, 0.5, 1.5])
+def test_depth_of_meshes_is_that_of_the_deepest_vertex_of_all(rounds, spread):
+    rng = np.random.default_rng(rounds)
+    meshes = [bp.Mesh(*rough_sphere(rng, rounds=rounds), offset=rng.normal(size=3) * spread) for _ in range(6)]
+    found = bp.clashes(placed(meshes))
+    compared = 0
+    for (i, j), depth, by in zip(found.pairs.tolist(), found.depths, found.depths_by, strict=True):
+        corners = [mesh.vertices + mesh.offset for mesh in (meshes[i], meshes[j])]
+        triangles = [mesh[kind.faces] for mesh, kind in zip(corners, (meshes[i], meshes[j]), strict=True)]
+        deepest = max(deepest_point(corners[0], triangles[1]), deepest_point(corners[1], triangles[0]))
+        if by == "vertices":
+            compared += 1
+            assert depth == pytest.approx(deepest, rel=1e-12)
+        else:
+            assert deepest == 0
+    assert compared > 1
+
+
+def deepest_point(points, triangles):
+    """How deep the deepest of some points is in a closed surface, by the sum of solid angles and by all triangles."""
+    deepest = 0.0
+    for point in points:
+        a, b, c = np.moveaxis(triangles - point, 1, 0)
+        lengths = [np.linalg.norm(x, axis=1) for x in (a, b, c)]
+        scale = lengths[0] * lengths[1] * lengths[2]
+        for x, y, length in ((a, b, lengths[2]), (b, c, lengths[0]), (c, a, lengths[1])):
+            scale = scale + np.einsum("ij,ij->i", x, y) * length
+        angles = 2 * np.arctan2(np.einsum("ij,ij->i", a, np.cross(b, c)), scale)
+        if abs(angles.sum()) > 6:  # of a whole sphere: 4 pi
+            deepest = max(deepest, np.min(distances_to_triangles(a, b, c)))
+    return deepest
+
+
+def distances_to_triangles(a, b, c):
+    """Distances of the origin to triangles: to their planes where it is above them, and to their edges."""
+    normals = np.cross(b - a, c - a)
+    heights = np.abs(np.einsum("ij,ij->i", normals, a)) / np.linalg.norm(normals, axis=1)
+    is_above = np.ones(len(a), bool)
+    distances = np.full(len(a), np.inf)
+    for p, q in ((a, b), (b, c), (c, a)):
+        edge = q - p
+        is_above &= np.einsum("ij,ij->i", np.cross(edge, -p), normals) >= 0
+        along = np.clip(np.einsum("ij,ij->i", -p, edge) / np.einsum("ij,ij->i", edge, edge), 0, 1)
+        distances = np.minimum(distances, np.linalg.norm(p + edge * along[:, None], axis=1))
+    return np.where(is_above, np.minimum(heights, distances), distances)
+
+
 def test_prepare_names_what_is_no_mesh():
     mesh = bp.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     with pytest.raises(TypeError, match="meshes: number 1 is 3, not a Mesh"):

@@ -11,8 +11,6 @@ from broadphase.arguments import as_length
 from broadphase.narrow.clearance import MEETS, Solids, measure, pairs_within, solids_of
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
-from broadphase.searches import pairs as box_pairs
-from broadphase.shapes import ConvexHull, Mesh
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from broadphase.filters import ByRow
     from broadphase.narrow.clearance import Clearances, Parts
-    from broadphase.shapes import Shape
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -31,7 +28,6 @@ __all__ = ["CLASH_KINDS", "DEPTHS_BY", "Clashes", "clashes"]
 CLASH_KINDS = ("duplicate", "penetrates", "contains", "touches", "near")
 #: How depths are measured, as the core numbers it; the last: there is none.
 DEPTHS_BY = ("shapes", "vertices", "faces", "triangles", "")
-_PAIRS_BETWEEN_REPORTS = 256
 
 
 @shown
@@ -151,13 +147,12 @@ def _by_kind(
     told: Told,
 ) -> Clashes:
     are_equal = np.zeros(len(found.pairs), np.bool_)
-    comparison = _Comparison(first, second, close)
-    compared = np.flatnonzero((found.gaps <= close) & (found.inside == 0)).tolist()
-    for number, k in enumerate(compared):
-        if number % _PAIRS_BETWEEN_REPORTS == 0:
-            told("compare", number, len(compared))
-        are_equal[k] = comparison.is_duplicate(*found.pairs[k].tolist())
-    told("compare", len(compared), len(compared))
+    compared = np.flatnonzero((found.gaps <= close) & (found.inside == 0))
+    if len(compared):
+        rows = np.ascontiguousarray(found.pairs[compared, 0]), np.ascontiguousarray(found.pairs[compared, 1])
+        with searching(told, "compare", len(compared)):
+            equal: Any = _native.mesh_duplicates(*first.given, *second.given, *rows, close)
+        are_equal[compared] = equal
     meeting = (relations == MEETS) & ~are_equal
     depths, measured = np.full(len(found.pairs), np.nan), np.full(len(found.pairs), len(DEPTHS_BY) - 1)
     if meeting.any():
@@ -171,61 +166,3 @@ def _by_kind(
         found.pairs, kinds, found.gaps, depths, np.array(DEPTHS_BY)[measured], found.points, found.inside,
         found.are_solid,
     )  # fmt: skip
-
-
-class _Comparison:
-    """Compares parts of two sets, which may be the same, up to a tolerance."""
-
-    def __init__(self, first: Solids, second: Solids, tolerance: float) -> None:
-        self._first, self._second, self._tolerance = first, second, tolerance
-        self._middles: dict[tuple[int, int], Floats] = {}
-        self._shapes: dict[tuple[int, int], Shape] = {}
-
-    def is_duplicate(self, row: int, other: int) -> bool:
-        between = np.abs(self._middle(self._first, row) - self._middle(self._second, other)).max()
-        if between > self._tolerance + 1e-9 * float(np.abs(self._first.shapes.boxes[row]).max()):
-            return False
-        one, two = self._shape(self._first, row), self._shape(self._second, other)
-        record, other_record = self._first.record(row), self._second.record(other)
-        if isinstance(one, Mesh) and isinstance(two, Mesh):
-            return len(one.faces) == len(two.faces) and self._are_equal_meshes(one, record, two, other_record)
-        if isinstance(one, ConvexHull) and isinstance(two, ConvexHull):  # the first number is only its name
-            return one.content == two.content and self._are_within(record[1:], other_record[1:])
-        return type(one) is type(two) and len(record) == len(other_record) and self._are_within(record, other_record)
-
-    def _middle(self, solids: Solids, row: int) -> Floats:
-        """Say where the mean of its triangles is, if it is a mesh; else the middle of its box."""
-        key = id(solids), row
-        if key not in self._middles:
-            tree, record = solids.tree(row), solids.record(row)
-            box: Floats = solids.shapes.boxes[row].mean(axis=0)
-            self._middles[key] = box if tree is None else record[1:4] + tree.middle @ record[4:13].reshape(3, 3)
-        return self._middles[key]
-
-    def _shape(self, solids: Solids, row: int) -> Shape:
-        key = id(solids), row
-        if key not in self._shapes:
-            self._shapes[key] = solids.shapes[row]
-        return self._shapes[key]
-
-    def _are_equal_meshes(self, one: Mesh, record: Floats, two: Mesh, other_record: Floats) -> bool:
-        corners, others = _placed(one, record), _placed(two, other_record)
-        if len(corners) == len(others) and self._are_within(corners, others) and np.array_equal(one.faces, two.faces):
-            return True
-        # In another order: each triangle has one with the same middle.
-        middles = corners[one.faces].mean(axis=1), others[two.faces].mean(axis=1)
-        slack = self._slack(corners)
-        near = box_pairs(*(np.stack([points, points], axis=1) for points in middles), margin=2 * slack)
-        near = near[np.linalg.norm(middles[0][near[:, 0]] - middles[1][near[:, 1]], axis=1) <= slack]
-        return all(len(np.unique(near[:, side])) == len(middles[side]) for side in (0, 1))
-
-    def _are_within(self, values: Floats, others: Floats) -> bool:
-        return bool((np.abs(values - others) <= self._slack(values)).all())
-
-    def _slack(self, values: Floats) -> float:
-        return self._tolerance + 1e-12 * float(np.abs(values).max(initial=0.0))
-
-
-def _placed(mesh: Mesh, record: Floats) -> Floats:
-    """Place the vertices as the core does: the record has a number, the origin and the axes."""
-    return mesh.vertices @ record[4:13].reshape(3, 3) + record[1:4]

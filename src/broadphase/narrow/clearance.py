@@ -159,14 +159,13 @@ class Solids:
             if solid and isinstance(geometry, Mesh):
                 self._solids[number] = geometry.solid
         self.are_solid = np.ones(len(shapes), np.bool_)
-        self._geometry_of = np.full(len(shapes), -1, np.int64)
         if self._geometries:
             open_meshes = np.array(
                 [isinstance(tree, _native.MeshTree) and not (one is not None and one.is_closed)
                  for tree, one in zip(self._geometries, self._solids, strict=True)]
             )  # fmt: skip
             rows = shapes.living_rows()
-            numbers = self._geometry_of[rows] = _geometry_of(shapes, rows)
+            numbers = _geometry_of(shapes, rows)
             of_geometry = numbers >= 0
             self.are_solid[rows[of_geometry]] = ~open_meshes[numbers[of_geometry]]
 
@@ -175,15 +174,16 @@ class Solids:
         """What the core takes: the store, and what is known of all geometries."""
         return self.shapes.store, self._geometries, self._solids
 
-    def tree(self, row: int) -> Any:
-        """Give the tree of the triangles of a mesh; None for other shapes."""
-        number = self._geometry_of[row]
-        known = None if number < 0 else self._geometries[number]
-        return known if isinstance(known, _native.MeshTree) else None
-
-    def record(self, row: int) -> Floats:
-        """Give the record of a shape as it is placed."""
-        return np.asarray(self.shapes.store.placed(row))
+    @property
+    def given(self) -> tuple[Any, list[Any], Floats]:
+        """The store, the vertices of each hull, those and the faces of each mesh, and the boxes of the shapes."""
+        geometries: list[Any] = [None] * len(self._geometries)
+        for number, geometry in self.shapes.geometries.items():
+            if isinstance(geometry, Mesh):
+                geometries[number] = geometry.vertices, geometry.faces
+            elif not isinstance(geometry, type):
+                geometries[number] = (geometry.vertices,)
+        return self.shapes.store, geometries, self.shapes.boxes
 
     def __len__(self) -> int:
         return len(self.shapes)
