@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,20 @@ def periodic_world(with_far: bool) -> bp.World:
     return world
 
 
+def call_with_zones(zones: int) -> Callable[[], Any]:
+    """20,000 discs that move, and static bodies as large as the world that a mask keeps from them."""
+    rng = np.random.default_rng(1)
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(0.002), rng.random((20_000, 2)), velocities=rng.normal(size=(20_000, 2)) * 0.5)
+    if zones:
+        places = np.full((zones, 2), 0.5)
+        world.add_many(bp.Rectangle(2, 2), places, body_type="static", layer="zone", mask="zone")
+    call = stepping(world, 1e-3)
+    for _ in range(5):
+        call()
+    return call
+
+
 def environments(boundary: Any) -> bp.World:
     """1,024 scenes of 50 fast discs in one place."""
     rng = np.random.default_rng(7)
@@ -210,6 +224,12 @@ def rows(pace: float) -> Iterator[Row]:
     timings = median_times(calls, budget=3 * pace)
     yield ratio("world of 20,000 needles, 1 % moving", timings["needles"], timings["cubes"], 2.0, note="to cubes")
     yield ratio("the same of cubes, with a margin as wide as all", timings["wide"], timings["cubes"], 2.0)
+
+    timings = median_times(
+        {str(zones): call_with_zones(zones) for zones in (0, 100)}, budget=3 * pace, clock=thread_time
+    )
+    what = "world of 20,000 discs, 100 static bodies as large as it that a mask excludes"
+    yield ratio(what, timings["100"], timings["0"], 3.0, note="to none")
 
     capsule = bp.Capsule((-0.3, 0, 0), (0.3, 0, 0), 0.3)
     for shape, name in ((bp.Sphere(0.5), "spheres"), (capsule, "capsules")):

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -145,6 +146,40 @@ class CandidateSearch {
     return still_.data();
   }
 
+  // The rows in use but for those that layers and masks keep from all others that count for them, ascending; null: all
+  // rows. A few that are as large as the world would have all others among their candidates.
+  const RowList* rows_that_may_meet(const Columns<D>& columns, const RowKinds& kinds) {
+    const RowList& living = kinds.numbers;
+    const RowList* all = columns.living == columns.slots ? nullptr : &living;
+    if (columns.layer == nullptr) return all;
+    struct Words {
+      std::uint64_t layers = 0, masks = 0;
+    };
+    const auto layer_of = [&](std::size_t row) { return columns.layer[row]; };
+    const auto mask_of = [&](std::size_t row) {
+      return columns.mask != nullptr ? columns.mask[row] : ~std::uint64_t{0};
+    };
+    const auto is_static = [&](std::size_t row) { return !kinds.is_static.empty() && kinds.is_static[row] != 0; };
+    Words of_all, of_others;  // the latter: of those that are not static
+    for (const std::int32_t number : living) {
+      const std::size_t row = index(number);
+      of_all.layers |= layer_of(row), of_all.masks |= mask_of(row);
+      if (!is_static(row)) of_others.layers |= layer_of(row), of_others.masks |= mask_of(row);
+    }
+    const auto may_meet = [&](std::size_t row) {
+      const Words& of = is_static(row) ? of_others : of_all;
+      const bool is_grouped = columns.group != nullptr && columns.group[row] > 0;  // which may count for more
+      return is_grouped || ((layer_of(row) & of.masks) != 0 && (mask_of(row) & of.layers) != 0);
+    };
+    const auto cannot =
+        std::find_if_not(living.begin(), living.end(), [&](std::int32_t row) { return may_meet(index(row)); });
+    if (cannot == living.end()) return all;
+    meeting_.assign(living.begin(), cannot);
+    std::copy_if(cannot, living.end(), std::back_inserter(meeting_),
+                 [&](std::int32_t row) { return may_meet(index(row)); });
+    return &meeting_;
+  }
+
   // Pairs of boxes of the spare placement, enlarged by a reach. `still`: rows of which no two make a pair, or null.
   Pairs all_pairs(const Now& now, const std::uint8_t* still, double reach, std::uint64_t limit) {
     const Columns<D>& columns = now.columns;
@@ -152,12 +187,11 @@ class CandidateSearch {
     const double* boxes = columns.spare.boxes;
     const std::int64_t* keys = columns.batch;
     std::size_t count = columns.slots;
-    const RowList* rows = nullptr;
+    const RowList* rows = rows_that_may_meet(columns, now.kinds);
     Problem<double> problem;
-    if (columns.living == count) {
+    if (rows == nullptr) {
       problem.filter = filter_.of(columns, still, false);
     } else {
-      rows = &now.kinds.numbers;
       count = rows->size();
       corners_.resize(count * kNumbers);
       keys_.resize(keys != nullptr ? count : 0);
@@ -367,7 +401,7 @@ class CandidateSearch {
 
   RowFilter filter_;
   RowFlags still_, around_, of_;
-  RowList rows_;
+  RowList rows_, meeting_;
   std::vector<double> corners_, extents_;
   std::vector<std::int64_t> keys_;
 };

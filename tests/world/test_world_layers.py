@@ -187,3 +187,42 @@ def test_body_of_no_mask_is_hidden_from_queries_and_one_of_a_negative_group_is_n
     assert found <= {0, 1}
     assert bool(found) is not is_hidden
     assert world.step().pairs.tolist() == []
+
+
+@pytest.mark.parametrize("removed", [0, 7])
+@pytest.mark.parametrize("with_groups", [False, True])
+def test_bodies_that_masks_keep_from_all_others_change_no_events(with_groups, removed):
+    rng = np.random.default_rng(removed)
+    world = bp.World(dim=2)
+    n, zones = 60, 12
+    layer = np.concatenate([rng.choice([1, 2, 4], n), rng.choice([8, 16, 1], zones)]).astype(np.uint64)
+    mask = np.concatenate([rng.choice([1, 3, 7], n), rng.choice([8, 16, 9], zones)]).astype(np.uint64)
+    group = (
+        np.concatenate([rng.choice([0, 0, 5], n), rng.choice([0, 5, -5], zones)])
+        if with_groups
+        else np.zeros(n + zones)
+    )
+    is_static = np.concatenate([np.zeros(n, bool), rng.random(zones) < 0.6])
+    places, sizes = rng.random((n + zones, 2)), np.where(np.arange(n + zones) < n, 0.05, 2.0)
+    velocities = np.where(is_static[:, None], 0.0, rng.normal(size=(n + zones, 2)))
+    rows = world.add_many(
+        [bp.Circle(size) for size in sizes], places, velocities=velocities, layer=layer, mask=mask,
+        group=group.astype(np.int64), body_type=np.where(is_static, "static", "dynamic"),
+    )  # fmt: skip
+    gone = rng.permutation(n)[:removed]
+    if removed:
+        world.remove(rows[gone])
+    alive = np.ones(n + zones, bool)
+    alive[gone] = False
+    for _ in range(8):
+        frame = world.step(0.02)
+        places = places + velocities * 0.02
+        wanted = [
+            [i, j]
+            for i, j in zip(*np.triu_indices(n + zones, 1), strict=True)
+            if alive[i] and alive[j] and not (is_static[i] and is_static[j])
+            and np.linalg.norm(places[i] - places[j]) <= sizes[i] + sizes[j]
+            and (group[i] > 0 if group[i] == group[j] != 0 else layer[i] & mask[j] and layer[j] & mask[i])
+        ]  # fmt: skip
+        assert frame.pairs.tolist() == wanted
+    assert len(wanted) > 10
