@@ -146,6 +146,7 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
           places, dimension, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t number, Scratch& scratch) {
             for (std::size_t k = 0; k < number; ++k) {
+              read_ahead(limit + group[k]);
               read_ahead(rows.get() + group[k] * wanted);
               read_ahead(distances.get() + group[k] * wanted);
             }

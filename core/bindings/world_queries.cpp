@@ -57,22 +57,23 @@ std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned 
   };
   // A few take turns for no gain.
   const bool is_many = rays.count() >= kManyQueries;
-  given.queries().each_interleaved<Scratch>(
-      rays.places(), D, workers,
-      [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-        BodyRay<D> ray = rays.ray<D>(query);
-        if (is_many) {
-          queries.interleave_ray(ray, scratch.rays, ahead, visit, end_of(scratch.refused));
-          return;
-        }
-        queries.each_on_ray(query, ray.sweep, ray.length, ray.farthest, scratch.rays.alone,
-                            [&](std::int32_t row) { return visit(ray, row); });
-        end_of(scratch.refused)(ray);
-      },
-      [&](const TreeQueries& queries, Scratch& scratch) {
-        queries.finish_rays(scratch.rays, ahead, visit, end_of(scratch.refused));
-        refused.note(scratch.refused);
-      });
+  given.queries()
+      .each_interleaved<Scratch>(
+          rays.places(), D, workers,
+          [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+            BodyRay<D> ray = rays.ray<D>(query);
+            if (is_many) {
+              queries.interleave_ray(ray, scratch.rays, ahead, visit, end_of(scratch.refused));
+              return;
+            }
+            queries.each_on_ray(query, ray.sweep, ray.length, ray.farthest, scratch.rays.alone,
+                                [&](std::int32_t row) { return visit(ray, row); });
+            end_of(scratch.refused)(ray);
+          },
+          [&](const TreeQueries& queries, Scratch& scratch) {
+            queries.finish_rays(scratch.rays, ahead, visit, end_of(scratch.refused));
+            refused.note(scratch.refused);
+          });
   return refused.row;
 }
 
@@ -123,14 +124,15 @@ nb::object all_hits(const BodiesInTree& given, Table<double> origins, Table<doub
     const QueriedBodies<d()> bodies = given.bodies<d()>();
     std::vector<std::vector<BodyHit<d()>>> found(rays.count());
     RefusedRow refused;
-    given.queries().each_interleaved<Scratch>(
-        rays.places(), d(), workers,
-        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-          BodyRay<d()> ray = rays.ray<d()>(query);
-          broadphase::all_hits(queries, bodies, ray, scratch.walk, found[query]);
-          scratch.refused.note(query, ray.refused());
-        },
-        [&](const TreeQueries&, Scratch& scratch) { refused.note(scratch.refused); });
+    given.queries()
+        .each_interleaved<Scratch>(
+            rays.places(), d(), workers,
+            [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+              BodyRay<d()> ray = rays.ray<d()>(query);
+              broadphase::all_hits(queries, bodies, ray, scratch.walk, found[query]);
+              scratch.refused.note(query, ray.refused());
+            },
+            [&](const TreeQueries&, Scratch& scratch) { refused.note(scratch.refused); });
     Ragged answers;
     std::vector<double> distances, normals;
     {
@@ -173,6 +175,10 @@ struct NearestTable {
     std::fill_n(rows.get(), count * wanted, -1);
     std::fill_n(distances.get(), count * wanted, kNever);
   }
+  void read_ahead_of(std::size_t query) const {
+    read_ahead(rows.get() + query * wanted);
+    read_ahead(distances.get() + query * wanted);
+  }
   void get(std::size_t query, std::vector<KeyedRow>& found) const {
     found.clear();
     for (std::size_t at = query * wanted; at < (query + 1) * wanted && rows[at] >= 0; ++at)
@@ -198,8 +204,11 @@ class PartSearch {
     RefusedRow refused{};
   };
 
-  PartSearch(const Part& part, const double* bounds, const double* points, const double* limits, NearestTable& table)
+  // `is_first`: nothing has been found yet.
+  PartSearch(const Part& part, bool is_first, const double* bounds, const double* points, const double* limits,
+             NearestTable& table)
       : part_(part),
+        is_first_(is_first),
         bodies_(part.bodies->bodies<D>()),
         bounds_(bounds),
         points_(points),
@@ -223,6 +232,10 @@ class PartSearch {
       all.each_group<Scratch>(
           places, D, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {
+            for (std::size_t k = 0; k < count; ++k) {
+              read_ahead(limits_ + group[k]);
+              table_.read_ahead_of(group[k]);
+            }
             search(queries, group, count, wanted, scratch);
           },
           finish);
@@ -242,7 +255,10 @@ class PartSearch {
     return at;
   }
   void begin(std::size_t query, Scratch& scratch) {
-    table_.get(query, scratch.found);
+    if (is_first_)
+      scratch.found.clear();
+    else
+      table_.get(query, scratch.found);
     scratch.nearest.emplace(bodies_, table_.wanted, limits_[query], scratch.found);
   }
   void end(std::size_t query, Scratch& scratch) {
@@ -288,6 +304,7 @@ class PartSearch {
   }
 
   const Part& part_;
+  bool is_first_;
   QueriedBodies<D> bodies_;
   const double *bounds_, *points_, *limits_;
   NearestTable& table_;
@@ -301,15 +318,17 @@ nb::object nearest(nb::list parts, std::optional<Table<double>> bounds, Table<do
   require(limits.shape(0) == count);
   NearestTable table(count, wanted);
   std::int32_t refused = -1;
+  bool is_first = true;
   for (const nb::handle one : parts) {
     const auto [of, rows, around] =
         nb::cast<std::tuple<nb::object, std::optional<Vector<std::int32_t>>, std::optional<Table<double>>>>(one);
     const Part part{&nb::cast<const BodiesInTree&>(of), rows, around};
     require(points.shape(1) == part.bodies->dimension() && around.has_value() == bounds.has_value());
     const std::int32_t custom = in_plane_or_space(points.shape(1), [&](auto d) {
-      return PartSearch<d()>(part, data_of(bounds), points.data(), limits.data(), table).run(workers);
+      return PartSearch<d()>(part, is_first, data_of(bounds), points.data(), limits.data(), table).run(workers);
     });
     if (refused < 0) refused = custom;
+    is_first = false;
   }
   return nb::make_tuple(as_array(std::move(table.rows), {count, wanted}),
                         as_array(std::move(table.distances), {count, wanted}), refused);

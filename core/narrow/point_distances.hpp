@@ -13,34 +13,37 @@ namespace broadphase {
 // The distance of a placed shape to a point, 0 inside: bit for bit that to a ball of radius 0 there, see
 // signed_distance(). Balls and boxes parallel to the axes need no direction, and no call.
 template <std::size_t D>
-double distance_to_point(const ShapeView<D>& shape, const Vec<D>& point) {
-  const double* record = shape.record.data();
-  if (shape.kind == ShapeKind::kBall) {
-    double squared = 0;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double gap = point[k] - record[k];
-      squared = k == 0 ? gap * gap : squared + gap * gap;
-    }
-    return std::max(0.0, std::sqrt(squared) - record[D]);
-  }
-  if (shape.kind == ShapeKind::kBox) {
-    Vec<D> gap;
-    double sum = 0, squared = 0;
-    std::size_t sides = 0;  // along how many axes it is outside
-    for (std::size_t k = 0; k < D; ++k) {
-      gap[k] = std::max(std::max(record[k] - point[k], point[k] - record[D + k]), 0.0);
-      sides += gap[k] > 0 ? 1 : 0;
-      sum += gap[k];
-      squared = k == 0 ? gap[k] * gap[k] : squared + gap[k] * gap[k];
-    }
-    if (D == 2) return sides == 0 ? 0 : sides == 1 ? sum : std::hypot(gap[0], gap[1]);
-    if (squared > 0) return std::sqrt(squared);
-    // In space, that of a point on the border is rounded.
-  }
+double distance_by_direction(const ShapeView<D>& shape, const Vec<D>& point) {
   double ball[D + 1] = {};  // of radius 0
   std::copy_n(point.begin(), D, ball);
   Vec<D> normal;
   return std::max(0.0, signed_distance(shape, ShapeView<D>{ShapeKind::kBall, ball}, &normal));
+}
+
+// Of the record of a ball.
+template <std::size_t D>
+double distance_to_ball(const double* record, const Vec<D>& point) {
+  double squared = 0;
+  for (std::size_t k = 0; k < D; ++k) {
+    const double gap = point[k] - record[k];
+    squared = k == 0 ? gap * gap : squared + gap * gap;
+  }
+  return std::max(0.0, std::sqrt(squared) - record[D]);
+}
+
+// Of the record of a box parallel to the axes.
+template <std::size_t D>
+double distance_to_box(const double* record, const Vec<D>& point) {
+  double gap[D], sum = 0, squared = 0;
+  for (std::size_t k = 0; k < D; ++k) {
+    gap[k] = std::max(std::max(record[k] - point[k], point[k] - record[D + k]), 0.0);
+    sum += gap[k];
+    squared = k == 0 ? gap[k] * gap[k] : squared + gap[k] * gap[k];
+  }
+  if constexpr (D == 2) return gap[0] > 0 && gap[1] > 0 ? std::hypot(gap[0], gap[1]) : sum;
+  if (squared > 0) return std::sqrt(squared);
+  // In space, that of a point on the border is rounded.
+  return distance_by_direction<D>({ShapeKind::kBox, {record, 2 * D}}, point);
 }
 
 }  // namespace broadphase

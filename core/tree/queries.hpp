@@ -488,7 +488,7 @@ class TreeQueries {
         read_ahead(boxes.upper_of(static_cast<std::size_t>(row)) + D - 1);
       };
       for (std::size_t first = 0; first < count; first += kTogether)
-        find_candidates<D>(queries + first, std::min(kTogether, count - first), points, wanted, {farthest, 1, 0},
+        find_candidates<D>(queries + first, std::min(kTogether, count - first), points, wanted, {farthest, 1, 0, 1},
                            scratch, ahead, scratch.candidates + first);
       // By now the rows are in the cache.
       for (std::size_t k = 0; k < count; ++k) {
@@ -632,10 +632,13 @@ class TreeQueries {
   void each_near_together(const std::uint32_t* queries, std::size_t count, const double* points, std::size_t wanted,
                           const double* farthest, NearScratch& scratch, const Ahead& ahead, const Begin& begin,
                           const Visit& visit, const End& end) const {
+    // The box of the last row that counts may be nearer by an error than it seems, and farther than its shape by
+    // another.
+    constexpr double kErrors = 3;
     with_dimension(dimension_, [&](auto dimension) {
       for (std::size_t first = 0; first < count; first += kTogether)
         find_candidates<decltype(dimension)::value>(queries + first, std::min(kTogether, count - first), points, wanted,
-                                                    {farthest, kRoom, scratch.more}, scratch, ahead,
+                                                    {farthest, kRoom, scratch.more, kErrors}, scratch, ahead,
                                                     scratch.candidates + first);
     });
     for (std::size_t k = 0; k < count; ++k) {
@@ -869,10 +872,10 @@ class TreeQueries {
   }
 
   // How far candidates may be away: the given distances times a factor, and as far as the last of those wanted and some
-  // more.
+  // more, besides so many errors of the distances.
   struct Reach {
     const double* farthest;
-    double room, more;
+    double room, more, errors;
   };
   // Walks through the tree for up to eight points. ahead(row) is called for each candidate.
   template <std::size_t D, class Ahead>
@@ -890,7 +893,7 @@ class TreeQueries {
       }
       const double error = candidates[k].error = place<D>(walk, tree_, k, points + D * queries[k]);
       if (error < kNever) {
-        walk.error[k] = static_cast<float>((error + reach.more * tree_.frame.scale) * (1 + 1e-6));
+        walk.error[k] = static_cast<float>((error * reach.errors + reach.more * tree_.frame.scale) * (1 + 1e-6));
         walk.limit[k] = limit_of_distance(tree_, reach.farthest[queries[k]] * reach.room, error);
       } else {
         walk.limit[k] = -1;

@@ -67,7 +67,8 @@ struct QueriedBodies {
     }
     return broadphase::ray_hit(shape, origin, direction, normal);
   }
-  // The distance of a shape to a point, 0 inside. Precondition: as above.
+  // The distance of a shape, neither a ball nor a box parallel to the axes, to a point, 0 inside. Precondition: as
+  // above.
   double distance(const ShapeView<D>& shape, const Vec<D>& point) const {
     if constexpr (D == 3) {
       if (is_kept_elsewhere(shape.kind)) {
@@ -77,7 +78,7 @@ struct QueriedBodies {
         return std::max(0.0, nearest_elements(side, there).distance);
       }
     }
-    return distance_to_point<D>(shape, point);
+    return distance_by_direction<D>(shape, point);
   }
 };
 // The row of a custom shape that decides the answer of a query, which only its class could test: of the first query
@@ -101,7 +102,6 @@ template <std::size_t D>
 struct BodyRay {
   std::size_t query;
   Vec<D> origin, direction;  // scaled by a power of two, so that no time is out of range
-  Vec<D> per_length;         // how long the ray is for each unit along an axis
   Sweep sweep;               // the same
   double length;             // of the direction, by which times become distances
   double farthest;
@@ -121,7 +121,6 @@ struct BodyRay {
       direction[k] = sweep.motion[k] = exponent == 0 ? along[k] : std::ldexp(along[k], -exponent);
     }
     length = length_of<double>(sweep, D);
-    for (std::size_t k = 0; k < D; ++k) per_length[k] = length / direction[k];
   }
 
   // How far it goes: what is farther away than the best hit does not count.
@@ -137,7 +136,7 @@ struct BodyRay {
         if (low > 0 || high < 0) return false;
         continue;
       }
-      const double one = low * per_length[k], other = high * per_length[k];
+      const double per_length = length / direction[k], one = low * per_length, other = high * per_length;
       enter = std::max(enter, std::min(one, other));
       leave = std::min(leave, std::max(one, other));
     }
@@ -241,13 +240,13 @@ class NearestBodies {
   // that of the query, and the nearest counts.
   double visit(const Vec<D>& point, std::int32_t row, bool once = false) {
     if (bodies_.is_left_out(row)) return reach();
-    const ShapeView<D> shape = bodies_.shape(row);
-    if (shape.kind == ShapeKind::kCustom) {
-      const KeyedRow custom(std::sqrt(squared_distance<double>(point.data(), bodies_.box(row), D)), row);
-      if (custom_.second < 0 || custom < custom_) custom_ = custom;
-      return reach();
-    }
-    add({bodies_.distance(shape, point), bodies_.number(row)}, once);
+    const StoredBall& ball = bodies_.shapes->balls()[row];
+    if (ball[0] == ShapeStore::kBoxMark)
+      add({distance_to_box<D>(bodies_.box(row), point), bodies_.number(row)}, once);
+    else if (ball[0] != ShapeStore::kNoBall)
+      add({distance_to_ball<D>(ball.data(), point), bodies_.number(row)}, once);
+    else
+      visit_other(point, row, once);
     return reach();
   }
   bool is_full() const { return found_.size() == wanted_; }
@@ -256,6 +255,16 @@ class NearestBodies {
   std::int32_t refused() const { return custom_.first <= reach() ? bodies_.number(custom_.second) : -1; }
 
  private:
+  // A row that is neither a ball nor a box parallel to the axes.
+  void visit_other(const Vec<D>& point, std::int32_t row, bool once) {
+    const ShapeView<D> shape = bodies_.shape(row);
+    if (shape.kind != ShapeKind::kCustom) {
+      add({bodies_.distance(shape, point), bodies_.number(row)}, once);
+      return;
+    }
+    const KeyedRow custom(std::sqrt(squared_distance<double>(point.data(), bodies_.box(row), D)), row);
+    if (custom_.second < 0 || custom < custom_) custom_ = custom;
+  }
   void add(const KeyedRow& candidate, bool once) {
     if (!(candidate.first <= farthest_ && candidate.first < kNever)) return;
     if (is_full() && !(candidate < found_.back())) return;
