@@ -117,21 +117,23 @@ def _of_two_shapes(pace: float) -> Iterator[Row]:
 
 def _many(pace: float) -> Iterator[Row]:
     """200,000 rays and places, in a world of boxes and in an index of them."""
-    rng = np.random.default_rng(5)
     count = 20_000
-    lower = rng.uniform(0, 50, (count, 3))
-    boxes = np.stack([lower, lower + rng.uniform(0.2, 1.0, (count, 3))], axis=1)
-    world, index = bp.World(3), bp.BVH(boxes)
-    world.add_many(bp.AABB(*(boxes[:, 1] - boxes[:, 0]).T), boxes.mean(axis=1))
-    world.step(0.0)
-    begin, along = rng.uniform(0, 50, (200_000, 3)), rng.normal(size=(200_000, 3))
-    calls: dict[str, Call] = {}
-    for name, asked in (("world", world), ("index", index)):
-        calls[f"rays, {name}"] = partial(asked.raycast, begin, along)
-        calls[f"nearest, {name}"] = partial(asked.nearest, begin, 4)
-    found = median_times(calls, budget=25 * pace, clock=thread_time)
-    for name in ("rays", "nearest"):
-        yield ratio(f"200,000 {name}, a world to an index", found[f"{name}, world"], found[f"{name}, index"], 1.3)
+    for dim, where, edge in ((3, "in space", 50.0), (2, "in the plane", 150.0)):
+        rng = np.random.default_rng(5)
+        lower = rng.uniform(0, edge, (count, dim))
+        boxes = np.stack([lower, lower + rng.uniform(0.2, 1.0, (count, dim))], axis=1)
+        world, index = bp.World(dim), bp.BVH(boxes)
+        world.add_many(bp.AABB(*(boxes[:, 1] - boxes[:, 0]).T), boxes.mean(axis=1))
+        world.step(0.0)
+        begin, along = rng.uniform(0, edge, (200_000, dim)), rng.normal(size=(200_000, dim))
+        calls: dict[str, Call] = {}
+        for name, asked in (("world", world), ("index", index)):
+            calls[f"rays, {name}"] = partial(asked.raycast, begin, along)
+            calls[f"nearest, {name}"] = partial(asked.nearest, begin, 4)
+        found = median_times(calls, budget=12 * pace, clock=thread_time)
+        for name in ("rays", "nearest"):
+            what = f"200,000 {name} {where}, a world to an index"
+            yield ratio(what, found[f"{name}, world"], found[f"{name}, index"], 1.3)
 
 
 def _environments(pace: float) -> Iterator[Row]:

@@ -95,12 +95,15 @@ nb::object by_tree(const BodiesInTree& given, const Lookers& lookers, unsigned w
   const LidarRequest<D> request = lookers.request<D>();
   const std::vector<double> origins = lookers.origins<D>();
   Writer<D, T> writer(given, request);
-  given.queries().each<Scratch>(
-      places_of(origins.data(), request.count, D), D, workers, [](std::size_t) {},
-      [&](const TreeQueries& tree, std::size_t query, Scratch& scratch) {
-        writer.write(query, scratch, [&](LidarSearch<D>& search) { search.look_through(tree); });
-      },
-      [&](const Scratch& scratch) { writer.end(scratch); });
+  const std::size_t beams = request.count * request.beams;
+  BlockIndex tight;
+  given.queries(beams, QueryLimits::rays_for_a_copy, workers, tight)
+      .each<Scratch>(
+          places_of(origins.data(), request.count, D), D, workers, [](std::size_t) {},
+          [&](const TreeQueries& tree, std::size_t query, Scratch& scratch) {
+            writer.write(query, scratch, [&](LidarSearch<D>& search) { search.look_through(tree); });
+          },
+          [&](const Scratch& scratch) { writer.end(scratch); });
   return std::move(writer).result();
 }
 

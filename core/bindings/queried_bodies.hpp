@@ -16,6 +16,8 @@
 #include "index.hpp"
 #include "many_queries.hpp"
 #include "placed_shapes.hpp"
+#include "tree/tightened.hpp"
+#include "world/limits.hpp"
 #include "world/queries.hpp"
 
 namespace broadphase::python {
@@ -54,14 +56,25 @@ class BodiesInTree {
            std::all_of(balls, balls + slots(),
                        [d = dimension()](const StoredBall& ball) { return ball[d] == ShapeStore::kBoxMark; });
   }
-  AnyBoxes boxes() const {
+  AnyBoxes boxes() const { return {view(), dimension()}; }
+  BoxView<double> view() const {
     const std::size_t d = dimension();
     const auto stride = static_cast<std::ptrdiff_t>(2 * d);
-    return {BoxView<double>{boxes_.data(), boxes_.data() + d, stride, stride, slots()}, d};
+    return {boxes_.data(), boxes_.data() + d, stride, stride, slots()};
   }
-  // Precondition of both: there is a tree.
+  // Precondition of all: there is a tree.
   const BlockTree& tree() const { return tree_->walked(); }
   ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
+  // The same on a tree around the boxes themselves, in `tight`, where there are so many queries that it pays: from
+  // `for_a_copy` for each body and thread on, see QueryLimits.
+  ManyQueries queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
+    const std::size_t bodies = slots() * std::max(1u, workers);
+    if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies))
+      return queries();
+    const ReleasedGil release;
+    const bool is_copy = tighten(tree(), view(), tight.tree);
+    return {is_copy ? tight : *tree_, boxes(), filter_};
+  }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
     return {&shapes_.store, boxes_.data(), geometries_, data_of(limits_)};

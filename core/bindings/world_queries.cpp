@@ -57,7 +57,8 @@ std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned 
   };
   // A few take turns for no gain.
   const bool is_many = rays.count() >= kManyQueries;
-  given.queries()
+  BlockIndex tight;
+  given.queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
       .each_interleaved<Scratch>(
           rays.places(), D, workers,
           [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
@@ -124,7 +125,8 @@ nb::object all_hits(const BodiesInTree& given, Table<double> origins, Table<doub
     const QueriedBodies<d()> bodies = given.bodies<d()>();
     std::vector<std::vector<BodyHit<d()>>> found(rays.count());
     RefusedRow refused;
-    given.queries()
+    BlockIndex tight;
+    given.queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
         .each_interleaved<Scratch>(
             rays.places(), d(), workers,
             [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
@@ -219,7 +221,8 @@ class PartSearch {
 
   // Returns the row of a custom shape that decides.
   std::int32_t run(unsigned workers) {
-    const ManyQueries all = part_.bodies->queries();
+    BlockIndex tight;
+    const ManyQueries all = part_.bodies->queries(table_.count, QueryLimits::nearest_for_a_copy, workers, tight);
     const BoxView<double> places = places_of(points_, table_.count, D);
     RefusedRow refused;
     const auto finish = [&](Scratch& scratch) { refused.note(scratch.refused); };

@@ -1,5 +1,6 @@
 // Queries of trees of any shape against plain answers, on every level: rows beside blocks in one block, chains, lanes
-// left empty, boxes of lanes larger than need be; coordinates far from the origin, huge, tiny and infinite.
+// left empty, boxes of lanes larger than need be; coordinates far from the origin, huge, tiny and infinite. And queries
+// of copies around the boxes of the rows.
 #include "tree/queries.hpp"
 
 #include <cmath>
@@ -9,10 +10,13 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "bvh/bounds.hpp"
 #include "methods.hpp"
 #include "scenes.hpp"
+#include "tree/tightened.hpp"
 
 namespace broadphase::tests {
 namespace {
@@ -21,7 +25,8 @@ namespace {
 class AnyTree {
  public:
   template <class T>
-  AnyTree(Random& random, const BoxView<T>& boxes, std::size_t dimension, const std::vector<std::int32_t>& rows)
+  AnyTree(Random& random, const BoxView<T>& boxes, std::size_t dimension, const std::vector<std::int32_t>& rows,
+          float margin = 0)
       : random_(random) {
     tree.blocks = Blocks(dimension);
     tree.frame = frame_of(boxes, dimension, rows.data(), rows.size());
@@ -29,6 +34,10 @@ class AnyTree {
     for (const std::int32_t row : rows) {
       Item item{{}, row, true};
       local_box(tree.frame, boxes, static_cast<std::size_t>(row), dimension, item.box);
+      for (std::size_t k = 0; k < dimension; ++k) {
+        item.box[k] -= margin;
+        item.box[dimension + k] += margin;
+      }
       items.push_back(item);
     }
     if (items.empty()) return;
@@ -91,6 +100,8 @@ class AnyTree {
   Random& random_;
 };
 
+std::size_t copies_made = 0;
+
 struct Arguments {
   double box[8], motion[4], radius, farthest;
 };
@@ -111,9 +122,18 @@ class Case {
   }
 
   void check() {
-    const AnyTree any(random_, boxes_.view, options_.dimension, rows_);
+    const float margin = copies() && random_.chance(0.5) ? 0.25F : 0.0F;
+    AnyTree any(random_, boxes_.view, options_.dimension, rows_, margin);
+    BlockTree copy;
+    if constexpr (std::is_same_v<T, double>) {
+      any.tree.lossy = margin > 0;
+      const bool is_tight = copies() && tighten(any.tree, boxes_.view, copy);
+      CHECK(!is_tight || margin > 0);
+      if (is_tight) check_tight(copy, copy.root);
+      copies_made += is_tight ? 1 : 0;
+    }
     const AnyBoxes given(boxes_.view, options_.dimension);
-    const TreeQueries queries(any.tree, given, filter_, kernels_);
+    const TreeQueries queries(copy.root != kNoBlock ? copy : any.tree, given, filter_, kernels_);
     std::vector<Arguments> all;
     for (std::size_t at = 0; at < std::min<std::size_t>(options_.count, 12); ++at) {
       const Arguments arguments = random_arguments();
@@ -128,6 +148,40 @@ class Case {
   }
 
  private:
+  bool copies() const { return std::is_same_v<T, double> && (options_.dimension == 2 || options_.dimension == 3); }
+  // That the lanes below a block have boxes around those of rows, a few roundings larger, and around those lanes.
+  // Returns the latter.
+  LocalBounds<float> check_tight(const BlockTree& tree, std::int32_t block) {
+    const std::size_t dimension = options_.dimension;
+    LocalBounds<float> bounds(dimension);
+    for_each_lane(tree.blocks.occupied(block), [&](std::size_t lane) {
+      float box[8];
+      const std::int32_t child = tree.blocks.child(block)[lane];
+      tree.blocks.get_box(block, lane, box);
+      bounds.add(box);
+      if ((tree.blocks.rows(block) >> lane & 1) == 0) {
+        const LocalBounds<float> below = check_tight(tree, child);
+        CHECK(std::equal(box, box + 2 * dimension, below.box));
+        return;
+      }
+      double given[8];
+      float rounded[8];
+      AnyBoxes(boxes_.view, dimension).read(static_cast<std::size_t>(child), given);
+      local_box(tree.frame, boxes_.view, static_cast<std::size_t>(child), dimension, rounded);
+      for (std::size_t k = 0; k < 2 * dimension; ++k) {
+        const double local = tree.frame.local(given[k], k % dimension), sign = k < dimension ? -1 : 1;
+        if (std::fabs(local) < 1e30) {
+          const double more = sign * (static_cast<double>(box[k]) - local);
+          CHECK(more >= 0 && more <= 3e-7 * std::fabs(local) + 1e-36);
+        } else {
+          CHECK(box[k] == rounded[k]);
+        }
+      }
+    });
+    if (tree.blocks.next(block) != kNoBlock) bounds.add(check_tight(tree, tree.blocks.next(block)).box);
+    return bounds;
+  }
+
   double coordinate() {
     const double cell = static_cast<double>(random_.below(options_.cells + 2)) - 1;
     return options_.origin + options_.step * (random_.chance(0.7) ? cell : cell + random_.uniform());
@@ -456,10 +510,12 @@ int main(int argc, char** argv) {
   std::size_t count = 0;
   const Kernels* const* levels = available_kernels(count);
   for (std::size_t level = 0; level < count; ++level) {
+    tests::copies_made = 0;
     tests::check_smallest_slab(*levels[level]);
     for (std::uint64_t seed = 0; seed < rounds; ++seed) {
       tests::check_level<float>(*levels[level], seed);
       tests::check_level<double>(*levels[level], seed);
     }
+    CHECK(rounds < 100 || tests::copies_made > rounds / 10);
   }
 }

@@ -75,6 +75,17 @@ class Blocks {
   std::size_t bytes() const { return capacity_ * layout_.words() * sizeof(float); }
   const float* memory() const { return first_; }
 
+  // The same blocks, in memory of their own. Throws bad_alloc.
+  Blocks copy() const {
+    Blocks result(dimension_, layout_.wide);
+    result.reserve(used_);
+    if (used_ > 0) std::memcpy(result.first_, first_, used_ * layout_.words() * sizeof(float));
+    result.used_ = used_;
+    result.free_count_ = free_count_;
+    result.free_ = free_;
+    return result;
+  }
+
   // Sets all blocks free and keeps the memory.
   void clear() {
     used_ = free_count_ = 0;
