@@ -292,13 +292,15 @@ class Obstacles {
   };
 
   void build() {
-    std::array<double, 6> all = pieces_[0].box;
-    for (const Piece& piece : pieces_)
-      for (std::size_t k = 0; k < 3; ++k) {
-        all[k] = std::min(all[k], piece.box[k]);
-        all[3 + k] = std::max(all[3 + k], piece.box[3 + k]);
-      }
-    for (std::size_t k = 0; k < 3; ++k) middle_[k] = all[k] / 2 + all[3 + k] / 2;
+    // Floats tell boxes near the middle of most apart, wherever a few are.
+    std::vector<double> middles(pieces_.size());
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::transform(pieces_.begin(), pieces_.end(), middles.begin(),
+                     [k](const Piece& piece) { return piece.box[k] / 2 + piece.box[3 + k] / 2; });
+      const auto half = middles.begin() + static_cast<std::ptrdiff_t>(middles.size() / 2);
+      std::nth_element(middles.begin(), half, middles.end());
+      middle_[k] = *half;
+    }
     std::vector<std::uint32_t> order(pieces_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::vector<Part> parts{{0, static_cast<std::uint32_t>(order.size())}};  // of each block

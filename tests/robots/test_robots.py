@@ -357,6 +357,21 @@ def test_collides_one_huge_obstacle_hides_no_other():
     assert rail().collides([[0], [9], [20], [30]], scene).tolist() == [False, True, True, False]
 
 
+@pytest.mark.parametrize("count", [1, 40, 400])
+def test_obstacles_far_away_change_nothing_nearby(count):
+    random = np.random.default_rng(count)
+    near, robot = random_obstacles(random, 40), arm()
+    far = random.normal(size=(count, 3)) * 10.0 ** random.uniform(3, 40, (count, 1))
+    every = bp.Shapes(
+        [near[k] for k in range(40)] + [bp.Sphere(1.0)] * count,
+        np.concatenate([near.positions, far]),
+        np.concatenate([near.rotations, np.tile([1.0, 0, 0, 0], (count, 1))]),
+    )
+    q = random.uniform(-3, 3, (200, 6))
+    assert np.array_equal(robot.collides(q, every), collides_by_overlaps(robot, q, near))
+    assert robot.clearance(q, every) == pytest.approx(robot.clearance(q, near), rel=1e-9, abs=1e-12)
+
+
 def test_collides_equal_obstacles_in_one_place():
     scene = bp.Shapes(bp.Box(1, 1, 1), np.tile([[2.0, 0, 0]], (100, 1)))
     assert rail().collides([[0], [1], [3.5]], scene).tolist() == [False, True, False]
