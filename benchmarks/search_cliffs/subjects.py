@@ -381,7 +381,7 @@ def placed(case: Case) -> Work:
             return Work(partial(apart, *sets), n)
         tolerance = usual * {"part": 0.01, "large": 3.0}.get(off.get("tolerance", ""), 0.0)
         return Work(partial(bp.clashes, *sets, clearance=within, tolerance=tolerance), n)
-    if name == "contacts" and case.seed % 2:
+    if name == "contacts":
         return Work(partial(bp.contacts, *sets), n)
     pairs = bp.pairs(*[one.boxes for one in sets])
     more: dict[str, Any] = {"pairs": pairs}
@@ -390,7 +390,7 @@ def placed(case: Case) -> Work:
         more |= {"motions": rng.normal(size=(len(pairs), case.dim)) * usual}
         if "spins" in off:
             more |= {"angular_motions": np.full(len(pairs), 1.0) if case.dim == 2 else rng.normal(size=(len(pairs), 3))}
-    return Work(partial(getattr(bp, name), *sets, **more), len(pairs) + 1)
+    return Work(partial(getattr(bp, name.split()[0]), *sets, **more), len(pairs) + 1)
 
 
 def robot(case: Case) -> Work:
@@ -549,7 +549,7 @@ SUBJECTS: dict[str, Subject] = {
     ),
     **{
         name: Subject(placed, ("shift", "turned", "reach"), 4000, (2, 3, 3) if name != "clearances" else (3,), _SHAPES)
-        for name in ("overlaps", "contacts", "distance", "clearances")
+        for name in ("overlaps", "contacts", "contacts of pairs", "distance", "clearances")
     },
     "time_of_impact": Subject(placed, ("shift", "turned", "spins"), 1000, (2, 3), _SHAPES),
     "clashes": Subject(placed, ("shift", "turned", "clearance", "tolerance"), 4000, (3,), _SHAPES),
