@@ -316,9 +316,9 @@ def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator
         if len(found) == 0:
             break
         rest = np.concatenate([rest, found]) if len(rest) else found
-        while len(rest) >= chunk:
-            yield rest[:chunk]
-            rest = rest[chunk:]
+        if whole := len(rest) - len(rest) % chunk:
+            yield from rest[:whole].reshape(-1, chunk, 2)
+            rest = rest[whole:]
     if len(rest):
         yield rest
 
