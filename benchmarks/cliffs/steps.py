@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tracemalloc
 from collections.abc import Callable, Iterator
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,34 @@ def _many_steps_of(world: bp.World, jumps: bool) -> Callable[[], Any]:
             step()
 
     return run
+
+
+def _followed_discs(radii: float, is_followed: bool, asleep: bool = False) -> Callable[[], Any]:
+    """Make the call of a step of 20,000 discs that move so many radii in it, with or without ccd."""
+    random, radius, dt = np.random.default_rng(7), 0.002, 1e-3
+    world = bp.World(2)
+    velocities = random.normal(size=(20_000, 2)) * radii * radius / dt
+    rows = world.add_many(bp.Circle(radius), random.random((20_000, 2)), velocities=velocities, ccd=is_followed)
+    if asleep:
+        world.sleep(rows)
+    for _ in range(4):
+        world.step(dt)
+    return lambda: world.step(dt)
+
+
+def _followed_rows(budget: float) -> Iterator[Row]:
+    """Compare steps in which all bodies are followed to those in which none is; few, after which discs have spread."""
+    for what, radii, asleep in (
+        ("still", 0.0, False),
+        ("asleep", 0.25, True),
+        ("moving a quarter of their radius", 0.25, False),
+        ("moving 2.5 radii", 2.5, False),
+    ):
+        calls = {name: _followed_discs(radii, name == "ccd", asleep) for name in ("ccd", "plain")}
+        found = median_times(calls, budget=budget, most=12, clock=thread_time)
+        yield ratio(
+            f"ccd of all of 20,000 discs, {what}", found["ccd"], found["plain"], 3.0, note="to the same without"
+        )
 
 
 def _ccd_row(what: str, followed: Timing, plain: Timing, sort: Timing) -> Row:
@@ -118,3 +147,4 @@ def rows(pace: float) -> Iterator[Row]:
         }
         found = median_times(calls, budget=2 * budget)
         yield _ccd_row(f"ccd of 100 among 10⁵ balls{what}", found["ccd"], found["plain"], found["T"])
+    yield from _followed_rows(budget)

@@ -9,15 +9,19 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/radix_sort.hpp"
 #include "choose/find.hpp"
 #include "narrow/batch.hpp"
 #include "narrow/turning.hpp"
@@ -26,6 +30,7 @@
 #include "shapes/store.hpp"
 #include "world/meetings.hpp"
 #include "world/routes.hpp"
+#include "world/straight_routes.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
@@ -43,11 +48,23 @@ struct Followed {
   // only appears where it is seen; `update_intervals` may be null, all are 1 then.
   const std::uint8_t* looked_at;
   const std::int32_t* update_intervals;
-  // Rows that were removed since the last step, and the pairs that touched after it, in lexicographic order: what is
-  // among these and touches at the begin is no impact.
-  const std::uint8_t* renewed;
-  PairColumns touching;
+  // Rows that were removed since the last step, those of which something else than their motion has changed, too, and
+  // the pairs that touched after the last step: what is among these and touches at the begin is no impact.
+  const std::uint8_t *renewed, *unsettled;
+  // Rows that have moved or changed; two others meet nothing that is not known.
+  const std::uint8_t* active;
+  LastTouching last;
   const Filter* filter;  // which pairs count; may be null
+
+  // How far a row moves, if there is no boundary. One that is seldom looked at and not followed only appears.
+  std::array<double, D> motion_of(std::size_t row) const {
+    std::array<double, D> motion{};
+    if (looked_at[row] == 0) return motion;
+    if (update_intervals != nullptr && row_motions.is_followed[row] == 0 && update_intervals[row] != 1) return motion;
+    const double *begin = row_motions.before + row * D, *end = row_motions.after_of(row);
+    for (std::size_t axis = 0; axis < D; ++axis) motion[axis] = end[axis] - begin[axis];
+    return motion;
+  }
 };
 
 // Pairs of rows that come near each other, in columns: how the first moves relative to the second, which is moved by an
@@ -268,114 +285,226 @@ PairMotion<D> motion_of(const Followed<D>& followed, const Approach<D>& one, std
   return pair;
 }
 
-// What touched a followed body since the last step, and did not touch it then. `rows`: those that are looked at,
-// ascending, all that are followed among them; `rows_near_routes` gives as many as there must be. others(pairs) writes
-// the times and normals of pairs with a hull, a mesh or a custom shape, of either type of approaches; it may throw.
-template <std::size_t D, class Others>
-Impacts<D> impacts_on_routes(const Followed<D>& followed, std::vector<std::int32_t> rows, const Kernels& kernels,
-                             unsigned workers, Interrupt& interrupt, Others&& others) {
+// When the shapes of approaches touch, as shares of their motions, and the normals: number(row) is that in the world.
+struct ApproachTimes {
+  std::vector<double> times, normals;
+};
+template <std::size_t D, class Number, class Others>
+ApproachTimes times_of(const Followed<D>& followed, const std::vector<Approach<D>>& near, const Number& number,
+                       unsigned workers, Interrupt& interrupt, Others& others) {
   const RowMotions<D>& row_motions = followed.row_motions;
-  Impacts<D> found;
-  std::vector<std::array<double, D>> motions(rows.size());
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const auto row = static_cast<std::size_t>(rows[k]);
-    if (followed.looked_at[row] == 0) continue;
-    if (followed.update_intervals != nullptr && row_motions.is_followed[row] == 0 &&
-        followed.update_intervals[row] != 1)
-      continue;
-    const double *begin = row_motions.before + row * D, *end = row_motions.after_of(row);
-    for (std::size_t axis = 0; axis < D; ++axis) motions[k][axis] = end[axis] - begin[axis];
+  const auto find = [&](auto& pairs, std::size_t count, const auto& place_of, const auto& put) {
+    pairs.resize(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Approach<D>& one = near[place_of(k)];
+      pairs.first[k] = number(one.first);
+      pairs.second[k] = number(one.second);
+      put(k, one);
+    }
+    find_times<D>(*followed.shapes, pairs, workers, interrupt, others);
+  };
+  Approaches<D> straight;
+  const auto put_straight = [&](std::size_t k, const Approach<D>& one) {
+    std::copy_n(one.motion.begin(), D, straight.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
+    std::copy_n(one.offset.begin(), D, straight.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
+  };
+  if (row_motions.turning->flags() == nullptr) {
+    find(straight, near.size(), [](std::size_t k) { return k; }, put_straight);
+    return {std::move(straight.times), std::move(straight.normals)};
   }
+  const auto row = [&](std::int32_t one) { return static_cast<std::size_t>(number(one)); };
+  std::array<std::vector<std::size_t>, 2> places;  // of those that go straight, and of those that turn
+  for (std::size_t k = 0; k < near.size(); ++k) {
+    const bool turns = row_motions.turning->has(row(near[k].first)) || row_motions.turning->has(row(near[k].second));
+    places[turns ? 1 : 0].push_back(k);
+  }
+  TurningApproaches<D> turning;
+  find(straight, places[0].size(), [&](std::size_t k) { return places[0][k]; }, put_straight);
+  find(
+      turning, places[1].size(), [&](std::size_t k) { return places[1][k]; },
+      [&](std::size_t k, const Approach<D>& one) {
+        turning.motions[k] = motion_of(followed, one, row(one.first), row(one.second));
+      });
+  ApproachTimes all{std::vector<double>(near.size()), std::vector<double>(near.size() * D)};
+  const auto take = [&](const auto& pairs, const std::vector<std::size_t>& at) {
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      all.times[at[k]] = pairs.times[k];
+      std::copy_n(pairs.normals.data() + k * D, D, all.normals.data() + at[k] * D);
+    }
+  };
+  take(straight, places[0]);
+  take(turning, places[1]);
+  return all;
+}
+
+// The pairs of a problem, by the method that fits.
+struct RoutePairs {
+  const Kernels& kernels;
+  unsigned workers;
+  Interrupt& interrupt;
+
+  Pairs operator()(const Problem<double>& problem) const {
+    // To look at so few boxes takes longer than to compare them all.
+    constexpr double kFew = 262144;
+    const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
+    return with_method(name, problem, {kernels, workers, interrupt},
+                       [&](const MethodCalls<double>& calls, const Preparation& with) {
+                         return calls.collect(problem, kNoLimit, with);
+                       });
+  }
+};
+
+// Adds what the rows that are sought meet. `rows`: those that are looked at, ascending; `rows_near_routes` gives as
+// many as there must be.
+template <std::size_t D, class Others>
+void find_meetings(const Followed<D>& followed, const std::vector<std::int32_t>& rows, const RoutePairs& pairs_of,
+                   unsigned workers, Others& others, Impacts<D>& found) {
+  const RowMotions<D>& row_motions = followed.row_motions;
+  std::vector<std::array<double, D>> motions(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) motions[k] = followed.motion_of(static_cast<std::size_t>(rows[k]));
   std::vector<RoutePart<D>> routes;
   found.endless = split_routes(followed, rows, motions, routes);
-  if (!found.endless) {
-    std::vector<RouteRow<D>> bodies(rows.size());
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      const auto row = static_cast<std::size_t>(rows[k]);
-      RouteRow<D>& body = bodies[k];
-      body.box = row_motions.box_of(row, false);
-      std::copy_n(row_motions.now + row * D, D, body.place.begin());
-      body.motion = motions[k];
-      body.key = row_motions.keys != nullptr ? row_motions.keys[row] : 0;
-      body.number = rows[k];
-      body.counts = row_motions.counts[row] != 0;
-      body.is_followed = row_motions.is_followed[row] != 0;
-    }
-    MeetingSearch<D> search(std::move(bodies), std::move(routes),
-                            row_motions.is_periodic ? row_motions.bounds : nullptr);
-    const auto pairs_of = [&](const Problem<double>& problem) {
-      // To look at so few boxes takes longer than to compare them all.
-      constexpr double kFew = 262144;
-      const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
-      return with_method(name, problem, {kernels, 1, interrupt},
-                         [&](const MethodCalls<double>& calls, const Preparation& with) {
-                           return calls.collect(problem, kNoLimit, with);
-                         });
-    };
-    while (search.next(followed.filter, pairs_of)) {
-      const std::vector<Approach<D>>& near = search.approaches();
-      const auto number = [&](std::int32_t row) { return static_cast<std::size_t>(search.number_of(row)); };
-      const auto find = [&](auto& pairs, std::size_t count, const auto& place_of, const auto& put) {
-        pairs.resize(count);
-        for (std::size_t k = 0; k < count; ++k) {
-          const Approach<D>& one = near[place_of(k)];
-          pairs.first[k] = search.number_of(one.first);
-          pairs.second[k] = search.number_of(one.second);
-          put(k, one);
-        }
-        find_times<D>(*followed.shapes, pairs, workers, interrupt, others);
-      };
-      Approaches<D> straight;
-      const auto put_straight = [&](std::size_t k, const Approach<D>& one) {
-        std::copy_n(one.motion.begin(), D, straight.motions.begin() + static_cast<std::ptrdiff_t>(k * D));
-        std::copy_n(one.offset.begin(), D, straight.offsets.begin() + static_cast<std::ptrdiff_t>(k * D));
-      };
-      if (row_motions.turning->flags() == nullptr) {
-        find(straight, near.size(), [](std::size_t k) { return k; }, put_straight);
-        search.note(straight.times.data(), straight.normals.data());
-        continue;
-      }
-      std::array<std::vector<std::size_t>, 2> places;  // of those that go straight, and of those that turn
-      for (std::size_t k = 0; k < near.size(); ++k) {
-        const bool turns =
-            row_motions.turning->has(number(near[k].first)) || row_motions.turning->has(number(near[k].second));
-        places[turns ? 1 : 0].push_back(k);
-      }
-      TurningApproaches<D> turning;
-      find(straight, places[0].size(), [&](std::size_t k) { return places[0][k]; }, put_straight);
-      find(
-          turning, places[1].size(), [&](std::size_t k) { return places[1][k]; },
-          [&](std::size_t k, const Approach<D>& one) {
-            turning.motions[k] = motion_of(followed, one, number(one.first), number(one.second));
-          });
-      std::vector<double> times(near.size()), normals(near.size() * D);
-      const auto take = [&](const auto& pairs, const std::vector<std::size_t>& at) {
-        for (std::size_t k = 0; k < at.size(); ++k) {
-          times[at[k]] = pairs.times[k];
-          std::copy_n(pairs.normals.data() + k * D, D, normals.data() + at[k] * D);
-        }
-      };
-      take(straight, places[0]);
-      take(turning, places[1]);
-      search.note(times.data(), normals.data());
-    }
-    std::vector<std::int32_t> first, second;
-    for (const Meeting<D>& one : search.meetings()) {
-      first.push_back(search.number_of(one.first));
-      second.push_back(search.number_of(one.second));
-    }
-    std::vector<std::uint8_t> touched(first.size());
-    mark_among({first.data(), second.data(), first.size()}, followed.touching, true, touched);
-    for (std::size_t k = 0; k < first.size(); ++k) {
-      Meeting<D> one = search.meetings()[k];
-      one.first = first[k];
-      one.second = second[k];
-      const bool is_renewed = (followed.renewed[one.first] | followed.renewed[one.second]) != 0;
-      if (one.time > 0 || is_renewed || touched[k] == 0) found.meetings.push_back(one);
-    }
-    found.candidate_count = search.candidate_count();
+  if (found.endless) return;
+  std::vector<RouteRow<D>> bodies(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto row = static_cast<std::size_t>(rows[k]);
+    RouteRow<D>& body = bodies[k];
+    body.box = row_motions.box_of(row, false);
+    std::copy_n(row_motions.now + row * D, D, body.place.begin());
+    body.motion = motions[k];
+    body.key = row_motions.keys != nullptr ? row_motions.keys[row] : 0;
+    body.number = rows[k];
+    body.counts = row_motions.counts[row] != 0;
+    body.is_followed = row_motions.is_followed[row] != 0;
+    body.is_sought = row_motions.is_sought[row] != 0;
   }
-  found.rows = std::move(rows);
+  MeetingSearch<D> search(std::move(bodies), std::move(routes), row_motions.is_periodic ? row_motions.bounds : nullptr);
+  const auto number = [&](std::int32_t row) { return search.number_of(row); };
+  while (search.next(followed.filter, pairs_of)) {
+    const ApproachTimes at = times_of(followed, search.approaches(), number, workers, pairs_of.interrupt, others);
+    search.note(at.times.data(), at.normals.data());
+  }
+  for (Meeting<D> one : search.meetings()) {
+    one.first = search.number_of(one.first);
+    one.second = search.number_of(one.second);
+    found.meetings.push_back(one);
+  }
+  found.candidate_count += search.candidate_count();
+}
+
+// Adds what rows that go straight meet, where most rows are sought, and leaves as sought those that do not, and those
+// that may meet one of these. In a periodic world, what goes straight does not reach its boundary.
+template <std::size_t D, class Others>
+void find_straight_meetings(Followed<D>& followed, StraightRoom<D>& room, RowFlags& sought, const RoutePairs& pairs_of,
+                            unsigned workers, Others& others, Impacts<D>& found) {
+  const RowMotions<D>& row_motions = followed.row_motions;
+  const std::size_t n = followed.rows;
+  RowFlags goes_otherwise(n);  // and is not followed
+  bool any_others = false;
+  const StoredBall* const balls = followed.shapes->balls();
+  room.begin(found.rows.size());
+  std::fill(sought.begin(), sought.end(), std::uint8_t{0});
+  for (const std::int32_t number : found.rows) {
+    const auto row = static_cast<std::size_t>(number);
+    StraightRow<D> one;
+    one.motion = followed.motion_of(row);
+    one.box = row_motions.box_of(row, false);
+    one.number = number;
+    one.is_followed = row_motions.is_followed[row] != 0;
+    one.is_active = followed.active[row] != 0;
+    one.is_settled = followed.unsettled[row] == 0 && followed.update_intervals == nullptr;
+    const double radius = balls[row][D];
+    one.is_ball = radius >= kLeastReach && radius <= kMostReach && !row_motions.turning->has(row);
+    bool is_straight = row_motions.counts[row] != 0 && (row_motions.turned == nullptr || row_motions.turned[row] == 0);
+    for (std::size_t axis = 0; axis < D; ++axis) {  // bit for bit as for a route
+      const double whole = one.motion[axis], now = row_motions.now[row * D + axis];
+      one.shift[axis] = one.is_followed ? (now - whole) - now : -whole;
+    }
+    const std::array<double, 2 * D> around = box_around(one);
+    for (std::size_t axis = 0; axis < D && row_motions.is_periodic; ++axis)
+      is_straight &= around[axis] > row_motions.bounds[axis] && around[D + axis] < row_motions.bounds[D + axis];
+    for (const double number_of_box : around) is_straight &= is_finite(number_of_box);
+    if (is_straight)
+      room.add(one, around);
+    else if (one.is_followed)
+      sought[row] = 1;
+    else
+      goes_otherwise[row] = 1, any_others = true;
+  }
+  if (any_others) seek_followed_near(row_motions, goes_otherwise, n, workers, sought);
+  if (std::memchr(sought.data(), 1, n) != nullptr)
+    room.keep([&](const StraightRow<D>& row) { return sought[static_cast<std::size_t>(row.number)] == 0; });
+  const std::size_t count = room.count;
+  if (count < 2) return;
+  Problem<double> problem;
+  constexpr auto kStride = static_cast<std::int64_t>(2 * D);
+  problem.first = {room.corners.get(), room.corners.get() + D, kStride, kStride, count};
+  problem.dimension = D;
+  problem.is_own = true;
+  Batches batches;
+  std::vector<std::int64_t> keys;
+  if (row_motions.keys != nullptr) {
+    for (std::size_t k = 0; k < count; ++k) keys.push_back(row_motions.keys[room.rows[k].number]);
+    batches = batches_of({count, keys.data(), 1}, nullptr, pairs_of.interrupt);
+    if (!batches.is_whole) problem.batches = &batches;
+  }
+  Pairs pairs = pairs_of(problem);
+  const std::vector<Approach<D>> near =
+      straight_approaches(room, pairs, followed.filter, followed.last, found.candidate_count);
+  const ApproachTimes at =
+      times_of(followed, near, [](std::int32_t row) { return row; }, workers, pairs_of.interrupt, others);
+  for (std::size_t k = 0; k < near.size(); ++k)
+    if (is_finite(at.times[k])) found.meetings.push_back(meeting_of(near[k], at.times[k], at.normals.data() + k * D));
+}
+
+// Sorts meetings, each of another pair, in lexicographic order.
+template <std::size_t D>
+void sort_meetings(std::vector<Meeting<D>>& meetings, std::size_t rows, Interrupt& interrupt) {
+  struct Place {
+    std::uint64_t key;
+    std::size_t at;
+  };
+  const int bits = static_cast<int>(std::bit_width(rows));
+  PlainArray<Place> places, spare;
+  places.grow(meetings.size());
+  spare.grow(meetings.size());
+  for (std::size_t k = 0; k < meetings.size(); ++k)
+    places[k] = {static_cast<std::uint64_t>(meetings[k].first) << bits | static_cast<std::uint64_t>(meetings[k].second),
+                 k};
+  constexpr int kDigit = 8;
+  const Place* const sorted = radix_sort<kDigit>(
+      places.get(), spare.get(), meetings.size(), 0, 2 * bits, [](const Place& place) { return place.key; }, 1,
+      interrupt);
+  std::vector<Meeting<D>> in_order;
+  in_order.reserve(meetings.size());
+  for (std::size_t k = 0; k < meetings.size(); ++k) in_order.push_back(meetings[sorted[k].at]);
+  meetings = std::move(in_order);
+}
+
+// What touched a followed body since the last step, and did not touch it then. `sought` has the flags of the rows whose
+// routes are searched for, and is written to. others(pairs) writes the times and normals of pairs with a hull, a mesh
+// or a custom shape, of either type of approaches; it may throw.
+template <std::size_t D, class Others>
+Impacts<D> impacts_on_routes(Followed<D>& followed, StraightRoom<D>& room, RowFlags& sought, const Kernels& kernels,
+                             unsigned workers, Interrupt& interrupt, Others&& others) {
+  Impacts<D> found;
+  const RoutePairs pairs_of{kernels, 1, interrupt};
+  const bool are_many = are_many_sought(followed.row_motions, followed.rows);
+  found.rows = rows_near_routes(followed.row_motions, followed.rows, workers);
+  if (are_many) find_straight_meetings(followed, room, sought, pairs_of, workers, others, found);
+  const bool are_some_left = std::memchr(sought.data(), 1, sought.size()) != nullptr;
+  if (are_some_left)
+    find_meetings(followed, are_many ? rows_near_routes(followed.row_motions, followed.rows, workers) : found.rows,
+                  pairs_of, workers, others, found);
+  if (found.endless) {
+    found.meetings.clear();
+    return found;
+  }
+  std::erase_if(found.meetings, [&](const Meeting<D>& one) {
+    const bool is_renewed = (followed.renewed[one.first] | followed.renewed[one.second]) != 0;
+    return !(one.time > 0) && !is_renewed && is_among(followed.last.touching.pairs, one.first, one.second);
+  });
+  sort_meetings(found.meetings, followed.rows, interrupt);
   return found;
 }
 

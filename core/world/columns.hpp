@@ -59,6 +59,7 @@ class RowKinds {
   RowFlags moves;                   // in use, not static, awake
   RowFlags bounces, wraps, leaves;  // of these, those that a boundary acts on; empty where there are none
   RowFlags is_static;               // empty where there are none
+  RowFlags is_ccd;                  // in use, not static, marked as ccd; empty where there are none
   RowList numbers;                  // the rows in use
   double period[3] = {};            // the sizes of a periodic world
 
@@ -68,16 +69,21 @@ class RowKinds {
     const std::size_t slots = columns.slots;
     moves.resize(slots);
     is_static.assign(slots, 0);
+    is_ccd.assign(columns.ccd != nullptr ? slots : 0, 0);
     numbers.clear();
-    bool any_static = false;
+    bool any_static = false, any_ccd = false;
     for (std::size_t row = 0; row < slots; ++row) {
       is_static[row] = columns.body_types[row] == kStatic;
       any_static |= is_static[row] != 0;
       const bool sleeps = columns.asleep != nullptr && columns.asleep[row] != 0;
       moves[row] = columns.alive[row] != 0 && is_static[row] == 0 && !sleeps;
       if (columns.alive[row] != 0) numbers.push_back(static_cast<std::int32_t>(row));
+      if (columns.ccd == nullptr) continue;
+      is_ccd[row] = columns.ccd[row] != 0 && columns.alive[row] != 0 && is_static[row] == 0;
+      any_ccd |= is_ccd[row] != 0;
     }
     if (!any_static) is_static.clear();
+    if (!any_ccd) is_ccd.clear();
     flag_those_of(columns, Boundary::bounce, bounces);
     flag_those_of(columns, Boundary::wrap, wraps);
     flag_those_of(columns, Boundary::remove, leaves);

@@ -105,8 +105,11 @@ struct RouteRow {
   std::array<double, D> place, motion;
   std::int64_t key;     // rows of different keys never meet
   std::int32_t number;  // in the world
-  bool counts, is_followed;
+  bool counts, is_followed, is_sought;
 };
+
+// What rounding may take from a sum of a few numbers, relative to the largest of them.
+inline constexpr double kSumSlack = 0x1p-48;
 
 // Two rows that come near each other: from where to where the first moves relative to the second while their boxes
 // overlap, and when that is.
@@ -125,7 +128,40 @@ struct Meeting {
   std::array<double, D> normal;
 };
 
-// Searches for what meets the followed parts, some parts at a time in the order of time where routes are bent,
+// From when to when two boxes overlap, as shares of the motion of the first, with the second moved by an offset, and
+// never too short. Where the begin is behind the end, they never do. So the exact test is on numbers of the size of the
+// shapes.
+template <std::size_t D>
+std::pair<double, double> times_of_boxes(const std::array<double, 2 * D>& a, const std::array<double, 2 * D>& b,
+                                         const std::array<double, D>& motion, const std::array<double, D>& offset) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double begin = 0, end = 1;
+  for (std::size_t k = 0; k < D; ++k) {
+    const double slack = kSumSlack *
+                         (std::max(std::abs(a[k]), std::abs(a[D + k])) + std::max(std::abs(b[k]), std::abs(b[D + k])) +
+                          std::abs(offset[k]) + std::abs(motion[k])),
+                 low = b[k] + offset[k] - a[D + k] - slack, high = b[D + k] + offset[k] - a[k] + slack;
+    if (motion[k] == 0) {
+      if (!(low <= 0 && high >= 0)) begin = kInfinity;
+      continue;
+    }
+    const double one = low / motion[k], two = high / motion[k];
+    begin = std::max(begin, std::min(one, two));
+    end = std::min(end, std::max(one, two));
+  }
+  return {begin, end};
+}
+
+// When the shapes of an approach touch at a share of its motion.
+template <std::size_t D>
+Meeting<D> meeting_of(const Approach<D>& one, double time, const double* normal) {
+  Meeting<D> meeting{
+      one.first, one.second, std::min(one.since + one.duration * (one.begin + one.length * time), 1.0), {}};
+  std::copy_n(normal, D, meeting.normal.begin());
+  return meeting;
+}
+
+// Searches for what meets the parts that are sought, some parts at a time in the order of time where routes are bent,
 // otherwise all at once: `next` finds approaches, and `note` takes their exact times, so that what has met already is
 // not looked for again.
 //
@@ -150,15 +186,15 @@ class MeetingSearch {
       if (rows_[row].counts && has_routes[row] == 0) add_row(row);
     const bool are_all_routes = pieces_.of.empty();
     for (std::size_t route = 0; route < routes_.size(); ++route) {
-      if (rows_[static_cast<std::size_t>(routes_[route].row)].is_followed) followed_.push_back(route);
+      if (rows_[static_cast<std::size_t>(routes_[route].row)].is_sought) sought_.push_back(route);
       add_route(route);
     }
-    are_all_followed_ = are_all_routes && followed_.size() == routes_.size();
+    are_all_sought_ = are_all_routes && sought_.size() == routes_.size();
     if (is_bent_)
-      std::stable_sort(followed_.begin(), followed_.end(),
+      std::stable_sort(sought_.begin(), sought_.end(),
                        [&](std::size_t a, std::size_t b) { return routes_[a].since < routes_[b].since; });
-    for (const RouteRow<D>& row : rows_) bodies_ += row.is_followed ? 1 : 0;
-    count_ = is_bent_ ? std::max(kFirstPortion, bodies_) : followed_.size();
+    for (const RouteRow<D>& row : rows_) bodies_ += row.is_sought ? 1 : 0;
+    count_ = is_bent_ ? std::max(kFirstPortion, bodies_) : sought_.size();
   }
 
   // Approaches of the next parts; false if there are none left. `filter` may be null; search(problem) finds the pairs
@@ -167,8 +203,8 @@ class MeetingSearch {
   bool next(const Filter* filter, Search&& search) {
     approaches_.clear();
     while (approaches_.empty()) {
-      if (begin_ >= followed_.size()) return false;
-      const std::size_t end = std::min(followed_.size(), begin_ + count_);
+      if (begin_ >= sought_.size()) return false;
+      const std::size_t end = std::min(sought_.size(), begin_ + count_);
       find_approaches(begin_, end, filter, search);
       begin_ = end;
       count_ = std::min(2 * count_, std::max(kLargestPortion, bodies_));
@@ -181,12 +217,7 @@ class MeetingSearch {
   // Takes for each approach at which share of its motion the shapes touch, infinity if they do not, and the normals.
   void note(const double* times, const double* normals) {
     for (std::size_t k = 0; k < approaches_.size(); ++k) {
-      if (!is_finite(times[k])) continue;
-      const Approach<D>& one = approaches_[k];
-      Meeting<D> meeting{
-          one.first, one.second, std::min(one.since + one.duration * (one.begin + one.length * times[k]), 1.0), {}};
-      std::copy_n(normals + k * D, D, meeting.normal.begin());
-      meetings_.push_back(meeting);
+      if (is_finite(times[k])) meetings_.push_back(meeting_of(approaches_[k], times[k], normals + k * D));
     }
     const auto pair_of = [](const Meeting<D>& one) { return std::pair(one.first, one.second); };
     std::stable_sort(meetings_.begin(), meetings_.end(), [](const Meeting<D>& a, const Meeting<D>& b) {
@@ -210,8 +241,7 @@ class MeetingSearch {
   static constexpr std::size_t kFirstPortion = 256, kLargestPortion = 4096;
   // Pieces of one part at the most, and how much longer each is than the shape is wide.
   static constexpr double kMostPieces = 32, kLengthOfPieces = 3;
-  // What rounding may take from a sum of a few numbers, relative to the largest of them.
-  static constexpr double kSlack = 0x1p-48;
+  static constexpr double kSlack = kSumSlack;
 
   using Vector = std::array<double, D>;
   using Corners = std::array<double, 2 * (D + 1)>;  // lower and upper, the time last
@@ -325,6 +355,7 @@ class MeetingSearch {
     }
   }
 
+  const RouteRow<D>& of(std::int32_t row) const { return rows_[static_cast<std::size_t>(row)]; }
   std::int32_t row_of(std::size_t part) const {
     return part < rows_.size() ? static_cast<std::int32_t>(part) : routes_[part - rows_.size()].row;
   }
@@ -338,7 +369,7 @@ class MeetingSearch {
 
   template <class Search>
   void find_approaches(std::size_t begin, std::size_t end, const Filter* filter, Search&& search) {
-    const double began = routes_[followed_[begin]].since;
+    const double began = routes_[sought_[begin]].since;
     std::vector<std::pair<std::int32_t, std::int32_t>> known;  // later parts are of no interest to these
     for (const Meeting<D>& meeting : meetings_)
       if (meeting.time <= began) known.emplace_back(meeting.first, meeting.second);
@@ -349,7 +380,7 @@ class MeetingSearch {
       if (is_swapped) std::swap(row, other);
       if (!known.empty() && std::binary_search(known.begin(), known.end(), std::pair(row, other))) continue;
       ++candidate_count_;
-      if (row == other) continue;
+      if (row == other || !(of(row).is_followed || of(other).is_followed)) continue;
       if (filter != nullptr &&
           !filter->allows(static_cast<std::size_t>(number_of(row)), static_cast<std::size_t>(number_of(other))))
         continue;
@@ -357,20 +388,20 @@ class MeetingSearch {
     }
   }
 
-  // Pairs of parts of which pieces overlap, one of some of the followed ones.
+  // Pairs of parts of which pieces overlap, one of some of those that are sought.
   template <class Search>
   std::vector<Candidate> find_candidates(std::size_t begin, std::size_t end, Search&& search) const {
     const std::size_t n = rows_.size();
     // Straight routes are searched for all at once, and all that there is is there all the time.
     Pieces few, there;
-    const bool is_cross = is_bent_ || !are_all_followed_;
+    const bool is_cross = is_bent_ || !are_all_sought_;
     const Pieces &one = is_cross ? few : pieces_, &other = is_bent_ ? there : pieces_;
     if (is_cross) {
       std::vector<std::uint8_t> is_meant(routes_.size());
       double since = std::numeric_limits<double>::infinity(), until = -since;
       for (std::size_t k = begin; k < end; ++k) {
-        const RoutePart<D>& route = routes_[followed_[k]];
-        is_meant[followed_[k]] = 1;
+        const RoutePart<D>& route = routes_[sought_[k]];
+        is_meant[sought_[k]] = 1;
         since = std::min(since, route.since);
         until = std::max(until, route.until);
       }
@@ -411,8 +442,8 @@ class MeetingSearch {
     for (std::size_t k = 0; k < close.size; ++k) {
       const Piece &a = one.of[static_cast<std::size_t>(close.block[k])],
                   &b = other.of[static_cast<std::size_t>(close.block[close.stride + k])];
-      // Two followed parts are found from both.
-      if (b.part <= a.part && b.part >= n && rows_[static_cast<std::size_t>(row_of(b.part))].is_followed) continue;
+      // Two parts that are sought are found from both.
+      if (b.part <= a.part && b.part >= n && of(row_of(b.part)).is_sought) continue;
       Candidate candidate{a.part, b.part, {}};
       for (std::size_t axis = 0; axis < D; ++axis) candidate.worlds[axis] = b.worlds[axis] - a.worlds[axis];
       found.push_back(candidate);
@@ -466,7 +497,7 @@ class MeetingSearch {
       const double size = is_periodic_ ? bounds_[D + k] - bounds_[k] : 0.0, worlds = candidate.worlds[k] * size;
       offset[k] = (is_swapped ? -worlds : worlds) + (other_shift[k] - shift[k]);
     }
-    const auto [begin, end] = times_of_boxes(row, other, motion, offset);
+    const auto [begin, end] = times_of_boxes<D>(of(row).box, of(other).box, motion, offset);
     if (!(begin <= end)) return;
     Approach<D> approach{row, other, {}, {}, since, until - since, begin, end - begin};
     for (std::size_t k = 0; k < D; ++k) {
@@ -476,37 +507,13 @@ class MeetingSearch {
     approaches_.push_back(approach);
   }
 
-  // From when to when the boxes of two rows overlap, as shares of the motion of the first, and never too short. Where
-  // the begin is behind the end, they never do. So the exact test is on numbers of the size of the shapes.
-  std::pair<double, double> times_of_boxes(std::int32_t row, std::int32_t other, const Vector& motion,
-                                           const Vector& offset) const {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const std::array<double, 2 * D>&a = rows_[static_cast<std::size_t>(row)].box,
-                                 &b = rows_[static_cast<std::size_t>(other)].box;
-    double begin = 0, end = 1;
-    for (std::size_t k = 0; k < D; ++k) {
-      const double slack = kSlack *
-                           (std::max(std::abs(a[k]), std::abs(a[D + k])) +
-                            std::max(std::abs(b[k]), std::abs(b[D + k])) + std::abs(offset[k]) + std::abs(motion[k])),
-                   low = b[k] + offset[k] - a[D + k] - slack, high = b[D + k] + offset[k] - a[k] + slack;
-      if (motion[k] == 0) {
-        if (!(low <= 0 && high >= 0)) begin = kInfinity;
-        continue;
-      }
-      const double one = low / motion[k], two = high / motion[k];
-      begin = std::max(begin, std::min(one, two));
-      end = std::min(end, std::max(one, two));
-    }
-    return {begin, end};
-  }
-
   std::vector<RouteRow<D>> rows_;
   std::vector<RoutePart<D>> routes_;
   std::array<double, 2 * D> bounds_{};
-  bool is_periodic_, is_bent_ = false, has_keys_ = false, are_all_followed_ = false;  // the last: all pieces
+  bool is_periodic_, is_bent_ = false, has_keys_ = false, are_all_sought_ = false;  // the last: all pieces
   Pieces pieces_;
-  std::vector<std::size_t> followed_;               // routes
-  std::size_t begin_ = 0, count_ = 0, bodies_ = 0;  // the last: followed
+  std::vector<std::size_t> sought_;                 // routes
+  std::size_t begin_ = 0, count_ = 0, bodies_ = 0;  // the last: sought
   std::vector<Approach<D>> approaches_;
   std::vector<Meeting<D>> meetings_;
   std::size_t candidate_count_ = 0;

@@ -124,7 +124,7 @@ template <std::size_t D>
 struct Moved {
   double *positions, *rotations;  // by row; rotations: null where nothing is rotated
   Trace<D> trace;
-  bool is_of_few;  // only rows that can have moved were looked at: no other rows of the arrays mean anything
+  bool is_of_few;              // only rows that can have moved were looked at; all others are where they were seen
   bool shifts_few, turns_few;  // the rows whose position, or rotation, has changed are listed
   RowList shifted, rotated;
   RowList bounced;
@@ -221,18 +221,8 @@ std::vector<double> unturned(const Columns<D>& columns, const RowKinds& kinds, c
 template <std::size_t D>
 Trace<D> trace_of(const Columns<D>& columns, const RowKinds& kinds, bool has_displaced) {
   Trace<D> trace;
-  if (columns.ccd == nullptr) return trace;
-  trace.is_ccd.resize(columns.slots);
-  bool any = false;
-  for (std::size_t row = 0; row < columns.slots; ++row) {
-    trace.is_ccd[row] =
-        columns.ccd[row] != 0 && columns.alive[row] != 0 && (kinds.is_static.empty() || kinds.is_static[row] == 0);
-    any |= trace.is_ccd[row] != 0;
-  }
-  if (!any) {
-    trace.is_ccd.clear();
-    return trace;
-  }
+  trace.is_ccd = kinds.is_ccd;
+  if (trace.is_ccd.empty()) return trace;
   trace.before = columns.seen.positions;
   if (has_displaced) {  // what was put elsewhere touches nothing on the route there
     trace.kept.assign(trace.before, trace.before + columns.slots * D);
@@ -381,15 +371,16 @@ Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowLi
     if (follows.kept.empty()) follows.before = seen.positions;
     follows.after = moved.positions;
     follows.turn(follows.wrapped, detail::unturned(columns, kinds, follows.wrapped, dt));
-    follows.turning = TurningRows<D>(columns, kinds, follows.is_ccd, looked_at, dt, has_displaced);
+    follows.turning = TurningRows<D>(columns, kinds, follows.is_ccd, few, looked_at, dt, has_displaced);
     if (follows.turning.too_often() >= 0)
       callbacks.refuse(StepCallbacks<D>::Refusal::turn, static_cast<std::size_t>(follows.turning.too_often()));
     // A body may come round to where it was.
-    for (std::size_t row = 0; row < columns.slots; ++row)
-      if (follows.is_ccd[row] != 0 && kinds.moves[row] != 0 && columns.next_changed[row] == 0) {
-        const double *end = follows.end_of(row), *before = follows.before + row * D;
-        columns.next_changed[row] = !std::equal(end, end + D, before);
-      }
+    for_rows_that_can_move(few, columns.slots, [&](std::size_t row) {
+      if (follows.is_ccd[row] == 0 || kinds.moves[row] == 0 || columns.next_changed[row] != 0) return true;
+      const double *end = follows.end_of(row), *before = follows.before + row * D;
+      columns.next_changed[row] = !std::equal(end, end + D, before);
+      return true;
+    });
   }
   if (!kinds.bounces.empty()) {
     detail::bounce_rows(columns, kinds, moved);

@@ -27,6 +27,7 @@ struct RowMotions {
   const double *before, *after, *now;  // `after`: as if there were no boundary, but for the turned rows
   const double* boxes;                 // (n, 2, D), where the rows are now
   const std::uint8_t *counts, *is_followed;
+  const std::uint8_t* is_sought;    // whose routes are searched for
   const std::int64_t* keys;         // may be null; only rows of one key meet
   const std::uint8_t* turned;       // how the boundary acted on each row, may be null
   const std::int32_t* turned_rows;  // those with a flag there, ascending
@@ -74,7 +75,7 @@ struct RowMotions {
   }
 };
 
-// A grid of bits: which cells the routes of followed bodies go through. The first axis is a word of 64 cells.
+// A grid of bits: which cells the routes that are searched for go through. The first axis is a word of 64 cells.
 template <std::size_t D>
 class RouteMap {
  public:
@@ -83,14 +84,14 @@ class RouteMap {
   explicit RouteMap(const RowMotions<D>& row_motions, std::size_t rows) : is_periodic_(row_motions.is_periodic) {
     from_.fill(std::numeric_limits<double>::infinity());
     to_.fill(-std::numeric_limits<double>::infinity());
-    std::vector<std::size_t> followed;
+    std::vector<std::size_t> sought;
     for (std::size_t row = 0; row < rows; ++row) {
-      if (row + 8 <= rows && no_flags(row_motions.is_followed + row))
+      if (row + 8 <= rows && no_flags(row_motions.is_sought + row))
         row += 7;
-      else if (row_motions.is_followed[row] != 0)
-        followed.push_back(row);
+      else if (row_motions.is_sought[row] != 0)
+        sought.push_back(row);
     }
-    for (const std::size_t row : followed) {
+    for (const std::size_t row : sought) {
       Box box{{}, {}, row_motions.keys != nullptr ? row_motions.keys[row] : 0};
       row_motions.around(row, box.lower, box.upper);
       for (std::size_t k = 0; k < D; ++k)
@@ -120,7 +121,7 @@ class RouteMap {
     words_.assign(kCells[1] * (D == 3 ? kCells[2] : 1), 0);
     around_words_ = words_;
     const std::array<double, D> none{};
-    for (const std::size_t row : followed) {
+    for (const std::size_t row : sought) {
       mark(row_motions, row, none, words_);
       mark(row_motions, row, reach_, around_words_);
     }
@@ -383,13 +384,24 @@ inline std::uint32_t flags_of(const std::uint8_t* flags, std::size_t count) {
   return bits;
 }
 
-// The followed rows, and all others that may meet one of them on its route; ascending.
+// Whether so many rows are sought that to find out what is far from them takes longer than to look at all.
+template <std::size_t D>
+bool are_many_sought(const RowMotions<D>& row_motions, std::size_t rows) {
+  const auto others = static_cast<std::size_t>(std::count(row_motions.is_sought, row_motions.is_sought + rows, 0));
+  return static_cast<double>(rows - others) > step_limits.followed * static_cast<double>(rows);
+}
+
+// The rows that are there, and those that are followed though they are not; ascending.
+template <std::size_t D>
+std::vector<std::int32_t> all_rows(const RowMotions<D>& row_motions, std::size_t rows, unsigned workers) {
+  return rows_where(rows, workers,
+                    [&](std::size_t row) { return (row_motions.counts[row] | row_motions.is_followed[row]) != 0; });
+}
+
+// The rows that are sought, and all others that may meet one of them on its route; ascending.
 template <std::size_t D>
 std::vector<std::int32_t> rows_near_routes(const RowMotions<D>& row_motions, std::size_t rows, unsigned workers) {
-  const auto others = static_cast<std::size_t>(std::count(row_motions.is_followed, row_motions.is_followed + rows, 0));
-  if (static_cast<double>(rows - others) > step_limits.followed * static_cast<double>(rows))
-    return rows_where(rows, workers,
-                      [&](std::size_t row) { return (row_motions.counts[row] | row_motions.is_followed[row]) != 0; });
+  if (are_many_sought(row_motions, rows)) return all_rows(row_motions, rows, workers);
   const RouteMap<D> map(row_motions, rows);
   constexpr std::size_t kTogether = RouteMap<D>::kRowsTogether, kRowsATask = 1024 * kTogether, kTasksWorthThreads = 3;
   const std::size_t tasks = (rows + kRowsATask - 1) / kRowsATask;
@@ -400,11 +412,11 @@ std::vector<std::int32_t> rows_near_routes(const RowMotions<D>& row_motions, std
     std::size_t row = task * kRowsATask;
     typename RouteMap<D>::RoutesOfKey known{};
     const auto add = [&](std::size_t count, std::uint32_t near) {
-      for (const std::uint8_t* flags : {row_motions.is_followed, row_motions.turned, row_motions.turning->flags()})
+      for (const std::uint8_t* flags : {row_motions.is_sought, row_motions.turned, row_motions.turning->flags()})
         if (flags != nullptr) near |= flags_of(flags + row, count);
       for (; near != 0; near &= near - 1) {
         const std::size_t one = row + static_cast<std::size_t>(std::countr_zero(near));
-        if (row_motions.is_followed[one] != 0 || (row_motions.counts[one] != 0 && map.meets(row_motions, one, known)))
+        if (row_motions.is_sought[one] != 0 || (row_motions.counts[one] != 0 && map.meets(row_motions, one, known)))
           found[task].push_back(static_cast<std::int32_t>(one));
       }
     };
@@ -421,6 +433,15 @@ std::vector<std::int32_t> rows_near_routes(const RowMotions<D>& row_motions, std
   std::vector<std::int32_t> all;
   for (const std::vector<std::int32_t>& some : found) all.insert(all.end(), some.begin(), some.end());
   return all;
+}
+
+// Seeks the followed rows, too, that may meet one of some others on its route.
+template <std::size_t D>
+void seek_followed_near(RowMotions<D> row_motions, const std::vector<std::uint8_t>& others, std::size_t rows,
+                        unsigned workers, std::vector<std::uint8_t>& sought) {
+  row_motions.is_sought = others.data();
+  for (const std::int32_t row : rows_near_routes(row_motions, rows, workers))
+    sought[static_cast<std::size_t>(row)] |= row_motions.is_followed[row];
 }
 
 }  // namespace broadphase

@@ -115,11 +115,14 @@ class World {
     const bool only_moves = !request.has_budget && slots >= step_limits.rows_for_near_pairs &&
                             memory.waiting.first.empty() && std::memchr(columns.changed, 1, slots) == nullptr;
     const std::uint8_t* looked_at = rows_due(columns, request);
-    Trace<D> trace = detail::trace_of(columns, kinds_, request.has_displaced);
-    const bool may_be_steady = trace.is_ccd.empty() && columns.update_intervals == nullptr;
+    const bool may_be_steady = columns.update_intervals == nullptr;
     const RowList* few =
         may_be_steady ? memory.steadiness.rows(columns, kinds_, request.has_displaced, request.writes) : nullptr;
     step.stats.looked_at = few != nullptr ? few->size() : slots;
+    // Where nothing can move, and nothing is left from before, nothing is met, and nothing leaves the world after all.
+    const bool follows = few == nullptr || !few->empty() || request.has_budget || !memory.waiting.first.empty() ||
+                         !kinds_.leaves.empty();
+    Trace<D> trace = follows ? detail::trace_of(columns, kinds_, request.has_displaced) : Trace<D>();
     step.moved = move_rows(columns, kinds_, few, looked_at, request.dt, request.has_displaced, room_, std::move(trace),
                            workers, callbacks);
     const Moved<D>& moved = step.moved;
@@ -167,7 +170,7 @@ class World {
     if (!columns.closed) drop_closed(columns, tests.spent.touching);
     if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
       add_those_across_boundaries(columns, memory, alive, request, tests, callbacks, interrupt);
-    if (!moved.trace.is_ccd.empty()) {
+    if (!moved.trace.is_ccd.empty() && find_sought(columns, memory, moved.trace, alive, renewed, request)) {
       step.impacts = follow(columns, memory, moved.trace, alive, looked_at, renewed, request, callbacks, interrupt);
       step.stats.followed = step.impacts.rows.size();
       step.stats.route_pairs = step.impacts.candidate_count;
@@ -453,42 +456,87 @@ class World {
     keep_pairs(pairs, [&](std::int32_t, std::int32_t) { return is_found[k++] == 0; });
   }
 
+  // How rows moved; what is sought are the rows of some flags.
+  RowMotions<D> row_motions(const Columns<D>& columns, const Trace<D>& trace, const std::uint8_t* alive,
+                            const RowFlags& sought) const {
+    const Placement<D>& now = columns.spare;
+    return {trace.before,
+            trace.after,
+            now.positions,
+            now.boxes,
+            alive,
+            trace.is_ccd.data(),
+            sought.data(),
+            columns.batch,
+            trace.turned.empty() ? nullptr : turned_.data(),
+            trace.turned.data(),
+            trace.ends.data(),
+            trace.turned.size(),
+            columns.bounds,
+            columns.period_bounds() != nullptr,
+            &trace.turning};
+  }
+
+  // Flags the rows whose routes are searched for; false if there are none. Two rows that have not moved meet nothing
+  // that is not known, unless a budget has left them, now or before. So what is followed and has not moved is of
+  // interest only to what is not followed, has moved, and comes near.
+  bool find_sought(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
+                   const std::uint8_t* alive, const std::uint8_t* renewed, const StepRequest& request) {
+    using Motions = RowMotions<D>;
+    const std::size_t slots = columns.slots;
+    if (!trace.turned.empty()) turned_.assign(slots, 0);
+    for (const std::int32_t row : trace.wrapped) turned_[static_cast<std::size_t>(row)] = Motions::kWrapped;
+    for (const std::int32_t row : trace.bounced) turned_[static_cast<std::size_t>(row)] = Motions::kReflected;
+    active_.assign(columns.next_changed, columns.next_changed + slots);
+    if (request.has_budget) active_.assign(slots, 1);
+    for (const RowList* left : {&memory.waiting.first, &memory.waiting.second})
+      for (const std::int32_t row : *left) active_[static_cast<std::size_t>(row)] = 1;
+    const std::uint8_t* turning = trace.turning.flags();
+    std::size_t still = 0, others = 0;
+    unsettled_.assign(columns.changed, columns.changed + slots);
+    sought_.resize(slots);
+    others_.resize(slots);
+    for (std::size_t row = 0; row < slots; ++row) {
+      const std::uint8_t is_ccd = trace.is_ccd[row], is_gone = alive[row] == 0;
+      active_[row] |= static_cast<std::uint8_t>(renewed[row] | is_gone | (turning != nullptr ? turning[row] : 0));
+      sought_[row] = is_ccd & active_[row];
+      others_[row] = static_cast<std::uint8_t>((is_ccd | is_gone) == 0) & active_[row];
+      unsettled_[row] |= static_cast<std::uint8_t>(renewed[row] | (request.has_displaced ? columns.displaced[row] : 0));
+      still += static_cast<std::size_t>(is_ccd & (active_[row] ^ 1));
+      others += others_[row];
+    }
+    if (still <= others)
+      for (std::size_t row = 0; row < slots && others > 0; ++row) sought_[row] |= trace.is_ccd[row];
+    else if (others > 0)
+      seek_followed_near(row_motions(columns, trace, alive, others_), others_, slots, 1, sought_);
+    return std::memchr(sought_.data(), 1, slots) != nullptr;
+  }
+
   // What touched a followed body on its route, and did not touch it before.
   Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
                     const std::uint8_t* alive, const std::uint8_t* looked_at, const std::uint8_t* renewed,
                     const StepRequest& request, StepCallbacks<D>& callbacks, Interrupt& interrupt) {
-    using Routes = RowMotions<D>;
-    const std::size_t slots = columns.slots;
     const Placement<D>& now = columns.spare;
-    if (!trace.turned.empty()) turned_.assign(slots, 0);
-    for (const std::int32_t row : trace.wrapped) turned_[static_cast<std::size_t>(row)] = Routes::kWrapped;
-    for (const std::int32_t row : trace.bounced) turned_[static_cast<std::size_t>(row)] = Routes::kReflected;
-    const Routes row_motions{trace.before,
-                             trace.after,
-                             now.positions,
-                             now.boxes,
-                             alive,
-                             trace.is_ccd.data(),
-                             columns.batch,
-                             trace.turned.empty() ? nullptr : turned_.data(),
-                             trace.turned.data(),
-                             trace.ends.data(),
-                             trace.turned.size(),
-                             columns.bounds,
-                             columns.period_bounds() != nullptr,
-                             &trace.turning};
-    const Followed<D> followed{slots,
-                               row_motions,
-                               now.shapes,
-                               now.rotations,
-                               looked_at,
-                               columns.update_intervals,
-                               renewed,
-                               memory.touching->columns(),
-                               filter_.of(columns, nullptr, true)};
-    Impacts<D> found = impacts_on_routes(followed, rows_near_routes(row_motions, slots, request.search.workers),
-                                         *request.search.kernels, request.search.workers, interrupt,
-                                         [&](auto& pairs) { callbacks.meet(pairs); });
+    // Pairs that wait have not been tested, or have met on a route.
+    const PairColumns known = memory.touching->columns(), waiting = memory.waiting.columns();
+    uncertain_.assign(known.count, 0);
+    for (std::size_t k = 0, at = 0; k < waiting.count; ++k) {
+      while (known.has_less(at, waiting.first[k], waiting.second[k])) ++at;
+      if (known.has(at, waiting.first[k], waiting.second[k])) uncertain_[at] = 1;
+    }
+    Followed<D> followed{columns.slots,
+                         row_motions(columns, trace, alive, sought_),
+                         now.shapes,
+                         now.rotations,
+                         looked_at,
+                         columns.update_intervals,
+                         renewed,
+                         unsettled_.data(),
+                         active_.data(),
+                         {memory.touching->by_row(), uncertain_.data()},
+                         filter_.of(columns, nullptr, true)};
+    Impacts<D> found = impacts_on_routes(followed, straight_, sought_, *request.search.kernels, request.search.workers,
+                                         interrupt, [&](auto& pairs) { callbacks.meet(pairs); });
     if (found.endless) callbacks.refuse(*found.endless);
     return found;
   }
@@ -541,6 +589,9 @@ class World {
   RowFilter filter_;
   NextPoseRoom room_;
   RowFlags alive_, renewed_, due_, turned_;
+  RowFlags active_, unsettled_, sought_, others_;  // see `find_sought`
+  std::vector<std::uint8_t> uncertain_;            // see `follow`
+  StraightRoom<D> straight_;
 };
 
 }  // namespace broadphase

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -252,24 +253,34 @@ inline void mark_among(const PairColumns& few, const PairColumns& many, bool is_
     for (std::size_t k = 0; k < few.count; ++k) found[k] = is_among(many, few.first[k], few.second[k]) ? 1 : 0;
     return;
   }
-  std::vector<std::pair<std::uint64_t, std::size_t>> keys(few.count);
+  using Key = std::pair<std::uint64_t, std::size_t>;
+  std::vector<Key> keys(few.count);
   const auto key_of = [](std::int32_t i, std::int32_t j) {
     return std::uint64_t{static_cast<std::uint32_t>(i)} << 32 | static_cast<std::uint32_t>(j);
   };
-  // Which first rows there are, modulo some number: that leaves out nearly all others.
-  constexpr std::size_t kMarks = std::size_t{1} << 15;
-  std::vector<std::uint8_t> marks(kMarks);
-  for (std::size_t k = 0; k < few.count; ++k) {
-    keys[k] = {key_of(few.first[k], few.second[k]), k};
-    marks[static_cast<std::size_t>(few.first[k]) % kMarks] = 1;
+  for (std::size_t k = 0; k < few.count; ++k) keys[k] = {key_of(few.first[k], few.second[k]), k};
+  if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+  // Between which places the keys of first rows are that are the same modulo some number: nearly always of no row, or
+  // of one.
+  const std::size_t mark_count = std::bit_ceil(std::clamp<std::size_t>(8 * few.count, 256, 32768));
+  struct Places {
+    std::uint32_t begin = 0, end = 0;
+  };
+  std::vector<Places> marks(mark_count);
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    Places& places = marks[(keys[k].first >> 32) & (mark_count - 1)];
+    if (places.end == 0) places.begin = static_cast<std::uint32_t>(k);
+    places.end = static_cast<std::uint32_t>(k + 1);
   }
-  std::sort(keys.begin(), keys.end());
   for (std::size_t k = 0; k < many.count; ++k) {
-    if (marks[static_cast<std::size_t>(many.first[k]) % kMarks] == 0) continue;
+    const Places& places = marks[static_cast<std::size_t>(many.first[k]) & (mark_count - 1)];
+    if (places.end == 0) continue;
     const std::uint64_t key = key_of(many.first[k], many.second[k]);
-    for (auto at = std::lower_bound(keys.begin(), keys.end(), std::pair(key, std::size_t{0}));
-         at != keys.end() && at->first == key; ++at)
-      found[at->second] = 1;
+    const Key *begin = keys.data() + places.begin, *end = keys.data() + places.end;
+    constexpr std::ptrdiff_t kMany = 16;
+    if (end - begin > kMany) begin = std::lower_bound(begin, end, Key(key, 0));
+    for (; begin != end && begin->first <= key; ++begin)
+      if (begin->first == key) found[begin->second] = 1;
   }
 }
 

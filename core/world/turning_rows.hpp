@@ -41,6 +41,13 @@ inline TurnVector<3> turn_between(const Rotation<3>& from, const Rotation<3>& to
 
 }  // namespace detail
 
+// Calls use(row) for the rows listed, or for all so many where there is no list, until it returns false.
+template <class Use>
+void for_rows_that_can_move(const RowList* few, std::size_t count, Use&& use) {
+  for (std::size_t k = 0; k < (few != nullptr ? few->size() : count); ++k)
+    if (!use(few != nullptr ? static_cast<std::size_t>((*few)[k]) : k)) return;
+}
+
 // Rows whose shapes turning moves during a step, after which the spare placement of the columns is where the rows are:
 // balls around their positions are none.
 //
@@ -51,29 +58,31 @@ class TurningRows {
   static constexpr std::size_t R = kRotationNumbers<D>, S = kTurnNumbers<D>;
 
   TurningRows() = default;
-  TurningRows(const Columns<D>& columns, const RowKinds& kinds, const RowFlags& is_ccd, const std::uint8_t* looked_at,
-              double dt, bool has_displaced)
+  // `few`: the rows that can be elsewhere than they were seen, or null for all.
+  TurningRows(const Columns<D>& columns, const RowKinds& kinds, const RowFlags& is_ccd, const RowList* few,
+              const std::uint8_t* looked_at, double dt, bool has_displaced)
       : columns_(columns), is_ccd_(is_ccd.data()), moves_(kinds.moves.data()), dt_(dt), has_displaced_(has_displaced) {
     if (columns.rotations == nullptr) return;
     const bool spins = columns.angular_velocities != nullptr && dt != 0;
-    for (std::size_t row = 0; row < columns.slots; ++row) {
-      if ((!spins && columns.moved[row] == 0) || looked_at[row] == 0) continue;
+    for_rows_that_can_move(few, columns.slots, [&](std::size_t row) {
+      if ((!spins && columns.moved[row] == 0) || looked_at[row] == 0) return true;
       const bool is_new = is_written(row);
-      if (!(spins && has_spin(row)) && !is_new) continue;
+      if (!(spins && has_spin(row)) && !is_new) return true;
       // One that is seldom looked at only appears where it is seen.
-      if (columns.update_intervals != nullptr && is_ccd[row] == 0 && columns.update_intervals[row] != 1) continue;
-      if (!is_moved(row)) continue;
+      if (columns.update_intervals != nullptr && is_ccd[row] == 0 && columns.update_intervals[row] != 1) return true;
+      if (!is_moved(row)) return true;
       if (is_new || is_ccd[row] != 0) {
         const double angle = angle_of(turn_of(row));
-        if (!(angle > 0)) continue;
+        if (!(angle > 0)) return true;
         if (is_ccd[row] != 0 && angle > detail::kFullTurn * kMostFullTurns) {
           too_often_ = static_cast<std::int32_t>(row);
-          return;
+          return false;
         }
       }
       if (are_.empty()) are_.resize(columns.slots);
       are_[row] = 1;
-    }
+      return true;
+    });
   }
 
   // Flags by row; null: there are none.

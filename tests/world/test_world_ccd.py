@@ -306,6 +306,115 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out(boundary, dimension, m
     assert np.min(shares) < 0.9
 
 
+def touching_balls(begin, motions, radii, period):
+    """Which balls touch during a step, and which at its begin and at its end; all in question by rounding is True."""
+    rows = len(begin)
+    gaps = begin[np.newaxis] - begin[:, np.newaxis]
+    relative = motions[:, np.newaxis] - motions[np.newaxis]
+    reach = radii[:, np.newaxis] + radii
+    during, at_begin, at_end, is_unsure = (np.zeros((rows, rows), bool) for _ in range(4))
+    worlds = [-1, 0, 1] if period is not None else [0]
+    for image in np.stack(np.meshgrid(*[worlds] * begin.shape[1], indexing="ij"), -1).reshape(-1, begin.shape[1]):
+        between = gaps + image * (0 if period is None else period)
+        length = (relative**2).sum(axis=-1)
+        time = np.clip((between * relative).sum(axis=-1) / np.where(length > 0, length, 1), 0, 1)
+        for share, found in ((time[..., np.newaxis], during), (0.0, at_begin), (1.0, at_end)):
+            apart = np.linalg.norm(between - relative * share, axis=-1)
+            found |= apart <= reach
+            is_unsure |= np.abs(apart - reach) < 1e-9
+    return during, at_begin, at_end, is_unsure
+
+
+@pytest.mark.parametrize("limit", [-1.0, 0.25, 2.0])
+@pytest.mark.parametrize("boundary", ["none", "wrap"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_balls_that_rest_move_a_little_or_far_meet_what_plain_numpy_says(dimension, boundary, limit, monkeypatch):
+    monkeypatch.setattr(_native.step_limits, "followed", limit)
+    met = passed = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, edge = 70, 4.0
+        bounds = None if boundary == "none" else [[0.0] * dimension, [edge] * dimension]
+        world = bp.World(dimension, bounds=bounds, boundary=boundary)
+        radii = rng.uniform(0.03, 0.25, n)
+        is_followed = rng.random(n) < (0.1, 0.5, 1.0, 1.0)[seed % 4]
+        velocities = rng.normal(size=(n, dimension)) * (0.05, 0.3, 1.0)[seed % 3]
+        velocities[rng.random(n) < 0.5] = 0
+        rows = world.add_many(
+            (bp.Circle if dimension == 2 else bp.Sphere)(radii), rng.random((n, dimension)) * edge,
+            velocities=velocities, ccd=is_followed,
+        )  # fmt: skip
+        may_meet = np.triu(is_followed[:, np.newaxis] | is_followed, 1)
+        world.step(0.0)
+        known, asleep, begin = world.pairs.tolist(), np.zeros(n, bool), np.array(world.positions)
+        for step in range(10):
+            some = rng.choice(rows, 9, replace=False)
+            written = np.array(world.positions)
+            if step % 5 == 1:
+                world.sleep(some)
+                asleep[some] = True
+            elif step % 5 == 2:
+                velocities[some] = rng.normal(size=(9, dimension))
+                world.velocities[:] = velocities
+            elif step % 5 == 3:
+                written[some] += rng.normal(size=(9, dimension)) * 0.1
+                world.positions[some] = written[some]
+            elif step % 5 == 4:
+                world.wake(rows)
+                asleep[:] = False
+            frame = world.step(0.5)
+            moving = np.where(asleep[:, np.newaxis], 0, velocities * 0.5)
+            during, at_begin, at_end, is_unsure = touching_balls(
+                begin, written + moving - begin, radii, None if boundary == "none" else edge
+            )
+            last = np.zeros((n, n), bool)
+            last[tuple(np.array(known, int).reshape(-1, 2).T)] = True
+            impacts = may_meet & during & ~(at_begin & last)
+            wanted = np.triu(at_end, 1) | impacts
+            is_unsure |= np.triu(is_unsure).T
+            for found, expected in ((frame.pairs, wanted), (frame.impacts.pairs, impacts)):
+                got = np.zeros((n, n), bool)
+                got[tuple(found.T)] = True
+                assert np.array_equal(got & ~is_unsure, expected & ~is_unsure), (seed, step)
+            assert len(frame.impacts.times) == len(frame.impacts.pairs)
+            met += len(frame.impacts.pairs)
+            passed += np.count_nonzero(wanted & ~at_end)
+            known, begin = frame.pairs.tolist(), np.array(world.positions)
+    assert met > 60
+    assert passed > 5
+
+
+@pytest.mark.parametrize("rest", ["still", "asleep"])
+def test_followed_bodies_that_rest_cost_nothing_and_are_still_met(rest):
+    rng = np.random.default_rng(3)
+    world = bp.World(2)
+    places = rng.random((400, 2)) * 40
+    rows = world.add_many(bp.Circle(0.4), places, velocities=(1, 0) if rest == "asleep" else None, ccd=True)
+    if rest == "asleep":
+        world.sleep(rows)
+    first = world.step(1.0)
+    for _ in range(5):
+        frame = world.step(1.0)
+        assert frame.stats["followed"] == frame.stats["route_pairs"] == 0
+        assert frame.pairs.tolist() == first.pairs.tolist()
+    bullet = world.add(bp.Circle(0.1), position=(-1, 20), velocity=(50, 0))  # not followed: those that rest are
+    frame = world.step(1.0)
+    on_the_way = np.flatnonzero(np.abs(places[:, 1] - 20) < 0.5)
+    assert frame.impacts.pairs[:, 0].tolist() == on_the_way.tolist()
+    assert set(frame.impacts.pairs[:, 1].tolist()) == {bullet.row}
+    assert 0 < frame.stats["followed"] < 100
+
+
+def test_followed_body_that_left_the_world_and_rests_is_removed_although_nothing_moves():
+    world = bp.World(2, bounds=[[0, 0], [10, 10]], boundary="remove")
+    rows = world.add_many(bp.Circle(0.1), np.random.default_rng(0).random((50, 2)) * 9, ccd=True)
+    for _ in range(4):
+        world.step(1.0)
+    world.positions[rows[3]] = 50, 5  # part of its route is in the world
+    assert world.step(1.0).removed.tolist() == []
+    assert world.step(1.0).removed.tolist() == [3]
+
+
 def test_impacts_of_one_body_are_looked_for_near_its_way():
     world = bp.World(3)
     rng = np.random.default_rng(1)
