@@ -22,6 +22,7 @@ Call = Callable[[], Any]
 def rows(pace: float) -> Iterator[Row]:
     """Yield the rows of single questions, of many, and of environments."""
     yield from _single(pace)
+    yield from _forms(pace)
     yield from _of_an_index(pace)
     yield from _of_two_shapes(pace)
     yield from _many(pace)
@@ -52,6 +53,42 @@ def _single(pace: float) -> Iterator[Row]:
         yield _microseconds(f"one {name}, 1,000 discs", found[name], most)
         if f"pymunk, {name}" in found:
             yield ratio(f"one {name}, of pymunk's time", found[name], found[f"pymunk, {name}"], share)
+
+
+def _forms(pace: float) -> Iterator[Row]:
+    """One question of each other form about 1,000 discs at a time, and questions about a torus of them."""
+    rng = np.random.default_rng(3)
+    places = rng.uniform(0, 100, (1000, 2))
+    world, torus = bp.World(2), bp.World(2, bounds=[[0, 0], [100, 100]], boundary="wrap")
+    for one in (world, torus):
+        one.add_many(bp.Circle(0.5), places)
+        one.step(0.0)
+    asked = [tuple(place) for place in rng.uniform(0, 100, (_QUESTIONS, 2)).tolist()]
+    ways = [tuple(way) for way in (10 * rng.normal(size=(_QUESTIONS, 2))).tolist()]
+    blade = bp.Capsule((-4, 0), (4, 0), 0.5)
+    poses = [(blade, place, 0.3) for place in asked]
+    boxes = [(x - 5, y - 5, x + 5, y + 5) for x, y in asked]
+    calls: dict[str, Call] = {
+        "query_ball": _each(world.query_ball, ((place, 5.0) for place in asked)),
+        "query_obb": _each(world.query_obb, ((place, (5.0, 1.0), 0.3) for place in asked)),
+        "query_shape": _each(world.query_shape, poses),
+        "shapecast": _each(world.shapecast, ((blade, *ends, 0.3) for ends in zip(asked, ways, strict=True))),
+        "frustum": _each(world.frustum, ((_view(place, 10.0),) for place in asked)),
+        "query in a torus": _each(torus.query, ((box,) for box in boxes)),
+        "nearest in a torus": _each(torus.nearest, ((place, 7) for place in asked)),
+        "query_ball in a torus": _each(torus.query_ball, ((place, 5.0) for place in asked)),
+        "query_obb in a torus": _each(torus.query_obb, ((place, (5.0, 1.0), 0.3) for place in asked)),
+        "query_shape in a torus": _each(torus.query_shape, poses),
+    }
+    found = median_times(calls, budget=5 * pace, clock=thread_time)
+    for name in calls:
+        yield _microseconds(f"one {name}, 1,000 discs", found[name], 10.0 if "torus" in name else 12.0)
+
+
+def _view(place: tuple[float, ...], size: float) -> Any:
+    """Make the matrix of a camera in the plane that sees a square around a place."""
+    x, y = place
+    return np.array([[1 / size, 0, -x / size], [0, 1 / size, -y / size], [0, 0, 1]])
 
 
 def _of_pymunk(places: Any, asked: list[Any], ways: list[Any], boxes: list[Any]) -> dict[str, Call]:
@@ -93,9 +130,12 @@ def _of_an_index(pace: float) -> Iterator[Row]:
         "box query": _each(index.query, ((box,) for box in boxes)),
         "nearest": _each(index.nearest, ((place,) for place in places)),
         "ray": _each(index.raycast, zip(places, ways, strict=True)),
+        "oriented box": _each(index.query_obb, ((place, (1.0, 0.5), 0.3) for place in places)),
+        "frustum": _each(index.frustum, ((_view(place, 1.0),) for place in places)),
     }
-    found = median_times(calls, budget=3 * pace, clock=thread_time)
-    for name, most in (("box query", 4.0), ("nearest", 5.0), ("ray", 6.0)):
+    found = median_times(calls, budget=4 * pace, clock=thread_time)
+    most_of = {"box query": 4.0, "nearest": 5.0, "ray": 6.0, "oriented box": 12.0, "frustum": 12.0}
+    for name, most in most_of.items():
         yield _microseconds(f"one {name} of an index, 100,000 boxes", found[name], most)
 
 

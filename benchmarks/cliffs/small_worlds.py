@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ _STEPS = 50
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Yield the rows of steps, of single bodies, of events, and of actors with hooks."""
+    """Yield the rows of steps, of questions after them, of single bodies, of events, and of actors with hooks."""
     yield from _steps(pace)
+    yield from _questions(pace)
     yield from _bodies(pace)
     yield from _events(pace)
     yield from _actors(pace)
@@ -35,6 +37,24 @@ def _steps(pace: float) -> Iterator[Row]:
         yield Row(f"step of {count:,} discs", microseconds, "µs", most)
         if theirs is not None:
             yield ratio(f"step of {count:,} discs, of pymunk's time", found["ours"], found["theirs"], share)
+
+
+def _questions(pace: float) -> Iterator[Row]:
+    """Time a step and a question after it, beside a step and the question once more: what the index has to follow."""
+    for count, most in ((1000, 10.0), (100_000, 1500.0)):
+        world = _discs(count, 3 * count**0.5, 0.02, radius=0.5, boundary="bounce")
+        ask = partial(world.query_points, (5.0, 5.0))
+        first, second = [], []
+        for _ in range(int(200 * pace) + 20 if count < 10_000 else 30):
+            world.step(1 / 60)
+            began = thread_time()
+            ask()
+            then = thread_time()
+            ask()
+            first.append(then - began)
+            second.append(thread_time() - then)
+        more = float(np.median(first[10:]) - np.median(second[10:])) * 1e6
+        yield Row(f"more for the first question after a step, {count:,} discs", more, "µs", most)
 
 
 def _bodies(pace: float) -> Iterator[Row]:

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -46,11 +48,15 @@ class BvhIndex : public BlockIndex {
     });
   }
   void update(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
-    change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
-      bvh_.require_rows(rows.data(), rows.shape(0));
-      changes.mark(rows.data(), rows.shape(0), boxes.count, false);
-      bvh_.update(boxes, rows.data(), rows.shape(0), work);
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+      move(boxes, rows.data(), rows.shape(0), {chosen_kernels(), workers, interrupt});
     });
+  }
+  template <class T>
+  void move(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Bvh::Work& work) {
+    bvh_.require_rows(rows, count);
+    changes_of<T>().mark(rows, count, boxes.count, false);
+    bvh_.update(boxes, rows, count, work);
   }
   void remove(Rows rows) {
     const ReleasedGil release;
@@ -128,10 +134,14 @@ class BvhIndex : public BlockIndex {
   template <class Use>
   void change(const AnyArray& lower, const AnyArray& upper, unsigned workers, Use&& use) {
     on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
-      // An index keeps its dtype; an empty one has none yet.
-      if (!std::holds_alternative<BvhChanges<T>>(changes_)) changes_.template emplace<BvhChanges<T>>(tree.dimension());
-      use(boxes, std::get<BvhChanges<T>>(changes_), Bvh::Work{chosen_kernels(), workers, interrupt});
+      use(boxes, changes_of<T>(), Bvh::Work{chosen_kernels(), workers, interrupt});
     });
+  }
+  // An index keeps its dtype; an empty one has none yet.
+  template <class T>
+  BvhChanges<T>& changes_of() {
+    if (!std::holds_alternative<BvhChanges<T>>(changes_)) changes_.template emplace<BvhChanges<T>>(tree.dimension());
+    return std::get<BvhChanges<T>>(changes_);
   }
 
   Bvh bvh_;
@@ -140,6 +150,13 @@ class BvhIndex : public BlockIndex {
 };
 
 }  // namespace
+
+void update_bvh(nb::handle index, const BoxView<double>& boxes, const std::vector<std::int32_t>& rows,
+                unsigned workers) {
+  auto& bvh = nb::cast<BvhIndex&>(index);
+  at_work(
+      [&](Interrupt& interrupt) { bvh.move(boxes, rows.data(), rows.size(), {chosen_kernels(), workers, interrupt}); });
+}
 
 void bind_bvh(nb::module_& module) {
   nb::enum_<BvhQuality>(module, "BvhQuality")

@@ -1,13 +1,21 @@
 // What a world does with whole columns besides its steps: new rows, the boundary, and pairs that are looked up.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "placed_shapes.hpp"
 #include "world/boundary.hpp"
+#include "world/images.hpp"
+#include "world/larger_boxes.hpp"
 #include "world/motion.hpp"
 #include "world/placing.hpp"
 #include "world/touching.hpp"
@@ -103,27 +111,19 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Flags moves) {
 
 PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
 
-// The rows that are flagged as behind, are in use, and whose boxes are not within those kept: ascending.
+// The rows that are behind, and whose boxes are not within those kept.
 nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vector<bool> alive, std::size_t slots) {
-  const std::size_t numbers = 2 * boxes.shape(2), dimension = boxes.shape(2);
+  const std::size_t dimension = boxes.shape(2);
   require(boxes.shape(1) == 2 && kept.shape(1) == 2 && kept.shape(2) == dimension && boxes.shape(0) >= slots &&
           kept.shape(0) >= slots && behind.shape(0) >= slots && alive.shape(0) >= slots);
-  PlainArray<std::int32_t> rows;
-  std::size_t count = 0;
-  rows.grow(slots);
+  std::vector<std::int32_t> rows;
   without_gil(slots, [&] {
-    for_moving_rows(behind.data(), slots, [&](std::size_t begin, auto length) {
-      for (std::size_t row = begin; row < begin + length(); ++row) {
-        const double *box = boxes.data() + row * numbers, *within = kept.data() + row * numbers;
-        bool left = false;
-        for (std::size_t axis = 0; axis < dimension; ++axis)
-          left |= (box[axis] < within[axis]) | (box[dimension + axis] > within[dimension + axis]);
-        if (left && alive.data()[row]) rows[count++] = static_cast<std::int32_t>(row);
-      }
-      return true;
+    in_plane_or_space(dimension, [&](auto d) {
+      add_rows_that_left<d()>(boxes.data(), kept.data(), behind.data(),
+                              reinterpret_cast<const std::uint8_t*>(alive.data()), slots, rows);
     });
   });
-  return as_array(std::move(rows), {count});
+  return as_array(std::move(rows));
 }
 
 // The boxes of some rows, or of all, larger on both sides by a share of their extents and by a length.
@@ -134,17 +134,80 @@ nb::object enlarged_boxes(Boxes boxes, std::optional<Rows> rows, double share, d
   PlainArray<double> larger;
   larger.grow(count * 2 * dimension);
   without_gil(count, [&] {
-    for (std::size_t k = 0; k < count; ++k) {
-      const double* box = boxes.data() + (rows ? static_cast<std::size_t>(rows->data()[k]) : k) * 2 * dimension;
-      double* to = larger.get() + k * 2 * dimension;
-      for (std::size_t axis = 0; axis < dimension; ++axis) {
-        const double reach = share * (box[dimension + axis] - box[axis]) + length;
-        to[axis] = box[axis] - reach;
-        to[dimension + axis] = box[dimension + axis] + reach;
-      }
-    }
+    in_plane_or_space(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+      for (std::size_t k = 0; k < count; ++k)
+        enlarge<D>(boxes.data() + (rows ? static_cast<std::size_t>(rows->data()[k]) : k) * 2 * D, share, length,
+                   larger.get() + k * 2 * D);
+    });
   });
   return as_array(std::move(larger), {count, std::size_t{2}, dimension});
+}
+
+// Where the bodies of a periodic world are: a box around those near it; and None, or the others, at their images in it:
+// rows, boxes and positions by row, and a box around them; `moved` gets their shapes.
+nb::object near_and_far(const PlacedShapes& shapes, PlacedShapes& moved, Boxes boxes, Table<double> positions,
+                        MaybeNumbers rotations, Table<double> bounds, Flags alive) {
+  const std::size_t count = alive.shape(0), dimension = shapes.dimension;
+  require_boxes(boxes, bounds, count);
+  require(positions.shape(0) == count && positions.shape(1) == dimension);
+  return in_plane_or_space(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) -> nb::object {
+    const NearAndFar<D> parts(boxes.data(), bounds.data(),
+                              rows_sticking_out<D>(boxes.data(), bounds.data(), alive.data(), count));
+    const auto box_of = [](const std::array<double, 2 * D>& box) {
+      return as_array(std::vector<double>(box.begin(), box.end()), {std::size_t{2}, D});
+    };
+    if (parts.far.empty()) return nb::make_tuple(box_of(parts.around), nb::none());
+    const std::size_t slots = static_cast<std::size_t>(parts.far.back()) + 1;
+    std::vector<double> there(slots * D), around_each(slots * 2 * D);
+    std::array<double, 2 * D> around;
+    for (std::size_t k = 0; k < D; ++k) {
+      around[k] = std::numeric_limits<double>::infinity();
+      around[D + k] = -around[k];
+    }
+    ShapeStore::LocalRoom room;
+    for (const std::int32_t number : parts.far) {
+      const auto row = static_cast<std::size_t>(number);
+      moved.store.set(row, shapes.store.kind(row), shapes.store.local(row, room));
+      double *place = there.data() + row * D, *box = around_each.data() + row * 2 * D;
+      for (std::size_t k = 0; k < D; ++k)
+        place[k] = wrapped(bounds.data()[k], bounds.data()[D + k], positions.data()[row * D + k]);
+      const double* rotation = rotations ? rotations->data() + row * kRotationNumbers<D> : nullptr;
+      moved.store.template place<D>(row, place, rotation, box, box + D);
+      for (std::size_t k = 0; k < D; ++k) {
+        around[k] = std::min(around[k], box[k]);
+        around[D + k] = std::max(around[D + k], box[D + k]);
+      }
+    }
+    return nb::make_tuple(
+        box_of(parts.around),
+        nb::make_tuple(as_array(std::vector(parts.far)), as_array(std::move(around_each), {slots, std::size_t{2}, D}),
+                       as_table(std::move(there), D), box_of(around)));
+  });
+}
+
+// Moves finite points that are more than a period outside a periodic world by whole periods.
+nb::object points_near(Table<double> points, Table<double> bounds) {
+  require(points.shape(1) == bounds.shape(1) && bounds.shape(0) == 2);
+  std::vector<double> moved(points.data(), points.data() + points.size());
+  at_work([&](Interrupt&) {
+    in_plane_or_space(points.shape(1), [&](auto d) {
+      for (std::size_t at = 0; at < moved.size(); at += d()) move_near<d()>(bounds.data(), moved.data() + at);
+    });
+  });
+  return as_table(std::move(moved), points.shape(1));
+}
+
+// The same of boxes, which become no wider than the world.
+nb::object boxes_near(Boxes boxes, Table<double> bounds) {
+  const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
+  require_boxes(boxes, bounds, count);
+  std::vector<double> moved(boxes.data(), boxes.data() + boxes.size());
+  at_work([&](Interrupt&) {
+    in_plane_or_space(dimension, [&](auto d) {
+      for (std::size_t k = 0; k < count; ++k) move_box_near<d()>(bounds.data(), moved.data() + k * 2 * d());
+    });
+  });
+  return as_array(std::move(moved), {count, std::size_t{2}, dimension});
 }
 
 // Which of a few pairs are among many.
@@ -174,6 +237,18 @@ void bind_columns(nb::module_& module) {
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
   module.def("among", &among, "first"_a, "second"_a, "of_first"_a, "of_second"_a, "is_ordered"_a,
              "Whether each of a few pairs is among many others.");
+  module.def("near_and_far", &near_and_far, "shapes"_a, "moved"_a, "boxes"_a.noconvert(), "positions"_a.noconvert(),
+             "rotations"_a.noconvert().none(), "bounds"_a, "alive"_a,
+             "A box around the bodies near a periodic world; None, or what is far away, at its images there.");
+  module.def("points_near", &points_near, "points"_a, "bounds"_a, "Move points to a periodic world by whole periods.");
+  module.def("boxes_near", &boxes_near, "boxes"_a, "bounds"_a,
+             "Move boxes to a periodic world by whole periods, and make none wider than it.");
+  module.def(
+      "radius_of_everything",
+      [](Table<double> bounds) {
+        return in_plane_or_space(bounds.shape(1), [&](auto d) { return radius_of_everything<d()>(bounds.data()); });
+      },
+      "bounds"_a, "From which radius on a ball, with its images, leaves out no place of a periodic world.");
   module.def("left_boxes", &left_boxes, "boxes"_a.noconvert(), "kept"_a.noconvert(), "behind"_a, "alive"_a, "slots"_a,
              "Rows that are behind and whose boxes are not within those kept.");
   module.def("enlarged_boxes", &enlarged_boxes, "boxes"_a.noconvert(), "rows"_a.none(), "share"_a, "length"_a,

@@ -14,6 +14,7 @@
 
 #include "bindings.hpp"
 #include "guard.hpp"
+#include "query/planes.hpp"
 #include "query/queries.hpp"
 #include "small_arrays.hpp"
 
@@ -92,9 +93,9 @@ struct FewRowsOf {
   nb::object numbers_of_layers{}, actors{};
   PyObject* world = nullptr;
 
+  const std::uint8_t* in_use() const { return static_cast<const std::uint8_t*>(alive.data()); }
   bool is_in_use(long long row) const {
-    return row >= 0 && row < static_cast<long long>(alive.shape(0)) &&
-           static_cast<const std::uint8_t*>(alive.data())[row] != 0;
+    return row >= 0 && row < static_cast<long long>(alive.shape(0)) && in_use()[row] != 0;
   }
 
   // False where they are not what the queries are made for.
@@ -265,14 +266,96 @@ class FewAnswers {
            to.asked.fits(to.farthest);
   }
 
+  // Half sizes of boxes: one number, one row for all, or a row each.
+  bool read_half_sizes(nb::handle from, Given& to) const {
+    to.size = dimension_;
+    if (read_number(from.ptr(), to.numbers[0])) {
+      std::fill_n(to.numbers, to.size, to.numbers[0]);
+      to.rows = {1, true};
+    } else {
+      const std::optional<FewRows> given = FewNumbers(from, to.numbers).rows_of({to.size});
+      if (!given) return false;
+      to.rows = *given;
+    }
+    return to.are_finite() &&
+           std::all_of(to.numbers, to.numbers + to.rows.count * to.size, [](double half) { return half >= 0; });
+  }
+  // Angles in the plane, quaternions in space. Precondition: one of these it is.
+  bool read_rotations(nb::handle from, Given& to) const {
+    to.size = dimension_ == 2 ? 1 : 4;
+    if (dimension_ == 2 && read_number(from.ptr(), to.numbers[0])) {
+      to.rows = {1, true};
+      return to.are_finite();
+    }
+    const FewNumbers read(from, to.numbers);
+    const std::optional<FewRows> given =
+        dimension_ == 2 ? read.length() > 0 ? std::optional(FewRows{read.length(), false}) : std::nullopt
+                        : read.rows_of({to.size});
+    if (!given) return false;
+    to.rows = *given;
+    if (dimension_ == 2) return to.are_finite();
+    // Those of extreme length are scaled first, and zero is none.
+    constexpr double kLeast = 0x1p-100, kMost = 0x1p100;
+    for (const double* turn = to.numbers; turn != to.numbers + to.rows.count * to.size; turn += to.size) {
+      double largest = 0;
+      for (std::size_t k = 0; k < to.size; ++k) {
+        if (!std::isfinite(turn[k])) return false;
+        largest = std::max(largest, std::fabs(turn[k]));
+      }
+      if (!(largest >= kLeast && largest <= kMost)) return false;
+    }
+    return true;
+  }
+  // What cameras see, or is between planes, as index/regions.py has it.
+  bool read_regions(nb::handle matrix, nb::handle planes, nb::handle depth, RegionSlabs& to, Asked& asked) const {
+    constexpr std::size_t kMostPlanes = 8;  // the time grows fast with their number
+    const std::size_t d = dimension_, width = d + 1;
+    if ((d != 2 && d != 3) || matrix.is_none() == planes.is_none() || !PyUnicode_CheckExact(depth.ptr())) return false;
+    const bool is_half = PyUnicode_CompareWithASCIIString(depth.ptr(), "zero_to_one") == 0;
+    if (!is_half && PyUnicode_CompareWithASCIIString(depth.ptr(), "minus_one_to_one") != 0) return false;
+    const bool are_views = planes.is_none();
+    double numbers[kMostQueries * kMostPlanes * 4];
+    const FewNumbers read(are_views ? matrix : planes, numbers);
+    if (read.axes() < 2) return false;
+    const std::size_t each = read.length_along(read.axes() - 2), count = read.axes() == 2 ? 1 : read.length_along(0),
+                      size = each * width;
+    if (read.length_along(read.axes() - 1) != width || count > kMostQueries || each > kMostPlanes ||
+        (are_views && each != width) ||
+        !std::all_of(numbers, numbers + count * size, [](double x) { return std::isfinite(x); }))
+      return false;
+    asked.count = count;
+    asked.is_one = read.axes() == 2;
+    Interrupt none;
+    if (!are_views) return make_regions(numbers, count, each, d, false, none, to) == count;
+    std::vector<double> sides;
+    for (std::size_t query = 0; query < count; ++query) {
+      const double *rows = numbers + query * size, *last = rows + d * width;
+      for (const double sign : {1.0, -1.0})
+        for (std::size_t row = 0; row < d; ++row)
+          for (std::size_t k = 0; k < width; ++k) {
+            const double own = rows[row * width + k];
+            sides.push_back(is_half && row == 2 && sign > 0 ? own : last[k] + sign * own);
+          }
+    }
+    return make_regions(sides.data(), count, 2 * d, d, true, none, to) == count;
+  }
+  // One of these regions. `around` has room for the box around it.
+  ConvexRegion region_of(const RegionSlabs& regions, std::size_t query, double* around) const {
+    const std::size_t d = dimension_, begin = static_cast<std::size_t>(regions.offsets[query]),
+                      end = static_cast<std::size_t>(regions.offsets[query + 1]);
+    std::copy_n(regions.around_lower.data() + query * d, d, around);
+    std::copy_n(regions.around_upper.data() + query * d, d, around + d);
+    return {around, regions.axes.data() + begin * d, regions.least.data() + begin, regions.most.data() + begin,
+            end - begin};
+  }
+
+  Guard& guard() const { return guard_; }
+  // That it is about what there is now. Inside a query.
+  void renew() { changes_ = guard_.changes(); }
+
   // Calls search() as a query. False if that is no longer about what it was.
   template <class Search>
   bool answer(const Search& search) const {
-    struct Reading {
-      Guard& guard;
-      explicit Reading(Guard& of) : guard(of) { guard.start_reading(); }
-      ~Reading() { guard.stop_reading(); }
-    };
     const Reading reading(guard_);
     if (!is_current()) return false;
     const ReleasedGil release;

@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "few_answers.hpp"
 #include "index.hpp"
+#include "query/turned_boxes.hpp"
 #include "tree/queries.hpp"
+#include "turns.hpp"
 
 namespace broadphase::python {
 
@@ -70,6 +73,31 @@ class FewQueries : public FewAnswers {
       BallWalk walk;
       tree.by_ball(query, center.of(query), *radius.of(query), walk, rows);
     });
+  }
+
+  nb::object query_obb(nb::handle centers, nb::handle half_sizes, nb::handle rotations, nb::dict options) {
+    Given center, half, turn;
+    Asked asked;
+    Allowed allowed;
+    if ((dimension() != 2 && dimension() != 3) || !read_points(centers, center) || !read_half_sizes(half_sizes, half) ||
+        !read_turns(rotations, turn) || !asked.fits(center) || !asked.fits(half) || !asked.fits(turn) ||
+        !of_rows().read_options(options, asked, allowed))
+      return other_way();
+    RegionSlabs regions;
+    in_plane_or_space(dimension(), [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+      for (std::size_t query = 0; query < asked.count; ++query)
+        add_turned_box<D>(center.of(query), half.of(query), matrix_of<D>(turn.of(query), turn.size).data(), regions);
+    });
+    return in_regions(regions, asked, allowed);
+  }
+
+  nb::object frustum(nb::handle matrix, nb::handle planes, nb::handle depth, nb::dict options) {
+    Asked asked;
+    Allowed allowed;
+    RegionSlabs regions;
+    if (!read_regions(matrix, planes, depth, regions, asked) || !of_rows().read_options(options, asked, allowed))
+      return other_way();
+    return in_regions(regions, asked, allowed);
   }
 
   // Of rows, only of one.
@@ -170,6 +198,18 @@ class FewQueries : public FewAnswers {
   }
 
  private:
+  // As read_rotations(); also matrices.
+  bool read_turns(nb::handle from, Given& to) const {
+    if (read_rotations(from, to)) return true;
+    const std::size_t d = dimension();
+    const std::optional<FewRows> given = FewNumbers(from, to.numbers).rows_of({d, d});
+    if (!given) return false;
+    to.rows = *given;
+    to.size = d * d;
+    for (std::size_t k = 0; k < to.rows.count; ++k)
+      if (!take_matrix(to.numbers + k * to.size, d)) return false;
+    return true;
+  }
   // A row in use, whose place is put there later.
   bool read_row(PyObject* from, long long& row, Given& place) const {
     place.rows = {1, true};
@@ -214,6 +254,14 @@ class FewQueries : public FewAnswers {
     return rows_found(asked, std::move(rows), offsets);
   }
 
+  nb::object in_regions(const RegionSlabs& regions, const Asked& asked, const Allowed& allowed) {
+    TreeQueries::RegionScratch scratch;
+    return rows_of(asked, allowed, [&](const TreeQueries& tree, std::size_t query, std::vector<std::int32_t>& rows) {
+      double around[6];
+      tree.by_region(query, region_of(regions, query, around), scratch, rows);
+    });
+  }
+
   nb::object first_touched(Result of, const FewRays& moving, const Allowed& allowed) {
     std::int32_t rows[kMostQueries];
     double values[kMostQueries];
@@ -255,6 +303,9 @@ void bind_few_queries(nb::module_& module) {
       .def("query", &FewQueries::query, "boxes"_a.none(), options)
       .def("query_points", &FewQueries::query_points, "points"_a.none(), options)
       .def("query_ball", &FewQueries::query_ball, "centers"_a.none(), "radii"_a.none(), options)
+      .def("query_obb", &FewQueries::query_obb, "centers"_a.none(), "half_sizes"_a.none(), "rotations"_a.none(),
+           options)
+      .def("frustum", &FewQueries::frustum, "matrix"_a.none(), "planes"_a.none(), "depth"_a.none(), options)
       .def("nearest", &FewQueries::nearest, "points"_a.none(), "k"_a.none(), farthest, "rows"_a.none(),
            "exclude_self"_a, options)
       .def("raycast", &FewQueries::raycast, origins, directions, farthest, options)

@@ -126,4 +126,19 @@ class Guard {
   AtFork at_fork_{[](void* guard) { static_cast<Guard*>(guard)->forget_other_threads(); }, this};
 };
 
+// A query, or a change, while this exists.
+template <void (Guard::*start)(), void (Guard::*stop)()>
+class Held {
+ public:
+  explicit Held(Guard& guard) : guard_(guard) { (guard_.*start)(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { (guard_.*stop)(); }
+
+ private:
+  Guard& guard_;
+};
+using Reading = Held<&Guard::start_reading, &Guard::stop_reading>;
+using Changing = Held<&Guard::start_changing, &Guard::stop_changing>;
+
 }  // namespace broadphase::python

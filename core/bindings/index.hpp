@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "bindings.hpp"
 #include "filters.hpp"
@@ -28,6 +29,10 @@ struct BlockIndex {
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
 };
+
+// Moves rows of a Bvh, an object of Python, to where these boxes are.
+void update_bvh(nb::handle index, const BoxView<double>& boxes, const std::vector<std::int32_t>& rows,
+                unsigned workers);
 
 // The arguments of a search for pairs.
 struct PairSearch {

@@ -97,6 +97,7 @@ class FewNumbers {
 
   // Of what was read; 0 where it was not.
   std::size_t axes() const { return axes_; }
+  std::size_t length_along(std::size_t axis) const { return shape_[axis]; }
   bool has_shape(std::initializer_list<std::size_t> shape) const {
     return axes_ == shape.size() && std::equal(shape.begin(), shape.end(), shape_);
   }

@@ -153,12 +153,6 @@ struct Candidates {
   std::size_t most_of_one(std::size_t count) const { return rows.shape(0) / std::max<std::size_t>(count, 1); }
 };
 
-// Rows near something, and how many others follow them in memory.
-struct NearRows {
-  std::span<const std::int32_t> rows;
-  std::size_t known;
-};
-
 NearRows near_of(const Candidates& candidates, std::size_t number) {
   const auto begin = static_cast<std::size_t>(candidates.offsets.data()[number]),
              end = static_cast<std::size_t>(candidates.offsets.data()[number + 1]);
@@ -166,14 +160,6 @@ NearRows near_of(const Candidates& candidates, std::size_t number) {
 }
 
 // ---- Overlaps ----
-
-// A body that overlaps a query, or the image of one, if its class says so.
-struct Unknown {
-  std::int32_t query, row, image;
-  bool operator<(const Unknown& other) const {
-    return std::tie(query, row, image) < std::tie(other.query, other.row, other.image);
-  }
-};
 
 nb::tuple no_unknown() {
   return nb::make_tuple(as_array(std::vector<std::int32_t>()), as_array(std::vector<std::int32_t>()), nb::none());
@@ -198,39 +184,13 @@ class OverlapSearch {
     SoughtShape<D>& sought = scratch.sought;
     sought_.get(query, sought);
     const bool is_filtered = filter != nullptr && !filter->allows_all();
-    const auto is_left_out = [&](std::int32_t row) {
-      return bodies_.is_left_out(row) || (is_filtered && !filter->allows(static_cast<std::size_t>(row), query));
-    };
-    const auto look_among = [&](const NearRows& some, std::size_t image) {
-      for_each_body(bodies_, some.rows, some.known, [&](std::int32_t row) {
-        if (is_left_out(row)) return;
-        const Overlap overlap = overlap_of(bodies_, row, sought);
-        if (overlap == Overlap::yes) rows.push_back(row);
-        if (overlap == Overlap::unknown)
-          scratch.unknown.push_back({static_cast<std::int32_t>(query), row, static_cast<std::int32_t>(image)});
-      });
-    };
-    if (images_ == nullptr) {
-      look_among(near(sought.box(), query), 0);
-      sort_rows(rows.data() + begin, rows.size() - begin);
-    } else {
-      const auto first = static_cast<std::size_t>(images_->begins[query]),
-                 last = static_cast<std::size_t>(images_->begins[query + 1]);
-      for (std::size_t image = first; image < last; ++image) {
-        const double* box = images_->images.boxes.data() + image * 2 * D;
-        if (box[0] == -kNever) {
-          for (const std::int32_t row : near(box, image).rows)
-            if (!is_left_out(row)) rows.push_back(row);
-          continue;
-        }
-        sought.move(images_->images.shifts.data() + image * D);
-        look_among(near(box, image), image);
-      }
-      // A large body may be met by several images.
-      const auto from = rows.begin() + static_cast<std::ptrdiff_t>(begin);
-      std::sort(from, rows.end());
-      rows.erase(std::unique(from, rows.end()), rows.end());
-    }
+    const std::size_t first = images_ == nullptr ? 0 : static_cast<std::size_t>(images_->begins[query]),
+                      last = images_ == nullptr ? 0 : static_cast<std::size_t>(images_->begins[query + 1]);
+    look_among(
+        bodies_, static_cast<std::int32_t>(query), sought, images_ == nullptr ? nullptr : &images_->images, first, last,
+        near, [&](std::int32_t row) { return !is_filtered || filter->allows(static_cast<std::size_t>(row), query); },
+        rows, scratch.unknown);
+    put_in_order(rows, begin, images_ != nullptr);
     if (scratch.unknown.empty()) return;
     const std::lock_guard lock(mutex_);
     unknown_.insert(unknown_.end(), scratch.unknown.begin(), scratch.unknown.end());

@@ -106,6 +106,93 @@ void test_boxes_without_images_and_with_too_many() {
   CHECK(!finder.add(box.data(), [](const double*) { return true; }, interrupt, found));
 }
 
+// What is moved to a periodic world is a whole number of periods from where it was, and near it.
+template <std::size_t D>
+void test_far_points_and_boxes_are_moved_by_whole_periods(std::uint64_t seed) {
+  current_case() = std::to_string(D) + " axes, far away, seed " + std::to_string(seed);
+  Random random(seed);
+  std::array<double, 2 * D> bounds, box;
+  std::array<double, D> point;
+  for (std::size_t k = 0; k < D; ++k) {  // numbers of which all sums are exact
+    bounds[k] = static_cast<double>(random.below(9)) - 4;
+    bounds[D + k] = bounds[k] + static_cast<double>(1 + random.below(7));
+    point[k] = (static_cast<double>(random.below(4001)) - 2000) / (seed % 2 == 0 ? 4 : 256);
+    box[k] = point[k];
+    box[D + k] = box[k] + static_cast<double>(random.below(80)) / 8;
+  }
+  const auto from = point;
+  const auto box_before = box;
+  move_near<D>(bounds.data(), point.data());
+  move_box_near<D>(bounds.data(), box.data());
+  for (std::size_t k = 0; k < D; ++k) {
+    const double low = bounds[k], high = bounds[D + k], period = high - low, width = box_before[D + k] - box_before[k];
+    CHECK(std::fmod(point[k] - from[k], period) == 0);
+    CHECK(low - period <= point[k] && point[k] <= high + period);
+    if (low - period <= from[k] && from[k] <= high + period) CHECK(point[k] == from[k]);
+    if (width >= period) {
+      CHECK(box[k] == low && box[D + k] == high);
+      continue;
+    }
+    CHECK(std::fmod(box[k] - box_before[k], period) == 0 && box[D + k] - box[k] == width);
+    CHECK(low - period <= box[k] && box[k] <= high + period);
+  }
+}
+
+template <std::size_t D>
+void test_what_is_infinitely_far_away_stays_there() {
+  current_case() = std::to_string(D) + " axes, infinitely far";
+  std::array<double, 2 * D> bounds{}, box;
+  std::array<double, D> point;
+  for (std::size_t k = 0; k < D; ++k) {
+    bounds[D + k] = 1;
+    point[k] = box[k] = box[D + k] = k == 0 ? kInfinity : -kInfinity;
+  }
+  const auto place = point;
+  const auto around = box;
+  move_near<D>(bounds.data(), point.data());
+  move_box_near<D>(bounds.data(), box.data());
+  CHECK(point == place && box == around);
+  box.fill(-kInfinity);
+  std::fill_n(box.begin() + D, D, kInfinity);
+  move_box_near<D>(bounds.data(), box.data());
+  CHECK(box == bounds);
+}
+
+template <std::size_t D>
+void test_a_ball_of_everything_reaches_the_middle_between_its_images() {
+  std::array<double, 2 * D> bounds{};
+  double squared = 0;
+  for (std::size_t k = 0; k < D; ++k) {
+    bounds[D + k] = static_cast<double>(3 + k);
+    squared += bounds[D + k] * bounds[D + k];
+  }
+  const double radius = radius_of_everything<D>(bounds.data());
+  CHECK(radius >= std::sqrt(squared) / 2 && radius < std::sqrt(squared) * 0.5000001);
+}
+
+template <std::size_t D>
+void test_bodies_are_near_or_more_than_a_period_away() {
+  current_case() = std::to_string(D) + " axes, near and far";
+  std::array<double, 2 * D> bounds{};
+  for (std::size_t k = 0; k < D; ++k) bounds[D + k] = 10;
+  const auto box_at = [](double x) {
+    std::array<double, 2 * D> box{};
+    box[0] = x;
+    for (std::size_t k = 0; k < D; ++k) box[D + k] = box[k] + 1;
+    return box;
+  };
+  std::vector<double> boxes;
+  for (const double x : {-1.0, 500.0, -10.0, 19.0, 19.5, -10.5}) {
+    const auto box = box_at(x);
+    boxes.insert(boxes.end(), box.begin(), box.end());
+  }
+  const NearAndFar<D> parts(boxes.data(), bounds.data(), {0, 1, 2, 3, 4, 5});
+  CHECK((parts.far == std::vector<std::int32_t>{1, 4, 5}));
+  CHECK(parts.around[0] == -10 && parts.around[D] == 20 && parts.around[1] == 0 && parts.around[D + 1] == 10);
+  const NearAndFar<D> nobody(boxes.data(), bounds.data(), {});
+  CHECK(nobody.far.empty() && nobody.around == bounds);
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -116,6 +203,16 @@ int main() {
       test_images_hold_what_meets_bodies<2>(seed, length, seed % 2 == 0 ? 1 : 1000);
       test_images_hold_what_meets_bodies<3>(seed, length / 3, seed % 2 == 0 ? 1 : 1000);
     }
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    test_far_points_and_boxes_are_moved_by_whole_periods<2>(seed);
+    test_far_points_and_boxes_are_moved_by_whole_periods<3>(seed);
+  }
+  test_what_is_infinitely_far_away_stays_there<2>();
+  test_what_is_infinitely_far_away_stays_there<3>();
+  test_a_ball_of_everything_reaches_the_middle_between_its_images<2>();
+  test_a_ball_of_everything_reaches_the_middle_between_its_images<3>();
+  test_bodies_are_near_or_more_than_a_period_away<2>();
+  test_bodies_are_near_or_more_than_a_period_away<3>();
   test_boxes_without_images_and_with_too_many<2>();
   test_boxes_without_images_and_with_too_many<3>();
 }

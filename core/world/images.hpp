@@ -1,5 +1,6 @@
 // The images of a query in a periodic world: where everything exists again at every multiple of the world's size along
-// every axis, a query meets bodies at each of its images that reaches to where they are.
+// every axis, a query meets bodies at each of its images that reaches to where they are. Bodies and queries that are
+// far away are moved by whole periods first, so that a query has the images that its own size asks for.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +8,89 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/parallel.hpp"
 
 namespace broadphase {
+
+// ---- To the periodic world, by whole periods. `bounds` are D lower and D upper numbers ----
+
+// Where in the world from `from` to `to` a coordinate is that is more than a period away from it.
+inline double moved_by_periods(double from, double to, double x) {
+  const double period = to - from, moved = std::fmod(x, period) - std::fmod(from, period);
+  return from + (moved < 0 ? moved + period : moved);
+}
+
+// Moves a point that is farther away than a period. What is not finite stays.
+template <std::size_t D>
+void move_near(const double* bounds, double* point) {
+  for (std::size_t k = 0; k < D; ++k) {
+    const double from = bounds[k], to = bounds[D + k], period = to - from;
+    if ((point[k] < from - period || point[k] > to + period) && std::isfinite(point[k]))
+      point[k] = moved_by_periods(from, to, point[k]);
+  }
+}
+
+// Moves a box, D lower and D upper numbers, and makes it as wide as the world where it is wider. One that is infinitely
+// far away stays there.
+template <std::size_t D>
+void move_box_near(const double* bounds, double* box) {
+  for (std::size_t k = 0; k < D; ++k) {
+    const double from = bounds[k], to = bounds[D + k], period = to - from, width = box[D + k] - box[k];
+    if (width >= period) {
+      box[k] = from;
+      box[D + k] = to;
+    } else if (!std::isnan(width) && (box[k] < from - period || box[D + k] > to + period)) {
+      box[k] = moved_by_periods(from, to, box[k]);
+      box[D + k] = box[k] + width;
+    }
+  }
+}
+
+// The radius from which on a ball, with its images, leaves out no place.
+template <std::size_t D>
+double radius_of_everything(const double* bounds) {
+  constexpr double kRoom = 1 + 1e-9;  // more than all roundings of a few lengths
+  double largest = 0, squared = 0;
+  for (std::size_t k = 0; k < D; ++k) largest = std::max(largest, bounds[D + k] - bounds[k]);
+  for (std::size_t k = 0; k < D; ++k) {
+    const double share = (bounds[D + k] - bounds[k]) / largest;
+    squared += share * share;
+  }
+  return largest * (std::sqrt(squared) / 2 * kRoom);
+}
+
+// The bodies of a periodic world: a box around those near it, and around its bounds; and the rows of the others, more
+// than a period away, ascending. `rows` are those that are not wholly within the bounds.
+template <std::size_t D>
+struct NearAndFar {
+  std::array<double, 2 * D> around;
+  std::vector<std::int32_t> far;
+
+  NearAndFar(const double* boxes, const double* bounds, const std::vector<std::int32_t>& rows) {
+    std::copy_n(bounds, 2 * D, around.begin());
+    for (const std::int32_t row : rows) {
+      const double* box = boxes + static_cast<std::size_t>(row) * 2 * D;
+      bool is_far = false;
+      for (std::size_t k = 0; k < D; ++k) {
+        const double period = bounds[D + k] - bounds[k];
+        is_far |= box[k] < bounds[k] - period || box[D + k] > bounds[D + k] + period;
+      }
+      if (is_far) {
+        far.push_back(row);
+        continue;
+      }
+      for (std::size_t k = 0; k < D; ++k) {
+        around[k] = std::min(around[k], box[k]);
+        around[D + k] = std::max(around[D + k], box[D + k]);
+      }
+    }
+  }
+};
+
+// ---- Images ----
 
 // Bodies of a periodic world: a box around them, the bounds of the world, D lower and D upper numbers each, and how
 // many they are.

@@ -12,6 +12,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@
 #include "narrow/batch.hpp"
 #include "narrow/geometries.hpp"
 #include "query/queries.hpp"
+#include "query/sort_rows.hpp"
+#include "world/images.hpp"
 #include "world/queries.hpp"
 
 namespace broadphase {
@@ -242,6 +245,63 @@ template <std::size_t D>
 void find_near_box(const TreeQueries& tree, std::size_t query, const double* box, OverlapScratch<D>& scratch) {
   scratch.near.clear();
   tree.each_in_box(query, box, scratch.boxes, [&](std::int32_t row) { scratch.near.push_back(row); });
+}
+
+// Rows near something, and how many others follow them in memory.
+struct NearRows {
+  std::span<const std::int32_t> rows;
+  std::size_t known;
+};
+
+// A body that overlaps a query, or the image of one, if its class says so.
+struct Unknown {
+  std::int32_t query, row, image;
+  bool operator<(const Unknown& other) const {
+    return std::tie(query, row, image) < std::tie(other.query, other.row, other.image);
+  }
+};
+
+// Looks among bodies for those that overlap `sought`, at one of its images if there are any: `images`, from `first` to
+// `last`. An image with an infinite box is everywhere. near(box, number) gives the bodies near what is sought, or near
+// the box of an image; `counts` says which of them count. Appends rows in any order, a large body once for each image
+// that meets it, and what is not known.
+template <std::size_t D, class Near, class Counts>
+void look_among(const QueriedBodies<D>& bodies, std::int32_t query, SoughtShape<D>& sought, const Images* images,
+                std::size_t first, std::size_t last, const Near& near, const Counts& counts,
+                std::vector<std::int32_t>& rows, std::vector<Unknown>& unknown) {
+  const auto look = [&](const NearRows& some, std::size_t image) {
+    for_each_body(bodies, some.rows, some.known, [&](std::int32_t row) {
+      if (bodies.is_left_out(row) || !counts(row)) return;
+      const Overlap overlap = overlap_of(bodies, row, sought);
+      if (overlap == Overlap::yes) rows.push_back(row);
+      if (overlap == Overlap::unknown) unknown.push_back({query, row, static_cast<std::int32_t>(image)});
+    });
+  };
+  if (images == nullptr) {
+    look(near(sought.box(), static_cast<std::size_t>(query)), 0);
+    return;
+  }
+  for (std::size_t image = first; image < last; ++image) {
+    const double* box = images->boxes.data() + image * 2 * D;
+    if (box[0] == -kNever) {
+      for (const std::int32_t row : near(box, image).rows)
+        if (!bodies.is_left_out(row) && counts(row)) rows.push_back(row);
+      continue;
+    }
+    sought.move(images->shifts.data() + image * D);
+    look(near(box, image), image);
+  }
+}
+
+// Sorts the rows from `begin` on. With `many`, some may be there several times, and are kept once.
+inline void put_in_order(std::vector<std::int32_t>& rows, std::size_t begin, bool many) {
+  if (!many) {
+    sort_rows(rows.data() + begin, rows.size() - begin);
+    return;
+  }
+  const auto from = rows.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::sort(from, rows.end());
+  rows.erase(std::unique(from, rows.end()), rows.end());
 }
 
 // ---- Moving shapes ----

@@ -300,6 +300,11 @@ def regions_of_planes(planes: Annotated[NDArray[numpy.float64], dict(shape=(None
     Regions between planes, (q, p, d + 1): offsets, axes, least, most, lower and upper corners around. Where their normals must span all directions, the number of the first region whose do not.
     """
 
+def regions_of_boxes(centers: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], half_sizes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
+    """
+    The same of oriented boxes; rotations are angles, quaternions or matrices, a row each, or one for all.
+    """
+
 class Forest:
     """A tree for each key."""
 
@@ -360,6 +365,10 @@ class FewQueries:
 
     def query_ball(self, centers: object | None, radii: object | None, options: dict) -> object: ...
 
+    def query_obb(self, centers: object | None, half_sizes: object | None, rotations: object | None, options: dict) -> object: ...
+
+    def frustum(self, matrix: object | None, planes: object | None, depth: object | None, options: dict) -> object: ...
+
     def nearest(self, points: object | None, k: object | None, max_distance: object | None, rows: object | None, exclude_self: object, options: dict) -> object: ...
 
     def raycast(self, origins: object | None, directions: object | None, max_distance: object | None, options: dict) -> object: ...
@@ -375,16 +384,29 @@ class FewBodies:
     A few queries of a world; NotImplemented where the general way must answer.
     """
 
-    def __init__(self, guard: object, bodies: object, positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_periodic: bool, layer: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, mask: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, alive: Annotated[NDArray, dict(device='cpu', writable=False)], generation: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], layers: dict, actors: object, world: object, results: tuple, hit: object) -> None: ...
+    def __init__(self, guard: object, columns: object, broad: object, tree: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, limits: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, actors: object, world: object, results: tuple, hit: object, shape: object) -> None: ...
 
     @property
     def is_current(self) -> bool: ...
+
+    def follow(self, broad: object) -> bool:
+        """
+        Let the index follow bodies that have moved; false where more than that has changed.
+        """
 
     def query(self, boxes: object | None, options: dict) -> object: ...
 
     def query_points(self, points: object | None, options: dict) -> object: ...
 
     def query_ball(self, centers: object | None, radii: object | None, options: dict) -> object: ...
+
+    def query_obb(self, centers: object | None, half_sizes: object | None, rotations: object | None, options: dict) -> object: ...
+
+    def query_shape(self, shape: object | None, positions: object | None, rotations: object | None, options: dict) -> object: ...
+
+    def shapecast(self, shape: object | None, positions: object | None, motions: object | None, rotations: object | None, options: dict) -> object: ...
+
+    def frustum(self, matrix: object | None, planes: object | None, depth: object, options: dict) -> object: ...
 
     def nearest(self, points: object | None, k: object | None, max_distance: object | None, rows: object | None, exclude_self: object | None, options: dict) -> object: ...
 
@@ -789,6 +811,24 @@ def wrap(positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), o
 
 def among(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], of_second: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_ordered: bool) -> object:
     """Whether each of a few pairs is among many others."""
+
+def near_and_far(shapes: ShapeStore, moved: ShapeStore, boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rotations: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu', writable=False)] | None, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
+    """
+    A box around the bodies near a periodic world; None, or what is far away, at its images there.
+    """
+
+def points_near(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
+    """Move points to a periodic world by whole periods."""
+
+def boxes_near(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
+    """
+    Move boxes to a periodic world by whole periods, and make none wider than it.
+    """
+
+def radius_of_everything(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> float:
+    """
+    From which radius on a ball, with its images, leaves out no place of a periodic world.
+    """
 
 def left_boxes(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], behind: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> object:
     """Rows that are behind and whose boxes are not within those kept."""

@@ -74,6 +74,74 @@ def test_few_queries_of_any_index_give_what_the_general_way_gives(kind, dtype):
                     assert one.flags.owndata or one.base is not None
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_few_oriented_boxes_and_regions_give_what_the_general_way_gives(dim):
+    rng = np.random.default_rng([dim, 11])
+    index = bp.BVH(lattice(rng, 500, dim, "float64", 9), layer=rng.integers(1, 4, 500))
+    index.query(index.boxes_of([0]))
+    general = General(index)
+    turns_of = {
+        2: lambda shape: (rng.uniform(-9, 9, shape), rng.integers(-9, 9, shape) * np.pi / 2),
+        3: lambda shape: (rng.normal(size=(*shape, 4)), np.tile([1e30, 0, 0, 0], (*shape, 1))),
+    }
+    for shape in ((), (1,), (3,), (40,)):
+        centers, half = rng.uniform(-9, 9, (*shape, dim)), rng.uniform(0, 5, (*shape, dim))
+        matrix = np.linalg.qr(rng.normal(size=(*shape, dim, dim)))[0]
+        half_turn = np.broadcast_to(np.eye(dim)[::-1], (*shape, dim, dim))
+        for turn in (*turns_of[dim](shape), matrix, half_turn, np.eye(dim)):
+            given = float(turn) if turn.ndim == 0 else turn
+            for some in (half, half.reshape(-1, dim)[0], 2):
+                for options in ({}, {"mask": 2, "ignore": 7}):
+                    found = index.query_obb(centers, some, given, **options)
+                    expected = general.query_obb(centers, some, given, **options)
+                    for one, other in zip(parts_of(found), parts_of(expected), strict=True):
+                        assert one.dtype == other.dtype
+                        assert one.tolist() == other.tolist()
+                quick = index._few.query_obb(centers, some, given, {})
+                assert (quick is NotImplemented) == (len(shape) == 1 and np.size(given) > 8 * 64)
+        planes = rng.normal(size=(*shape, 6, dim + 1))
+        planes[..., dim] += 9
+        views = np.tile(np.eye(dim + 1), (*shape, 1, 1))
+        views[..., :dim, :dim] *= rng.uniform(0.1, 0.5, (*shape, 1, 1))
+        for given in ({"planes": planes}, {"matrix": views}, {"matrix": views, "depth": "zero_to_one"}):
+            found, expected = index.frustum(**given), general.frustum(**given)
+            for one, other in zip(parts_of(found), parts_of(expected), strict=True):
+                assert one.tolist() == other.tolist()
+            assert (
+                index._few.frustum(given.get("matrix"), given.get("planes"), given.get("depth", "minus_one_to_one"), {})
+                is not NotImplemented
+            )
+
+
+def test_what_is_no_oriented_box_or_region_raises_what_the_general_way_does():
+    index = bp.BVH([[0, 0, 1, 1], [2, 2, 3, 3]])
+    index.query((0, 0, 1, 1))
+    cases = [
+        ("query_obb", ((0, 0), 1, [[1, 0], [0, 2]]), {}),
+        ("query_obb", ((0, 0), -1, 0), {}),
+        ("query_obb", ((0, 0), [1, 2, 3], 0), {}),
+        ("query_obb", ((0, 0), 1, np.inf), {}),
+        ("query_obb", ([(0, 0)] * 2, 1, [1, 2, 3]), {}),
+        ("query_obb", ((0, 0, 0), 1, 1), {}),
+        ("frustum", (), {}),
+        ("frustum", (np.eye(3),), {"planes": np.eye(3)}),
+        ("frustum", (np.zeros((3, 3)),), {}),
+        ("frustum", (np.eye(4),), {}),
+        ("frustum", (np.eye(3),), {"depth": "deep"}),
+        ("frustum", (), {"planes": [[1, 0, np.nan]]}),
+    ]
+    for name, given, options in cases:
+        with pytest.raises((ValueError, TypeError)) as expected:
+            getattr(General(index), name)(*given, **options)
+        with pytest.raises(type(expected.value)) as raised:
+            getattr(index, name)(*given, **options)
+        assert str(raised.value) == str(expected.value)
+    line = bp.BVH([[0.0, 1.0], [2.0, 3.0]])
+    line.query([0.0, 1.0])
+    with pytest.raises(ValueError, match="oriented boxes have 2 or 3 dimensions"):
+        line.query_obb([0.0], 1, 0)
+
+
 def forms_of(rows):
     """Some numbers, (q, k), in the forms that a caller may choose."""
     lists = rows.tolist()

@@ -25,6 +25,7 @@ def outcome(call):
     except Exception as error:
         return type(error), str(error)
     parts = (found.rows, found.offsets) if isinstance(found, bp.index.QueryResult) else (found,)
+    parts = tuple(found) if isinstance(found, tuple) else parts
     return type(found), [(part.dtype, part.tolist()) for part in map(np.asarray, parts)]
 
 
@@ -35,7 +36,14 @@ def check(world, name, *given, **options):
         expected = outcome(ask)
     assert outcome(ask) == expected, (name, given, options)
     few = world._few
-    return few is not None and getattr(few, name)(*given, options) is not NotImplemented
+    if few is None:
+        return False
+    arguments = {"query_shape": [None] * 3, "shapecast": [None] * 4, "nearest": [None, 1, np.inf, None, True]}
+    every = [*given, *arguments.get(name, [])[len(given) :]]
+    if name == "frustum":
+        every = [options.get("matrix"), options.get("planes"), options.get("depth", "minus_one_to_one")]
+    options = {key: value for key, value in options.items() if key not in ("matrix", "planes", "depth")}
+    return getattr(few, name)(*every, options) is not NotImplemented
 
 
 def mixed_world(d, seed, names=None, **options):
@@ -64,7 +72,40 @@ def queries_of(rng, d, count):
         ("query_points", places),
         ("query_ball", places, 1.5),
         ("query_ball", places.tolist(), sizes[..., 0] if count else 2),
+        ("nearest", places, 3),
     ]
+
+
+def queries_of_shapes(rng, d, count):
+    """Give names, arguments and options of queries of other forms than boxes and balls, as `queries_of`."""
+    shape = () if count is None else (count,)
+    places, sizes, ways = (rng.uniform(low, 9, (*shape, d)) for low in (0, 0.1, -9))
+    turns = rng.uniform(-9, 9, shape) if d == 2 else rng.normal(size=(*shape, 4))
+    planes = rng.normal(size=(*shape, 5, d + 1))
+    planes[..., d] += 9 * np.abs(planes[..., :d]).sum(axis=-1)
+    matrix = np.broadcast_to(np.eye(d + 1), (*shape, d + 1, d + 1)).copy()
+    matrix[..., :d, :d] *= rng.uniform(0.1, 0.4, (*shape, 1, 1))
+    matrix[..., :d, d] = -1
+    ball = (bp.Circle if d == 2 else bp.Sphere)(1.5)
+    row = bp.Box([2], [1], [1]) if d == 3 else bp.Rectangle([2], [1])  # with an axis of rows
+    for depth in ("zero_to_one", "minus_one_to_one"):
+        yield "frustum", (), {"matrix": matrix, "depth": depth}
+    yield "frustum", (), {"planes": planes}
+    for some in (turns, 0 * turns + ([2.0, 0, 0, 0] if d == 3 else 0.0)):
+        if count is None and d == 2:
+            some = float(some)
+        yield "query_obb", (places, sizes, some), {}
+        yield "query_obb", (places.tolist(), 1.5, some), {}
+        yield "query_obb", (places, sizes.reshape(-1, d)[0], some), {}
+        for name in shape_cases.CLASSES[d]:
+            numbers = shape_cases.Numbers(rng, d)
+            one = shape_cases.shape_of(name, numbers)
+            yield "query_shape", (one, places, some), {}
+            yield "shapecast", (one, places, ways, some), {}
+    for one in (ball, row):
+        yield "query_shape", (one, places), {}
+        yield "shapecast", (one, places, ways), {}
+        yield "shapecast", (one, places, ways.reshape(-1, d)[0]), {}
 
 
 @pytest.mark.parametrize("method", ["auto", "octree", "linear_tree", "brute_force"])
@@ -83,6 +124,8 @@ def test_a_few_queries_of_all_kinds_of_shapes_are_those_of_the_general_way(d, me
                 assert check(world, name, *given, **some)
             if count is None:
                 assert check(world, name, *given, ignore=[actor, int(rows[0]), int(rows[5])])
+        for number, (name, given, own) in enumerate(queries_of_shapes(rng, d, count)):
+            assert check(world, name, *given, **own, **options[number % len(options)]), (name, given)
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -174,11 +217,114 @@ def test_indexes_without_a_tree_answer_by_the_general_way(method):
     assert not check(world, "query", (0, 0, 2, 2))
 
 
-def test_periodic_worlds_answer_by_the_general_way():
+@pytest.mark.parametrize("d", [2, 3])
+def test_periodic_worlds_answer_as_by_the_general_way(d):
+    world, rng = mixed_world(d, 5, boundary="wrap", bounds=[[1.0] * d, [13.0] * d])
+    world.refresh()
+    world.query_points(np.ones((1, d)))
+    answered = []  # some have many images
+    for count in (None, 3):
+        for far in (0, 0, 12 * 10**6):
+            for name, *given in queries_of(rng, d, count):
+                places = (np.asarray(given[0]).reshape(-1, d) + far).reshape(np.shape(given[0]))
+                assert check(world, name, places, *given[1:], ignore=int(world.rows[1]))
+                world.step(0.01)
+            for name, given, own in queries_of_shapes(rng, d, count):
+                moved = [*given]
+                if name in ("query_obb", "query_shape"):
+                    at = 0 if name == "query_obb" else 1
+                    moved[at] = np.add(moved[at], far)
+                answered.append(check(world, name, *moved, **own))
+    assert np.mean(answered) > 0.9
+
+
+def test_periodic_queries_that_are_rare_are_left_to_the_general_way():
     world = bp.World(dim=2, boundary="wrap", bounds=[[0, 0], [8, 8]])
     world.add_many(bp.Circle(0.5), [[1, 1], [7.8, 1]])
-    assert not check(world, "query_ball", (0, 1), 1)
+    world.query_ball((0, 1), 1)
     assert world.query_ball((0, 1), 1).tolist() == [0, 1]
+    assert check(world, "query_ball", (0, 1), 3)
+    assert not check(world, "query_ball", (0, 1), 30)  # too many images
+    assert check(world, "query", (-50, 0, 90, 1))
+    far = world.add(bp.Circle(0.5), position=(801, 1), body_type="static")
+    for name, *given in (("query_ball", (0, 1), 2), ("nearest", (0, 1), 4), ("query_shape", bp.Circle(2), (0, 1))):
+        assert not check(world, name, *given)
+    assert world.query_ball((0, 1), 2).tolist() == [0, 1, far.row]
+    assert check(world, "raycast_any", (0, 1), (1, 0), np.inf)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_other_forms_of_shapes_and_rotations_are_left_to_the_general_way(d):
+    world, rng = mixed_world(d, 6)
+    place, turn = np.full(d, 4.0), 0.5 if d == 2 else [1, 2, 3, 4]
+    world.query_points([place])
+    ball = bp.Circle if d == 2 else bp.Sphere
+    cases = [
+        ("query_obb", place, 1, np.eye(d)),
+        ("query_obb", place, [[1, 2]], turn) if d == 3 else ("query_obb", place, [1, 2, 3], turn),
+        ("query_obb", place, -1, turn),
+        ("query_obb", place, 1e40, turn),
+        ("query_obb", place, 1, np.nan if d == 2 else [0, 0, 0, 0]),
+        ("query_obb", place, 1, "1"),
+        ("query_shape", ball([1, 2]), [place, place]),
+        ("query_shape", (bp.Sphere if d == 2 else bp.Circle)(1), place),
+        ("query_shape", [ball(1)], place),
+        ("query_shape", "ball", place),
+        ("query_shape", ball(1), place, np.eye(d)),
+        ("query_shape", bp.Point(), place),
+        ("query_shape", ball(1), np.full(d, 1e41)),
+        ("query_shape", ball(1), [place] * 3, np.broadcast_to(turn, (2,) if d == 2 else (2, 4))),
+        ("shapecast", ball(1), place, place * np.inf),
+        ("shapecast", ball(1), [place] * 3, [place] * 2),
+    ]
+    for name, *given in cases:
+        assert not check(world, name, *given), (name, given)
+    for own in ({}, {"planes": np.eye(d + 1)[:1], "matrix": np.eye(d + 1)}, {"matrix": np.zeros((d + 1, d + 1))},
+                {"planes": rng.normal(size=(9, d + 1))}, {"planes": np.full((4, d + 1), np.nan)},
+                {"matrix": np.eye(d + 1), "depth": "deep"}, {"planes": [1.0] * (d + 1)}):  # fmt: skip
+        assert not check(world, "frustum", **own), own
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"boundary": "wrap"}, {"method": "bvh"}, {"margin": 0.0}, {"method": "octree"}]
+)
+def test_the_index_follows_steps_as_by_the_general_way(options):
+    bounds = [[0, 0], [20, 20]]
+    worlds = [bp.World(dim=2, bounds=bounds, **options) for _ in range(2)]
+    rng = np.random.default_rng(7)
+    given = rng.uniform(0, 20, (300, 2)), rng.normal(size=(300, 2)) * (rng.random(300) < 0.4)[:, np.newaxis]
+    for world in worlds:
+        world.add_many(bp.Circle(0.3), given[0], velocities=given[1])
+    first, second = worlds
+    kept = set()
+    for step in range(40):
+        for world in worlds:
+            world.step(1 / 30 if step % 5 else 0.0)
+            if step == 20:
+                world.remove(world.rows[7])
+            if step == 30:
+                world.add(bp.Circle(1), position=(5, 5))
+        quick = [first.query((4, 4, 9, 9)), first.nearest((5, 5), 4).rows, first.query_ball((19, 19), 4)]
+        with general_way():
+            slow = [second.query((4, 4, 9, 9)), second.nearest((5, 5), 4).rows, second.query_ball((19, 19), 4)]
+        assert [found.tolist() for found in quick] == [found.tolist() for found in slow]
+        kept.add(id(first._scene._few))
+        first.validate()
+    if options.get("method") != "octree":
+        assert len(kept) <= 4
+
+
+def test_an_index_that_cannot_follow_leaves_that_to_the_general_way():
+    world = bp.World(dim=2)
+    world.add_many(bp.Circle(0.3), np.random.default_rng(8).uniform(0, 9, (300, 2)))
+    world.query((0, 0, 9, 9))
+    for change in (lambda: world.positions.__iadd__(5.0), lambda: world.positions.__isub__(3.0)):  # all of them
+        change()
+        world.step()
+        with general_way():
+            expected = world.query((0, 0, 9, 9)).tolist()
+        assert world.query((0, 0, 9, 9)).tolist() == expected
+        world.validate()
 
 
 def test_a_custom_shape_that_is_near_is_asked_by_the_general_way():

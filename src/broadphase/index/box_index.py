@@ -534,6 +534,19 @@ class BoxIndex(queries.Queries):
         with self._guard.changing:
             self._update(boxes, rows, None)
 
+    def _starts_to_follow(self, count: int) -> bool:
+        """Begin to move so many boxes for a query that comes next: the core does so, or the arrangement stays stale.
+
+        False, and nothing has begun, if they are moved in the usual way. For the inside of a change.
+        """
+        is_usual = self._is_stale or self._forest is not None or count == len(self)
+        if is_usual or not isinstance(self._arrangement, _native.Bvh) or not self._keeps_up(count):
+            return False
+        change = Change()
+        self._fall_behind(change, self._store.numbers[:0])
+        change.commit()
+        return True
+
     # A change is checked, then computed beside the store, then committed: one call of the core writes the store and
     # marks the arrangement stale. Then the arrangement follows, and the mark is removed. After an exception before the
     # commit, nothing has changed; after the commit, everything, and the next query builds the arrangement if need be.

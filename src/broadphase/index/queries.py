@@ -324,6 +324,10 @@ def query_obb(
     >>> index.query_obb((0, 0), (5, 0.5), [0, np.pi / 4]).counts.tolist()
     [1, 1]
     """
+    if (few := self._few) is not None:
+        answer = few.query_obb(centers, half_sizes, rotations, options)
+        if answer is not NotImplemented:
+            return answer
     points = finite_points(centers, "centers", self.dim)
     if self.dim not in (2, 3):
         raise ValueError(f"oriented boxes have 2 or 3 dimensions, not {self.dim}")
@@ -382,6 +386,10 @@ def frustum(
     >>> index.frustum(camera)
     array([0], dtype=int32)
     """
+    if (few := self._few) is not None:
+        answer = few.frustum(matrix, planes, depth, options)
+        if answer is not NotImplemented:
+            return answer
     if matrix is not None and planes is None:
         regions = regions_of_views(matrix, depth=depth)
     elif matrix is None and planes is not None:

@@ -33,12 +33,7 @@ __all__ = [
 
 MOST_PLANES = 64  # of one region: its corners are searched at every three of them
 
-_EPSILON = float(np.finfo(np.float64).eps)
-_AXIS_ROUNDING = 32 * _EPSILON  # relative error of products with axes, on both sides of a comparison
-_LEAST = 2.0**-1069  # more than a few roundings of the smallest numbers
-_LARGE = 2.0**1000  # a sum of a few of these may overflow
 _ROTATION_ERROR = 1e-5  # above that of float32 matrices which have been multiplied a few times
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # coordinates in the order of a cross product
 _DEPTHS = ("minus_one_to_one", "zero_to_one")
 
 
@@ -67,45 +62,15 @@ def regions_of_boxes(centers: ArrayLike, half_sizes: ArrayLike, rotations: Array
     middle = _checked("centers", centers)
     if middle.ndim != 2 or middle.shape[1] not in (2, 3):
         raise ValueError(f"centers must have shape (q, 2) or (q, 3), not {middle.shape}")
-    half = halves_of(half_sizes, middle)
-    turn = rotation_matrices(rotations, *middle.shape)
-    if middle.shape[1] == 2:
-        axes = np.stack([-turn[:, 1], turn[:, 0]], axis=2)  # across each edge
-    else:
-        edges = turn.swapaxes(1, 2)
-        one, other = edges[:, _NEXT], edges[:, _LAST]
-        faces = one[:, :, _NEXT] * other[:, :, _LAST] - one[:, :, _LAST] * other[:, :, _NEXT]
-        axes = np.concatenate([faces, _across_coordinate_axes(edges)], axis=1)
-    axes[np.abs(axes) < 1e-15] = 0.0  # a part of an axis that is only rounding
-    # Where sums of a few lengths may overflow, all are divided by a power of two.
-    center, extent, scale = middle, half, None
-    if max(np.abs(middle).max(initial=0.0), half.max(initial=0.0)) >= _LARGE:
-        largest = np.maximum(np.abs(middle), half).max(axis=1, keepdims=True)
-        scale = np.where(largest >= _LARGE, 2.0**-4, 1.0)
-        center, extent = middle * scale, half * scale
-    entries = np.abs(turn)
-    reach = (entries @ extent[:, :, None])[:, :, 0]
-    # Rotations other than quarter turns have errors in proportion to the size of the box, along every axis.
-    is_exact = entries.sum(axis=(1, 2)) == middle.shape[1]
-    size = np.abs(center) + np.where(is_exact[:, None], reach, extent.sum(axis=1, keepdims=True))
-    place = np.einsum("qsk,qk->qs", axes, center)
-    radius = np.einsum("qsj,qj->qs", np.abs(axes @ turn), extent)
-    radius += _AXIS_ROUNDING * np.einsum("qsk,qk->qs", np.abs(axes), size) + _LEAST
-    margin = reach + np.where(is_exact[:, None], 0.0, _AXIS_ROUNDING * size + _LEAST)
-    lower, upper = center - margin, center + margin
-    if scale is not None:
-        axes *= scale[:, :, None]
-        with np.errstate(over="ignore"):
-            lower, upper = lower / scale, upper / scale
-    kept = (axes != 0).sum(axis=2) > 1
-    return Regions(
-        np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64),
-        np.ascontiguousarray(axes[kept]),
-        (place - radius)[kept],
-        (place + radius)[kept],
-        lower,
-        upper,
-    )
+    count, dim = middle.shape
+    turns = as_turns(rotations, dim)
+    each = 1 if dim == 2 else 4
+    if turns.ndim >= 2 and turns.shape[-2:] == (dim, dim):
+        each = dim**2
+    rows = np.ascontiguousarray(turns.reshape(-1, each))
+    _require_fit(len(rows), count)
+    found: Any = _native.regions_of_boxes(np.ascontiguousarray(middle), halves_of(half_sizes, middle), rows)
+    return Regions._make((*found, ()))
 
 
 def halves_of(half_sizes: ArrayLike, centers: Floats) -> Floats:
@@ -142,9 +107,13 @@ def rotation_matrices(rotations: ArrayLike, count: int, dim: int) -> Floats:
         turn = array.reshape(-1, dim, dim)
     else:
         turn = as_matrices(array.reshape((-1, 4) if dim == 3 else -1), dim)
-    if len(turn) not in (1, count):
-        raise ValueError(f"rotations: {len(turn)} for {count} boxes")
+    _require_fit(len(turn), count)
     return np.broadcast_to(turn, (count, dim, dim))
+
+
+def _require_fit(rotations: int, count: int) -> None:
+    if rotations not in (1, count):
+        raise ValueError(f"rotations: {rotations} for {count} boxes")
 
 
 def shape_rotations(rotations: ArrayLike, dim: int, *, is_mirrored_alike: bool = False) -> Floats:
@@ -209,14 +178,6 @@ def regions_of_planes(planes: ArrayLike) -> Regions:
     sides = np.ascontiguousarray(array if array.ndim == 3 else array[np.newaxis])
     found: Any = _native.regions_of_planes(sides)
     return Regions._make((*found, sides))
-
-
-def _across_coordinate_axes(edges: Floats) -> Floats:
-    """Return the cross products of the three coordinate axes with each edge (..., 3)."""
-    x, y, z = np.moveaxis(edges, -1, 0)
-    zero = np.zeros_like(x)
-    products = [np.stack(parts, axis=-1) for parts in ((zero, -z, y), (z, zero, -x), (-y, x, zero))]
-    return np.concatenate(products, axis=-2)
 
 
 def _checked(name: str, values: ArrayLike) -> Floats:

@@ -72,7 +72,7 @@ class BroadPhase:
         self.has_tree = "nearest" in options.index_class._capabilities
         self.has_cells = self.method in ("octree", "linear_tree")  # to be named by hits
         self._columns, self._core = columns, core
-        self._share = 1.0  # of the margins that is used
+        self._use_margins(1.0)
         self.index: BoxIndex | None = None  # None: it is built when it is needed
         self._behind = np.zeros(0, np.uint8)
         # What has come into the world and left it, and the index has not followed: (those before, is_new, rows).
@@ -158,7 +158,7 @@ class BroadPhase:
         meet = (np.maximum(one[:, 0], other[:, 0]) <= np.minimum(one[:, 1], other[:, 1])).all(axis=1)
         if np.count_nonzero(meet) > thresholds.FEWEST_OVERLAPPING * len(some):
             return False
-        self._share *= _NARROWER if self._share > _NARROWER**4 else 0.0
+        self._use_margins(self._share * _NARROWER if self._share > _NARROWER**4 else 0.0)
         self.index = self._pending = None
         self._pending_count = 0
         return True
@@ -228,8 +228,14 @@ class BroadPhase:
         else:
             change.assign(self, _pending=(self._pending, is_new, rows), _pending_count=count)
 
+    def _use_margins(self, share: float) -> None:
+        """Use a share of the margins."""
+        self._share = share
+        # How far the boxes of the index reach beyond those of the shapes: a share of their extents, and a length.
+        is_chosen = self.margin is None and self.method == "auto"
+        self.reach = share * _MARGIN if is_chosen else 0.0, share * (self.margin or 0.0)
+
     def _fat(self, boxes: NDArray[np.float64], rows: NDArray[np.int32] | None = None) -> NDArray[np.float64]:
         """Give the boxes of some rows, or of all, with their margins: in memory that the core uses again."""
-        share = self._share * _MARGIN if self.margin is None and self.method == "auto" else 0.0
-        fat: Any = _native.enlarged_boxes(boxes, rows, share, self._share * (self.margin or 0.0))
+        fat: Any = _native.enlarged_boxes(boxes, rows, *self.reach)
         return cast("NDArray[np.float64]", fat)

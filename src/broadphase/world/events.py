@@ -14,7 +14,7 @@ from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.filters import ALL_BITS
 from broadphase.world.actor import ENTER, EXIT, STAY, UPDATE, Actor
-from broadphase.world.queries import cell_of
+from broadphase.world.hits import cell_of
 from broadphase.world.values import keys_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from broadphase.world.actor import Actors, AnyWorld
     from broadphase.world.columns import Columns
     from broadphase.world.frame import Frame
-    from broadphase.world.queries import Scene
+    from broadphase.world.scene import Scene
 
     Handler: TypeAlias = Callable[["Event"], object]
     Subscriber: TypeAlias = Callable[[Frame], object]
@@ -246,7 +246,7 @@ class Event:
         """
         if not (self.actor.alive and self.other.alive):
             return None
-        return cell_of(self._records.scene, [self.actor.row, self.other.row])
+        return cell_of(self._records.scene.index(), [self.actor.row, self.other.row])
 
     def flipped(self) -> Event:
         """Give the same event with the two exchanged."""

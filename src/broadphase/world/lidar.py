@@ -14,13 +14,12 @@ from broadphase.floats import FLOAT32, FLOAT64
 from broadphase.index.queries import nonnegative, together
 from broadphase.representations import html_of_result, short_repr
 from broadphase.shapes.parameters import Parameter
-from broadphase.world.queries import _asked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from broadphase.options import QueryOptions
-    from broadphase.world.queries import Scene
+    from broadphase.world.scene import Scene
 
 __all__ = ["LidarScan", "lidar"]
 
@@ -65,7 +64,7 @@ def lidar(
     (own, _, limits), is_one = together(rows=looking, directions=of_fans, max_distance=distance)
     ways = fans.rows[0] if len(fans.rows) == 1 else fans.rows
     options.own = own
-    asked = _asked(scene, len(own), options)
+    asked = scene.asked(len(own), options)
     scene.place()
     seen, rotations = columns.seen, columns.seen.rotations if frame == "body" else None
 

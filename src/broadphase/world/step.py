@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from broadphase.world.actor import Actors
     from broadphase.world.columns import Columns
-    from broadphase.world.queries import Scene
+    from broadphase.world.scene import Scene
 
     Floats: TypeAlias = NDArray[np.float64]
     Pairs: TypeAlias = NDArray[np.int32]

@@ -26,11 +26,13 @@ from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
+from broadphase.world.hits import Hit
 from broadphase.world.lidar import LidarScan, lidar
-from broadphase.world.queries import Hit, Scene, Visible
+from broadphase.world.scene import Scene
 from broadphase.world.step import Answers
 from broadphase.world.validate import faults
 from broadphase.world.values import BOUNDARIES, STATIC, as_bounds
+from broadphase.world.visible import Visible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -821,6 +823,10 @@ class World(Queries):
         >>> world.query_shape(blade, (0, 1.4))
         array([0, 1], dtype=int32)
         """
+        if (few := self._few) is not None:
+            answer = few.query_shape(shape, positions, rotations, options)
+            if answer is not NotImplemented:
+                return answer
         with self._guard.reading:
             asked = QueryOptions.of("query_shape", options)
             return queries.find_shapes(self._scene, shape, positions, rotations, asked)
@@ -944,9 +950,15 @@ class World(Queries):
         >>> world.shapecast(bp.Circle(1), (0, 0), (0, 100))
         ShapecastHits(rows=-1, times=inf)
         """
+        found: ShapecastHits[Any, Any]
+        if (few := self._few) is not None:
+            answer = few.shapecast(shape, positions, motions, rotations, options)
+            if answer is not NotImplemented:
+                found = answer
+                return found
         with self._guard.reading:
             asked = QueryOptions.of("shapecast", options)
-            found: ShapecastHits = queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
+            found = queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
             return found
 
     @shows_query_options
@@ -999,7 +1011,7 @@ class World(Queries):
             raise ValueError("visible takes one camera, matrix or planes; frustum takes many")
         found = self.frustum(matrix, planes=planes, depth=depth, **options)
         with self._guard.reading:
-            return queries.visible(self._scene, found, matrix, eye, lod)
+            return visible(self._scene, found, matrix, eye, lod)
 
     def lidar(
         self,
