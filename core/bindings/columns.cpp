@@ -143,6 +143,29 @@ nb::object enlarged_boxes(Boxes boxes, std::optional<Rows> rows, double share, d
   return as_array(std::move(larger), {count, std::size_t{2}, dimension});
 }
 
+// Cuts boxes off where they are farther beyond all bodies than these are apart.
+template <std::size_t D>
+void cut_beyond(const double* bodies, const std::uint8_t* alive, std::size_t slots, std::vector<double>& boxes) {
+  std::array<double, 2 * D> around;
+  std::fill_n(around.begin(), D, std::numeric_limits<double>::infinity());
+  std::fill_n(around.begin() + D, D, -std::numeric_limits<double>::infinity());
+  bool is_empty = true;
+  for (std::size_t row = 0; row < slots; ++row) {
+    if (alive[row] == 0) continue;
+    is_empty = false;
+    for (std::size_t k = 0; k < D; ++k) {
+      around[k] = std::min(around[k], bodies[row * 2 * D + k]);
+      around[D + k] = std::max(around[D + k], bodies[row * 2 * D + D + k]);
+    }
+  }
+  if (is_empty) std::fill_n(around.begin(), 2 * D, 0.0);
+  for (std::size_t k = 0; k < D; ++k) {
+    const double beyond = is_empty ? 0.0 : std::max(around[D + k] - around[k], 1.0);
+    for (std::size_t at = k; at < boxes.size(); at += D)
+      boxes[at] = std::clamp(boxes[at], around[k] - beyond, around[D + k] + beyond);
+  }
+}
+
 // Where the bodies of a periodic world are: a box around those near it; and None, or the others, at their images in it:
 // rows, boxes and positions by row, and a box around them; `moved` gets their shapes.
 nb::object near_and_far(const PlacedShapes& shapes, PlacedShapes& moved, Boxes boxes, Table<double> positions,
@@ -197,14 +220,22 @@ nb::object points_near(Table<double> points, Table<double> bounds) {
   return as_table(std::move(moved), points.shape(1));
 }
 
-// The same of boxes, which become no wider than the world.
-nb::object boxes_near(Boxes boxes, Table<double> bounds) {
-  const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
-  require_boxes(boxes, bounds, count);
-  std::vector<double> moved(boxes.data(), boxes.data() + boxes.size());
+// Boxes as queries for shapes take them. In a periodic world they are moved likewise, and become no wider than it;
+// elsewhere, where some are larger than shapes may be, all are cut off beyond the bodies.
+nb::object boxes_as_shapes(nb::object corners, std::optional<Table<double>> bounds, Boxes bodies, Flags alive) {
+  const auto given = nb::cast<Boxes>(corners);
+  const std::size_t count = given.shape(0), dimension = given.shape(2);
+  require(given.shape(1) == 2 && bodies.shape(2) == dimension && alive.shape(0) == bodies.shape(0));
+  if (bounds) require_boxes(given, *bounds, count);
+  if (!bounds && are_near(given.data(), given.size())) return corners;
+  std::vector<double> moved(given.data(), given.data() + given.size());
   at_work([&](Interrupt&) {
-    in_plane_or_space(dimension, [&](auto d) {
-      for (std::size_t k = 0; k < count; ++k) move_box_near<d()>(bounds.data(), moved.data() + k * 2 * d());
+    in_plane_or_space(dimension, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) {
+      if (bounds) {
+        for (std::size_t k = 0; k < count; ++k) move_box_near<D>(bounds->data(), moved.data() + k * 2 * D);
+      } else {
+        cut_beyond<D>(bodies.data(), alive.data(), alive.shape(0), moved);
+      }
     });
   });
   return as_array(std::move(moved), {count, std::size_t{2}, dimension});
@@ -241,8 +272,8 @@ void bind_columns(nb::module_& module) {
              "rotations"_a.noconvert().none(), "bounds"_a, "alive"_a,
              "A box around the bodies near a periodic world; None, or what is far away, at its images there.");
   module.def("points_near", &points_near, "points"_a, "bounds"_a, "Move points to a periodic world by whole periods.");
-  module.def("boxes_near", &boxes_near, "boxes"_a, "bounds"_a,
-             "Move boxes to a periodic world by whole periods, and make none wider than it.");
+  module.def("boxes_as_shapes", &boxes_as_shapes, "corners"_a, "bounds"_a.none(), "bodies"_a.noconvert(), "alive"_a,
+             "Move boxes to a periodic world, or cut them off beyond all bodies where they are larger than shapes.");
   module.def(
       "radius_of_everything",
       [](Table<double> bounds) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -90,12 +91,14 @@ class Sought {
     });
   }
 
-  // Where in a periodic world they are; `around` is a box around its bodies, of which there are so many. Returns the
-  // images; or the first query that has too many, and how many its box has.
+  // Where in a periodic world they are; `around` is a box around its bodies, of which there are so many. Shapes into
+  // which a ball of everything fits are everywhere, and others that are said to be. ValueError names a query with too
+  // many images.
   nb::object images(Table<double> around, Table<double> bounds, std::size_t bodies,
                     std::optional<Vector<bool>> is_everywhere, double few, double worth_halving) const {
     const bool* everywhere = is_everywhere ? is_everywhere->data() : nullptr;
     return in_plane_or_space(dimension_, [&]<std::size_t D>(std::integral_constant<std::size_t, D>) -> nb::object {
+      const double everything = radius_of_everything<D>(bounds.data());
       const ImageFinder<D> finder({around.data(), bounds.data(), bodies}, {few, worth_halving});
       QueryImages found{D};
       SoughtShape<D> sought;
@@ -103,7 +106,7 @@ class Sought {
         const SoughtShapes<D> all = shapes<D>();
         for (std::size_t k = 0; k < count_; ++k) {
           all.get(k, sought);
-          if (everywhere != nullptr && everywhere[k]) {
+          if ((everywhere != nullptr && everywhere[k]) || inner_radius<D>(k) >= everything) {
             add_everywhere<D>(found.images);
           } else if (is_kept_elsewhere(sought.shape().kind)) {
             if (!finder.add(sought.box(), found.images)) return k;
@@ -117,7 +120,14 @@ class Sought {
         }
         return count_;
       });
-      if (done < count_) return nb::make_tuple(done, finder.count(sought.box()));
+      if (done < count_) {
+        char text[160];
+        std::snprintf(
+            text, sizeof(text),
+            "row %zu of the queries reaches across %.3g periods of the world; at most 1,000,000 can be tested", done,
+            finder.count(sought.box()));
+        throw nb::value_error(text);
+      }
       return nb::cast(std::move(found));
     });
   }
@@ -125,6 +135,13 @@ class Sought {
  private:
   Sought(std::size_t dimension, std::size_t count) : dimension_(dimension), count_(count) {}
 
+  // Of a placed shape: its least length, where that is the radius of a ball that fits into it.
+  template <std::size_t D>
+  double inner_radius(std::size_t query) const {
+    if (store_ == nullptr) return 0;
+    ShapeStore::LocalRoom room;
+    return broadphase::inner_radius<D>(store_->kind(query), store_->local(query, room));
+  }
   template <std::size_t D>
   static void add_everywhere(Images& to) {
     to.shifts.insert(to.shifts.end(), D, 0.0);

@@ -117,6 +117,16 @@ constexpr double radius_of(const ShapeView<D>& shape) {
   return traits.lengths > 0 ? shape.record[traits.points * D] : 0;
 }
 
+// The radius of a ball that fits into the shape of a local record: its least length, or 0 where that says nothing.
+template <std::size_t D>
+double inner_radius(ShapeKind kind, std::span<const double> local) {
+  const ShapeTraits& traits = traits_of(kind);
+  const std::size_t lengths = traits.lengths + (traits.has_halves ? D : 0);
+  if (lengths == 0 || traits.core == CoreForm::kNone || traits.core == CoreForm::kCurved) return 0;
+  const auto first = local.begin() + static_cast<std::ptrdiff_t>(traits.points * D);
+  return *std::min_element(first, first + static_cast<std::ptrdiff_t>(lengths));
+}
+
 // Calls `visit(part)` for each part of a compound, until it returns false.
 template <std::size_t D, class Visit>
 void for_each_part(std::span<const double> record, Visit&& visit) {

@@ -820,9 +820,9 @@ def near_and_far(shapes: ShapeStore, moved: ShapeStore, boxes: Annotated[NDArray
 def points_near(points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
     """Move points to a periodic world by whole periods."""
 
-def boxes_near(boxes: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> object:
+def boxes_as_shapes(corners: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, bodies: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], alive: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
-    Move boxes to a periodic world by whole periods, and make none wider than it.
+    Move boxes to a periodic world, or cut them off beyond all bodies where they are larger than shapes.
     """
 
 def radius_of_everything(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> float:

@@ -329,7 +329,7 @@ DERIVED = {
     "BoxStore": {"batch", "corners", "living", "spheres", "_first_free", "_numbers", "_views"},
     "BroadPhase": {
         *("method", "search", "threads", "_options", "_columns", "_core", "index", "_behind", "_pending"),
-        *("_pending_count", "_share", "outside", "world", "has_tree", "has_cells"),
+        *("_pending_count", "_share", "reach", "outside", "world", "has_tree", "has_cells"),
     },
     # What a step with a budget takes is measured again.
     "World": {"_guard", "_bus", "_answers"},

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from broadphase.arguments import as_reals
 from broadphase.index.linear_tree import LinearTree
 from broadphase.index.octree import Octree
 
 if TYPE_CHECKING:
     import weakref
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from broadphase.index.box_index import BoxIndex
     from broadphase.world.actor import Actor, Actors
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["Hit", "cell_of", "hit_of"]
+__all__ = ["Hit", "cell_of", "hit_of", "ray_of"]
 
 
 class Hit:
@@ -98,6 +99,14 @@ class Hit:
     def _numbers(self) -> tuple[tuple[float, ...], ...]:
         vectors = (self.position, self.normal, self.origin, self.direction)
         return tuple(tuple(vector.tolist()) for vector in vectors)
+
+
+def ray_of(given: ArrayLike) -> tuple[Floats, Floats]:
+    """Give the origin and the direction of a ray of shape (2, d)."""
+    ray = as_reals(given, "origins")
+    if ray.ndim != 2 or len(ray) != 2:
+        raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {ray.shape}")
+    return ray[0], ray[1]
 
 
 def hit_of(actors: weakref.ref[Actors], row: int, distance: float, origin: Any, direction: Any, normal: Any) -> Hit:

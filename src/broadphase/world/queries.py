@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from broadphase import _native, thresholds
-from broadphase.arguments import as_reals
 from broadphase.boxes import as_numbers
 from broadphase.index.queries import finite_points, of_one, together
 from broadphase.index.regions import shape_rotations
@@ -18,8 +17,7 @@ from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, 
 from broadphase.index.walks import of_boxes, of_motions, of_regions
 from broadphase.narrow.custom import overlap_mask, refuse
 from broadphase.shapes import Box, Circle, Point, Rectangle, Shapes, Sphere
-from broadphase.shapes.kinds import RECORDS, layout_of
-from broadphase.shapes.parameters import LARGEST, Parameter, as_sizes, as_vectors
+from broadphase.shapes.parameters import Parameter, as_sizes, as_vectors
 from broadphase.shapes.placed import shapes_of_boxes
 from broadphase.world.hits import Hit, hit_of
 
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Flags: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["ANSWERS", "find_shapes", "hits_of_one_ray", "ray_of", "shapecast"]
+__all__ = ["ANSWERS", "find_shapes", "hits_of_one_ray", "shapecast"]
 
 # What casts need that custom shapes do not offer.
 _IMPACT = "time of impact"
@@ -57,8 +55,10 @@ class _Sought:
 def find_boxes(scene: Scene, lower: NDArray[Any], upper: NDArray[Any], options: QueryOptions) -> QueryResult:
     """Find the rows whose shapes overlap each box."""
     corners: Any = np.stack([lower, upper], axis=1).astype(np.float64, copy=False)
-    bounds = scene.columns.period_bounds
-    corners = _cut(scene, corners) if bounds is None else _native.boxes_near(corners, bounds)
+    columns, slots = scene.columns, scene.columns.slots
+    scene.place()
+    alive = columns.rows.alive[:slots].view(np.uint8)
+    corners = _native.boxes_as_shapes(corners, columns.period_bounds, columns.seen.boxes[:slots], alive)
     sought = _Sought(_native.Sought.of_boxes(corners), partial(shapes_of_boxes, corners))
     return _overlapping(scene, sought, options)
 
@@ -100,10 +100,7 @@ def find_shapes(
 ) -> Any:
     """Find the rows whose shapes overlap a shape at each of some poses."""
     placed = _placed(scene, shape, _near(scene, as_numbers(positions, name="positions")), rotations)
-    is_everywhere = None
-    if scene.columns.period_bounds is not None:
-        is_everywhere = _fills(scene, np.broadcast_to(_inner_radius(shape, scene.columns.dim), len(placed)))
-    found = _overlapping(scene, _sought(placed), options, is_everywhere)
+    found = _overlapping(scene, _sought(placed), options)
     return of_one(found) if placed._is_one else found
 
 
@@ -141,18 +138,10 @@ def _overlapping(
     return QueryResult((keys & 0xFFFF_FFFF).astype(np.int32), offsets)
 
 
-def _images(sought: _Sought, part: Part, bounds: Floats, is_everywhere: Flags | None) -> _native.QueryImages:
+def _images(sought: _Sought, part: Part, bounds: Floats, is_everywhere: Flags | None) -> Any:
     """Find the images of queries in a periodic world that may meet the bodies of a part."""
     few, worth_halving = thresholds.FEW_IMAGES, thresholds.WORTH_HALVING
-    found: Any = sought.core.images(part.around, bounds, part.body_count, is_everywhere, few, worth_halving)
-    if isinstance(found, tuple):
-        row, number = found
-        raise ValueError(
-            f"row {row} of the queries reaches across {number:.3g} periods of the world;"
-            " at most 1,000,000 can be tested"
-        )
-    images: _native.QueryImages = found
-    return images
+    return sought.core.images(part.around, bounds, part.body_count, is_everywhere, few, worth_halving)
 
 
 def _sought(placed: Shapes) -> _Sought:
@@ -176,30 +165,6 @@ def _fills(scene: Scene, radii: Floats) -> Flags | None:
         return None
     fills: Flags = radii >= _native.radius_of_everything(bounds)
     return fills
-
-
-def _cut(scene: Scene, corners: Floats) -> Floats:
-    """Cut boxes off beyond all bodies if they are larger than shapes may be."""
-    if not len(corners) or (corners[:, 0].min() >= -LARGEST and corners[:, 1].max() <= LARGEST):
-        return corners
-    scene.place()
-    boxes = scene.columns.seen.boxes[scene.columns.rows.numbers]
-    if not len(boxes):
-        return np.zeros_like(corners)
-    least, most = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-    beyond = np.maximum(most - least, 1.0)
-    return np.clip(corners, least - beyond, most + beyond)
-
-
-def _inner_radius(shape: Shape, dim: int) -> Floats:
-    """Give the radius of a ball that fits into a shape: its least length, or 0 where that says nothing."""
-    row = RECORDS[shape.kind]
-    if row.has_parts or row.is_kept_elsewhere or row.is_curved:
-        return np.zeros(1)
-    records = shape.records(dim)
-    lengths = records[:, layout_of(shape.kind, dim, records.shape[1]).lengths]
-    least: Floats = lengths.min(axis=1) if lengths.shape[1] else np.zeros(1)
-    return least
 
 
 # The nearest, and rays -----------------------------------------------------------------------------------------------
@@ -244,14 +209,6 @@ def _cast(
     *found, refused = search(scene.bodies("raycast", asked), begin, along, limit, asked.workers)
     scene.refuse_custom(refused, "raycast")
     return found
-
-
-def ray_of(given: ArrayLike) -> tuple[Floats, Floats]:
-    """Give the origin and the direction of a ray of shape (2, d)."""
-    ray = as_reals(given, "origins")
-    if ray.ndim != 2 or len(ray) != 2:
-        raise ValueError(f"a ray is an origin and a direction, or one array of shape (2, d), not {ray.shape}")
-    return ray[0], ray[1]
 
 
 def hits_of_one_ray(

@@ -26,7 +26,7 @@ from broadphase.world.budget import Budget
 from broadphase.world.columns import Columns
 from broadphase.world.events import EventBus
 from broadphase.world.frame import Frame
-from broadphase.world.hits import Hit
+from broadphase.world.hits import Hit, ray_of
 from broadphase.world.lidar import LidarScan, lidar
 from broadphase.world.scene import Scene
 from broadphase.world.step import Answers
@@ -867,7 +867,7 @@ class World(Queries):
         **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None:
-            origins, directions = queries.ray_of(origins)
+            origins, directions = ray_of(origins)
         return shared.raycast(self, origins, directions, max_distance, **options)
 
     raycast.__doc__ = shared.raycast.__doc__
@@ -908,7 +908,7 @@ class World(Queries):
         **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None:
-            origins, directions = queries.ray_of(origins)
+            origins, directions = ray_of(origins)
         return shared.raycast_all(self, origins, directions, max_distance, **options)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
