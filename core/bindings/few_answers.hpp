@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -392,7 +393,7 @@ class FewAnswers {
   nb::tuple results_;
   Guard& guard_;
   std::size_t dimension_;
-  std::uint64_t changes_;
+  std::atomic<std::uint64_t> changes_;
   FewRowsOf rows_;
 };
 

@@ -70,6 +70,7 @@ class FewBodies : public FewAnswers {
   // changed, where more has changed than these. To be called by one thread at a time.
   bool follow(nb::handle broad) {
     const Reading reading(guard());
+    if (is_current()) return true;  // another thread was first
     if (!broad.is(broad_owner_) || !broad_[name_of<"index">()].is(index_) || !broad_[name_of<"_pending">()].is_none() ||
         columns_.flag(name_of<"has_displaced">()) || !kept_geometries_[name_of<"_in_core">()].is(in_core_))
       return false;
@@ -436,12 +437,13 @@ class FewBodies : public FewAnswers {
   template <bool are_balls, class Set>
   nb::object rows_of(const Asked& asked, nb::handle options, const Set& set) const {
     Allowed allowed;
-    if (has_far_ || !of_rows().read_options(options, asked, allowed)) return other_way();
+    if (!of_rows().read_options(options, asked, allowed)) return other_way();
     std::vector<std::int32_t> rows;
     std::vector<Unknown> unknown;
     std::int64_t offsets[kMostQueries + 1] = {};
-    bool are_few = true;
+    bool are_few = true;  // images of each query, and bodies that are far away
     const auto search = [&]<std::size_t D>(const TreeQueries& tree, const QueriedBodies<D>& bodies) {
+      are_few = !has_far_;
       OverlapScratch<D> scratch;
       std::optional<ImageFinder<D>> finder;
       Images images;
@@ -539,7 +541,7 @@ class FewBodies : public FewAnswers {
   BorrowedPlacement here_, there_;  // what is seen, and what was before, and will be after the next step
   Borrowed behind_, corners_;
   std::vector<std::int32_t> left_;
-  // What is seen.
+  // What is seen: read inside queries only, by threads that find all of this current.
   const ShapeStore* shapes_ = nullptr;
   const double *boxes_ = nullptr, *positions_ = nullptr;
   std::size_t slots_ = 0;

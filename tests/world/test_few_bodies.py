@@ -1,6 +1,7 @@
 """A few queries of a world, answered by one call of the core: the same as by the general way, whatever has changed."""
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -312,6 +313,21 @@ def test_the_index_follows_steps_as_by_the_general_way(options):
         first.validate()
     if options.get("method") != "octree":
         assert len(kept) <= 4
+
+
+@pytest.mark.parametrize("boundary", ["bounce", "wrap"])
+def test_the_first_queries_after_a_step_may_come_from_many_threads(boundary):
+    world = bp.World(dim=2, bounds=[[0, 0], [20, 20]], boundary=boundary)
+    rng = np.random.default_rng(9)
+    world.add_many(bp.Circle(0.3), rng.uniform(0, 20, (500, 2)), velocities=rng.normal(size=(500, 2)))
+    ask = lambda _=0: [world.query((-3, 2, 9, 9)).tolist(), world.nearest((19, 5), 3).rows.tolist()]  # noqa: E731
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(30):
+            world.step(1 / 30)
+            found = list(pool.map(ask, range(8)))
+            with general_way():
+                assert found == [ask()] * 8
+    world.validate()
 
 
 def test_an_index_that_cannot_follow_leaves_that_to_the_general_way():
