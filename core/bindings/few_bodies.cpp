@@ -134,7 +134,7 @@ class FewBodies : public FewAnswers {
     Given place, turn;
     Asked asked;
     if (!read_shape(shape, given) || !read_places(positions, place) || !asked.fits(place) ||
-        !(rotations.is_none() || (read_rotations(rotations, turn) && asked.fits(turn))))
+        !(rotations.is_none() || read_rotations_of(rotations, place.rows, turn, asked)))
       return other_way();
     asked.is_one = asked.is_one && given.is_one;
     ShapeStore store(&given.vertices);
@@ -154,7 +154,8 @@ class FewBodies : public FewAnswers {
     Allowed allowed;
     if (!read_shape(shape, given) || !read_points(positions, place) || !place.are_within(kLargest) ||
         !read_points(motions, along) || !asked.fits(place) || !asked.fits(along) ||
-        !(rotations.is_none() || (read_rotations(rotations, turn) && asked.fits(turn))) ||
+        !(rotations.is_none() ||
+          read_rotations_of(rotations, along.rows.is_one ? place.rows : FewRows{asked.count, false}, turn, asked)) ||
         !of_rows().read_options(options, asked, allowed))
       return other_way();
     asked.is_one = asked.is_one && given.is_one;
@@ -424,6 +425,11 @@ class FewBodies : public FewAnswers {
     to.vertices.put(0, &nb::cast<const KeptVertices&>(to.kept_vertices).tree);
     to.geometries.push_back(geometry_of(to.prepared));
     return true;
+  }
+  // Rotations of shapes at some places: one for all, or one for each. A single place is for all rotations.
+  bool read_rotations_of(nb::handle from, const FewRows& places, Given& to, Asked& asked) const {
+    return read_rotations(from, to) && asked.fits(to) &&
+           (places.is_one || to.rows.count == 1 || to.rows.count == places.count);
   }
   // Places the first shape of a store, and looks for it. `around` has room for the box around it.
   template <std::size_t D>

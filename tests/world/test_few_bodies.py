@@ -275,11 +275,18 @@ def test_other_forms_of_shapes_and_rotations_are_left_to_the_general_way(d):
         ("query_shape", bp.Point(), place),
         ("query_shape", ball(1), np.full(d, 1e41)),
         ("query_shape", ball(1), [place] * 3, np.broadcast_to(turn, (2,) if d == 2 else (2, 4))),
+        ("query_shape", ball(1), [place], [0.5, 1] if d == 2 else [[1, 2, 3, 4]] * 2),
+        ("shapecast", ball(1), [place], place, [0.5, 1] if d == 2 else [[1, 2, 3, 4]] * 2),
+        ("shapecast", ball(1), place, [place], [0.5, 1] if d == 2 else [[1, 2, 3, 4]] * 2),
         ("shapecast", ball(1), place, place * np.inf),
         ("shapecast", ball(1), [place] * 3, [place] * 2),
     ]
     for name, *given in cases:
         assert not check(world, name, *given), (name, given)
+    many = [0.5, 1] if d == 2 else [[1, 2, 3, 4]] * 2
+    assert check(world, "query_shape", ball(1), place, many)
+    assert check(world, "shapecast", ball(1), place, place, many)
+    assert check(world, "shapecast", ball(1), [place], [place] * 2, many)
     for own in ({}, {"planes": np.eye(d + 1)[:1], "matrix": np.eye(d + 1)}, {"matrix": np.zeros((d + 1, d + 1))},
                 {"planes": rng.normal(size=(9, d + 1))}, {"planes": np.full((4, d + 1), np.nan)},
                 {"matrix": np.eye(d + 1), "depth": "deep"}, {"planes": [1.0] * (d + 1)}):  # fmt: skip

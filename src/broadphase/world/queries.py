@@ -181,28 +181,8 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
     return Nearest(rows, near)
 
 
-def find_first_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHits:
-    """Find the first row that each ray hits."""
-    return RayHits(*_cast(scene, _native.body_first_hits, begin, along, limit, options))
-
-
-def find_any_hits(
-    scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions
-) -> NDArray[np.bool_]:
-    """Find out whether each ray hits a shape."""
-    (hit,) = _cast(scene, _native.body_any_hits, begin, along, limit, options)
-    flags: NDArray[np.bool_] = hit.view(np.bool_)
-    return flags
-
-
-def find_all_hits(scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions) -> RayHitsAll:
-    """Find all rows that each ray hits, in the order in which it enters them."""
-    rows, offsets, away, _ = _cast(scene, _native.body_all_hits, begin, along, limit, options)
-    return RayHitsAll(rows, offsets, away)
-
-
 def _cast(
-    scene: Scene, search: Callable[..., Any], begin: Floats, along: Floats, limit: Floats, options: QueryOptions
+    search: Callable[..., Any], scene: Scene, begin: Floats, along: Floats, limit: Floats, options: QueryOptions
 ) -> Any:
     """Have the core cast rays; raise if a custom shape decides what one of them hits."""
     asked = scene.asked(len(begin), options)
@@ -215,9 +195,9 @@ def hits_of_one_ray(
     scene: Scene, actors: Actors, ray: tuple[Floats, Floats, Floats], options: QueryOptions, *, is_first: bool
 ) -> list[Hit]:
     """Give the first hit of one ray, or all; `ray` is its origin and direction, (1, d), and its length."""
-    begin, along, limit = ray
+    begin, along, _ = ray
     # All of them, also for the first alone: the core gives their normals.
-    rows, _, away, normals = _cast(scene, _native.body_all_hits, begin, along, limit, options)
+    rows, _, away, normals = _cast(_native.body_all_hits, scene, *ray, options)
     most, known = 1 if is_first else len(rows), weakref.ref(actors)
     return [
         hit_of(known, row, distance, begin[0], along[0], normal + 0.0)
@@ -266,8 +246,8 @@ ANSWERS: Mapping[str, Callable[..., Any]] = {
     "query_obb": find_obbs,
     "frustum": find_regions,
     "nearest": find_nearest,
-    "raycast": find_first_hits,
-    "raycast_all": find_all_hits,
-    "raycast_any": find_any_hits,
+    "raycast": lambda *given: RayHits(*_cast(_native.body_first_hits, *given)),
+    "raycast_all": lambda *given: RayHitsAll(*_cast(_native.body_all_hits, *given)[:3]),
+    "raycast_any": lambda *given: _cast(_native.body_any_hits, *given)[0].view(np.bool_),
 }
 """What answers each query of `broadphase.index.queries`, with its arguments and options, as a reader of the world."""
