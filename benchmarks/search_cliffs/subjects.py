@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 import broadphase as bp
 from benchmarks.search_cliffs.cases import SCENES, Array, Case, boxes_of, chosen, keys_of, layers_of, pair_options
+from broadphase.index.queries import QUERIES
 from broadphase.testing.recipes import from_centers
 
 Call = Callable[[], Any]
@@ -311,27 +313,22 @@ def queried(case: Case) -> Work:
     offsets = np.concatenate([-(places - 3 * sides), places + 3 * sides], axis=1)[:, :, np.newaxis]
     turns = rng.random(q) if d == 2 else rng.normal(size=(q, 4))
     ball = shape_of(replace(case, kind="ball"), np.full((1, d), 2 * width + 1e-300)) if d in (2, 3) else None
-    far = {"max_distance": 10 * width} if "short" in off else {}
-    given: dict[str, Any] = {
-        "query": lambda: {"boxes": from_centers(places, sides, np.float64)},
-        "query_points": lambda: {"points": places},
-        "query_ball": lambda: {"centers": places, "radii": sides.max(axis=1)},
-        "nearest": lambda: {"points": places, "k": min(off.get("k", 1), len(boxes)), **far},
-        "raycast": lambda: {"origins": places, "directions": directions, **far},
-        "shapecast": lambda: {"boxes": from_centers(places, sides, np.float64), "motions": directions * 20 * width},
-        "query_obb": lambda: {"centers": places, "half_sizes": sides, "rotations": turns},
-        "frustum": lambda: {"planes": np.concatenate([walls, offsets], axis=2)},
-        "query_shape": lambda: {"shape": ball, "positions": places},
-        "lidar": lambda: {
-            "rows": np.unique(at),
-            "directions": np.linspace(0, 6, 60) if d == 2 else directions[:40],
-            **far,
-        },
+    takes = signature(getattr(target, name)).parameters
+    by_name = {
+        "boxes": from_centers(places, sides, np.float64),
+        **dict.fromkeys(("points", "centers", "origins", "positions"), places),
+        "radii": sides.max(axis=1),
+        "half_sizes": sides,
+        "rotations": turns,
+        "directions": directions if name != "lidar" else np.linspace(0, 6, 60) if d == 2 else directions[:40],
+        "motions": directions * 20 * width,
+        "planes": np.concatenate([walls, offsets], axis=2),
+        "shape": ball,
+        "k": min(off.get("k", 1), len(boxes)),
     }
-    given["raycast_any"] = given["raycast_all"] = given["raycast"]
-    arguments = given[name]()
-    if kind == "World" and name == "shapecast":
-        arguments = {"shape": ball, "positions": places, "motions": directions * 20 * width}
+    arguments = {parameter: by_name[parameter] for parameter in takes if parameter in by_name}
+    arguments |= {"max_distance": 10 * width} if "short" in off else {}
+    arguments |= {"rows": np.unique(at)} if name == "lidar" else {}
     if "mask" in off:
         arguments["mask"] = "found" if kind == "World" else 2
     if "batch" in off:
@@ -386,9 +383,9 @@ def placed(case: Case) -> Work:
     pairs = bp.pairs(*[one.boxes for one in sets])
     more: dict[str, Any] = {"pairs": pairs}
     more |= {"max_distance": reach} if name == "distance" and "reach" in off else {}
-    if name == "time_of_impact":
+    if name.startswith("time_of_impact"):
         more |= {"motions": rng.normal(size=(len(pairs), case.dim)) * usual}
-        if "spins" in off:
+        if name.endswith("turns"):
             more |= {"angular_motions": np.full(len(pairs), 1.0) if case.dim == 2 else rng.normal(size=(len(pairs), 3))}
     return Work(partial(getattr(bp, name.split()[0]), *sets, **more), len(pairs) + 1)
 
@@ -469,7 +466,6 @@ FEATURES: dict[str, tuple[Any, ...]] = {
     "clearance": ("part", "size"),
     "shift": ("equal", "1e-9"),
     "turned": ("quarter",),
-    "spins": (True,),
     "speed": ("none", "slow", "fast"),
     "ccd": ("one", "half", "all"),
     "asleep": ("one", "half", "all"),
@@ -483,9 +479,8 @@ FEATURES: dict[str, tuple[Any, ...]] = {
 FILTERS = ("mask", "group", "static", "ignore_pairs", "ignore_shared", "ignore", "batch")
 
 _BY_PAIR = ("two sets", "mask", "group", "static", "ignore_pairs", "ignore_shared", "batch", "margin", "touching")
-_ASKED = ("state", "mask", "places", "reach")
-_OTHER = ("batch", "ignore")
-_BODIES = (
+_ASKED = ("state", "mask", "batch", "ignore", "places", "reach")
+_MOTIONS = (
     "ccd",
     "asleep",
     "still",
@@ -498,12 +493,17 @@ _BODIES = (
     "batch",
     "mask",
 )
-_RAYS = ("rays", "short")
-_OWN = {"nearest": ("k", "short"), "raycast": _RAYS, "raycast_all": _RAYS, "raycast_any": _RAYS}
+_BY_PARAMETER = (("k", "k"), ("max_distance", "short"), ("directions", "rays"))
 _TREES = ("Index", "Index", "BVH", "Octree", "LinearTree")
-_ANY = ("query", "query_points", "query_ball", "query_obb", "frustum")
-_QUERIES = (*_ANY, "nearest", "raycast", "raycast_all", "raycast_any", "shapecast")
+_BODIES = ("ball", "ball", "box", "hull")
 _SHAPES = ("ball", "box", "turned box", "capsule", "hull", "mesh")
+
+
+def own_features(query: str) -> tuple[str, ...]:
+    """Return the features of what only some queries take."""
+    takes = signature(getattr(bp.World, query)).parameters
+    return tuple(feature for parameter, feature in _BY_PARAMETER if parameter in takes)
+
 
 SUBJECTS: dict[str, Subject] = {
     "pairs": Subject(search, (*_BY_PAIR, "period", "sort", "workers")),
@@ -527,31 +527,26 @@ SUBJECTS: dict[str, Subject] = {
     },
     "Index.changes": Subject(changed, ("speed",), 64_000, kinds=("BVH",)),
     **{
-        f"Index.{name}": Subject(queried, (*_ASKED, *_OTHER, "period", *_OWN.get(name, ())), 64_000, (2, 3), _TREES)
-        for name in _QUERIES
+        f"Index.{row.name}": Subject(queried, (*_ASKED, *own_features(row.name), "period"), 64_000, (2, 3), _TREES)
+        for row in QUERIES
     },
     **{
-        f"World.{name}": Subject(stepped, ("state", *_BODIES), 16_000, (2, 3), ("ball", "ball", "box", "aabb", "hull"))
+        f"World.{name}": Subject(stepped, ("state", *_MOTIONS), 16_000, (2, 3), (*_BODIES, "aabb"))
         for name in ("step", "first step", "move", "add and remove", "set_filters")
     },
     **{
-        f"World.{name}": Subject(
-            queried,
-            (*_ASKED, *_OTHER, "boundary", "static", *_OWN.get(name, ())),
-            16_000,
-            (2, 3),
-            ("ball", "ball", "box", "hull"),
-        )
-        for name in (*_QUERIES, "query_shape")
+        f"World.{name}": Subject(queried, (*_ASKED, *own_features(name), "boundary", "static"), 16_000, (2, 3), _BODIES)
+        for name in (*(row.name for row in QUERIES if row.in_worlds), "query_shape")
     },
-    "World.lidar": Subject(
-        queried, ("state", "mask", "static", "short"), 16_000, (2, 3), ("ball", "ball", "box", "hull")
-    ),
+    "World.lidar": Subject(queried, ("state", "mask", "static", "short"), 16_000, (2, 3), _BODIES),
     **{
         name: Subject(placed, ("shift", "turned", "reach"), 4000, (2, 3, 3) if name != "clearances" else (3,), _SHAPES)
         for name in ("overlaps", "contacts", "contacts of pairs", "distance", "clearances")
     },
-    "time_of_impact": Subject(placed, ("shift", "turned", "spins"), 1000, (2, 3), _SHAPES),
+    **{
+        name: Subject(placed, ("shift", "turned"), 1000, (2, 3), _SHAPES)
+        for name in ("time_of_impact", "time_of_impact of turns")
+    },
     "clashes": Subject(placed, ("shift", "turned", "clearance", "tolerance"), 4000, (3,), _SHAPES),
     **{
         f"Articulated.{name}": Subject(robot, ("places",), 4000, (3,), ("ball", "box", "hull", "mesh"))
