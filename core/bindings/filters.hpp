@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -21,24 +22,29 @@ class PairFilter {
   using Bytes = std::optional<Vector<std::uint8_t>>;
   using Rows = std::optional<Table<std::int64_t>>;
 
-  // Two of each where there are two sets, else the same array twice.
+  // Two of each where there are two sets, else the same array twice. `shared`: as `BoxAttributes` says. `ignored`:
+  // pairs of rows, (k, 2), less than 2^31; of one set in either order, unless they have one.
   PairFilter(std::pair<Words, Words> layer, std::pair<Words, Words> mask, std::pair<Integers, Integers> group,
-             std::pair<Bytes, Bytes> is_static, std::pair<Rows, Rows> shared, Words ignored,
+             std::pair<Bytes, Bytes> is_static, std::pair<Rows, Rows> shared, const Rows& ignored, bool has_order,
              std::pair<Integers, Integers> batch)
       : layer_(std::move(layer)),
         mask_(std::move(mask)),
         group_(std::move(group)),
         static_(std::move(is_static)),
         shared_(std::move(shared)),
-        ignored_(std::move(ignored)),
         batch_(std::move(batch)) {
     set(filter_.first, layer_.first, mask_.first, group_.first, static_.first, shared_.first);
     set(filter_.second, layer_.second, mask_.second, group_.second, static_.second, shared_.second);
     if (batch_.first) filter_.first.batch = batch_.first->data();
     if (batch_.second) filter_.second.batch = batch_.second->data();
-    if (ignored_) {
-      filter_.ignored = ignored_->data();
-      filter_.ignored_count = ignored_->shape(0);
+    if (ignored) {
+      const std::int64_t* pair = ignored->data();
+      ignored_.start(ignored->shape(0));
+      for (std::size_t k = 0; k < ignored->shape(0); ++k, pair += 2) {
+        const auto one = static_cast<std::uint32_t>(pair[0]), other = static_cast<std::uint32_t>(pair[1]);
+        ignored_.add(has_order ? one : std::min(one, other), has_order ? other : std::max(one, other));
+      }
+      filter_.ignored = &ignored_;
     }
   }
   // One of arrays that whoever gives it keeps alive.
@@ -62,7 +68,7 @@ class PairFilter {
   std::pair<Integers, Integers> group_;
   std::pair<Bytes, Bytes> static_;
   std::pair<Rows, Rows> shared_;
-  Words ignored_;
+  PairSet ignored_;
   std::pair<Integers, Integers> batch_;
   Filter filter_;
 };

@@ -375,13 +375,15 @@ void bind_pairs(nb::module_& module) {
   BROADPHASE_AUTO_COSTS(BROADPHASE_WITHOUT)
   module.attr("auto_costs") = nb::cast(&auto_costs, nb::rv_policy::reference);
   module.attr("without_auto_costs") = without;
-  nb::class_<PairFilter>(module, "PairFilter")
+  nb::class_<PairFilter> filter(module, "PairFilter");
+  filter
       .def(nb::init<std::pair<PairFilter::Words, PairFilter::Words>, std::pair<PairFilter::Words, PairFilter::Words>,
                     std::pair<PairFilter::Integers, PairFilter::Integers>,
                     std::pair<PairFilter::Bytes, PairFilter::Bytes>, std::pair<PairFilter::Rows, PairFilter::Rows>,
-                    PairFilter::Words, std::pair<PairFilter::Integers, PairFilter::Integers>>(),
-           "layer"_a, "mask"_a, "group"_a, "static"_a, "shared"_a, "ignored"_a.none(), "batch"_a)
+                    const PairFilter::Rows&, bool, std::pair<PairFilter::Integers, PairFilter::Integers>>(),
+           "layer"_a, "mask"_a, "group"_a, "static"_a, "shared"_a, "ignored"_a.none(), "has_order"_a, "batch"_a)
       .def("allows", &allowed_pairs, "first"_a, "second"_a, "Whether each pair passes the filter.");
+  filter.attr("few_shared") = Filter::kFewShared;
   nb::class_<BatchedRows>(module, "BatchedRows")
       .def(nb::init<const BatchedRows::Set&, const std::optional<BatchedRows::Set>&>(), "first"_a, "second"_a.none())
       .def_prop_ro("key_count", &BatchedRows::key_count);

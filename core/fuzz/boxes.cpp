@@ -124,14 +124,14 @@ class Target {
     Filter filter;
     filter.first = attributes.view();
     filter.second = problem_.cross ? other_attributes.view() : attributes.view();
-    std::vector<std::uint64_t> ignored;
+    PairSet ignored;
+    ignored.start(8);
     for (std::size_t k = filters >= 16 ? random_.below(8) : 0; k > 0 && count > 0; --k) {
-      const std::uint64_t i = random_.below(count), j = random_.below(problem_.cross ? other_count + 1 : count);
-      ignored.push_back((problem_.cross ? i : std::min(i, j)) << 32 | (problem_.cross ? j : std::max(i, j)));
+      const auto i = static_cast<std::uint32_t>(random_.below(count));
+      const auto j = static_cast<std::uint32_t>(random_.below(problem_.cross ? other_count + 1 : count));
+      ignored.add(problem_.cross ? i : std::min(i, j), problem_.cross ? j : std::max(i, j));
     }
-    std::sort(ignored.begin(), ignored.end());
-    filter.ignored = ignored.data();
-    filter.ignored_count = ignored.size();
+    filter.ignored = &ignored;
     if (filters != 0) problem_.filter = &filter;
     std::vector<std::int64_t> keys[2];
     Batches batches;

@@ -1,7 +1,9 @@
 // Layers, masks, groups, static boxes, pairs and elements to leave out: by the rules, and in every method.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "methods.hpp"
@@ -23,8 +25,11 @@ struct Attributes {
       group.push_back(static_cast<std::int64_t>(random.below(5)) - 2);
       is_static.push_back(random.chance(0.4));
       for (std::size_t s = 0; s < shared_width; ++s)
-        shared.push_back(random.chance(0.1) ? std::numeric_limits<std::int64_t>::min()
-                                            : static_cast<std::int64_t>(random.below(40)));
+        shared.push_back(random.chance(0.1)
+                             ? std::numeric_limits<std::int64_t>::min()
+                             : static_cast<std::int64_t>(random.below(10 * shared_width * shared_width)));
+      if (shared_width > Filter::kFewShared)
+        std::sort(shared.end() - static_cast<std::ptrdiff_t>(shared_width), shared.end());
     }
   }
 };
@@ -69,7 +74,8 @@ void check_scene(std::uint64_t seed) {
   const Boxes<float> first = lattice_boxes<float>(random, options);
   options.count = random.below(60);
   const Boxes<float> second = lattice_boxes<float>(random, options);
-  const std::size_t width = 1 + random.below(4);
+  // On both sides of where rows are compared in another way.
+  const std::size_t width = random.chance(0.5) ? 1 + random.below(4) : Filter::kFewShared + random.below(20);
   const Attributes a(random, first.view.count, width), b(random, second.view.count, width);
   const unsigned rules = static_cast<unsigned>(random.below(32));
   for (const bool cross : {false, true}) {
@@ -85,13 +91,14 @@ void check_scene(std::uint64_t seed) {
     std::vector<std::uint64_t> ignored;
     for (const auto& pair : all)
       if (random.chance(0.3)) ignored.push_back(key(pair));
+    PairSet ignored_set;
+    ignored_set.start(ignored.size());
+    for (const std::uint64_t one : ignored)
+      ignored_set.add(static_cast<std::uint32_t>(one >> 32), static_cast<std::uint32_t>(one));
     Filter filter;
     filter.first = in_use(a, rules, width);
     filter.second = in_use(cross ? b : a, rules, width);
-    if ((rules & kIgnored) != 0) {
-      filter.ignored = ignored.data();
-      filter.ignored_count = ignored.size();
-    }
+    if ((rules & kIgnored) != 0) filter.ignored = &ignored_set;
     problem.filter = &filter;
     PairList expected;
     for (const auto& pair : all)
@@ -108,6 +115,32 @@ void check_scene(std::uint64_t seed) {
       CHECK(pairs_by(method, problem, with) == expected);
       CHECK(count_by(method, problem, with) == expected.size());
     }
+  }
+}
+
+void check_pair_set() {
+  current_case() = "pair set";
+  PairSet set;
+  set.start(0);
+  CHECK(set.empty());
+  Random random(5);
+  constexpr std::uint32_t kLast = 0x7fffffff;  // of all rows
+  for (const std::size_t count : {1, 2, 3, 100, 5000, 7}) {
+    set.start(count);
+    CHECK(set.empty());
+    const auto row = [&] { return random.chance(0.1) ? kLast : static_cast<std::uint32_t>(random.below(60)); };
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> added;
+    for (std::size_t k = 0; k < count; ++k) {
+      added.emplace_back(row(), row());
+      set.add(added.back().first, added.back().second);
+    }
+    std::sort(added.begin(), added.end());
+    CHECK(!set.empty());
+    for (std::uint32_t i = 0; i <= 60; ++i)
+      for (std::uint32_t j = 0; j <= 60; ++j) {
+        const auto pair = std::make_pair(i == 60 ? kLast : i, j == 60 ? kLast : j);
+        CHECK(set.contains(pair.first, pair.second) == std::binary_search(added.begin(), added.end(), pair));
+      }
   }
 }
 
@@ -138,6 +171,7 @@ void check_buffer() {
 
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
+  check_pair_set();
   check_buffer();
   const std::size_t scenes = rounds(argc, argv, 600);
   for (std::uint64_t seed = 0; seed < scenes; ++seed) check_scene(seed);

@@ -149,8 +149,7 @@ class RowFilter {
  private:
   const Filter* set(const BoxAttributes& attributes) {
     filter_.first = filter_.second = attributes;
-    filter_.ignored = ignored_.data();
-    filter_.ignored_count = ignored_.size();
+    filter_.ignored = &ignored_;
     const bool is_empty = attributes.layer == nullptr && attributes.group == nullptr &&
                           attributes.is_static == nullptr && attributes.batch == nullptr && ignored_.empty();
     return is_empty ? nullptr : &filter_;
@@ -158,7 +157,7 @@ class RowFilter {
 
   template <std::size_t D>
   void set_ignored(const Columns<D>& columns, const RowList* rows) {
-    ignored_.clear();
+    ignored_.start(columns.ignored_count);
     if (columns.ignored_count == 0) return;
     if (rows != nullptr) places_.assign(columns.slots, -1);
     for (std::size_t k = 0; rows != nullptr && k < rows->size(); ++k)
@@ -169,13 +168,13 @@ class RowFilter {
         one = places_[static_cast<std::size_t>(one)];
         other = places_[static_cast<std::size_t>(other)];
       }
-      if (one >= 0 && other >= 0)
-        ignored_.push_back(std::uint64_t{static_cast<std::uint32_t>(one)} << 32 | static_cast<std::uint32_t>(other));
+      if (one >= 0 && other >= 0) ignored_.add(static_cast<std::uint32_t>(one), static_cast<std::uint32_t>(other));
     }
   }
 
   Filter filter_;
-  std::vector<std::uint64_t> ignored_, every_bit_, layer_, mask_;
+  PairSet ignored_;
+  std::vector<std::uint64_t> every_bit_, layer_, mask_;
   std::vector<std::int64_t> group_;
   RowFlags static_;
   RowList places_;

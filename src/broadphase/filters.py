@@ -72,8 +72,9 @@ class PairFilter:
             masks,
             _attribute("group", self.group, counts, np.int64),
             _attribute("static", self.static, counts, np.uint8),
-            _attribute("ignore_shared", self.ignore_shared, counts, np.int64),
-            _ignored_keys(self.ignore_pairs, counts),
+            _shared(self.ignore_shared, counts),
+            _ignored(self.ignore_pairs, counts),
+            len(counts) == 2,
             _attribute("batch", self.batch, counts, np.int64),
         )
 
@@ -140,6 +141,15 @@ def _attribute(name: str, value: Any, counts: tuple[int, ...], dtype: type[np.ge
     return first, second
 
 
+def _shared(value: Any, counts: tuple[int, ...]) -> tuple[Any, Any]:
+    """Values of ``ignore_shared``, in ascending order in each row where the core compares more than a few."""
+    shared = _attribute("ignore_shared", value, counts, np.int64)
+    if value is not None and any(one is not None and one.shape[1] > _native.PairFilter.few_shared for one in shared):
+        for one in shared[: len(counts)]:
+            one.sort(axis=1)
+    return shared
+
+
 def as_attribute(name: str, value: Any, count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     """Copy one value per box, or for ``ignore_shared`` one row, of what the caller gave as `name`; contiguous."""
     if dtype is np.uint64 and type(value) is int and -(2**63) <= value < 2**64:
@@ -181,8 +191,8 @@ def _converted(name: str, array: npt.NDArray[Any], dtype: type[np.generic]) -> n
     return np.ascontiguousarray(array.astype(dtype, copy=False))
 
 
-def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64] | None:
-    """Convert the pairs to ignore to sorted keys ``first << 32 | second``."""
+def _ignored(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """Return the pairs to ignore, checked; None where there are none."""
     if pairs is None:
         return None
     array = as_own_array(pairs, "ignore_pairs")
@@ -192,16 +202,12 @@ def _ignored_keys(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.uint64]
         raise ValueError(f"ignore_pairs has shape {array.shape}; (k, 2) is needed")
     if array.dtype.kind not in "iu":
         raise TypeError(f"ignore_pairs must be integer, not {array.dtype}")
-    limits = (counts[0], counts[-1])
-    bad = ((array < 0) | (array >= np.array(limits))).any(axis=1)
-    if bad.any():
-        row = int(bad.argmax())
+    limits = np.array([counts[0], counts[-1]])
+    if array.min() < 0 or any(column.max() >= limit for column, limit in zip(array.T, limits, strict=True)):
+        row = int(((array < 0) | (array >= limits)).any(axis=1).argmax())
         known = f"there are {counts[0]}" if len(counts) == 1 else f"the sets have {counts[0]} and {counts[1]}"
         raise ValueError(f"ignore_pairs row {row} names boxes {array[row].tolist()}, but {known}, from 0")
-    if len(counts) == 1:
-        array = np.sort(array, axis=1)
-    keys = (array[:, 0].astype(np.uint64) << np.uint64(32)) | array[:, 1].astype(np.uint64)
-    return np.sort(keys)
+    return np.ascontiguousarray(array, np.int64)
 
 
 def without_invalid(pair_filter: PairFilter, *sets: tuple[Any, Any]) -> tuple[PairFilter, *tuple[Any, ...]]:
@@ -249,7 +255,7 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
 
 def _renumbered(pairs: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
     array = None if pairs is None else as_own_array(pairs, "ignore_pairs")
-    if array is None or _ignored_keys(array, tuple(counts)) is None:
+    if array is None or _ignored(array, tuple(counts)) is None:
         return None
     columns = []
     for column, rows, count in zip(array.T, (kept[0], kept[-1]), (counts[0], counts[-1]), strict=True):

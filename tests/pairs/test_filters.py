@@ -204,6 +204,21 @@ def test_pairs_that_share_a_value_over_two_sets_are_left_out():
         assert found.tolist() == [[0, 1], [1, 1], [2, 0]]
 
 
+@pytest.mark.parametrize("widths", [(6, 6), (7, 7), (20, 20), (3, 30), (30, 3), (1, 7)])
+def test_pairs_that_share_one_of_many_values_are_left_out(widths):
+    rng = np.random.default_rng(widths)
+    boxes, others = scene("identical", 40), scene("identical", 50)
+    most = 2 * widths[0] * widths[1]  # of values, with which some pairs share one
+    first, second = (rng.integers(-most, most, (n, width)) for n, width in zip((40, 50), widths, strict=True))
+    first[0], second[0] = -(2**63), 2**63 - 1
+    shared = (first[:, np.newaxis, :, np.newaxis] == second[:, np.newaxis]).any(axis=(2, 3))
+    assert 0 < shared.sum() < shared.size
+    found = bp.pairs(boxes, others, ignore_shared=(first, second), sort=True)
+    assert np.array_equal(found, np.argwhere(~shared))
+    shared = (first[:, np.newaxis, :, np.newaxis] == first[:, np.newaxis]).any(axis=(2, 3))
+    assert np.array_equal(bp.pairs(boxes, ignore_shared=first, sort=True), np.argwhere(np.triu(~shared, 1)))
+
+
 def test_filter_of_one_set_only_may_be_none():
     boxes, other = scene("identical", 2), scene("identical", 3)
     static = np.array([True, False, True])
