@@ -76,6 +76,8 @@ def rows(pace: float) -> Iterator[Row]:
     found = median_times({"nms": lambda: [bp.nms(*few, 0.5) for _ in range(100)]}, budget=pace)
     yield Row("nms of 10 boxes", found["nms"].milliseconds * 10, "µs", 5.0)
 
+    yield from unsuppressed_rows(pace)
+    yield from slab_rows(pace)
     try:
         greedy = plain_greedy()
     except ImportError:
@@ -89,6 +91,40 @@ def rows(pace: float) -> Iterator[Row]:
             found = median_times({"ours": ours, "loop": loop}, budget=pace)
             what = f"nms of {count:,} boxes, {name}, at {threshold}, of a greedy loop's time"
             yield ratio(what, found["ours"], found["loop"], 1.1)
+
+
+def unsuppressed_rows(pace: float) -> Iterator[Row]:
+    """Compare equal and nearly equal boxes, of which none excludes another, with scattered ones."""
+    random, count = np.random.default_rng(2), 20_000
+    scores, scattered = random.random(count), 1400 * random.random((count, 2))
+    scenes = {
+        "scattered": (scattered, 0.5),
+        "equal": (np.zeros((count, 2)), 1.0),
+        "nearly equal": (scattered / 1400, 0.999),
+    }
+    calls = {
+        name: partial(bp.nms, np.concatenate([low, low + 10], axis=1), scores, threshold)
+        for name, (low, threshold) in scenes.items()
+    }
+    found = median_times(calls, budget=2 * pace)
+    for name in ("equal", "nearly equal"):
+        what = f"nms of {count:,} {name} boxes at {scenes[name][1]}, of the time of scattered ones"
+        yield ratio(what, found[name], found["scattered"], 3.0)
+
+
+def slab_rows(pace: float) -> Iterator[Row]:
+    """Compare soft_nms of long thin boxes that cross with that of even ones, per box and pair."""
+    random, count = np.random.default_rng(3), 20_000
+    scores, middle, side = random.random(count), random.random((count, 2)), 0.25 * (8 / count) ** 0.5
+    sizes = np.full((2, count, 2), side)
+    sizes[1] *= np.where(random.integers(0, 2, (count, 1)) == np.arange(2), 4.0, 0.002)
+    even, slabs = (np.concatenate([middle - size, middle + size], axis=1) for size in sizes)
+    found = median_times(
+        {"slabs": lambda: bp.soft_nms(slabs, scores), "even": lambda: bp.soft_nms(even, scores)}, budget=2 * pace
+    )
+    work = [count + bp.count_pairs(boxes) for boxes in (even, slabs)]
+    what = f"soft_nms of {count:,} slabs, of the time of even boxes, per box and pair"
+    yield ratio(what, found["slabs"], found["even"], 3.0, work[0] / work[1])
 
 
 def _drawn(random: np.random.Generator, name: str, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -104,6 +104,10 @@ void require_one_each(std::size_t count, std::size_t scores, const Keys& keys) {
   if (scores != count || (keys && keys->shape(0) != count)) throw nb::value_error("one score and one key for each box");
 }
 
+auto pairs_of(const RowPairs& rivals) {
+  return [&rivals](std::size_t k) { return RowPair{rivals(k, 0), rivals(k, 1)}; };
+}
+
 // The rows that are kept, by descending score; None where a score is NaN. `rivals`: pairs of all boxes that overlap and
 // have the same key.
 template <class Boxes>
@@ -114,9 +118,8 @@ nb::object best_of(const Boxes& boxes, std::size_t count, const Scores& scores, 
     Interrupt interrupt(signal_pending);
     auto best = order_of(scores, interrupt);
     if (!best) return best;
-    const auto pair = [&](std::size_t k) { return RowPair{(*rivals)(k, 0), (*rivals)(k, 1)}; };
     const std::vector<std::uint8_t> kept =
-        rivals ? keep_best_by_pairs(boxes, *best, rivals->shape(0), pair, exclusion, interrupt)
+        rivals ? keep_best_by_pairs(boxes, *best, rivals->shape(0), pairs_of(*rivals), exclusion, interrupt)
                : keep_best(boxes, *best, data_of(keys), exclusion, workers, interrupt);
     std::erase_if(*best, [&](std::int32_t row) { return kept[static_cast<std::size_t>(row)] == 0; });
     return best;
@@ -140,14 +143,25 @@ nb::object nms(Corners boxes, Scores scores, Keys keys, Rivals rivals, double th
                                              : with(static_cast<const double*>(boxes.data()));
 }
 
-// Rows and scores of those that are kept.
+// Rows and scores of those that are kept. `rivals`: as above.
 template <class Boxes>
-nb::object softened(const Boxes& boxes, std::size_t count, const Vector<double>& scores, const Keys& keys, Decay decay,
-                    double least, unsigned workers) {
+nb::object softened(const Boxes& boxes, std::size_t count, const Vector<double>& scores, const Keys& keys,
+                    const Rivals& rivals, Decay decay, double least, unsigned workers) {
   require_one_each(count, scores.shape(0), keys);
   Softened found = without_gil(count, [&] {
     Interrupt interrupt(signal_pending);
-    return soften(boxes, {scores.data(), scores.data() + count}, data_of(keys), decay, least, workers, interrupt);
+    const auto with = [&](const auto& make_taken) {
+      std::vector<double> before(scores.data(), scores.data() + count);
+      return soften(boxes, make_taken, std::move(before), data_of(keys), decay, least, workers, interrupt);
+    };
+    if (rivals) {
+      const Neighbors neighbors(count, rivals->shape(0), pairs_of(*rivals));
+      std::vector<std::uint32_t> numbers(count);
+      return with([&] { return TakenByPairs<Boxes>(boxes, neighbors, numbers.data()); });
+    }
+    const double threshold = decay.kind == Decay::Kind::kLinear ? std::clamp(decay.parameter, 0.0, 1.0) : 0.0;
+    using Taken = TakenByPlace<Boxes>;
+    return with([&] { return Taken(boxes, typename Taken::Box::Reach(threshold, RatioTo::kUnion)); });
   });
   std::vector<double> kept;
   kept.reserve(found.rows.size());
@@ -156,14 +170,15 @@ nb::object softened(const Boxes& boxes, std::size_t count, const Vector<double>&
 }
 
 // Boxes and scores are as they should be.
-nb::object soft_nms(Table<double> boxes, Vector<double> scores, Keys keys, Decay::Kind decay, double parameter,
-                    double least, unsigned workers) {
+nb::object soft_nms(Table<double> boxes, Vector<double> scores, Keys keys, Rivals rivals, Decay::Kind decay,
+                    double parameter, double least, unsigned workers) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(1) / 2;
   PlainArray<double> own;
   own.grow(2 * compared_axes(dimension) * count);
   without_gil(count, [&] { return copy_finite(boxes.data(), count, dimension, own.get()); });
   return with_axes(compared_axes(dimension), [&](auto d) {
-    return softened(UprightBoxes<double, d()>{own.get()}, count, scores, keys, {decay, parameter}, least, workers);
+    const UprightBoxes<double, d()> upright{own.get()};
+    return softened(upright, count, scores, keys, rivals, {decay, parameter}, least, workers);
   });
 }
 
@@ -216,10 +231,10 @@ class RotatedBoxes {
     return std::visit(search, boxes_);
   }
 
-  nb::object soft_nms(Vector<double> scores, Keys keys, Decay::Kind decay, double parameter, double least,
-                      unsigned workers) const {
+  nb::object soft_nms(Vector<double> scores, Keys keys, Rivals rivals, Decay::Kind decay, double parameter,
+                      double least, unsigned workers) const {
     const auto search = [&](const auto& boxes) {
-      return softened(boxes, boxes.size(), scores, keys, {decay, parameter}, least, workers);
+      return softened(boxes, boxes.size(), scores, keys, rivals, {decay, parameter}, least, workers);
     };
     return std::visit(search, boxes_);
   }
@@ -241,16 +256,16 @@ void bind_suppression(nb::module_& module) {
   module.def("few_overlap", &few_overlap, "boxes"_a, "few"_a);
   module.def("nms", &nms, "boxes"_a, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "threshold"_a, "measure"_a,
              "workers"_a, "Of contiguous boxes, float32 or float64, and scores, which may be uint64 too.");
-  module.def("soft_nms", &soft_nms, "boxes"_a, "scores"_a, "keys"_a.none(), "decay"_a, "parameter"_a, "least"_a,
-             "workers"_a);
+  module.def("soft_nms", &soft_nms, "boxes"_a, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "decay"_a, "parameter"_a,
+             "least"_a, "workers"_a);
   nb::class_<RotatedBoxes>(module, "RotatedBoxes")
       .def(nb::init<Table<double>, bool>(), "numbers"_a, "is_in_degrees"_a)
       .def("enclosing", &RotatedBoxes::enclosing)
       .def("ratios", &RotatedBoxes::ratios, "others"_a, "first"_a, "second"_a, "measure"_a)
       .def("nms", &RotatedBoxes::nms, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "threshold"_a, "measure"_a,
            "workers"_a)
-      .def("soft_nms", &RotatedBoxes::soft_nms, "scores"_a, "keys"_a.none(), "decay"_a, "parameter"_a, "least"_a,
-           "workers"_a);
+      .def("soft_nms", &RotatedBoxes::soft_nms, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "decay"_a, "parameter"_a,
+           "least"_a, "workers"_a);
 }
 
 }  // namespace broadphase::python

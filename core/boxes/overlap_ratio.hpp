@@ -130,7 +130,7 @@ class UprightBox {
       if (is_of_union_) apart_ = std::min(1.0, 1 - threshold + kMore);
     }
     // The side of a cell, as a share of the longest boxes in it: a usual box then looks into three along each axis.
-    double cell() const { return std::clamp(apart_ * std::min(2.0, 1 / threshold_), 0.125, 1.0); }
+    double cell() const { return std::clamp(apart_ * std::min(2.0, 1 / threshold_), kMore, 1.0); }
     // The least share of the longer of two boxes that the shorter one is, along any axis.
     double least_share() const { return is_of_union_ ? threshold_ * (1 - kMore) : 0; }
     // By how much the other box begins sooner and later at most, along an axis on which it has at most this side.

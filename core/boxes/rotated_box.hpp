@@ -80,7 +80,7 @@ class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a li
       share_[0] = share_[1] = std::max(0.0, 1 - std::sqrt(1 - threshold) - kMore);
       if constexpr (D == 3) share_[2] = std::max(0.0, threshold - kMore);
     }
-    double cell() const { return 1 - share_[0] / 2; }
+    double cell() const { return std::clamp(2 * (1 - share_[0]), kMore, 1 - share_[0] / 2); }
     double least_share() const { return share_[0]; }
     double before(std::size_t k, double own, double other) const {
       return std::max(0.0, other - share_[k] * std::max(own, other));

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <queue>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -128,7 +129,7 @@ class KeptBoxes {
                                 : static_cast<double>(std::uint64_t{1} << level);
   }
   std::int64_t place_of(double at, std::size_t axis, std::size_t level) const {
-    constexpr double kMost = 0x1p40;
+    constexpr double kMost = 0x1p60;
     const double place = std::floor(at * cells_a_unit_[level][axis]);
     return static_cast<std::int64_t>(std::clamp(place, -kMost, kMost));
   }
@@ -295,8 +296,10 @@ std::vector<std::uint8_t> keep_best(const Boxes& boxes, std::vector<std::int32_t
                                     Exclusion exclusion, unsigned workers, Interrupt& interrupt) {
   using Kept = KeptBoxes<Boxes>;
   constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
-  std::vector<std::uint8_t> flags(rows.size());
   const auto [measure, threshold] = exclusion;
+  const bool keeps_all = threshold >= 1;  // no ratio is larger, as it is rounded
+  std::vector<std::uint8_t> flags(rows.size(), keeps_all ? 1 : 0);
+  if (keeps_all) return flags;
   const auto make = [&, measure = measure, threshold = threshold] {
     return Kept(boxes, typename Kept::Reach(threshold, measure));
   };
@@ -417,28 +420,109 @@ struct SoftHit {
 
 }  // namespace detail
 
+// Boxes that were taken, for one batch after the other. Those near a box are found by their places.
+template <class Boxes>
+class TakenByPlace {
+ public:
+  using Box = typename KeptBoxes<Boxes>::Box;
+
+  TakenByPlace(const Boxes& boxes, typename Box::Reach reach) : kept_(boxes, reach) {}
+
+  void start(const std::int32_t* batch, std::size_t rows) {
+    kept_.clear();
+    batch_ = batch;
+    rows_ = rows;
+  }
+  std::uint32_t count() const { return kept_.count(); }
+  void take(std::size_t, const Box& box) {
+    kept_.keep(box, rows_, [&](std::size_t next) { return static_cast<std::size_t>(batch_[next]); });
+  }
+  // Calls visit(taken, number) for those with a number from `since` on that may overlap the box. In no order, and some
+  // twice.
+  template <class Visit>
+  void each_near(std::size_t, const Box& box, std::uint32_t since, Visit&& visit) const {
+    kept_.any_near(box, since, [&](const Box& other, std::uint32_t number) {
+      visit(other, number);
+      return false;
+    });
+  }
+
+ private:
+  KeptBoxes<Boxes> kept_;
+  const std::int32_t* batch_ = nullptr;
+  std::size_t rows_ = 0;
+};
+
+// The boxes that overlap each box and have the same key, of `pairs(k)`, k < count.
+class Neighbors {
+ public:
+  template <class Pairs>
+  Neighbors(std::size_t boxes, std::size_t count, Pairs&& pairs) : starts_(boxes + 2), rows_(2 * count) {
+    for (std::size_t k = 0; k < count; ++k)
+      for (const std::int32_t row : {pairs(k).first, pairs(k).second}) ++starts_[static_cast<std::size_t>(row) + 2];
+    for (std::size_t row = 0; row < boxes; ++row) starts_[row + 2] += starts_[row + 1];
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto [first, second] = pairs(k);
+      rows_[starts_[static_cast<std::size_t>(first) + 1]++] = second;
+      rows_[starts_[static_cast<std::size_t>(second) + 1]++] = first;
+    }
+  }
+
+  std::span<const std::int32_t> of(std::size_t row) const {
+    return {rows_.data() + starts_[row], starts_[row + 1] - starts_[row]};
+  }
+
+ private:
+  std::vector<std::size_t> starts_;
+  std::vector<std::int32_t> rows_;
+};
+
+// As `TakenByPlace`, by the pairs of all boxes that overlap. `numbers`, 0 for each row, are for all batches.
+template <class Boxes>
+class TakenByPairs {
+ public:
+  using Box = typename KeptBoxes<Boxes>::Box;
+
+  TakenByPairs(const Boxes& boxes, const Neighbors& neighbors, std::uint32_t* numbers)
+      : boxes_(boxes), neighbors_(neighbors), numbers_(numbers) {}
+
+  void start(const std::int32_t*, std::size_t) { count_ = 0; }
+  std::uint32_t count() const { return count_; }
+  void take(std::size_t row, const Box&) { numbers_[row] = ++count_; }
+  template <class Visit>
+  void each_near(std::size_t row, const Box&, std::uint32_t since, Visit&& visit) const {
+    for (const std::int32_t other : neighbors_.of(row))
+      if (const std::uint32_t number = numbers_[other]; number > since)
+        visit(boxes_[static_cast<std::size_t>(other)], number - 1);
+  }
+
+ private:
+  const Boxes& boxes_;
+  const Neighbors& neighbors_;
+  std::uint32_t* numbers_;  // of what was taken, from 1 on
+  std::uint32_t count_ = 0;
+};
+
 // Soft-NMS. Always the best box is taken next, and those that overlap it lose a part of their scores; what falls below
 // `least` is gone. Scores are finite and not negative. They only fall, so a box is compared with those that were taken
 // since its last turn when its turn comes, and not with all those that it overlaps. O((n + p) log n) time for p
-// comparisons, of boxes with those that were taken before them and near them; O(n) memory.
-template <class Boxes>
-Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64_t* keys, Decay decay, double least,
-                unsigned workers, Interrupt& interrupt) {
-  using Kept = KeptBoxes<Boxes>;
+// comparisons, of boxes with those that were taken before them and near them; O(n) memory. `make_taken` makes what
+// finds these.
+template <class Boxes, class MakeTaken>
+Softened soften(const Boxes& boxes, const MakeTaken& make_taken, std::vector<double> scores, const std::int64_t* keys,
+                Decay decay, double least, unsigned workers, Interrupt& interrupt) {
   using detail::SoftEntry, detail::SoftHit;
   struct Workspace {
-    Kept kept;
+    decltype(make_taken()) taken;
     std::vector<SoftHit> hits;
   };
   const std::size_t count = scores.size();
   std::vector<std::uint32_t> seen(count);  // how many were taken when the score was computed
   std::vector<std::uint8_t> flags(count);
-  const double threshold = decay.kind == Decay::Kind::kLinear ? std::clamp(decay.parameter, 0.0, 1.0) : 0.0;
-  const auto make = [&] { return Workspace{Kept(boxes, typename Kept::Reach(threshold, RatioTo::kUnion)), {}}; };
+  const auto make = [&] { return Workspace{make_taken(), {}}; };
   const auto run = [&](Workspace& workspace, const std::int32_t* batch, std::size_t rows, Interrupt& pause) {
-    Kept& kept = workspace.kept;
-    std::vector<SoftHit>& hits = workspace.hits;
-    kept.clear();
+    auto& [taken, hits] = workspace;
+    taken.start(batch, rows);
     std::vector<SoftEntry> entries(rows);
     for (std::size_t k = 0; k < rows; ++k) entries[k] = {scores[static_cast<std::size_t>(batch[k])], batch[k]};
     std::priority_queue<SoftEntry> queue(std::less<SoftEntry>(), std::move(entries));
@@ -450,14 +534,13 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
       const auto row = static_cast<std::size_t>(best.row);
       const auto& box = boxes[row];
       const bool can_lose = best.score > 0 && box.has_volume();
-      if (can_lose && seen[row] < kept.count()) {
+      if (can_lose && seen[row] < taken.count()) {
         hits.clear();
-        kept.any_near(box, seen[row], [&](const auto& other, std::uint32_t order) {
+        taken.each_near(row, box, seen[row], [&](const auto& other, std::uint32_t order) {
           const double ratio = other.ratio(box, RatioTo::kUnion);
           if (ratio > 0) hits.push_back({order, decay.factor(ratio)});
-          return false;
         });
-        seen[row] = kept.count();
+        seen[row] = taken.count();
         // In the order in which they were taken, each once: the product is that of the plain loop.
         std::sort(hits.begin(), hits.end());
         double score = best.score;
@@ -472,8 +555,7 @@ Softened soften(const Boxes& boxes, std::vector<double> scores, const std::int64
         }
       }
       flags[row] = 1;
-      if (box.has_volume())
-        kept.keep(box, rows, [&](std::size_t next) { return static_cast<std::size_t>(batch[next]); });
+      if (box.has_volume()) taken.take(row, box);
     }
   };
   std::vector<std::int32_t> all(count);

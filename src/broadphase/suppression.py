@@ -133,8 +133,8 @@ def nms(
     ranked = _as_ranked(_as_scores(scores, count))
     keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
     rivals = None
-    if count >= thresholds.FEWEST_WITH_PAIRS:
-        rivals = _few_pairs(given if rotated is None else rotated.enclosing(), keys, workers)
+    if limit < 1:  # no ratio exceeds 1
+        rivals = _few_pairs(given, rotated, keys, workers)
     options = (ranked, keys, rivals, limit, _RATIOS[metric], worker_count(workers))
     found: Any = _native.nms(given, *options) if rotated is None else rotated.nms(*options)
     if found is None:
@@ -145,14 +145,19 @@ def nms(
     return kept
 
 
-def _few_pairs(corners: Any, keys: NDArray[np.int64] | None, workers: int) -> NDArray[np.int32] | None:
+def _few_pairs(
+    given: NDArray[Any], rotated: _native.RotatedBoxes | None, keys: NDArray[np.int64] | None, workers: int
+) -> NDArray[np.int32] | None:
     """Find the pairs that overlap, where they are so few that this is the shortest way."""
+    if len(given) < thresholds.FEWEST_WITH_PAIRS:
+        return None
+    corners: Any = given if rotated is None else rotated.enclosing()
     most = thresholds.MOST_PAIRS_EACH
     if not _native.few_overlap(corners, most):
         return None
     try:
         return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=most * len(corners))
-    except (TooManyPairsError, InvalidBoxError):  # `nms` says what is wrong
+    except (TooManyPairsError, InvalidBoxError):  # the caller says what is wrong
         return None
 
 
@@ -249,7 +254,8 @@ def soft_nms(
         raise ValueError(f"scores: row {bad} is {before[bad]}, which is not finite and at least 0")
     keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
     parameter = width if decay == "gaussian" else limit
-    options = (before, keys, _DECAYS[decay], parameter, least, worker_count(workers))
+    rivals = _few_pairs(given, rotated, keys, workers)
+    options = (before, keys, rivals, _DECAYS[decay], parameter, least, worker_count(workers))
     found: Any = _native.soft_nms(_flat(given), *options) if rotated is None else rotated.soft_nms(*options)
     return SoftNMS(*found)
 

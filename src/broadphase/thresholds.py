@@ -33,8 +33,8 @@ SEARCHES_BEFORE_CELLS = 6
 # `LinearTree`: so many changed rows are kept beside the sorted ones before they are filed.
 MOST_BESIDE = 256
 
-# `nms`: from so many boxes on, pairs that overlap are found first, if there are no more than so many for each box.
-# 20 000 boxes of the scene uniform, in the plane.
+# `nms` and `soft_nms`: from so many boxes on, pairs that overlap are found first, if there are no more than so many for
+# each box. 20 000 boxes of the scene uniform, in the plane.
 FEWEST_WITH_PAIRS = 1500
 MOST_PAIRS_EACH = 16
 

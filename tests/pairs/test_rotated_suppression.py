@@ -220,7 +220,7 @@ def plain_rotated_nms(boxes, scores, threshold, metric, keys):
 @pytest.mark.parametrize("name", [name for name in SCENES if name != "quarters"])
 def test_nms_of_rotated_boxes_as_the_loop(name, dimension):
     rng = np.random.default_rng([dimension, SCENES.index(name)])
-    for threshold, metric in zip((0.013, 0.21, 0.5, 0.5, 0.7, 0.95), ("iou", "ios") * 3, strict=True):
+    for threshold, metric in zip((0.013, 0.21, 0.5, 0.5, 0.7, 0.95, 0.99), ("iou", "ios") * 3 + ("iou",), strict=True):
         boxes, scores = rotated(rng, name, 150, dimension), rng.integers(0, 100, 150) / 8
         batch = None if rng.random() < 0.7 else rng.integers(0, 3, 150)
         found = bp.nms(boxes, scores, threshold, metric=metric, batch=batch, form=FORMS[dimension], workers=2)

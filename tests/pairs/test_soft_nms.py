@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from broadphase import thresholds
 from broadphase.suppression import SoftNMS
 from cases import DTYPES
 from oracles.rotated_boxes import plain_rotated_iou
@@ -65,7 +66,9 @@ def crowds(rng, count, dimension, objects):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 @pytest.mark.parametrize("objects", [1, 9, 300])
-def test_soft_nms_of_crowds_as_the_paper(objects, dimension, dtype):
+@pytest.mark.parametrize("fewest", [0, 1500])  # on both sides of where pairs are found first, if they are few
+def test_soft_nms_of_crowds_as_the_paper(fewest, objects, dimension, dtype, monkeypatch):
+    monkeypatch.setattr(thresholds, "FEWEST_WITH_PAIRS", fewest)
     rng = np.random.default_rng([objects, dimension])
     for decay, min_score in product(("gaussian", "linear"), (0.0, 0.001, 0.4)):
         boxes = crowds(rng, 220, dimension, objects).astype(dtype)
@@ -76,7 +79,9 @@ def test_soft_nms_of_crowds_as_the_paper(objects, dimension, dtype):
 
 
 @pytest.mark.parametrize("form", ["cxcywhr", "xyzlwhr"])
-def test_soft_nms_of_rotated_boxes_as_the_paper(form):
+@pytest.mark.parametrize("fewest", [0, 1500])
+def test_soft_nms_of_rotated_boxes_as_the_paper(fewest, form, monkeypatch):
+    monkeypatch.setattr(thresholds, "FEWEST_WITH_PAIRS", fewest)
     dimension = 2 if form == "cxcywhr" else 3
     rng = np.random.default_rng(dimension)
     for decay in ("gaussian", "linear"):
@@ -136,6 +141,21 @@ def test_soft_nms_is_the_same_for_all_workers_and_orders_of_batches():
         alone = bp.soft_nms(boxes[members], scores[members])
         assert members[alone[0]].tolist() == rows[batch[rows] == key].tolist()
         assert alone[1].tolist() == after[batch[rows] == key].tolist()
+
+
+@pytest.mark.parametrize("decay", ["gaussian", "linear"])
+def test_soft_nms_of_slabs_is_the_same_by_pairs_and_by_places(decay, monkeypatch):
+    rng = np.random.default_rng(5)
+    low, sides = rng.random((5000, 2)) * 60, np.where(rng.random((5000, 1)) < 0.5, (3.0, 0.01), (0.01, 3.0))
+    boxes, scores, batch = np.concatenate([low, low + sides], axis=1), rng.random(5000), rng.integers(0, 3, 5000)
+    for options in ({"threshold": 0.0}, {"threshold": 1e-3, "min_score": 0.0}, {"batch": batch, "workers": 2}):
+        found = bp.soft_nms(boxes, scores, decay=decay, sigma=1e-5, **options)
+        assert 0 < len(found.rows) <= 5000
+        with monkeypatch.context() as patch:
+            patch.setattr(thresholds, "FEWEST_WITH_PAIRS", 10_000)
+            by_places = bp.soft_nms(boxes, scores, decay=decay, sigma=1e-5, **options)
+        assert np.array_equal(found.rows, by_places.rows)
+        assert np.array_equal(found.scores, by_places.scores)
 
 
 def test_soft_nms_of_flat_boxes_and_zero_scores():

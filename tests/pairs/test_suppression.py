@@ -81,6 +81,8 @@ def detections(rng, name, count, dimension):
         sides[np.arange(count), rng.integers(0, dimension, count)] *= 30
     elif name == "equal":
         center[:], sides[:] = center[0], sides[0]
+    elif name == "nearly equal":
+        center, sides[:] = center[0] + rng.random(center.shape) / 50, sides[0]
     elif name == "far":
         center[0], sides[1] = 1e9, 1e9
     elif name == "flat":
@@ -91,11 +93,11 @@ def detections(rng, name, count, dimension):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 @pytest.mark.parametrize(
-    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "far", "flat", "pixels"]
+    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "nearly equal", "far", "flat", "pixels"]
 )
 def test_nms_of_many_boxes_as_the_loop(name, dimension, dtype):
     rng = np.random.default_rng(dimension)
-    for threshold, metric in product((0.0, 0.05, 0.5, 0.7, 0.95, 1.0), ("iou", "ios")):
+    for threshold, metric in product((0.0, 0.05, 0.5, 0.7, 0.95, 0.999, 1.0), ("iou", "ios")):
         boxes = detections(rng, name, 260, dimension)
         if name == "pixels":
             boxes = np.floor(boxes * 4)
@@ -110,6 +112,19 @@ def test_nms_of_a_million_tiny_batches_keeps_all():
     keys = np.arange(200_000) // 2 * (2**40)
     kept = bp.nms(boxes, np.arange(200_000), 0.5, batch=keys, workers=2)
     assert kept.tolist() == list(range(199_999, 0, -2))
+
+
+@pytest.mark.parametrize("form", ["xyxy", "cxcywhr"])
+def test_nms_of_many_boxes_of_which_none_excludes_another_keeps_all(form):
+    rng = np.random.default_rng(6)
+    equal = np.tile([0.0, 0, 3, 3] if form == "xyxy" else [0.0, 0, 3, 3, 0.7], (50_000, 1))
+    scores = rng.random(50_000)
+    best = np.argsort(-scores)
+    assert np.array_equal(bp.nms(equal, scores, 1.0, form=form), best)
+    equal[:, :2] += rng.random((50_000, 2))
+    if form == "xyxy":
+        equal[:, 2:] = equal[:, :2] + 3
+    assert np.array_equal(bp.nms(equal, scores, 1 - 1e-7, form=form), best)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", "int64", "uint64", "int8", "bool"])
