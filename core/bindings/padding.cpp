@@ -1,4 +1,5 @@
-// Results of a fixed shape: so many columns for each query, or for each group of rows, and how many there would be.
+// Results of a fixed shape: so many columns for each query, or for each group of rows, and how many there would be. And
+// answers of queries that are made of those of several.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -119,6 +120,38 @@ nb::tuple least_of_each(Vector<std::int32_t> rows, Vector<std::int32_t> queries,
   return as_tuple(as_array(std::move(table), {count, wanted}), as_array(std::move(least), {count, wanted}));
 }
 
+// The answers of queries together with those of more queries, each of which belongs to one of them: ascending, each row
+// once. All answers are ascending, and owners are numbers of queries.
+nb::tuple united_answers(Rows rows, Vector<std::int64_t> offsets, Rows more_rows, Vector<std::int64_t> more_offsets,
+                         Vector<std::int64_t> owners) {
+  const std::size_t count = offsets.shape(0) - 1, more = owners.shape(0);
+  require(more_offsets.shape(0) == more + 1);
+  return as_tuple(without_gil(rows.shape(0), [&] {
+    std::vector<std::size_t> starts(count + 2), of_owner(more);
+    for (std::size_t k = 0; k < more; ++k) ++starts[static_cast<std::size_t>(owners.data()[k]) + 2];
+    for (std::size_t query = 0; query < count; ++query) starts[query + 2] += starts[query + 1];
+    for (std::size_t k = 0; k < more; ++k) of_owner[starts[static_cast<std::size_t>(owners.data()[k]) + 1]++] = k;
+    Ragged result;
+    result.rows.reserve(rows.shape(0) + more_rows.shape(0));
+    result.offsets.assign(count + 1, 0);
+    const auto append = [&](const Rows& of, const Vector<std::int64_t>& ends, std::size_t answer) {
+      result.rows.insert(result.rows.end(), of.data() + ends.data()[answer], of.data() + ends.data()[answer + 1]);
+    };
+    for (std::size_t query = 0; query < count; ++query) {
+      append(rows, offsets, query);
+      if (starts[query] < starts[query + 1]) {
+        for (std::size_t at = starts[query]; at < starts[query + 1]; ++at)
+          append(more_rows, more_offsets, of_owner[at]);
+        const auto begin = result.rows.begin() + static_cast<std::ptrdiff_t>(result.offsets[query]);
+        std::sort(begin, result.rows.end());
+        result.rows.erase(std::unique(begin, result.rows.end()), result.rows.end());
+      }
+      result.offsets[query + 1] = static_cast<std::int64_t>(result.rows.size());
+    }
+    return result;
+  }));
+}
+
 }  // namespace
 
 void bind_padding(nb::module_& module) {
@@ -127,6 +160,8 @@ void bind_padding(nb::module_& module) {
   module.def("padded_values", &padded_values<double>, "values"_a, "offsets"_a, "width"_a, "fill"_a, kDoc);
   module.def("padded_groups", &padded_groups, "group_of"_a, "count"_a, "width"_a,
              "The first so many members of each group, -1 behind the last, and how many there are.");
+  module.def("united_answers", &united_answers, "rows"_a, "offsets"_a, "more_rows"_a, "more_offsets"_a, "owners"_a,
+             "The answers of queries and of more queries, each of which has an owner among the first; each row once.");
   module.def("least_of_each", &least_of_each, "rows"_a, "queries"_a, "values"_a, "limits"_a, "wanted"_a,
              "The least values of each query within its limit, and their rows; each row once.");
 }

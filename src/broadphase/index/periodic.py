@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CellSearch"]
 
-_LOW = 0xFFFF_FFFF
 # More than a distance is rounded by.
 _MORE = 1 + 2.0**-40
 _POINTS_AT_ONCE = 4096
@@ -124,10 +123,9 @@ class CellSearch:
             return self._numbers(here.rows), here.offsets
         options = self._of_queries(allowed, count, queries)
         there = tree.query_ball(moved, radii[queries], workers=workers, **options)
-        owners = np.concatenate([here.query_rows, queries[there.query_rows]]).astype(np.int64)
-        keys = np.unique(owners << 32 | np.concatenate([here.rows, there.rows]))
-        offsets = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) << 32)
-        return self._numbers((keys & _LOW).astype(np.int32)), offsets
+        owners = queries.astype(np.int64, copy=False)
+        united: Any = _native.united_answers(here.rows, here.offsets, there.rows, there.offsets, owners)
+        return self._numbers(united[0]), united[1]
 
     def _nearest(
         self, points: Floats, k: int, limits: Floats, workers: int, allowed: QueryOptions
@@ -147,19 +145,20 @@ class CellSearch:
 
     def _images(self, points: Floats, reach: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Return the images of points, except the points, that are within a reach of the boxes at their places."""
-        steps = np.array(list(product(*((0.0,) if np.isinf(p) else (0.0, -p, p) for p in self._periods))))[1:]
-        found = []
+        steps = [np.array([0.0] if np.isinf(p) else [0.0, -p, p]) for p in self._periods]
+        every, found = np.array(list(product(*steps))), []
         for begin in range(0, len(points), _POINTS_AT_ONCE):
             some = points[begin : begin + _POINTS_AT_ONCE]
-            squares = np.zeros((len(steps), len(some)))
+            squares = np.zeros((1, len(some)))
             with np.errstate(over="ignore", invalid="ignore"):
                 for axis, (low, high) in enumerate(self._around.T):
-                    x = some[:, axis] + steps[:, axis, np.newaxis]
-                    squares += np.maximum(np.maximum(low - x, x - high), 0.0) ** 2
+                    x = some[:, axis] + steps[axis][:, np.newaxis]
+                    along = np.maximum(np.maximum(low - x, x - high), 0.0) ** 2
+                    squares = (squares[:, np.newaxis] + along).reshape(-1, len(some))
                 near = squares <= (reach[begin : begin + _POINTS_AT_ONCE] * _MORE) ** 2
-            found.append(np.argwhere(near) + np.array([0, begin]))
+            found.append(np.argwhere(near[1:]) + np.array([1, begin]))
         images = np.concatenate(found) if found else np.empty((0, 2), np.intp)
-        return images[:, 1], points[images[:, 1]] + steps[images[:, 0]]
+        return images[:, 1], points[images[:, 1]] + every[images[:, 0]]
 
     def _tree_of_places(self) -> BVH:
         if self._places is None:
