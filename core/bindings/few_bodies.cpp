@@ -35,6 +35,22 @@ struct FewShape {
   nb::object prepared, kept_vertices;  // which these belong to
 };
 
+// The bodies far away from a periodic world, at their images there: a tree of these alone, shapes and boxes by row, and
+// a box around them.
+struct FarBodies {
+  nb::object tree_owner, shapes_owner;
+  Boxes boxes;
+  Table<double> around;
+  const BlockIndex& tree = nb::cast<const BlockIndex&>(tree_owner);
+  const ShapeStore& shapes = nb::cast<const PlacedShapes&>(shapes_owner).store;
+
+  AnyBoxes all_boxes() const {
+    const std::size_t d = boxes.shape(2);
+    const auto stride = static_cast<std::ptrdiff_t>(2 * d);
+    return {BoxView<double>{boxes.data(), boxes.data() + d, stride, stride, boxes.shape(0)}, d};
+  }
+};
+
 // Of a world whose index has a tree. `follow` lets it be about the world as it is after a step.
 class FewBodies : public FewAnswers {
  public:
@@ -42,8 +58,8 @@ class FewBodies : public FewAnswers {
   // periodic world; bodies that are not wholly in `limits` are left out. hit(row, distance, origin, direction, normal)
   // makes a hit of a single ray, from tuples; `shape` is the class of shapes.
   FewBodies(nb::object guard, nb::object columns, nb::object broad, nb::object tree,
-            std::optional<Vector<double>> bounds, std::optional<Vector<double>> limits, FewRowsOf rows,
-            nb::tuple results, nb::object hit, nb::object shape)
+            std::optional<Vector<double>> bounds, std::optional<FarBodies> far, std::optional<Vector<double>> limits,
+            FewRowsOf rows, nb::tuple results, nb::object hit, nb::object shape)
       : FewAnswers(std::move(guard), nb::cast<std::size_t>(columns.attr("dim")), std::move(rows), std::move(results)),
         columns_(columns),
         rows_(columns_[name_of<"rows">()]),
@@ -57,13 +73,15 @@ class FewBodies : public FewAnswers {
         in_core_(columns.attr("geometries").attr("in_core")),
         geometries_(nb::cast<const KeptGeometries&>(in_core_).geometries),
         bounds_(std::move(bounds)),
+        far_(std::move(far)),
         limits_(std::move(limits)),
         hit_(std::move(hit)),
         shape_(std::move(shape)) {
     for (std::size_t k = 0; k < kByRow; ++k) by_row_[k] = nb::borrow(rows_[name_by_row(k)]);
     require(!bounds_ || bounds_->shape(0) == 2 * dimension());
+    require(!far_ || (bounds_ && far_->boxes.shape(2) == dimension() && far_->around.size() == 2 * dimension()));
     require(!limits_ || limits_->shape(0) == 2 * dimension());
-    in_plane_or_space(dimension(), [&](auto d) { look<d()>(); });
+    require(in_plane_or_space(dimension(), [&](auto d) { return look<d()>(); }) == far_.has_value());
   }
 
   // Lets the index follow bodies that have moved, and takes their places as they are seen. False, and nothing has
@@ -77,8 +95,8 @@ class FewBodies : public FewAnswers {
     for (std::size_t k = 0; k < kByRow; ++k)
       if (!rows_[name_by_row(k)].is(by_row_[k])) return false;
     return in_plane_or_space(dimension(), [&](auto d) {
-      look<d()>();
-      if (!follow_boxes<d()>()) return false;
+      const bool has_far = look<d()>();
+      if (has_far || far_ || !follow_boxes<d()>()) return false;
       // As by any query of the index.
       const nb::object arranged = index_.attr("_arranged")("queries");
       if (!arranged.is(tree_owner_)) return false;
@@ -234,26 +252,28 @@ class FewBodies : public FewAnswers {
     bool is_known = true;
     const auto search = [&]<std::size_t D>(const TreeQueries& tree, const QueriedBodies<D>& bodies) {
       if (own >= 0) std::copy_n(positions_ + static_cast<std::size_t>(own) * D, D, place.numbers);
-      if (has_far_) is_known = false;
       move_near(place, [](const double* bounds, double* at, auto d) { broadphase::move_near<d()>(bounds, at); });
-      std::optional<NearImages<D>> images;
-      if (bounds_) images.emplace(PeriodicBodies{around_, bounds_->data(), slots_});
       std::vector<KeyedRow> found;
       BallWalk walk;
       for (std::size_t query = 0; query < asked.count && is_known; ++query) {
         found.clear();
-        NearestBodies<D> nearest(bodies, wanted, *farthest.of(query), found);
-        Vec<D> at;
-        std::copy_n(place.of(query), D, at.begin());
-        const auto look_near = [&](const Vec<D>& image) {
-          tree.each_near(query, image.data(), nearest.reach(), walk,
-                         [&](std::int32_t row) { return nearest.visit(image, row, images.has_value()); });
-        };
-        if (images)
-          images->each(at.data(), [&] { return nearest.reach(); }, look_near);
-        else
-          look_near(at);
-        is_known = nearest.refused() < 0;
+        each_part<D>(allowed, tree, bodies,
+                     [&](const TreeQueries& of, const QueriedBodies<D>& some, const double* around) {
+                       NearestBodies<D> nearest(some, wanted, *farthest.of(query), found);
+                       const auto look_near = [&](const Vec<D>& image) {
+                         of.each_near(query, image.data(), nearest.reach(), walk,
+                                      [&](std::int32_t row) { return nearest.visit(image, row, bounds_.has_value()); });
+                       };
+                       if (bounds_) {
+                         NearImages<D>({around, bounds_->data(), slots_})
+                             .each(place.of(query), [&] { return nearest.reach(); }, look_near);
+                       } else {
+                         Vec<D> at;
+                         std::copy_n(place.of(query), D, at.begin());
+                         look_near(at);
+                       }
+                       is_known = is_known && nearest.refused() < 0;
+                     });
         for (std::size_t rank = 0; rank < found.size(); ++rank) {
           table[query * wanted + rank] = found[rank].second;
           distances[query * wanted + rank] = found[rank].first;
@@ -385,6 +405,18 @@ class FewBodies : public FewAnswers {
     });
   }
 
+  // Calls search(tree, bodies, around) for the bodies; in a periodic world for those near it and for the others, with a
+  // box around them.
+  template <std::size_t D, class Search>
+  void each_part(const Allowed& allowed, const TreeQueries& tree, const QueriedBodies<D>& bodies,
+                 const Search& search) const {
+    search(tree, bodies, around_);
+    if (!far_) return;
+    const TreeQueries of_far(far_->tree.walked(), far_->all_boxes(), allowed.filter, chosen_kernels());
+    const QueriedBodies<D> others{&far_->shapes, far_->boxes.data(), geometries_};
+    search(of_far, others, far_->around.data());
+  }
+
   // Of coordinates and lengths of shapes: see shapes/parameters.py.
   static constexpr double kLargest = kLargestCoordinate;
 
@@ -447,32 +479,38 @@ class FewBodies : public FewAnswers {
     std::vector<std::int32_t> rows;
     std::vector<Unknown> unknown;
     std::int64_t offsets[kMostQueries + 1] = {};
-    bool are_few = true;  // images of each query, and bodies that are far away
+    bool are_few = true;  // images of each query
     const auto search = [&]<std::size_t D>(const TreeQueries& tree, const QueriedBodies<D>& bodies) {
-      are_few = !has_far_;
       OverlapScratch<D> scratch;
-      std::optional<ImageFinder<D>> finder;
       Images images;
-      if (bounds_) finder.emplace(PeriodicBodies{around_, bounds_->data(), slots_});
       for (std::size_t query = 0; query < asked.count && unknown.empty() && are_few; ++query) {
         set(query, scratch.sought);
-        if (finder) {
-          are_few = finder->count(scratch.sought.box()) <= ImageLimits().few;
-          images.shifts.clear();
-          images.boxes.clear();
-          if (are_few) finder->add(scratch.sought.box(), images);
-        }
-        const auto near = [&](const double* box, std::size_t) {
-          if (are_balls && !finder)
-            find_near_ball(tree, query, scratch);
-          else
-            find_near_box(tree, query, box, scratch);
-          return NearRows{scratch.near, 0};
-        };
-        const std::size_t begin = rows.size(), number = images.shifts.size() / D;
-        look_among(
-            bodies, static_cast<std::int32_t>(query), scratch.sought, finder ? &images : nullptr, 0, number, near,
-            [](std::int32_t) { return true; }, rows, unknown);
+        double box[2 * D];
+        std::copy_n(scratch.sought.box(), 2 * D, box);
+        const std::size_t begin = rows.size();
+        std::size_t number = 0;
+        each_part<D>(allowed, tree, bodies,
+                     [&](const TreeQueries& of, const QueriedBodies<D>& some, const double* around) {
+                       images.shifts.clear();
+                       images.boxes.clear();
+                       if (bounds_) {
+                         const ImageFinder<D> finder({around, bounds_->data(), slots_});
+                         are_few = are_few && finder.count(box) <= ImageLimits().few;
+                         if (are_few) finder.add(box, images);
+                       }
+                       const auto near = [&](const double* there, std::size_t) {
+                         if (are_balls && !bounds_)
+                           find_near_ball(of, query, scratch);
+                         else
+                           find_near_box(of, query, there, scratch);
+                         return NearRows{scratch.near, 0};
+                       };
+                       const std::size_t here = images.shifts.size() / D;
+                       number += here;
+                       look_among(
+                           some, static_cast<std::int32_t>(query), scratch.sought, bounds_ ? &images : nullptr, 0, here,
+                           near, [](std::int32_t) { return true; }, rows, unknown);
+                     });
         put_in_order(rows, begin, number > 1);
         offsets[query + 1] = static_cast<std::int64_t>(rows.size());
       }
@@ -488,9 +526,9 @@ class FewBodies : public FewAnswers {
     return names[k];
   }
 
-  // Takes what is seen now.
+  // Takes what is seen now. Says whether there are bodies far away from a periodic world.
   template <std::size_t D>
-  void look() {
+  bool look() {
     const nb::handle seen = columns_[name_of<"seen">()];
     if (!seen.is(here_.owner)) std::swap(here_, there_);
     if (!seen.is(here_.owner)) here_.take(seen);
@@ -499,11 +537,11 @@ class FewBodies : public FewAnswers {
     shapes_ = placement.shapes;
     boxes_ = placement.boxes;
     positions_ = placement.positions;
-    if (!bounds_) return;
+    if (!bounds_) return false;
     const NearAndFar<D> parts(boxes_, bounds_->data(),
                               rows_sticking_out<D>(boxes_, bounds_->data(), of_rows().in_use(), slots_));
     std::copy(parts.around.begin(), parts.around.end(), around_);
-    has_far_ = !parts.far.empty();
+    return !parts.far.empty();
   }
 
   // Gives the rows that have left their boxes in the index others there. False if the index does not follow so many.
@@ -542,7 +580,9 @@ class FewBodies : public FewAnswers {
   const BlockIndex& tree_;
   nb::object in_core_;
   std::span<const Geometry> geometries_;
-  std::optional<Vector<double>> bounds_, limits_;
+  std::optional<Vector<double>> bounds_;
+  std::optional<FarBodies> far_;
+  std::optional<Vector<double>> limits_;
   nb::object hit_, shape_, by_row_[kByRow];
   BorrowedPlacement here_, there_;  // what is seen, and what was before, and will be after the next step
   Borrowed behind_, corners_;
@@ -551,9 +591,7 @@ class FewBodies : public FewAnswers {
   const ShapeStore* shapes_ = nullptr;
   const double *boxes_ = nullptr, *positions_ = nullptr;
   std::size_t slots_ = 0;
-  // Of a periodic world: a box around the bodies near it, and whether there are others.
-  double around_[6] = {};
-  bool has_far_ = false;
+  double around_[6] = {};  // of a periodic world: a box around the bodies near it
 };
 
 }  // namespace
@@ -568,9 +606,12 @@ void bind_few_bodies(nb::module_& module) {
       .def(
           "__init__",
           [](FewBodies* self, nb::object guard, nb::object columns, nb::object broad, nb::object tree,
-             std::optional<Vector<double>> bounds, std::optional<Vector<double>> limits, nb::object actors,
-             nb::handle world, nb::tuple results, nb::object hit, nb::object shape) {
+             std::optional<Vector<double>> bounds, nb::object far, std::optional<Vector<double>> limits,
+             nb::object actors, nb::handle world, nb::tuple results, nb::object hit, nb::object shape) {
             constexpr std::uint64_t kDefaultLayer = 1;
+            std::optional<FarBodies> others;
+            if (!far.is_none())
+              others.emplace(FarBodies{far[0], far[1], nb::cast<Boxes>(far[2]), nb::cast<Table<double>>(far[3])});
             const nb::object rows = columns.attr("rows");
             FewRowsOf of_rows{nb::cast<FewRowsOf::Words>(rows.attr("layer")),
                               nb::cast<FewRowsOf::Words>(rows.attr("mask")),
@@ -580,12 +621,12 @@ void bind_few_bodies(nb::module_& module) {
                               columns.attr("layers").attr("_numbers"),
                               std::move(actors),
                               world.ptr()};
-            new (self)
-                FewBodies(std::move(guard), std::move(columns), std::move(broad), std::move(tree), std::move(bounds),
-                          std::move(limits), std::move(of_rows), std::move(results), std::move(hit), std::move(shape));
+            new (self) FewBodies(std::move(guard), std::move(columns), std::move(broad), std::move(tree),
+                                 std::move(bounds), std::move(others), std::move(limits), std::move(of_rows),
+                                 std::move(results), std::move(hit), std::move(shape));
           },
-          "guard"_a, "columns"_a, "broad"_a, "tree"_a, "bounds"_a.none(), "limits"_a.none(), "actors"_a, "world"_a,
-          "results"_a, "hit"_a, "shape"_a)
+          "guard"_a, "columns"_a, "broad"_a, "tree"_a, "bounds"_a.none(), "far"_a.none(), "limits"_a.none(), "actors"_a,
+          "world"_a, "results"_a, "hit"_a, "shape"_a)
       .def_prop_ro("is_current", &FewBodies::is_current)
       .def("follow", &FewBodies::follow, "broad"_a,
            "Let the index follow bodies that have moved; false where more than that has changed.")

@@ -247,11 +247,39 @@ def test_periodic_queries_that_are_rare_are_left_to_the_general_way():
     assert check(world, "query_ball", (0, 1), 3)
     assert not check(world, "query_ball", (0, 1), 30)  # too many images
     assert check(world, "query", (-50, 0, 90, 1))
-    far = world.add(bp.Circle(0.5), position=(801, 1), body_type="static")
-    for name, *given in (("query_ball", (0, 1), 2), ("nearest", (0, 1), 4), ("query_shape", bp.Circle(2), (0, 1))):
-        assert not check(world, name, *given)
-    assert world.query_ball((0, 1), 2).tolist() == [0, 1, far.row]
-    assert check(world, "raycast_any", (0, 1), (1, 0), np.inf)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_bodies_far_away_from_a_periodic_world_are_found_at_their_images_in_it(d):
+    world, rng = mixed_world(d, 10, boundary="wrap", bounds=[[1.0] * d, [13.0] * d])
+    corner = np.full(d, 1200.0)
+    far = [
+        world.add((bp.Circle if d == 2 else bp.Sphere)(0.5), position=corner + 3, body_type="static", layer="wall"),
+        world.add(
+            bp.Rectangle(2, 1) if d == 2 else bp.Box(2, 1, 1), position=-corner, body_type="kinematic", layer="ball"
+        ),
+    ]
+    world.refresh()
+    world.query_points(np.ones((1, d)))
+    found = 0
+    for count in (None, 2, 9):
+        for name, *given in queries_of(rng, d, count):
+            for options in ({}, {"mask": "wall"}, {"ignore": far[0]}):
+                assert check(world, name, *given, **options)
+            if name == "query_ball":
+                rows = np.unique(getattr(world.query_ball(given[0], 9), "rows", world.query_ball(given[0], 9)))
+                found += np.isin([one.row for one in far], rows).sum()
+        for name, given, own in queries_of_shapes(rng, d, count):
+            check(world, name, *given, **own)
+        world.step(0.01)
+        world.query_points(np.ones((1, d)))
+    assert found > 3
+    assert check(world, "query_ball", corner + 3 - 12 * 90, 0.1)
+    assert far[0].row in world.query_ball(corner + 3 - 12 * 90, 0.1)
+    world.remove(far[0])
+    world.remove(far[1])
+    world.query_points(np.ones((1, d)))
+    assert check(world, "nearest", corner + 3, 4)
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -124,10 +124,12 @@ class Scene:
             index = self.index()
             if index._is_stale:
                 return None
-            bounds = columns.period_bounds
+            bounds, far = columns.period_bounds, None
+            for part in self.parts()[1:]:
+                far = part.tree, part.shapes.store, part.shapes.boxes, part.around
             self._few = _native.FewBodies(
                 self._guard, columns, broad, index._arranged("queries"), None if bounds is None else bounds.ravel(),
-                self._limits, Actor, actors._world, RESULTS, partial(hit_of, weakref.ref(actors)), Shape,
+                far, self._limits, Actor, actors._world, RESULTS, partial(hit_of, weakref.ref(actors)), Shape,
             )  # fmt: skip
             return self._few
 
