@@ -359,7 +359,10 @@ class PyWorld {
     last_ = std::make_shared<TouchingArray>(memory_.touching, nb::object());
   }
   nb::tuple waiting() const { return parts_of(memory_.waiting); }
-  void set_waiting(nb::handle given) { memory_.waiting = waiting_of(given); }
+  void set_waiting(nb::handle given) {
+    memory_.waiting = waiting_of(given);
+    memory_.has_left = true;
+  }
   void forget_near() { memory_.near.drop(); }
   std::size_t memory_bytes() const {
     const Touching& touching = *memory_.touching;

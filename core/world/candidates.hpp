@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -29,6 +28,7 @@ enum class Search : std::uint8_t { none, given_for_each_batch, given, near, all,
 struct Candidates {
   Search search = Search::none;
   Pairs found;
+  std::optional<Pairs> swept;    // where `found` was searched for with the motions: pairs that come near in them
   bool are_near = false;         // those of `near` are meant, not `found`
   bool is_tight = true;          // the boxes of the shapes overlap; else larger ones do
   bool has_images = false;       // also pairs that may touch in another image of a periodic world, each in one only
@@ -60,6 +60,10 @@ struct Changes {
   double growth;       // of boxes beyond those that were seen, if nothing but motion has changed; negative: something
   double pairs_a_row;  // of boxes that overlapped when all pairs were searched for last
   const RowList* wrapped;  // rows that came in at the other side of the world
+  // Where the rows were, if all pairs that come near each other on straight routes from there are of interest, too;
+  // else null. Rows that do not go straight.
+  const double* before;
+  const RowList* turned;
 };
 
 // Keeps its memory from one search to the next.
@@ -107,7 +111,10 @@ class CandidateSearch {
       if (only_moves && result.quiet_steps == 0) find_near_all(now, result);
       if (!result.are_near) {
         result.search = Search::all;
-        result.found = all_pairs(now, still(now), 0, kNoLimit);
+        if (changes.before != nullptr)
+          find_swept(now, result);
+        else
+          result.found = all_pairs(now, still(now), 0, kNoLimit);
       }
       return result;
     }
@@ -152,39 +159,70 @@ class CandidateSearch {
     const RowList& living = kinds.numbers;
     const RowList* all = columns.living == columns.slots ? nullptr : &living;
     if (columns.layer == nullptr) return all;
+    const std::uint64_t *layers = columns.layer, *masks = columns.mask;  // masks: null where all bits are set
+    const std::uint8_t* is_static = or_null(kinds.is_static);
     struct Words {
       std::uint64_t layers = 0, masks = 0;
     };
-    const auto layer_of = [&](std::size_t row) { return columns.layer[row]; };
-    const auto mask_of = [&](std::size_t row) {
-      return columns.mask != nullptr ? columns.mask[row] : ~std::uint64_t{0};
-    };
-    const auto is_static = [&](std::size_t row) { return !kinds.is_static.empty() && kinds.is_static[row] != 0; };
-    Words of_all, of_others;  // the latter: of those that are not static
-    for (const std::int32_t number : living) {
-      const std::size_t row = index(number);
-      of_all.layers |= layer_of(row), of_all.masks |= mask_of(row);
-      if (!is_static(row)) of_others.layers |= layer_of(row), of_others.masks |= mask_of(row);
+    Words of_all, of_others;  // the latter: of those that are not static; rows that are not in use do no harm
+    for (std::size_t row = 0; row < columns.slots; ++row) {
+      const std::uint64_t counts = is_static != nullptr && is_static[row] != 0 ? 0 : ~std::uint64_t{0};
+      of_all.layers |= layers[row];
+      of_others.layers |= layers[row] & counts;
+    }
+    of_all.masks = of_others.masks = ~std::uint64_t{0};
+    if (masks != nullptr) {
+      of_all.masks = of_others.masks = 0;
+      for (std::size_t row = 0; row < columns.slots; ++row) {
+        const std::uint64_t counts = is_static != nullptr && is_static[row] != 0 ? 0 : ~std::uint64_t{0};
+        of_all.masks |= masks[row];
+        of_others.masks |= masks[row] & counts;
+      }
     }
     const auto may_meet = [&](std::size_t row) {
-      const Words& of = is_static(row) ? of_others : of_all;
-      const bool is_grouped = columns.group != nullptr && columns.group[row] > 0;  // which may count for more
-      return is_grouped || ((layer_of(row) & of.masks) != 0 && (mask_of(row) & of.layers) != 0);
+      const Words& of = is_static != nullptr && is_static[row] != 0 ? of_others : of_all;
+      return ((layers[row] & of.masks) != 0) & (((masks != nullptr ? masks[row] : ~std::uint64_t{0}) & of.layers) != 0);
     };
-    const auto cannot =
-        std::find_if_not(living.begin(), living.end(), [&](std::int32_t row) { return may_meet(index(row)); });
-    if (cannot == living.end()) return all;
-    meeting_.assign(living.begin(), cannot);
-    std::copy_if(cannot, living.end(), std::back_inserter(meeting_),
-                 [&](std::int32_t row) { return may_meet(index(row)); });
-    return &meeting_;
+    bool may_all = true;
+    for (std::size_t row = 0; row < columns.slots; ++row) may_all &= may_meet(row);
+    if (may_all) return all;
+    meeting_.clear();
+    for (const std::int32_t number : living)  // those of a group may count whatever their masks are
+      if (may_meet(index(number)) || (columns.group != nullptr && columns.group[index(number)] > 0))
+        meeting_.push_back(number);
+    return meeting_.size() == living.size() ? all : &meeting_;
   }
 
-  // Pairs of boxes of the spare placement, enlarged by a reach. `still`: rows of which no two make a pair, or null.
-  Pairs all_pairs(const Now& now, const std::uint8_t* still, double reach, std::uint64_t limit) {
+  // One search for boxes around the motions, which find the pairs of boxes at the end of the step as well.
+  void find_swept(const Now& now, Candidates& result) {
+    const Columns<D>& columns = now.columns;
+    const double *boxes = columns.spare.boxes, *places = columns.spare.positions;
+    swept_.resize(columns.slots * 2 * D);
+    for (std::size_t row = 0; row < columns.slots; ++row)
+      for (std::size_t k = 0; k < D; ++k) {
+        const double low = boxes[row * 2 * D + k], high = boxes[(row * 2 + 1) * D + k],
+                     back = now.changes.before[row * D + k] - places[row * D + k],
+                     slack = 0x1p-46 * (std::max(std::abs(low), std::abs(high)) + std::abs(back));
+        swept_[row * 2 * D + k] = low + std::min(back, 0.0) - slack;
+        swept_[(row * 2 + 1) * D + k] = high + std::max(back, 0.0) + slack;
+      }
+    for (const std::int32_t row : *now.changes.turned)
+      std::copy_n(boxes + index(row) * 2 * D, 2 * D, swept_.data() + index(row) * 2 * D);
+    result.swept = all_pairs(now, still(now), 0, kNoLimit, swept_.data());
+    result.found = copy_of(columns_of(*result.swept));
+    keep_pairs(result.found, [&](std::int32_t i, std::int32_t j) {
+      const double *p = boxes + index(i) * 2 * D, *q = boxes + index(j) * 2 * D;
+      return overlaps(p, p + D, q, q + D, D, true, 0.0);
+    });
+  }
+
+  // Pairs of boxes, those of the spare placement if they are not given, enlarged by a reach. `still`: rows of which no
+  // two make a pair, or null.
+  Pairs all_pairs(const Now& now, const std::uint8_t* still, double reach, std::uint64_t limit,
+                  const double* boxes = nullptr) {
     const Columns<D>& columns = now.columns;
     constexpr std::size_t kNumbers = 2 * D;
-    const double* boxes = columns.spare.boxes;
+    if (boxes == nullptr) boxes = columns.spare.boxes;
     const std::int64_t* keys = columns.batch;
     std::size_t count = columns.slots;
     const RowList* rows = rows_that_may_meet(columns, now.kinds);
@@ -402,7 +440,7 @@ class CandidateSearch {
   RowFilter filter_;
   RowFlags still_, around_, of_;
   RowList rows_, meeting_;
-  std::vector<double> corners_, extents_;
+  std::vector<double> corners_, swept_, extents_;
   std::vector<std::int64_t> keys_;
 };
 

@@ -55,6 +55,8 @@ struct Followed {
   const std::uint8_t* active;
   LastTouching last;
   const Filter* filter;  // which pairs count; may be null
+  // All pairs of rows that go straight and come near each other, those that count, if these have been found already.
+  std::optional<PairColumns> near;
 
   // How far a row moves, if there is no boundary. One that is seldom looked at and not followed only appears.
   std::array<double, D> motion_of(std::size_t row) const {
@@ -392,6 +394,24 @@ void find_meetings(const Followed<D>& followed, const std::vector<std::int32_t>&
   found.candidate_count += search.candidate_count();
 }
 
+// Pairs of rows that go straight whose boxes around their routes overlap.
+template <std::size_t D>
+Pairs straight_pairs(const Followed<D>& followed, const StraightRoom<D>& room, const RoutePairs& pairs_of) {
+  Problem<double> problem;
+  constexpr auto kStride = static_cast<std::int64_t>(2 * D);
+  problem.first = {room.corners.get(), room.corners.get() + D, kStride, kStride, room.count};
+  problem.dimension = D;
+  problem.is_own = true;
+  Batches batches;
+  std::vector<std::int64_t> keys;
+  if (followed.row_motions.keys != nullptr) {
+    for (std::size_t k = 0; k < room.count; ++k) keys.push_back(followed.row_motions.keys[room.rows[k].number]);
+    batches = batches_of({room.count, keys.data(), 1}, nullptr, pairs_of.interrupt);
+    if (!batches.is_whole) problem.batches = &batches;
+  }
+  return pairs_of(problem);
+}
+
 // Adds what rows that go straight meet, where most rows are sought, and leaves as sought those that do not, and those
 // that may meet one of these. In a periodic world, what goes straight does not reach its boundary.
 template <std::size_t D, class Others>
@@ -406,7 +426,7 @@ void find_straight_meetings(Followed<D>& followed, StraightRoom<D>& room, RowFla
   std::fill(sought.begin(), sought.end(), std::uint8_t{0});
   for (const std::int32_t number : found.rows) {
     const auto row = static_cast<std::size_t>(number);
-    StraightRow<D> one;
+    StraightRow<D>& one = room.next();
     one.motion = followed.motion_of(row);
     one.box = row_motions.box_of(row, false);
     one.number = number;
@@ -420,12 +440,13 @@ void find_straight_meetings(Followed<D>& followed, StraightRoom<D>& room, RowFla
       const double whole = one.motion[axis], now = row_motions.now[row * D + axis];
       one.shift[axis] = one.is_followed ? (now - whole) - now : -whole;
     }
-    const std::array<double, 2 * D> around = box_around(one);
+    double* const around = room.box_of_next();
+    box_around(one, around);
     for (std::size_t axis = 0; axis < D && row_motions.is_periodic; ++axis)
       is_straight &= around[axis] > row_motions.bounds[axis] && around[D + axis] < row_motions.bounds[D + axis];
-    for (const double number_of_box : around) is_straight &= is_finite(number_of_box);
+    for (std::size_t k = 0; k < 2 * D; ++k) is_straight &= is_finite(around[k]);
     if (is_straight)
-      room.add(one, around);
+      ++room.count;
     else if (one.is_followed)
       sought[row] = 1;
     else
@@ -436,19 +457,7 @@ void find_straight_meetings(Followed<D>& followed, StraightRoom<D>& room, RowFla
     room.keep([&](const StraightRow<D>& row) { return sought[static_cast<std::size_t>(row.number)] == 0; });
   const std::size_t count = room.count;
   if (count < 2) return;
-  Problem<double> problem;
-  constexpr auto kStride = static_cast<std::int64_t>(2 * D);
-  problem.first = {room.corners.get(), room.corners.get() + D, kStride, kStride, count};
-  problem.dimension = D;
-  problem.is_own = true;
-  Batches batches;
-  std::vector<std::int64_t> keys;
-  if (row_motions.keys != nullptr) {
-    for (std::size_t k = 0; k < count; ++k) keys.push_back(row_motions.keys[room.rows[k].number]);
-    batches = batches_of({count, keys.data(), 1}, nullptr, pairs_of.interrupt);
-    if (!batches.is_whole) problem.batches = &batches;
-  }
-  Pairs pairs = pairs_of(problem);
+  Pairs pairs = followed.near ? room.places_of(*followed.near, n) : straight_pairs(followed, room, pairs_of);
   const std::vector<Approach<D>> near =
       straight_approaches(room, pairs, followed.filter, followed.last, found.candidate_count);
   const ApproachTimes at =

@@ -39,6 +39,7 @@ struct Touching {
 struct StepMemory {
   std::shared_ptr<const Touching> touching;
   Waiting waiting;
+  bool has_left = true;  // a budget has left some of those that wait; else they only met on their routes
   NearPairs near;
   RowFlags hits[2];  // of near pairs: those of `near` are in one, and a step writes to the other
   int quiet_steps = 0;
@@ -112,8 +113,9 @@ class World {
 
     // Motion, the boundary, and the places of shapes.
     std::copy_n(columns.changed, slots, columns.next_changed);
-    const bool only_moves = !request.has_budget && slots >= step_limits.rows_for_near_pairs &&
-                            memory.waiting.first.empty() && std::memchr(columns.changed, 1, slots) == nullptr;
+    const bool is_left = memory.has_left && !memory.waiting.first.empty();
+    const bool only_moves = !request.has_budget && slots >= step_limits.rows_for_near_pairs && !is_left &&
+                            std::memchr(columns.changed, 1, slots) == nullptr;
     const std::uint8_t* looked_at = rows_due(columns, request);
     const bool may_be_steady = columns.update_intervals == nullptr;
     const RowList* few =
@@ -142,6 +144,8 @@ class World {
       alive = alive_.data();
       renewed = renewed_.data();
     }
+    const bool follows_some =
+        !moved.trace.is_ccd.empty() && find_sought(columns, memory, moved.trace, alive, renewed, request);
     const Clock::time_point placed = Clock::now();
 
     // Candidates.
@@ -154,8 +158,18 @@ class World {
     if (count > 0) {
       for (std::size_t row = 0; request.behind != nullptr && row < slots; ++row)
         request.behind[row] |= columns.moved[row];
-      const Changes changes{columns.next_changed, count, living, only_moves ? moved.growth : -1.0, memory.pairs_a_row,
-                            &moved.trace.wrapped};
+      // Where most bodies are followed, what comes near on their routes is found by the same search.
+      const bool is_swept = follows_some && !request.has_budget && !is_left && !are_some_gone &&
+                            go_between(columns, moved) &&
+                            are_many_sought(row_motions(columns, moved.trace, alive, sought_), slots);
+      const Changes changes{columns.next_changed,
+                            count,
+                            living,
+                            only_moves ? moved.growth : -1.0,
+                            memory.pairs_a_row,
+                            &moved.trace.wrapped,
+                            is_swept ? moved.trace.before : nullptr,
+                            &moved.trace.turned};
       candidates =
           search_.find(columns, kinds_, changes, request.search, memory.near, memory.quiet_steps, callbacks, interrupt);
       leave_out(columns, are_some_gone ? alive : nullptr, count, candidates);
@@ -170,8 +184,9 @@ class World {
     if (!columns.closed) drop_closed(columns, tests.spent.touching);
     if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
       add_those_across_boundaries(columns, memory, alive, request, tests, callbacks, interrupt);
-    if (!moved.trace.is_ccd.empty() && find_sought(columns, memory, moved.trace, alive, renewed, request)) {
-      step.impacts = follow(columns, memory, moved.trace, alive, looked_at, renewed, request, callbacks, interrupt);
+    if (follows_some) {
+      step.impacts =
+          follow(columns, memory, moved, candidates, alive, looked_at, renewed, request, callbacks, interrupt);
       step.stats.followed = step.impacts.rows.size();
       step.stats.route_pairs = step.impacts.candidate_count;
       add_those_met_on_routes(memory, step.impacts, request.number, tests);
@@ -246,6 +261,7 @@ class World {
       memory.steadiness.forget();
     memory.touching = step.touching;
     memory.waiting = std::move(step.waiting);
+    memory.has_left = request.has_budget;
     if (step.has_searched) {
       if (step.is_synchronized && request.behind != nullptr) std::fill_n(request.behind, slots, std::uint8_t{0});
       memory.quiet_steps = step.quiet_steps;
@@ -490,7 +506,8 @@ class World {
     active_.assign(columns.next_changed, columns.next_changed + slots);
     if (request.has_budget) active_.assign(slots, 1);
     for (const RowList* left : {&memory.waiting.first, &memory.waiting.second})
-      for (const std::int32_t row : *left) active_[static_cast<std::size_t>(row)] = 1;
+      for (std::size_t k = 0; memory.has_left && k < left->size(); ++k)
+        active_[static_cast<std::size_t>((*left)[k])] = 1;
     const std::uint8_t* turning = trace.turning.flags();
     std::size_t still = 0, others = 0;
     unsettled_.assign(columns.changed, columns.changed + slots);
@@ -512,10 +529,29 @@ class World {
     return std::memchr(sought_.data(), 1, slots) != nullptr;
   }
 
+  // Whether rows are where their boxes are at the begin and at the end of the step, or on the straight way between.
+  static bool go_between(const Columns<D>& columns, const Moved<D>& moved) {
+    return moved.trace.turning.flags() == nullptr && columns.update_intervals == nullptr;
+  }
+
+  // Pairs among which are all that come near each other on straight routes, if the search for candidates knows them.
+  static std::optional<PairColumns> near_on_routes(const Columns<D>& columns, const Moved<D>& moved,
+                                                   const Candidates& candidates) {
+    if (candidates.swept) return columns_of(*candidates.swept);
+    const NearPairs& near = candidates.near;
+    if (!candidates.are_near || candidates.has_images || near.around() != nullptr || !go_between(columns, moved))
+      return {};
+    // Those that were found in this step are of boxes at its end, and boxes at its begin must be as near.
+    if (near.uses() == 0 && !(moved.growth <= near.left())) return {};
+    return candidates.pairs();
+  }
+
   // What touched a followed body on its route, and did not touch it before.
-  Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
-                    const std::uint8_t* alive, const std::uint8_t* looked_at, const std::uint8_t* renewed,
-                    const StepRequest& request, StepCallbacks<D>& callbacks, Interrupt& interrupt) {
+  Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Moved<D>& moved,
+                    const Candidates& candidates, const std::uint8_t* alive, const std::uint8_t* looked_at,
+                    const std::uint8_t* renewed, const StepRequest& request, StepCallbacks<D>& callbacks,
+                    Interrupt& interrupt) {
+    const Trace<D>& trace = moved.trace;
     const Placement<D>& now = columns.spare;
     // Pairs that wait have not been tested, or have met on a route.
     const PairColumns known = memory.touching->columns(), waiting = memory.waiting.columns();
@@ -534,7 +570,8 @@ class World {
                          unsettled_.data(),
                          active_.data(),
                          {memory.touching->by_row(), uncertain_.data()},
-                         filter_.of(columns, nullptr, true)};
+                         filter_.of(columns, nullptr, true),
+                         near_on_routes(columns, moved, candidates)};
     Impacts<D> found = impacts_on_routes(followed, straight_, sought_, *request.search.kernels, request.search.workers,
                                          interrupt, [&](auto& pairs) { callbacks.meet(pairs); });
     if (found.endless) callbacks.refuse(*found.endless);

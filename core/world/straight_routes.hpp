@@ -38,16 +38,34 @@ struct StraightRoom {
   PlainArray<StraightRow<D>> rows;
   PlainArray<double> corners;
   std::size_t count = 0;
+  std::vector<std::int32_t> places;  // of rows of the world
 
   void begin(std::size_t most) {
     count = 0;
     rows.grow(most);
     corners.grow(most * 2 * D);
   }
-  // Adds a row with a box around its route, rounded outwards.
-  void add(const StraightRow<D>& row, const std::array<double, 2 * D>& around) {
-    rows[count] = row;
-    std::copy_n(around.begin(), 2 * D, corners.get() + count++ * 2 * D);
+  // The row after the last, to be written; with a box around its route, rounded outwards, it is added.
+  StraightRow<D>& next() { return rows[count]; }
+  double* box_of_next() { return corners.get() + count * 2 * D; }
+  // Pairs of rows of the world, of which there are so many, as places of these: those of which both are here.
+  Pairs places_of(const PairColumns& pairs, std::size_t slots) {
+    if (count == slots) return copy_of(pairs);  // ascending: each is at its own place
+    places.assign(slots, -1);
+    for (std::size_t k = 0; k < count; ++k)
+      places[static_cast<std::size_t>(rows[k].number)] = static_cast<std::int32_t>(k);
+    Pairs found = copy_of(pairs);
+    std::int32_t *first = found.block.get(), *second = first + found.stride;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < pairs.count; ++k) {
+      const std::int32_t i = places[static_cast<std::size_t>(pairs.first[k])],
+                         j = places[static_cast<std::size_t>(pairs.second[k])];
+      first[kept] = i;
+      second[kept] = j;
+      kept += (i >= 0) & (j >= 0) ? 1 : 0;
+    }
+    found.size = kept;
+    return found;
   }
   // Keeps the rows for which keep(row) holds.
   template <class Keep>
@@ -62,17 +80,15 @@ struct StraightRoom {
   }
 };
 
-// A box around a straight route, rounded outwards.
+// Writes a box around a straight route, rounded outwards.
 template <std::size_t D>
-std::array<double, 2 * D> box_around(const StraightRow<D>& row) {
-  std::array<double, 2 * D> around;
+void box_around(const StraightRow<D>& row, double* around) {
   for (std::size_t k = 0; k < D; ++k) {
     const double low = row.box[k], high = row.box[D + k], from = row.shift[k], to = from + row.motion[k],
                  slack = 4 * kSumSlack * (std::max(std::abs(low), std::abs(high)) + std::abs(from) + std::abs(to));
     around[k] = low + std::min({from, to, 0.0}) - slack;
     around[D + k] = high + std::max({from, to, 0.0}) + slack;
   }
-  return around;
 }
 
 // Whether two balls are certainly apart during the whole of the step: by their boxes, which are hardly larger.

@@ -415,6 +415,25 @@ def test_followed_body_that_left_the_world_and_rests_is_removed_although_nothing
     assert world.step(1.0).removed.tolist() == [3]
 
 
+@pytest.mark.parametrize("boundary", ["none", "bounce"])
+def test_bodies_that_graze_on_their_way_leave_the_pairs_near_each_other_in_use(boundary):
+    rng = np.random.default_rng(2)
+    world = bp.World(2, bounds=None if boundary == "none" else [[-9, -9], [99, 99]], boundary=boundary)
+    world.add(bp.Circle(1), position=(0, 0), ccd=True)
+    world.add(bp.Circle(1), position=(-0.305, 2 - 1e-6), velocity=(0.01, 0), ccd=True)  # they touch for 0.004
+    places = np.stack(np.meshgrid(np.arange(10), np.arange(10)), -1).reshape(-1, 2) * 2.5 + 20
+    world.add_many(bp.Circle(1), places, velocities=rng.uniform(-0.004, 0.004, (100, 2)), ccd=True)
+    for step in range(45):
+        frame = world.step(1.0)
+        assert frame.enter.tolist() == frame.impacts.pairs.tolist() == ([[0, 1]] if step == 30 else [])
+        assert frame.exit.tolist() == ([[0, 1]] if step == 31 else [])
+        if step > 20:
+            assert "near each other" in frame.stats["reason"], step
+        if step == 30:
+            assert frame.impacts.times.tolist() == pytest.approx([0.3], abs=0.01)
+    world.validate()
+
+
 def test_impacts_of_one_body_are_looked_for_near_its_way():
     world = bp.World(3)
     rng = np.random.default_rng(1)
