@@ -413,8 +413,10 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
   struct Ball {
     Vec<3> at{};
     double reach = -1;
-    bool has(const Vec<3>& point) const {
-      return reach > 0 && solid::squared(solid::operator-(point, at)) < reach * reach;
+    // Whether a point is in it, or the middle of this one in such a ball of the point.
+    bool has(const Vec<3>& point, double other_reach = 0) const {
+      const double farthest = std::max(reach, other_reach);
+      return reach > 0 && solid::squared(solid::operator-(point, at)) < farthest * farthest;
     }
   };
   Ball outside, inside;
@@ -444,10 +446,13 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
     const NearestElements nearest = nearest_elements(side, outer.side, within, deepest);
     if (nearest.second != last) outer.side.element(last = nearest.second, corners);
     if (!(nearest.distance > deepest)) return;
-    const bool is_inside = inside.has(point) || whereabouts(point, outer.side, *outer.solid) == Whereabouts::kInside;
+    const double clear =
+        nearest.distance - 1e-9 * (size + std::abs(point[0]) + std::abs(point[1]) + std::abs(point[2]));
+    const bool is_inside =
+        inside.has(point, clear) ||
+        (!outside.has(point, clear) && whereabouts(point, outer.side, *outer.solid) == Whereabouts::kInside);
     if (is_inside) deepest = nearest.distance;
-    (is_inside ? inside : outside) = {
-        point, nearest.distance - 1e-9 * (size + std::abs(point[0]) + std::abs(point[1]) + std::abs(point[2]))};
+    (is_inside ? inside : outside) = {point, clear};
   };
   // A few from everywhere first: what is as deep as one of these hides most others.
   constexpr std::size_t kStride = 16;
