@@ -42,6 +42,7 @@ class Forest {
   explicit Forest(std::size_t dimension) : dimension_(dimension) {}
 
   std::size_t dimension() const { return dimension_; }
+  std::size_t tree_count() const { return keys_.size(); }
   std::size_t bytes() const {
     std::size_t words = 0;
     for (const PlainArray<float>& block : memory_) words += block.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -87,7 +88,7 @@ class ManyQueries {
                            const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
       Ragged answers;
-      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether);
+      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether, nullptr);
       answers.offsets.assign(places.count + 1, 0);
       const Ragged grouped = collect_ragged<Scratch>(
           groups.count(), rows_, workers, interrupt,
@@ -111,7 +112,8 @@ class ManyQueries {
     }));
   }
 
-  // search(queries, group, count, scratch) stores the results of a group itself. finish(scratch) as of each().
+  // search(queries, group, count, scratch) stores the results of a group itself, of one tree. finish(scratch) as of
+  // each().
   template <class Scratch, class Search>
   void each_group(const BoxView<double>& places, std::size_t dimension, unsigned workers, const Search& search) const {
     each_group<Scratch>(places, dimension, workers, search, [](Scratch&) {});
@@ -121,25 +123,28 @@ class ManyQueries {
                   const Finish& finish) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), Scratch::kGroup);
+    const Groups groups(order_in_trees(places, dimension, interrupt), Scratch::kGroup, index_.tree_of);
     const std::size_t together = (queries_together(rows_) + Scratch::kGroup - 1) / Scratch::kGroup;
-    std::vector<Scratch> scratch(std::max(1u, workers));
+    std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
     for_each_task((groups.count() + together - 1) / together, workers, interrupt,
                   [&](unsigned worker, std::size_t task) {
                     for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
                       groups.read_ahead_of(k + 1, places);
-                      search(queries_, groups.begin(k), groups.size(k), scratch[worker]);
+                      const std::uint32_t* group = groups.begin(k);
+                      search(queries_for(*group, own[worker].walked), group, groups.size(k), own[worker].scratch);
                     }
                   });
-    for (Scratch& one : scratch) finish(one);
+    for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
-  // Queries with keys do not share a tree.
-  bool walks_together(std::size_t wanted) const { return index_.forest == nullptr && queries_.walks_together(wanted); }
+  // Whether groups of so many queries may walk together: of those with keys, each group in a tree that can.
+  bool walks_together(std::size_t wanted, std::size_t count) const {
+    return queries_.walks_together(wanted) && are_groups(count);
+  }
   // The same where the caller tests rows, and the filter, of its own.
-  bool can_walk_together(std::size_t wanted) const {
-    return index_.forest == nullptr && queries_.can_walk_together(wanted);
+  bool can_walk_together(std::size_t wanted, std::size_t count) const {
+    return queries_.can_walk_together(wanted) && are_groups(count);
   }
   bool has_keys() const { return index_.forest != nullptr; }
 
@@ -197,18 +202,49 @@ class ManyQueries {
     return order;
   }
 
-  // Queries in the order of a curve, in groups of as many.
-  struct Groups {
-    Groups(std::vector<std::uint32_t> along, std::size_t queries) : order(std::move(along)), most(queries) {}
-    std::size_t count() const { return (order.size() + most - 1) / most; }
-    std::size_t size(std::size_t group) const { return std::min(most, order.size() - group * most); }
-    const std::uint32_t* begin(std::size_t group) const { return order.data() + group * most; }
-    void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
-      for (std::size_t k = group * most; k < std::min((group + 1) * most, order.size()); ++k)
-        read_ahead(places.lower_of(order[k]));
-    }
+  // As order_of(), never empty. In a large tree, queries with keys follow a curve too.
+  std::vector<std::uint32_t> order_in_trees(const BoxView<double>& places, std::size_t dimension,
+                                            Interrupt& interrupt) const {
+    constexpr std::size_t kSmall = 256;  // rows: most queries of such a tree visit most of its blocks
     std::vector<std::uint32_t> order;
-    std::size_t most;
+    if (index_.forest == nullptr || rows_ > kSmall * index_.forest->tree_count())
+      order = nearby_order(places, dimension, chosen_kernels(), interrupt);
+    if (order.empty()) {
+      order.resize(places.count);
+      std::iota(order.begin(), order.end(), 0u);
+    }
+    if (index_.forest == nullptr || std::is_sorted(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+          return index_.tree_of[a] < index_.tree_of[b];
+        }))
+      return order;
+    RowSorter<std::uint32_t> sorter(places.count);
+    for (const std::uint32_t query : order) sorter.add(index_.tree_of[query], query);
+    sorter.sort(interrupt);
+    for (std::size_t k = 0; k < places.count; ++k) order[k] = sorter.row(k);
+    return order;
+  }
+  // Whether there are several queries for each tree: one alone is faster by itself.
+  bool are_groups(std::size_t count) const {
+    return index_.forest == nullptr || count >= kTogether / 2 * index_.forest->tree_count();
+  }
+
+  // Queries in the order of a curve, in groups of as many, or fewer where the next one is of another tree.
+  struct Groups {
+    Groups(std::vector<std::uint32_t> along, std::size_t most, const std::uint32_t* tree_of) : order(std::move(along)) {
+      for (std::size_t at = 0; at < order.size(); ++at)
+        if (starts.empty() || at - starts.back() == most ||
+            (tree_of != nullptr && tree_of[order[at]] != tree_of[order[at - 1]]))
+          starts.push_back(static_cast<std::uint32_t>(at));
+      starts.push_back(static_cast<std::uint32_t>(order.size()));
+    }
+    std::size_t count() const { return starts.size() - 1; }
+    std::size_t size(std::size_t group) const { return starts[group + 1] - starts[group]; }
+    const std::uint32_t* begin(std::size_t group) const { return order.data() + starts[group]; }
+    void read_ahead_of(std::size_t group, const BoxView<double>& places) const {
+      if (group >= count()) return;
+      for (std::size_t k = starts[group]; k < starts[group + 1]; ++k) read_ahead(places.lower_of(order[k]));
+    }
+    std::vector<std::uint32_t> order, starts;
   };
 
   const BlockIndex& index_;

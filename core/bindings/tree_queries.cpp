@@ -127,18 +127,18 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   const ManyQueries all(index, lower, upper, filter);
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
-  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted)) {
+  const auto alone = [&](const TreeQueries& queries, std::size_t query, TreeQueries::NearestScratch& scratch) {
+    std::size_t at = query * wanted;
+    queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
+                    [&](std::int32_t row, double distance) {
+                      rows[at] = row;
+                      distances[at++] = distance;
+                    });
+  };
+  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted, count)) {
     using Scratch = TreeQueries::NearestScratch;
     all.each<Scratch>(
-        places, dimension, workers, [&](std::size_t query) { read_ahead(points + query * dimension); },
-        [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-          std::size_t at = query * wanted;
-          queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
-                          [&](std::int32_t row, double distance) {
-                            rows[at] = row;
-                            distances[at++] = distance;
-                          });
-        });
+        places, dimension, workers, [&](std::size_t query) { read_ahead(points + query * dimension); }, alone);
   } else {
     using Scratch = TreeQueries::TogetherScratch;
     with_boxes(lower, upper, [&](const auto& boxes) {
@@ -149,6 +149,10 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
               read_ahead(limit + group[k]);
               read_ahead(rows.get() + group[k] * wanted);
               read_ahead(distances.get() + group[k] * wanted);
+            }
+            if (!queries.walks_together(wanted)) {
+              for (std::size_t k = 0; k < number; ++k) alone(queries, group[k], scratch);
+              return;
             }
             queries.nearest_together(boxes, group, number, points, wanted, limit, scratch,
                                      [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {

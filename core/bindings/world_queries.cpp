@@ -231,7 +231,7 @@ class PartSearch {
     // As for boxes: points that are far apart in their order have hardly a block in common.
     constexpr std::size_t kRowsForAPoint = 32;
     if (table_.count >= kManyQueries && table_.count >= part_.bodies->slots() / kRowsForAPoint &&
-        !filter.has_layers() && all.can_walk_together(wanted)) {
+        !filter.has_layers() && all.can_walk_together(wanted, table_.count)) {
       all.each_group<Scratch>(
           places, D, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {
@@ -239,7 +239,10 @@ class PartSearch {
               read_ahead(limits_ + group[k]);
               table_.read_ahead_of(group[k]);
             }
-            search(queries, group, count, wanted, scratch);
+            if (queries.can_walk_together(wanted))
+              search(queries, group, count, wanted, scratch);
+            else
+              for (std::size_t k = 0; k < count; ++k) search(queries, group[k], scratch);
           },
           finish);
     } else {

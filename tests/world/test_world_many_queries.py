@@ -1,4 +1,4 @@
-"""So many queries that the tree is copied around the boxes of the bodies, beside plain NumPy."""
+"""So many queries that they are answered together, or through a copy of the tree: beside plain NumPy."""
 
 from __future__ import annotations
 
@@ -82,3 +82,55 @@ def test_many_rays_hit_the_boxes_that_the_oracle_says(dim, name):
         np.testing.assert_array_equal(world.raycast_any(origins, along, limits), expected >= 0)
         every = world.raycast_all(origins, along, limits)
         assert [hits[0].tolist()[:1] for hits in every] == [[row] if row >= 0 else [] for row in expected.tolist()]
+
+
+@pytest.mark.parametrize("is_lattice", [False, True], ids=["random", "lattice"])
+@pytest.mark.parametrize("bodies", [1, 30, 64, 65, 300])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_many_nearest_of_batches_are_those_of_all_distances(dim, bodies, is_lattice):
+    rng = np.random.default_rng(bodies)
+    batches = max(3, 1200 // bodies)
+    batch = rng.permutation(np.repeat(np.arange(batches), bodies))
+    count = len(batch)
+    places = rng.integers(0, 9, (count, dim)).astype(float) if is_lattice else rng.uniform(0, 9, (count, dim))
+    radii = np.full(count, 0.25) if is_lattice else rng.uniform(0.1, 0.5, count)
+    world = bp.World(dim)
+    world.add_many((bp.Circle if dim == 2 else bp.Sphere)(radii), places, batch=batch)
+    world.set_filters(world.rows[::3], layer="rare")
+    is_rare = np.arange(count) % 3 == 0
+    own = np.arange(count)
+    for k, limit, options in ((1, np.inf, {}), (8, np.inf, {}), (20, 2.0, {}), (3, np.inf, {"mask": "rare"})):
+        rows, distances = world.nearest(rows=world.rows, k=k, max_distance=limit, batch=batch, **options)
+        for key in range(batches):
+            here = own[batch == key]
+            seen = here[is_rare[here]] if options else here
+            away = np.zeros((len(here), len(seen)))
+            for axis in range(dim):
+                away += (places[here, axis][:, np.newaxis] - places[seen, axis]) ** 2
+            away = np.maximum(0.0, np.sqrt(away) - radii[seen])
+            away[(here[:, np.newaxis] == seen) | (away > limit)] = np.inf
+            order = np.argsort(away, axis=1, kind="stable")[:, :k]
+            expected = np.take_along_axis(away, order, axis=1)
+            columns = expected.shape[1]
+            np.testing.assert_array_equal(distances[here, :columns], expected)
+            np.testing.assert_array_equal(rows[here, :columns], np.where(expected < np.inf, seen[order], -1))
+            assert (rows[here, columns:] == -1).all()
+
+
+@pytest.mark.parametrize("boxes", [30, 300])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_many_nearest_of_an_index_with_keys_are_those_of_the_oracle(dim, boxes):
+    rng = np.random.default_rng(boxes)
+    lower = rng.integers(0, 9, (5, boxes, dim)).astype(float)
+    scenes = np.stack([lower, lower + rng.integers(0, 2, (5, boxes, dim))], axis=2)
+    index = bp.BVH(scenes)
+    keys = rng.integers(-1, 6, COUNT)  # of the first and the last there are no boxes
+    points = rng.integers(0, 18, (COUNT, dim)) / 2
+    rows, distances = index.nearest(points, 4, batch=keys)
+    for key in range(-1, 6):
+        if not 0 <= key < 5:
+            assert (rows[keys == key] == -1).all()
+            continue
+        expected, away = oracle.nearest(scenes[key], points[keys == key], 4)
+        np.testing.assert_array_equal(rows[keys == key], expected + boxes * key)
+        np.testing.assert_array_equal(distances[keys == key], away)
