@@ -17,8 +17,9 @@ from benchmarks.search_cliffs.cases import Case
 from benchmarks.search_cliffs.subjects import FILTERS, Call, Work, work_of
 
 CLIFF = 4.0  # × the plain case, or the other way
-DENSITIES = (1.0, 16.0)  # overlaps of a box in the plain cases
+DENSITIES = (1.0, 30.0)  # overlaps of a box in the plain cases
 FIXED = 5e-5  # seconds of a call, whatever its size
+LEAST = 5e-9  # seconds of a row of output: plain cases of little output do not tell it
 
 
 class TooLongError(Exception):
@@ -92,7 +93,7 @@ def plain_costs(subject: str, n: int, dim: int, dtype: str, kind: str, fresh: in
     (g1, f1, t1), (g2, f2, t2) = lines
     both = f2 * g1 - f1 * g2
     each = max(0.0, (t2 * g1 - t1 * g2) / both) if both > 0.05 * f2 * g1 else 0.0
-    return max((t2 - each * f2) / g2, 0.3 * t1 / g1), each
+    return max((t2 - each * f2) / g2, 0.3 * t1 / g1), max(each, LEAST)
 
 
 @dataclass(frozen=True, slots=True)

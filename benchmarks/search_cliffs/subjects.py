@@ -407,7 +407,8 @@ def robot(case: Case) -> Work:
         q.sort(axis=0)
     name = case.subject.removeprefix("Articulated.")
     given = (q[:100], q[:100] + 0.2) if name == "first_contact" else (q,)
-    candidates = sum(len(index.query(arm.placed(one).boxes).rows) for one in given[0])
+    on_the_way = [q[:100] + part for part in np.linspace(0, 0.2, 9)] if name == "first_contact" else [q]
+    candidates = sum(len(index.query(arm.placed(one).boxes).rows) for some in on_the_way for one in some)
     return Work(partial(getattr(arm, name), *given, obstacles), len(given[0]), output=candidates)
 
 
