@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -719,29 +718,36 @@ struct EntryWriter {
 void sort_lists(NeighborLists& lists, Interrupt& interrupt) {
   NeighborPairs& entries = lists.entries;
   const std::size_t dimension = entries.dimension;
-  std::vector<std::size_t> order;
+  const bool has_more = entries.has_distances || entries.has_vectors || entries.has_shifts;
+  std::vector<std::uint64_t> keys;  // row << 32 | place in the list: sorted without a look at the entries
   NeighborPairs spare(dimension, entries.has_distances, entries.has_vectors, entries.has_shifts);
   for (std::size_t point = 0; point + 1 < lists.offsets.size(); ++point) {
+    if (point % 4096 == 0) interrupt.check();
     const auto begin = static_cast<std::size_t>(lists.offsets[point]),
                end = static_cast<std::size_t>(lists.offsets[point + 1]);
-    order.resize(end - begin);
-    std::iota(order.begin(), order.end(), begin);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const std::int32_t *rows = entries.second(), *shifts = entries.shifts.get();
-      if (rows[a] != rows[b] || !entries.has_shifts) return rows[a] < rows[b];
-      return std::lexicographical_compare(shifts + a * dimension, shifts + (a + 1) * dimension, shifts + b * dimension,
-                                          shifts + (b + 1) * dimension);
+    if (!has_more) {
+      std::sort(entries.second() + begin, entries.second() + end);
+      continue;
+    }
+    keys.resize(end - begin);
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      keys[k] = std::uint64_t{static_cast<std::uint32_t>(entries.second()[begin + k])} << 32 | k;
+    const auto place_of = [begin](std::uint64_t key) { return begin + static_cast<std::uint32_t>(key); };
+    std::sort(keys.begin(), keys.end(), [&](std::uint64_t a, std::uint64_t b) {
+      if (a >> 32 != b >> 32 || !entries.has_shifts) return a < b;
+      const std::int32_t *one = entries.shifts.get() + place_of(a) * dimension,
+                         *other = entries.shifts.get() + place_of(b) * dimension;
+      return std::lexicographical_compare(one, one + dimension, other, other + dimension);
     });
     spare.size = 0;
-    spare.room(order.size() + 1);
+    spare.room(keys.size() + 1);
     EntryWriter writer{entries, spare};
     writer.all_shifts = true;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      writer.write(order[k], k, entries.second()[order[k]], false);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      writer.write(place_of(keys[k]), k, static_cast<std::int32_t>(keys[k] >> 32), false);
       spare.first()[k] = static_cast<std::int32_t>(point);
     }
-    entries.copy(spare, 0, order.size(), begin);
-    if (point % 4096 == 0) interrupt.check();
+    entries.copy(spare, 0, keys.size(), begin);
   }
 }
 
