@@ -12,6 +12,7 @@ import broadphase as bp
 from benchmarks.measuring import median_times
 from benchmarks.rows import Row, ratio
 from benchmarks.tables import grouped
+from broadphase import _native
 from broadphase.testing import make_scene
 
 Call = Callable[[], Any]
@@ -25,6 +26,7 @@ def rows(pace: float) -> Iterator[Row]:
     for shape in ((1024, 512), (1024, 1023), (256, 256, 16)):
         yield from pair_rows(grid(*shape), "×".join(map(str, shape)), pace)
     yield from copy_rows(pace)
+    yield from misled_rows(pace)
     yield from call_rows(grid(512, 512), "512×512", pace)
 
 
@@ -78,6 +80,31 @@ def copy_rows(pace: float) -> Iterator[Row]:
         times = median_times(calls, budget=5 * pace)
         what = f"pairs of {scene} {grouped(len(one))} and of its copy"
         yield ratio(what, times["beside"], times["shuffled"], MOST)
+
+
+def misled_rows(pace: float) -> Iterator[Row]:
+    """Compare boxes of which the first sample sees lines, or huge boxes, with the same rows shuffled."""
+    rng, n = np.random.default_rng(0), 500_000
+    sampled: Any = _native.planned_rows(n)
+    lower = rng.random((n, 2))
+    boxes = np.stack([lower, lower + 0.5 * (40 / n) ** 0.5], axis=1)
+    for name in ("thin lines", "squares of half the scene"):
+        misled = boxes.copy()
+        misled[sampled] = boxes[sampled] - boxes[sampled, :1]
+        misled[sampled] += rng.random((len(sampled), 1, 1)) / 2
+        if name == "thin lines":
+            misled[sampled, :, 1] = 0, 1
+            misled[sampled, 1, 0] = misled[sampled, 0, 0] + 1e-9
+        else:
+            misled[sampled, 1] = misled[sampled, 0] + 0.5
+        shuffled = misled[rng.permutation(n)]
+        calls: dict[str, Call] = {
+            "misled": partial(bp.count_pairs, misled),
+            "shuffled": partial(bp.count_pairs, shuffled),
+        }
+        times = median_times(calls, budget=4 * pace)
+        what = f"count_pairs of {grouped(n)} squares whose first sample sees {name}"
+        yield ratio(what, times["misled"], times["shuffled"], 3.0)
 
 
 def call_rows(boxes: Array, name: str, pace: float) -> Iterator[Row]:

@@ -127,10 +127,7 @@ struct Find {
   Interrupt& interrupt;
 
   Pairs operator()(const Problem<double>& problem) const {
-    return with_method(MethodName::automatic, problem, {kernels, 1, interrupt},
-                       [&](const MethodCalls<double>& calls, const Preparation& with) {
-                         return calls.collect(problem, kNoLimit, with);
-                       });
+    return find_pairs(MethodName::automatic, problem, kNoLimit, {kernels, 1, interrupt});
   }
 };
 

@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -122,13 +123,6 @@ PreparedMethod prepare(MethodName name, const PairQuery& query, const Problem<T>
   return prepared(std::shared_ptr<const CellPairs<T>>(new CellPairs<T>(problem, query.cell(), name, with)));
 }
 
-template <class T>
-Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.collect(problem, limit, prepared);
-  });
-}
-
 nb::object pairs(MethodName name, AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lower,
                  std::optional<AnyArray> other_upper, bool touching, double margin, const PairFilter* filter,
                  const BatchedRows* batches, unsigned workers, bool sort, std::uint64_t limit,
@@ -159,8 +153,7 @@ std::uint64_t count(MethodName name, AnyArray lower, AnyArray upper, std::option
       const AnyMethod method{prepare(name, query, problem, {chosen_kernels(), workers, interrupt})};
       return count_pairs(method, problem.filter, workers, interrupt);
     }
-    return with_method(name, problem, {chosen_kernels(), workers, interrupt},
-                       [&](const auto& calls, const Preparation& with) { return calls.count(problem, with); });
+    return count_pairs(name, problem, {chosen_kernels(), workers, interrupt});
   });
 }
 
@@ -187,6 +180,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   std::size_t largest = 0, searched = 0;  // boxes of the largest batch, and batches that are not compared pair by pair
   std::size_t images = 0;                 // of boxes that cross faces of a periodic cell
   double clustering = 1;
+  PlanHistory history;
   const SceneReport found = query.with_problem([&](const auto& given) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
@@ -197,9 +191,16 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     const Problem<T> problem = in_cell ? in_cell->in_open_space() : given;
     images = in_cell ? in_cell->image_count() : 0;
     const auto report_on = [&](const Problem<T>& of) {
-      SceneReport result = report_scene(of);
+      const bool are_few = all_pairs(of) < kPairsWorthALook<T>;
+      SceneReport result = are_few ? report_scene(of)
+                                   : with_plan(MethodName::automatic, of, {chosen_kernels(), 1, interrupt}, history,
+                                               [&](const SceneReport& plan, const Preparation& with) {
+                                                 if (!std::isinf(with.most_tests))
+                                                   calls_by<T>(plan.choice).prepare(of, with);
+                                                 return plan;
+                                               });
       clustering = clustering_of(sample_of(of), result.shape, dimension);
-      if (result.pair_count < kPairsWorthALook<T>) result.choice = MethodName::brute_force;
+      if (are_few) result.choice = MethodName::brute_force;
       return result;
     };
     largest = problem.first.count + problem.second.count;
@@ -230,6 +231,9 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["searched_batches"] = searched;
   result["image_count"] = images;
   result["pair_count"] = found.pair_count;
+  result["plans"] = std::max(history.plans, 1u);
+  result["expected_tests"] = history.expected;
+  result["found_tests"] = history.found;
   result["low"] = axes(low);
   result["width"] = axes(width);
   result["share"] = axes(found.shape.share);
@@ -243,6 +247,14 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["grid"] = found.costs.grid;
   result["bvh"] = found.costs.bvh;
   return result;
+}
+
+// The rows of one set that the first plan of a search is made by.
+nb::object planned_rows(std::size_t count) {
+  const RandomSample sample(count, sample_size(count));
+  std::vector<std::int32_t> rows(sample.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int32_t>(sample[k]);
+  return as_array(std::move(rows), {sample.size()});
 }
 
 // Pairs in portions, with memory bounded by the portion. Keeps the arrays alive.
@@ -401,6 +413,8 @@ void bind_pairs(nb::module_& module) {
   module.def("pairs", &pairs, "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
              "touching"_a, "margin"_a, "filter"_a.none(), "batches"_a.none(), "workers"_a, "sort"_a, "limit"_a,
              "period"_a = nb::none());
+  module.def("planned_rows", &planned_rows, "count"_a,
+             "The rows of one set that the first plan of a search is made by.");
   module.def("report", &report, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),
              "batches"_a.none(), "period"_a = nb::none());
   module.def("count", &count, "method"_a, "lower"_a, "upper"_a, "other_lower"_a.none(), "other_upper"_a.none(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/samples.hpp"
@@ -35,6 +36,7 @@ double clustering_of(const Sample& sample, const SceneShape& shape, std::size_t 
 namespace {
 
 constexpr double kMillisecond = 1e6;  // in nanoseconds, as all costs
+constexpr double kNone = std::numeric_limits<double>::infinity();
 
 bool overlap(const Sample::Box& a, const Sample::Box& b, std::size_t dimension) {
   bool meet = true;
@@ -91,12 +93,54 @@ double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count
 
 }  // namespace
 
+bool is_worth_another_look(const SceneReport& report, std::size_t dimension) {
+  // Nanoseconds: of a sampled box for each axis, and of a box that is searched, where others are in all some 80.
+  constexpr double kSampledBox = 100, kMostSampled = 2 * 8 * 512, kHundredth = 100, kOrdinaryBox = 300;
+  const MethodCosts& costs = report.costs;
+  const double least = report.choice == MethodName::grid
+                           ? report.plan.cost  // as of the grid by name, which then makes the same plans
+                           : std::min({costs.brute_force, costs.sweep_and_prune, costs.bvh}) * kMillisecond;
+  return least > kOrdinaryBox * report.box_count &&
+         least > kHundredth * kSampledBox * static_cast<double>(dimension) * std::min(report.box_count, kMostSampled);
+}
+
+double most_tests_of(const SceneReport& report) {
+  // Of boxes that are spread unevenly, cells may have several times as many as planned. A box is filed again in the
+  // time of so many tests.
+  constexpr double kFarMore = 4, kOfAnotherPlan = 256;
+  return kFarMore * report.tests + kOfAnotherPlan * report.box_count;
+}
+
+bool is_same_plan(const SceneReport& one, const SceneReport& other, std::size_t dimension) {
+  if (one.choice != other.choice) return false;
+  // Samples of the same boxes differ by less.
+  constexpr double kMostApart = 1.5;
+  return std::equal(one.plan.cells, one.plan.cells + dimension, other.plan.cells,
+                    [](double a, double b) { return std::max(a, b) <= kMostApart * std::min(a, b); });
+}
+
 template <class T>
-SceneReport report_scene(const Problem<T>& problem) {
+SceneReport report_grid(const Problem<T>& problem, unsigned look) {
+  SceneReport report;
+  const Sample sample = sample_of(problem, look);
+  report.box_count = sample.box_count;
+  report.pair_count = all_pairs(problem);
+  report.shape = shape_of(sample, problem.dimension);
+  report.plan = plan_cells(report.shape, report.box_count, problem.dimension);
+  report.choice = MethodName::grid;
+  report.tests = report.plan.tests;
+  report.costs = {kNone, kNone, report.plan.cost / kMillisecond, kNone};
+  return report;
+}
+template SceneReport report_grid(const Problem<float>&, unsigned);
+template SceneReport report_grid(const Problem<double>&, unsigned);
+
+template <class T>
+SceneReport report_scene(const Problem<T>& problem, unsigned look) {
   const AutoCosts& in = auto_costs;
   constexpr double kWidth = sizeof(T) == 4 ? 1 : 2;  // a double takes twice as long to compare as a float
   SceneReport report;
-  const Sample sample = sample_of(problem);
+  const Sample sample = sample_of(problem, look);
   const double n = sample.box_count;
   report.box_count = n;
   report.pair_count = all_pairs(problem);
@@ -104,9 +148,8 @@ SceneReport report_scene(const Problem<T>& problem) {
   report.plan = plan_cells(report.shape, n, problem.dimension);
   const auto axes = static_cast<double>(problem.dimension);
   const double pair_cost = in.pair_for_each_axis * axes * kWidth;
-  const double* meeting = report.shape.meeting;
-  const auto axis = static_cast<std::size_t>(std::min_element(meeting, meeting + problem.dimension) - meeting);
-  const double in_run = meeting[axis], run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
+  const std::size_t axis = report.axis_of(problem.dimension);
+  const double in_run = report.shape.meeting[axis], run_length = n > 0 ? 2 * report.pair_count * in_run / n : 0;
   report.costs.brute_force =
       (in.brute_force_call + in.brute_force_box * n + report.pair_count * pair_cost) / kMillisecond;
 
@@ -159,9 +202,10 @@ SceneReport report_scene(const Problem<T>& problem) {
   if (report.costs.brute_force < std::min(report.costs.grid, report.costs.sweep_and_prune))
     report.choice = MethodName::brute_force;
   if (report.costs.bvh < least && problem.dimension > 1) report.choice = MethodName::bvh;
+  report.tests = report.choice == MethodName::grid ? report.plan.tests : kNone;
   return report;
 }
-template SceneReport report_scene(const Problem<float>&);
-template SceneReport report_scene(const Problem<double>&);
+template SceneReport report_scene(const Problem<float>&, unsigned);
+template SceneReport report_scene(const Problem<double>&, unsigned);
 
 }  // namespace broadphase

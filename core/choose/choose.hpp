@@ -1,6 +1,7 @@
 // Which method for a scene, and what each is expected to cost.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "choose/methods.hpp"
@@ -20,6 +21,12 @@ struct SceneReport {
   GridPlan plan{};
   MethodCosts costs{};
   MethodName choice = MethodName::brute_force;
+  double tests = 0;  // pairs of boxes that a grid compares; infinite of another choice, whose plan is not checked
+
+  // Along which the fewest boxes overlap.
+  std::size_t axis_of(std::size_t dimension) const {
+    return static_cast<std::size_t>(std::min_element(shape.meeting, shape.meeting + dimension) - shape.meeting);
+  }
 };
 
 // Below so many pairs sampling the scene, some 10 microseconds, costs more than it can save: 316 boxes in float32.
@@ -37,7 +44,25 @@ double all_pairs(const Problem<T>& problem) {
 // of equal cells, the sum of squares against that of an even spread.
 double clustering_of(const Sample& sample, const SceneShape& shape, std::size_t dimension);
 
+// `look`: see sample_of.
 template <class T>
-SceneReport report_scene(const Problem<T>& problem);
+SceneReport report_scene(const Problem<T>& problem, unsigned look = 0);
+
+// No more than the shape and the plan of a grid, which is the choice.
+template <class T>
+SceneReport report_grid(const Problem<T>& problem, unsigned look = 0);
+
+// How many plans a search may make: see with_plan in choose/find.hpp.
+inline constexpr unsigned kMostPlans = 3;
+
+// Whether a plan that costs so much is worth a larger sample before it is followed: one that takes a hundredth of it,
+// and long for each box, as where a sample does not show what tells the boxes apart.
+bool is_worth_another_look(const SceneReport& report, std::size_t dimension);
+
+// How many tests are far more than a plan expects: those that take longer than another plan, too.
+double most_tests_of(const SceneReport& report);
+
+// Whether both search in about the same way.
+bool is_same_plan(const SceneReport& one, const SceneReport& other, std::size_t dimension);
 
 }  // namespace broadphase

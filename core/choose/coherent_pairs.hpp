@@ -198,10 +198,7 @@ class CoherentPairs {
     if (!living_.empty()) near.first = {lower.data(), upper.data(), stride, stride, rows_};
     Pairs found;
     try {
-      found = with_method(MethodName::automatic, near, {kernels, workers, interrupt},
-                          [&](const MethodCalls<T>& calls, const Preparation& with) {
-                            return calls.collect(near, kMostNearPairs * rows_, with);
-                          });
+      found = find_pairs(MethodName::automatic, near, kMostNearPairs * rows_, {kernels, workers, interrupt});
     } catch (const TooManyPairs&) {
       return false;
     }

@@ -1,9 +1,10 @@
 // The methods by name, and one call that runs any of them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <limits>
+#include <memory>
+#include <utility>
 
 #include "choose/choose.hpp"
 #include "query/collect.hpp"
@@ -39,6 +40,41 @@ const MethodCalls<T>& calls_by(MethodName name) {
   return calls_of<BruteForce, T>();
 }
 
+// How the plan of a search came about.
+struct PlanHistory {
+  unsigned plans = 0;
+  double expected = 0, found = 0;  // tests, by the last plan that was given up; 0: none was
+};
+
+// Calls use(report, with) for the plan of "auto", or of the grid. A grid that finds, as soon as boxes are filed, that
+// it would test far more of them than planned throws PlanMissed while it is prepared, before there is any answer. Then
+// another plan is made, by a larger sample of other rows; so is one where a plan is expensive. The last
+// one is followed whatever it costs, and so is one that is the same again. Nothing of this depends on `workers`.
+template <class T, class Use>
+auto with_plan(MethodName name, const Problem<T>& problem, Preparation with, PlanHistory& history, Use&& use) {
+  const auto plan = [&] {
+    const unsigned look = history.plans++;
+    return name == MethodName::grid ? report_grid(problem, look) : report_scene(problem, look);
+  };
+  SceneReport report = plan();
+  if (is_worth_another_look(report, problem.dimension)) report = plan();
+  for (bool is_checked = true;;) {
+    with.axis = static_cast<int>(report.axis_of(problem.dimension));
+    with.shape = &report.shape;
+    with.plan = &report.plan;
+    with.most_tests = is_checked ? most_tests_of(report) : std::numeric_limits<double>::infinity();
+    try {
+      return use(report, with);
+    } catch (const PlanMissed& missed) {
+      history.expected = report.tests;
+      history.found = missed.tests;
+    }
+    SceneReport next = plan();
+    is_checked = history.plans < kMostPlans && !is_same_plan(report, next, problem.dimension);
+    report = std::move(next);
+  }
+}
+
 // Calls use(calls, with) for the method of this name. The method throws InvalidBoxes for NaN and for lower > upper.
 template <class T, class Use>
 auto with_method(MethodName name, const Problem<T>& problem, Preparation with, Use&& use) {
@@ -46,18 +82,28 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
     with.name = name;
     return use(calls_of<BatchedPairs, T>(), with);
   }
-  std::optional<SceneReport> report;
-  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) {
-    name = MethodName::brute_force;
-  } else if (name == MethodName::automatic) {
-    report.emplace(report_scene(problem));
-    name = report->choice;
-    const double* meeting = report->shape.meeting;
-    with.axis = static_cast<int>(std::min_element(meeting, meeting + problem.dimension) - meeting);
-    with.shape = &report->shape;
-    with.plan = &report->plan;
-  }
-  return use(calls_by<T>(name), with);
+  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
+  if (name != MethodName::automatic && name != MethodName::grid) return use(calls_by<T>(name), with);
+  PlanHistory history;
+  return with_plan(name, problem, with, history, [&](const SceneReport& report, const Preparation& planned) {
+    return use(calls_by<T>(report.choice), planned);
+  });
+}
+
+// All pairs, by the method of this name. Throws TooManyPairs beyond the limit.
+template <class T>
+Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
+  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.collect(problem, limit, prepared);
+  });
+}
+
+// Their number.
+template <class T>
+std::uint64_t count_pairs(MethodName name, const Problem<T>& problem, const Preparation& with) {
+  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
+    return calls.count(problem, prepared);
+  });
 }
 
 // The method of this name, prepared to be kept; compiled once, in bindings/pairs.cpp.

@@ -179,11 +179,8 @@ class Target {
           CHECK(in_order(collect_pairs(method, problem_.filter, with.workers, kNoLimit, never_)) == expected);
           CHECK(count_pairs(method, problem_.filter, with.workers, never_) == expected.size());
         } else {
-          with_method(of.method, problem_, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-            CHECK(in_order(calls.collect(problem_, kNoLimit, prepared)) == expected);
-            CHECK(calls.count(problem_, prepared) == expected.size());
-            return 0;
-          });
+          CHECK(tests::pairs_by(of.method, problem_, with) == expected);
+          CHECK(count_pairs(of.method, problem_, with) == expected.size());
         }
         CHECK(is_valid);
       } catch (const InvalidBoxes&) {

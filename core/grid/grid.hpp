@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -60,11 +61,12 @@ std::uint32_t number_of(const Record<D>& record) {
 template <class T>
 class GridLevel {
  public:
-  // All boxes of the problem. Throws InvalidBoxes for NaN and for lower > upper.
+  // All boxes of the problem. Throws InvalidBoxes for NaN and for lower > upper; if it is checked, PlanMissed where
+  // they cover far more cells than planned.
   GridLevel(const Problem<T>& problem, const Kernels& kernels, unsigned workers, const SceneShape& shape,
-            const GridPlan& plan, Interrupt& interrupt)
+            const GridPlan& plan, Interrupt& interrupt, bool is_checked = false)
       : problem_(problem), kernels_(kernels) {
-    build(shape, plan, workers, interrupt);
+    build(shape, plan, workers, interrupt, is_checked);
   }
   // Those of a cell of `parent`.
   GridLevel(const GridLevel& parent, Crowd (&&crowds)[2], const SceneShape& shape, const GridPlan& plan,
@@ -73,7 +75,7 @@ class GridLevel {
         kernels_(parent.kernels_),
         crowds_{std::move(crowds[0]), std::move(crowds[1])},
         depth_(parent.depth_ + 1) {
-    build(shape, plan, workers, interrupt);
+    build(shape, plan, workers, interrupt, false);
   }
   GridLevel(const GridLevel&) = delete;
   GridLevel& operator=(const GridLevel&) = delete;
@@ -131,55 +133,46 @@ class GridLevel {
     return {first, std::max<std::size_t>(first, b.bucket_end[scratch.bucket(-a.negated_upper[axis][i])])};
   }
 
-  // How many candidates a box of a cell would be tested against, by a few of them.
-  double meeting_in(std::size_t cell, std::size_t axis) const {
+  // Of all others in a cell, how many a box would be tested against: the share of them, by a few.
+  double share_met_in(std::size_t cell, std::size_t axis, std::uint64_t draw, std::size_t few = kLookedAt) const {
     SampledEnds ends;
-    std::size_t total = 0;
-    for (std::size_t k = 0; k < sets(); ++k) {
-      total += count_in(k, cell);
-      for_some(k, cell, kLookedAt, [&](const RecordRun& run, std::size_t i) {
+    for (std::size_t k = 0; k < sets(); ++k)
+      for_some(k, cell, few, draw, [&](const RecordRun& run, std::size_t i) {
         ends.lower.push_back(lower_of(run, i, axis));
         ends.upper.push_back(upper_of(run, i, axis));
       });
-    }
-    return static_cast<double>(total) * sorted_meeting_share(ends);
+    return sorted_meeting_share(ends);
   }
 
   // How many pairs for each box of a cell its numbers leave undecided, by a few boxes. Where a tenth of the boxes lie
   // so close that their numbers are equal, fewer show little of it.
   double undecided_in(std::size_t cell) const {
-    struct Numbers {
-      std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
-      unsigned before = 0;
-    };
-    std::vector<Numbers> some[2];
-    double total = 0;
-    for (std::size_t k = 0; k < sets(); ++k) {
-      total += static_cast<double>(count_in(k, cell));
-      for_some(k, cell, kMostCompared, [&](const RecordRun& run, std::size_t i) {
-        Numbers& numbers = some[k].emplace_back();
-        for (std::size_t d = 0; d < problem_.dimension; ++d) {
-          numbers.lower[d] = lower_of(run, i, d);
-          numbers.upper[d] = upper_of(run, i, d);
-          numbers.before |= static_cast<unsigned>(numbers.lower[d] == kBeganBefore) << d;
-        }
-      });
-    }
-    std::size_t undecided = 0, compared = 0;
-    for (std::size_t i = 0; i < some[0].size(); ++i) {
-      const Numbers& a = some[0][i];
-      const std::vector<Numbers>& others = some[problem_.cross ? 1 : 0];
-      for (std::size_t j = problem_.cross ? 0 : i + 1; j < others.size(); ++j, ++compared) {
-        const Numbers& b = others[j];
-        std::int32_t least = 1;
-        for (std::size_t d = 0; d < 4; ++d) least = std::min({least, a.upper[d] - b.lower[d], b.upper[d] - a.lower[d]});
-        undecided += least == 0 && (a.before & b.before) == 0;
-      }
-    }
-    const double pairs = problem_.cross
-                             ? static_cast<double>(count_in(0, cell)) * static_cast<double>(count_in(1, cell))
-                             : total * (total - 1) / 2;
+    std::size_t undecided = 0;
+    const std::size_t compared = compare_some(cell, kMostCompared, draw(), [&](const Numbers& a, const Numbers& b) {
+      std::int32_t least = 1;
+      for (std::size_t d = 0; d < 4; ++d) least = std::min({least, a.upper[d] - b.lower[d], b.upper[d] - a.lower[d]});
+      undecided += least == 0 && (a.before & b.before) == 0;
+    });
+    const auto one = static_cast<double>(count_in(0, cell)),
+               two = problem_.cross ? static_cast<double>(count_in(1, cell)) : 0.0;
+    const double pairs = problem_.cross ? one * two : one * (one - 1) / 2, total = one + two;
     return compared > 0 ? pairs * static_cast<double>(undecided) / static_cast<double>(compared) / total : 0;
+  }
+
+  // Of all pairs in a cell, the share that is tested along the best axis and does not overlap, by a few boxes.
+  double share_in_vain(std::size_t cell, std::uint64_t own_draw) const {
+    std::size_t met[4] = {}, overlapping = 0;
+    const std::size_t compared = compare_some(cell, kLookedAt, own_draw, [&](const Numbers& a, const Numbers& b) {
+      bool overlap = true;
+      for (std::size_t d = 0; d < problem_.dimension; ++d) {
+        const bool meet = a.upper[d] >= b.lower[d] && b.upper[d] >= a.lower[d];
+        met[d] += meet ? 1 : 0;
+        overlap &= meet;
+      }
+      overlapping += overlap ? 1 : 0;
+    });
+    const std::size_t least = *std::min_element(met, met + problem_.dimension) - overlapping;
+    return compared > 0 ? static_cast<double>(least) / static_cast<double>(compared) : 0;
   }
 
   // Boxes of the crowds of a cell, to plan by: as much of them as lies in the cell, for nothing else is looked for
@@ -188,7 +181,7 @@ class GridLevel {
     Sample sample;
     const std::size_t most = std::clamp<std::size_t>((crowds[0].rows.size() + crowds[1].rows.size()) / 64, 32, 512);
     for (std::size_t k = 0; k < sets(); ++k)
-      take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, k, sample);
+      take_sample(set(k), crowds[k].rows, problem_.dimension, problem_.grow, most, draw() + k, sample);
     for (std::size_t d = 0; d < problem_.dimension; ++d) {
       const auto cells = static_cast<std::size_t>(layout_.cells[d]);
       const std::size_t at = cell / static_cast<std::size_t>(layout_.cell_stride[d]) % cells;
@@ -201,6 +194,10 @@ class GridLevel {
     }
     return sample;
   }
+
+  // Of samples within cells of this level. A cell may hold all boxes of the level, and is then to be judged by others
+  // than those by which it was made.
+  std::uint64_t draw() const { return kDraws * (depth_ + 1); }
 
   // The records of a cell of the first set, by row.
   RecordRuns runs_in(std::size_t cell) const {
@@ -251,8 +248,8 @@ class GridLevel {
   }
   // Calls use(run, place in it) for up to `most` of a cell's records, and no more than kMostCompared.
   template <class Use>
-  void for_some(std::size_t k, std::size_t cell, std::size_t most, Use&& use) const {
-    const RandomSample sample(count_in(k, cell), most);
+  void for_some(std::size_t k, std::size_t cell, std::size_t most, std::uint64_t draw, Use&& use) const {
+    const RandomSample sample(count_in(k, cell), most, draw + k);
     std::array<std::size_t, kMostCompared> taken;
     for (std::size_t at = 0; at < sample.size(); ++at) taken[at] = sample[at];
     std::sort(taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(sample.size()));
@@ -261,6 +258,29 @@ class GridLevel {
       for (; next < sample.size() && taken[next] < passed + run.count; ++next) use(run, taken[next] - passed);
       passed += run.count;
     });
+  }
+  struct Numbers {
+    std::int32_t lower[4] = {0, 0, 0, 0}, upper[4] = {1, 1, 1, 1};
+    unsigned before = 0;
+  };
+  // Calls use(a, b) for the pairs of up to `most` boxes of each set of a cell; returns how many pairs these are.
+  template <class Use>
+  std::size_t compare_some(std::size_t cell, std::size_t most, std::uint64_t own_draw, const Use& use) const {
+    std::vector<Numbers> some[2];
+    for (std::size_t k = 0; k < sets(); ++k)
+      for_some(k, cell, most, own_draw, [&](const RecordRun& run, std::size_t i) {
+        Numbers& numbers = some[k].emplace_back();
+        for (std::size_t d = 0; d < problem_.dimension; ++d) {
+          numbers.lower[d] = lower_of(run, i, d);
+          numbers.upper[d] = upper_of(run, i, d);
+          numbers.before |= static_cast<unsigned>(numbers.lower[d] == kBeganBefore) << d;
+        }
+      });
+    std::size_t compared = 0;
+    const std::vector<Numbers>& others = some[problem_.cross ? 1 : 0];
+    for (std::size_t i = 0; i < some[0].size(); ++i)
+      for (std::size_t j = problem_.cross ? 0 : i + 1; j < others.size(); ++j, ++compared) use(some[0][i], others[j]);
+    return compared;
   }
   template <class Use>
   auto with_record(const RecordRun& run, std::size_t i, Use&& use) const {
@@ -348,7 +368,7 @@ class GridLevel {
     return meeting_share(ends);
   }
 
-  void build(const SceneShape& shape, const GridPlan& plan, unsigned workers, Interrupt& interrupt) {
+  void build(const SceneShape& shape, const GridPlan& plan, unsigned workers, Interrupt& interrupt, bool is_checked) {
     layout_ = layout_of<T>(plan, shape, problem_.dimension);
     for (std::size_t d = 0; d < problem_.dimension; ++d) {
       maps_[d] = shape.map[d];
@@ -361,6 +381,7 @@ class GridLevel {
       bool filed = true;
       for (std::size_t k = 0; k < sets() && filed; ++k) filed = file(k, workers, interrupt);
       if (filed) return;
+      if (is_checked) throw PlanMissed(std::numeric_limits<double>::infinity());
       // The boxes cover far more cells than the sample promised: cut more coarsely.
       for (std::int32_t& cells : layout_.cells) cells = cells / 2 + cells % 2;
     }
@@ -455,6 +476,7 @@ class GridLevel {
   }
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  static constexpr std::uint64_t kDraws = 16;                         // more than those of a problem
   static constexpr std::size_t kLookedAt = 64;                        // of a cell's boxes, to decide what to do with it
   static constexpr std::size_t kMostCompared = 128;                   // of them, with each other
   static constexpr std::size_t kUsualBuckets = 1, kManyBuckets = 64;  // for each four of a cell's records
@@ -479,14 +501,18 @@ class Grid {
     std::unique_ptr<std::uint64_t[]> hits = std::make_unique_for_overwrite<std::uint64_t[]>(kBlocks * kBlockLanes + 4);
   };
 
-  // Throws InvalidBoxes for NaN and for lower > upper, which it finds while it files the boxes.
+  // Throws InvalidBoxes for NaN and for lower > upper, which it finds while it files the boxes, and PlanMissed.
   Grid(const Problem<T>& problem, const Preparation& with) : problem_(problem), kernels_(with.kernels) {
     const SceneShape own_shape = with.shape != nullptr ? SceneShape() : shape_of(sample_of(problem), problem.dimension);
     const SceneShape& shape = with.shape != nullptr ? *with.shape : own_shape;
     const GridPlan plan =
         with.plan != nullptr ? *with.plan : plan_cells(shape, box_count_of(problem), problem.dimension);
-    add_level(std::make_unique<GridLevel<T>>(problem, kernels_, with.workers, shape, plan, with.interrupt),
+    const bool is_checked = !std::isinf(with.most_tests);
+    add_level(std::make_unique<GridLevel<T>>(problem, kernels_, with.workers, shape, plan, with.interrupt, is_checked),
               with.workers, with.interrupt, made_);
+    if (!is_checked) return;
+    const double tests = tests_in_vain(with.most_tests);
+    if (tests > with.most_tests) throw PlanMissed(tests);
   }
 
   std::size_t task_count() const { return made_.tasks.size(); }
@@ -548,6 +574,41 @@ class Grid {
   std::size_t index() const { return problem_.dimension - 1; }
   std::size_t sets() const { return problem_.cross ? 2 : 1; }
 
+  // How many pairs of boxes that do not overlap a search compares, by some cells; or more, if these are no more than
+  // `enough`. Of cells with more pairs of boxes, more are taken, so that they suffice where a few have nearly all.
+  double tests_in_vain(double enough) const {
+    constexpr std::size_t kMostCells = 16, kBoxesACell = 4096, kLookedAt = 64, kAll = std::size_t{1} << 31;
+    double pairs = 0;
+    for_each_cell(
+        [&](const GridLevel<T>& level, std::size_t cell) { pairs += static_cast<double>(most_in(level, cell)); });
+    if (pairs <= enough) return pairs;
+    // Fewer show a large share. Each is read from where nothing has been read before, which is most of the time.
+    const std::size_t one_of = 16 * enough > pairs ? 4 : 1;
+    const auto boxes = static_cast<std::size_t>(box_count_of(problem_));
+    const auto mean = [&](std::size_t most_cells, const auto& share_in) {
+      const StratifiedSample places(kAll, std::clamp(boxes / kBoxesACell, std::size_t{2}, most_cells));
+      double sum = 0, passed = 0;
+      std::size_t next = 0;
+      for_each_cell([&](const GridLevel<T>& level, std::size_t cell) {
+        passed += static_cast<double>(most_in(level, cell));
+        const std::size_t before = next;
+        while (next < places.size() && static_cast<double>(places[next]) * pairs < passed * static_cast<double>(kAll))
+          ++next;
+        if (next > before) sum += static_cast<double>(next - before) * share_in(level, cell, level.draw() + 2);
+      });
+      return sum / static_cast<double>(places.size());
+    };
+    // Of all others, a box is tested against those that it meets behind it: half of those that it meets.
+    const auto share_met = [&](const GridLevel<T>& level, std::size_t cell, std::uint64_t draw) {
+      return 2 * level.share_met_in(cell, level.layout().sweep_axis, draw, kLookedAt / one_of);
+    };
+    const double tests = pairs * mean(kMostCells / one_of, share_met);
+    if (tests <= enough) return tests;
+    return pairs * mean(kMostCells, [](const GridLevel<T>& level, std::size_t cell, std::uint64_t draw) {
+             return level.share_in_vain(cell, draw);
+           });
+  }
+
   std::size_t most_undecided(const Scratch& scratch) const {
     std::size_t boxes = 0;
     for (std::size_t k = 0; k < sets(); ++k) boxes += scratch.room[k].arrays.count;
@@ -592,9 +653,11 @@ class Grid {
   void split_cell(const GridLevel<T>& level, std::uint32_t cell, unsigned workers, Interrupt& interrupt,
                   Made& to) const {
     // Most crowds are swept quickly as they are: a sample of their boxes shows it.
-    double meeting = level.meeting_in(cell, level.layout().sweep_axis);
+    const auto in_cell = static_cast<double>(level.count_in(0, cell) + (problem_.cross ? level.count_in(1, cell) : 0));
+    const auto meeting_along = [&](std::size_t axis) { return in_cell * level.share_met_in(cell, axis, level.draw()); };
+    double meeting = meeting_along(level.layout().sweep_axis);
     for (std::size_t d = 0; d < problem_.dimension && meeting >= kRunsWorthALook; ++d)
-      meeting = std::min(meeting, level.meeting_in(cell, d));
+      meeting = std::min(meeting, meeting_along(d));
     const double undecided = meeting >= kRunsWorthRanks ? level.undecided_in(cell) : 0;
     if (meeting >= kRunsWorthALook || undecided > kMostUndecided) {
       Crowd crowds[2];

@@ -261,21 +261,27 @@ double searches_cost(const SceneShape& shape, double box_count, std::size_t dime
   return searches * box_count * GridCosts::kSearch;
 }
 
+// How many boxes of its cell a box is tested against, if the boxes were spread evenly.
+double even_run(const SceneShape& shape, double in_cell, std::size_t sweep_axis, const double* cells) {
+  return in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]);
+}
+
 // What the grid is expected to cost with so many cells along each axis, `all` of them, if the boxes were spread evenly.
 double even_cost(const SceneShape& shape, double box_count, std::size_t dimension, std::size_t sweep_axis,
                  const double* cells, double all) {
   const double records = box_count * shape.cells_covered(cells, dimension);
   const double in_cell = records / all;
-  const double run = in_cell * std::min(1.0, shape.blurred[sweep_axis] * cells[sweep_axis]) + 1;
+  const double run = even_run(shape, in_cell, sweep_axis, cells) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
   const double cache = in_cell > 3000 ? 1.25 : 1;
   return searches_cost(shape, box_count, dimension) +
          records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
 }
 
-// The same, by the cells that some of the boxes cover, and the axis that is best in each. Infinite where they cover too
-// many to look at.
-double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimension, const double* cells) {
+// Sets the cost and the tests of a plan by the cells that some of the boxes cover, and the axis that is best in each.
+// An infinite cost where they cover too many to look at.
+void cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimension, GridPlan& plan) {
+  const double* const cells = plan.cells;
   constexpr std::size_t kMostCopies = 8;
   constexpr std::size_t kCompared = 64;     // boxes of a cell
   constexpr std::uint64_t kBuckets = 1024;  // of cells; more of them share buckets
@@ -301,7 +307,10 @@ double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimen
       at[d] = copy.lower[d] >> kCellBits;
       covered *= static_cast<std::size_t>((copy.upper[d] >> kCellBits) - at[d]) + 1;
     }
-    if (copies.size() + covered > kMostCopies * shape.ranges.size()) return std::numeric_limits<double>::infinity();
+    if (copies.size() + covered > kMostCopies * shape.ranges.size()) {
+      plan.cost = std::numeric_limits<double>::infinity();
+      return;
+    }
     for (;;) {
       copy.cell = 0;
       for (std::size_t d = dimension; d-- > 0;)
@@ -319,6 +328,7 @@ double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimen
   for (std::uint32_t k = 0; k < copies.size(); ++k) order[end[bucket_of(copies[k].cell)]++] = k;
   const double scale = box_count / static_cast<double>(shape.ranges.size());
   double cost = searches_cost(shape, box_count, dimension), all = 1;
+  plan.tests = 0;
   std::size_t begin = 0;
   for (std::size_t b = 0; begin < copies.size(); begin = end[b++]) {
     if (end[b] == begin) continue;
@@ -358,9 +368,10 @@ double sampled_cost(const SceneShape& shape, double box_count, std::size_t dimen
                              ? records * (2 * GridCosts::kRecord + GridCosts::kRefile + 2 * GridCosts::kBlock)
                              : std::numeric_limits<double>::infinity();
     cost += std::min(as_it_is, split);
+    plan.tests += as_it_is <= split ? tests : 2 * kBlockLanes * records;
   }
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  return cost + GridCosts::kCell * all;
+  plan.cost = cost + GridCosts::kCell * all;
 }
 
 }  // namespace
@@ -374,16 +385,21 @@ GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimen
   });
   // Where the boxes lie unevenly, a closer look at where they do costs little of what it saves.
   constexpr double kUneven = 1.3, kWorthALook = 3e5;
-  const double sampled = sampled_cost(shape, box_count, dimension, plan.cells);
-  if (sampled < kUneven * plan.cost + kWorthALook) return plan;
-  plan.cost = sampled;
   GridPlan best = plan;
+  cost_by_sample(shape, box_count, dimension, best);
+  if (best.cost < kUneven * plan.cost + kWorthALook) {
+    const double records = box_count * shape.cells_covered(plan.cells, dimension);
+    double all = 1;
+    for (std::size_t d = 0; d < dimension; ++d) all *= plan.cells[d];
+    plan.tests = records * even_run(shape, records / all, plan.sweep_axis, plan.cells);
+    return plan;
+  }
   for (double along = 2; along <= 256; along *= 2) {
     GridPlan other = plan;
     double all = 1;
     for (std::size_t d = 0; d < dimension; ++d) all *= other.cells[d] = shape.cut(d) ? along : 1;
     if (GridCosts::kCell * all > best.cost) break;
-    other.cost = sampled_cost(shape, box_count, dimension, other.cells);
+    cost_by_sample(shape, box_count, dimension, other);
     if (std::isinf(other.cost)) break;
     if (other.cost < best.cost) best = other;
   }

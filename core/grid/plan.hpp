@@ -26,13 +26,13 @@ struct Sample {
   double box_count = 0;  // of the scene
 };
 
-// `rows`: the boxes to sample; empty: all. `set`: the first or the second set of a problem. The second may be the first
-// one a little moved, and a box and its copy in one sample would say that all boxes meet.
+// `rows`: the boxes to sample; empty: all. `draw`: another one for the second set of a problem, which may be the first
+// one a little moved: a box and its copy in one sample would say that all boxes meet.
 template <class T>
 void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows, std::size_t dimension, T grow,
-                 std::size_t most, std::size_t set, Sample& sample) {
+                 std::size_t most, std::uint64_t draw, Sample& sample) {
   const std::size_t count = rows.empty() ? from.count : rows.size();
-  const RandomSample taken(count, most, set);
+  const RandomSample taken(count, most, draw);
   sample.boxes.reserve(sample.boxes.size() + taken.size());
   for (std::size_t k = 0; k < taken.size(); ++k) {
     const std::size_t row = rows.empty() ? taken[k] : rows[taken[k]];
@@ -48,14 +48,17 @@ void take_sample(const BoxView<T>& from, const std::vector<std::uint32_t>& rows,
   sample.box_count += static_cast<double>(count);
 }
 
-// Of a whole problem. A larger sample would cost more than the better plan saves.
+// Of so many boxes, those of both sets. A larger one would cost more than the better plan saves.
+inline std::size_t sample_size(std::size_t boxes) { return std::clamp<std::size_t>(boxes / 64, 32, 512); }
+
+// Of a whole problem. `look`: 0, the first sample; the next ones are eight times as large, and of other rows.
 template <class T>
-Sample sample_of(const Problem<T>& problem) {
-  const std::size_t most = std::clamp<std::size_t>((problem.first.count + problem.second.count) / 64, 32, 512);
+Sample sample_of(const Problem<T>& problem, unsigned look = 0) {
+  const std::size_t most = sample_size(problem.first.count + problem.second.count) * (look == 0 ? 1 : 8);
   const std::vector<std::uint32_t> all;
   Sample sample;
-  take_sample(problem.first, all, problem.dimension, problem.grow, most, 0, sample);
-  if (problem.cross) take_sample(problem.second, all, problem.dimension, problem.grow, most, 1, sample);
+  take_sample(problem.first, all, problem.dimension, problem.grow, most, 2 * look, sample);
+  if (problem.cross) take_sample(problem.second, all, problem.dimension, problem.grow, most, 2 * look + 1, sample);
   return sample;
 }
 
@@ -178,6 +181,7 @@ struct GridPlan {
   std::size_t sweep_axis;
   double cells[4] = {1, 1, 1, 1};
   double cost;
+  double tests = 0;  // pairs of boxes to compare
 };
 
 GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension);

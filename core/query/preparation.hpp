@@ -1,6 +1,9 @@
 // What a method is constructed with, besides its problem.
 #pragma once
 
+#include <exception>
+#include <limits>
+
 #include "base/parallel.hpp"
 #include "boxes/check.hpp"
 #include "query/problem.hpp"
@@ -12,6 +15,13 @@ struct GridPlan;
 struct SceneShape;
 enum class MethodName : int;  // choose/methods.hpp
 
+// Thrown while a method is prepared by a plan: the search would test far more pairs than the plan expected.
+struct PlanMissed : std::exception {
+  explicit PlanMissed(double found) : tests(found) {}
+  const char* what() const noexcept override { return "far more tests than were planned"; }
+  double tests;  // pairs of boxes that would be compared, and do not overlap
+};
+
 // All methods have one constructor in common: (problem, preparation). What "auto" has found out while choosing a method
 // is passed on to it; where the method is named, it finds out itself what it needs.
 struct Preparation {
@@ -20,6 +30,7 @@ struct Preparation {
   Interrupt& interrupt;
   const SceneShape* shape = nullptr;  // of the problem's boxes, for the grid, with the plan by that shape
   const GridPlan* plan = nullptr;
+  double most_tests = std::numeric_limits<double>::infinity();  // beyond them, the constructor throws PlanMissed
   int axis = -1;      // along which the fewest boxes overlap, for the sweep; below 0: not known
   MethodName name{};  // for each batch, for boxes in batches
 };

@@ -53,15 +53,7 @@ std::uint64_t count_of(const M& method, const Filter* filter, unsigned workers) 
 
 template <class T>
 PairList pairs_by(MethodName method, const Problem<T>& problem, const Preparation& with) {
-  return in_order(with_method(method, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.collect(problem, kNoLimit, prepared);
-  }));
-}
-template <class T>
-std::uint64_t count_by(MethodName method, const Problem<T>& problem, const Preparation& with) {
-  return with_method(method, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.count(problem, prepared);
-  });
+  return in_order(find_pairs(method, problem, kNoLimit, with));
 }
 
 // The pairs by brute force, on the level where that takes least.

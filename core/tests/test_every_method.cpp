@@ -19,7 +19,7 @@ void compare(const Problem<T>& problem, const PairList& expected) {
         Interrupt never;
         const Preparation with{kernels, workers, never};
         CHECK(pairs_by(method, problem, with) == expected);
-        CHECK(count_by(method, problem, with) == expected.size());
+        CHECK(count_pairs(method, problem, with) == expected.size());
       }
     }
   });

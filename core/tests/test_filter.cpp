@@ -113,7 +113,7 @@ void check_scene(std::uint64_t seed) {
       Interrupt never;
       const Preparation with{best, 2, never};
       CHECK(pairs_by(method, problem, with) == expected);
-      CHECK(count_by(method, problem, with) == expected.size());
+      CHECK(count_pairs(method, problem, with) == expected.size());
     }
   }
 }

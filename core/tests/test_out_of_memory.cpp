@@ -56,7 +56,7 @@ void check_methods(bool cross, bool touching, std::size_t count, std::size_t cel
     CHECK(failures > 0);
     CHECK(found == expected);
     std::uint64_t counted = 0;
-    fail_each_allocation([&] { counted = count_by(of.method, problem, with); });
+    fail_each_allocation([&] { counted = count_pairs(of.method, problem, with); });
     CHECK(counted == expected.size());
   }
 }

@@ -290,7 +290,7 @@ void check_axis_follows() {
     CHECK(2 * index.tests() < SweepAndPrune<float>(problem, {kernels, 1, never}, {axis, {}}).candidate_count());
   CHECK(index.choice().times_changed() == 2);
   CHECK(index.count(store.view(), true, nullptr, kernels, 1, never) ==
-        count_by(MethodName::brute_force, problem, {kernels, 1, never}));
+        count_pairs(MethodName::brute_force, problem, {kernels, 1, never}));
 }
 
 }  // namespace

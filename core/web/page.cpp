@@ -184,10 +184,7 @@ std::uint32_t find(std::uint32_t method) {
   problem.first = scene.view();
   problem.dimension = 2;
   Interrupt interrupt;
-  scene.pairs = with_method(static_cast<MethodName>(method), problem, Preparation{kernels(), 1, interrupt},
-                            [&](const MethodCalls<float>& calls, const Preparation& with) {
-                              return calls.collect(problem, UINT64_MAX, with);
-                            });
+  scene.pairs = find_pairs(static_cast<MethodName>(method), problem, kNoLimit, {kernels(), 1, interrupt});
   std::fill(scene.touching.begin(), scene.touching.end(), std::uint8_t{0});
   for (std::size_t column = 0; column < 2; ++column)
     for (std::size_t k = 0; k < scene.pairs.size; ++k)

@@ -250,9 +250,8 @@ class CandidateSearch {
       batches = batches_of({count, keys, 1}, nullptr, now.interrupt);
       if (!batches.is_whole) problem.batches = &batches;
     }
-    Pairs pairs = with_method(
-        now.options.method, problem, {*now.options.kernels, now.options.workers, now.interrupt},
-        [&](const MethodCalls<double>& calls, const Preparation& with) { return calls.collect(problem, limit, with); });
+    Pairs pairs =
+        find_pairs(now.options.method, problem, limit, {*now.options.kernels, now.options.workers, now.interrupt});
     if (rows != nullptr) {
       const RowNames names{rows->data()};
       names.name(pairs.block.get(), pairs.size);

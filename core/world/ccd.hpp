@@ -349,10 +349,7 @@ struct RoutePairs {
     // To look at so few boxes takes longer than to compare them all.
     constexpr double kFew = 262144;
     const MethodName name = all_pairs(problem) < kFew ? MethodName::brute_force : MethodName::automatic;
-    return with_method(name, problem, {kernels, workers, interrupt},
-                       [&](const MethodCalls<double>& calls, const Preparation& with) {
-                         return calls.collect(problem, kNoLimit, with);
-                       });
+    return find_pairs(name, problem, kNoLimit, {kernels, workers, interrupt});
   }
 };
 

@@ -350,10 +350,7 @@ PeriodicPairs find_periodic_pairs(const PeriodicSearch& search, const Kernels& k
       batches = batches_of({own.size(), own.data(), 1}, &second, interrupt);
       if (!batches.is_whole) problem.batches = &batches;
     }
-    const Pairs close = with_method(MethodName::automatic, problem, {kernels, search.workers, interrupt},
-                                    [&](const MethodCalls<double>& calls, const Preparation& with) {
-                                      return calls.collect(problem, kNoLimit, with);
-                                    });
+    const Pairs close = find_pairs(MethodName::automatic, problem, kNoLimit, {kernels, search.workers, interrupt});
     for (std::size_t k = 0; k < close.size; ++k) {
       PeriodicPair<D> pair;
       if (!scene->take(static_cast<std::size_t>(close.block[k]),

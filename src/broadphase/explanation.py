@@ -57,6 +57,10 @@ class Explanation:
         Number of its boxes.
     image_count : int
         Boxes that cross faces of a periodic cell are searched more than once: how often, in all.
+    plans : int
+        How many plans were made: more than 1 where the boxes, once filed in a grid, turned out to need far more tests
+        than planned, or where a plan is so expensive that a larger sample was worth it. The figures are those of the
+        last plan.
     """
 
     method: str
@@ -74,12 +78,14 @@ class Explanation:
     batch_count: int
     largest_batch: int
     image_count: int
+    plans: int
 
     def __str__(self) -> str:
         lines = [
             f"{self.box_count:,} boxes in {self.dim} dimensions, {self.dtype}",
             *([f"  batches            {self.batch_count:,}; of the largest:"] if self.batch_count > 1 else []),
             *([f"  images             {self.image_count:,} across faces of the cell"] if self.image_count else []),
+            *([f"  plans              {self.plans}, the last by a larger sample"] if self.plans > 1 else []),
             f"  nearly all within  {_row(self.low)}  to  {_row(self.high)}",
             f"  mean size          {_row(self.extents)}",
             f"  pairs that meet    {'  '.join(f'{100 * share:.3g} %' for share in self.meeting)}  along each axis",
@@ -127,7 +133,8 @@ def explain(
 
     Notes
     -----
-    Checks all boxes and samples at most 512 of each set: O(n).
+    Samples at most 512 boxes of each set, and files all boxes if a grid is chosen, to see whether the plan holds: the
+    time of `count_pairs` without its tests. Otherwise O(n).
 
     Examples
     --------
@@ -167,16 +174,26 @@ def explain(
         batch_count=batch_count,
         largest_batch=found["largest_batch"],
         image_count=found["image_count"],
+        plans=found["plans"],
     )
 
 
 def _reason(found: dict[str, Any], batch_count: int) -> str:
+    reason = _reason_of_choice(found, batch_count)
+    if not found["found_tests"]:
+        return reason
+    expected, found_tests = found["expected_tests"], found["found_tests"]
+    needed = "boxes cover too many of its cells" if np.isinf(found_tests) else f"it needs {found_tests:,.0f}"
+    return f"{reason} An earlier plan that expected {expected:,.0f} tests of pairs was given up: {needed}."
+
+
+def _reason_of_choice(found: dict[str, Any], batch_count: int) -> str:
     method = found["method"].name
     if batch_count > 1:
         searched = found["searched_batches"]
         return (
             f"{batch_count:,} batches: {searched:,} by a method that is chosen for each, the others pair by pair. "
-            f"The largest, of {found['largest_batch']:,} boxes: {_reason(found, 1)}"
+            f"The largest, of {found['largest_batch']:,} boxes: {_reason_of_choice(found, 1)}"
         )
     if method == "brute_force":
         count = max(0, round(found["pair_count"]))  # of no boxes, the product is -0.0
