@@ -11,7 +11,7 @@ import numpy as np
 import broadphase as bp
 from benchmarks.climb import UNIFORM
 from benchmarks.measuring import argsort_call, median_times
-from benchmarks.rows import Row, in_t
+from benchmarks.rows import Row, in_t, ratio
 from benchmarks.tables import grouped
 from broadphase.testing import SCENES, make_scene
 
@@ -46,6 +46,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from ordinary_rows(pace)
     yield from uneven_rows(pace)
     yield from climbed_rows(pace)
+    yield from tiny_rows(pace)
     yield from thread_rows(pace)
 
 
@@ -114,6 +115,17 @@ def climbed_rows(pace: float) -> Iterator[Row]:
             None,
             note,
         )
+
+
+def tiny_rows(pace: float) -> Iterator[Row]:
+    """Compare boxes near the smallest number of their type with the same boxes in the unit cube."""
+    for dim in (2, 3, 4):
+        for dtype, scale in (("float64", 1e-305), ("float64", 1e-310), ("float32", 1e-37)):
+            plain = make_scene("uniform" if dim == 3 else f"uniform_{dim}d", 100_000, dtype=dtype)
+            tiny = (plain / plain.max() * np.float64(scale)).astype(dtype)
+            calls: dict[str, Call] = {"tiny": partial(bp.pairs, tiny), "plain": partial(bp.pairs, plain)}
+            times = median_times(calls, budget=pace)
+            yield ratio(f"pairs of 100,000 boxes of {scale:g} in {dim}D, {dtype}", times["tiny"], times["plain"], 3.0)
 
 
 def thread_rows(pace: float) -> Iterator[Row]:

@@ -190,7 +190,10 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     if (period) in_cell.emplace(given, query.cell(), interrupt);
     const Problem<T> problem = in_cell ? in_cell->in_open_space() : given;
     images = in_cell ? in_cell->image_count() : 0;
-    const auto report_on = [&](const Problem<T>& of) {
+    const auto report_on = [&](const Problem<T>& given_boxes) {
+      std::optional<ScaledProblem<T>> scaled;
+      if (are_tiny(given_boxes)) scaled.emplace(given_boxes, interrupt);
+      const Problem<T>& of = scaled ? scaled->problem() : given_boxes;
       const bool are_few = all_pairs(of) < kPairsWorthALook<T>;
       SceneReport result = are_few ? report_scene(of)
                                    : with_plan(MethodName::automatic, of, {chosen_kernels(), 1, interrupt}, history,
@@ -201,6 +204,8 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
                                                });
       clustering = clustering_of(sample_of(of), result.shape, dimension);
       if (are_few) result.choice = MethodName::brute_force;
+      for (std::size_t d = 0; d < dimension && scaled; ++d)
+        for (double* x : {&result.shape.map[d].low, &result.shape.map[d].width}) *x = scaled->given(d, *x);
       return result;
     };
     largest = problem.first.count + problem.second.count;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "choose/choose.hpp"
+#include "choose/scaled.hpp"
 #include "query/collect.hpp"
 #include "query/preparation.hpp"
 
@@ -75,43 +76,59 @@ auto with_plan(MethodName name, const Problem<T>& problem, Preparation with, Pla
   }
 }
 
-// Calls use(calls, with) for the method of this name. The method throws InvalidBoxes for NaN and for lower > upper.
+// Calls use(calls, problem, with, boxes) for the method of this name. The problem may be another one with the same
+// answer, whose boxes `boxes` owns. The method throws InvalidBoxes for NaN and for lower > upper.
 template <class T, class Use>
 auto with_method(MethodName name, const Problem<T>& problem, Preparation with, Use&& use) {
+  using Boxes = std::shared_ptr<const void>;
   if (problem.batches != nullptr) {
     with.name = name;
-    return use(calls_of<BatchedPairs, T>(), with);
+    return use(calls_of<BatchedPairs, T>(), problem, with, Boxes());
   }
-  if (name == MethodName::automatic && all_pairs(problem) < kPairsWorthALook<T>) name = MethodName::brute_force;
-  if (name != MethodName::automatic && name != MethodName::grid) return use(calls_by<T>(name), with);
-  PlanHistory history;
-  return with_plan(name, problem, with, history, [&](const SceneReport& report, const Preparation& planned) {
-    return use(calls_by<T>(report.choice), planned);
-  });
+  const bool are_few = all_pairs(problem) < kPairsWorthALook<T>;
+  if (name == MethodName::automatic && are_few) name = MethodName::brute_force;
+  const auto search = [&](const Problem<T>& of, const Boxes& boxes) {
+    if (name != MethodName::automatic && name != MethodName::grid) return use(calls_by<T>(name), of, with, boxes);
+    PlanHistory history;
+    return with_plan(name, of, with, history, [&](const SceneReport& report, const Preparation& planned) {
+      return use(calls_by<T>(report.choice), of, planned, boxes);
+    });
+  };
+  if (name != MethodName::brute_force && !are_few && are_tiny(problem)) {
+    const auto scaled = std::make_shared<const ScaledProblem<T>>(problem, with.interrupt);
+    return search(scaled->problem(), scaled);
+  }
+  return search(problem, nullptr);
 }
 
 // All pairs, by the method of this name. Throws TooManyPairs beyond the limit.
 template <class T>
 Pairs find_pairs(MethodName name, const Problem<T>& problem, std::uint64_t limit, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.collect(problem, limit, prepared);
-  });
+  return with_method(name, problem, with,
+                     [&](const MethodCalls<T>& calls, const Problem<T>& of, const Preparation& prepared, const auto&) {
+                       return calls.collect(of, limit, prepared);
+                     });
 }
 
 // Their number.
 template <class T>
 std::uint64_t count_pairs(MethodName name, const Problem<T>& problem, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.count(problem, prepared);
-  });
+  return with_method(name, problem, with,
+                     [](const MethodCalls<T>& calls, const Problem<T>& of, const Preparation& prepared, const auto&) {
+                       return calls.count(of, prepared);
+                     });
 }
 
 // The method of this name, prepared to be kept; compiled once, in bindings/pairs.cpp.
 template <class T>
 PreparedMethod prepare_method(MethodName name, const Problem<T>& problem, const Preparation& with) {
-  return with_method(name, problem, with, [&](const MethodCalls<T>& calls, const Preparation& prepared) {
-    return calls.prepare(problem, prepared);
-  });
+  return with_method(name, problem, with,
+                     [](const MethodCalls<T>& calls, const Problem<T>& of, const Preparation& prepared,
+                        const std::shared_ptr<const void>& boxes) {
+                       PreparedMethod result = calls.prepare(of, prepared);
+                       if (boxes != nullptr) result.keep(boxes);
+                       return result;
+                     });
 }
 extern template PreparedMethod prepare_method(MethodName, const Problem<float>&, const Preparation&);
 extern template PreparedMethod prepare_method(MethodName, const Problem<double>&, const Preparation&);

@@ -81,6 +81,14 @@ struct PreparedMethod {
   std::shared_ptr<void> (*make_scratch)() = nullptr;  // of one thread
 
   void run(std::size_t task, void* scratch, PairBuffer& out) const { call(method.get(), task, scratch, out); }
+  // Keeps what the method reads for as long as the method.
+  void keep(std::shared_ptr<const void> owner) {
+    struct Kept {
+      std::shared_ptr<const void> owner, method;
+    };
+    const void* const own = method.get();
+    method = std::shared_ptr<const void>(std::shared_ptr<Kept>(new Kept{std::move(owner), std::move(method)}), own);
+  }
 };
 
 template <Method M>
