@@ -22,6 +22,8 @@ def rows(pace: float) -> Iterator[Row]:
     for count, around in ((100, 20), (10_000, 12), (10_000, 60), (100_000, 40), (1_000_000, 12)):
         yield from _beside_others(count, around, pace)
     yield from _in_batches(pace)
+    yield from _in_tiny_cells(pace)
+    yield from _own_cutoffs(pace)
     points, edge, cutoff = _cube(100_000, 40)
     yield from _updates(points, edge, cutoff, pace)
     calls: dict[str, Callable[[], Any]] = {"even": lambda: bp.neighbors(points, cutoff, **_WANTED)}
@@ -106,6 +108,44 @@ def _in_batches(pace: float) -> Iterator[Row]:
         budget=pace,
     )
     yield ratio("neighbors of one system of 10⁵ beside 10⁵ of three, of two calls", found["both"], found["each"], 1.1)
+
+
+def _in_tiny_cells(pace: float) -> Iterator[Row]:
+    """Measure systems of a few points, each in a periodic cell of its own, beside the same ones in open space."""
+    rng = np.random.default_rng(4)
+    for each in (1, 4, 12):
+        points, cells = rng.random((8192, each, 3)), np.eye(3) + 0.1 * rng.random((8192, 3, 3))
+        calls = {
+            "cells": partial(bp.neighbors, points, 0.05, cell=cells, **_WANTED),
+            "open": partial(bp.neighbors, points, 0.05, **_WANTED),
+        }
+        found = median_times(calls, budget=pace)
+        what = f"neighbors of {each} points in each of 8,192 cells, small cutoff, of them in open space"
+        yield ratio(what, found["cells"], found["open"], 3.0)
+
+
+def _own_cutoffs(pace: float) -> Iterator[Row]:
+    """Measure log-normal cutoffs beside boxes around the points, and a filter in NumPy."""
+    rng = np.random.default_rng(0)
+    points = rng.random((100_000, 3))
+    for spread, share in ((3, 300), (1, 5)):
+        reaches = np.minimum(np.exp(rng.normal(0, spread, len(points))) * 0.0206 / share, 0.05)
+
+        def by_boxes(reaches: Any = reaches) -> Any:
+            pairs = bp.pairs(bp.boxes.from_spheres(points, reaches))
+            ways = points[pairs[:, 0]] - points[pairs[:, 1]]
+            near = np.einsum("ij,ij->i", ways, ways) <= (reaches[pairs[:, 0]] + reaches[pairs[:, 1]]) ** 2
+            return pairs[near]
+
+        calls: dict[str, Callable[[], Any]] = {
+            "neighbors": partial(bp.neighbors, points, reaches),
+            "boxes": by_boxes,
+            "periodic": partial(bp.neighbors, points, reaches, cell=[1, 1, 1]),
+        }
+        found = median_times(calls, budget=2 * pace)
+        what = f"neighbors of 10⁵ points, log-normal cutoffs (s = {spread})"
+        yield ratio(f"{what}, of boxes and a filter in NumPy", found["neighbors"], found["boxes"], 1.0)
+        yield ratio(f"{what}, in a periodic cell, of open space", found["periodic"], found["neighbors"], 3.0)
 
 
 def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[Row]:

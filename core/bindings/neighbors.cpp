@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "choose/find.hpp"
 
 namespace broadphase::python {
 
@@ -79,6 +80,18 @@ PointCells point_cells(const std::vector<Cell>& cells, const std::optional<RowKe
   return {cells.data(), keys ? *keys : RowKeys{}, cells.size() == 1};
 }
 
+OverlappingBoxes overlaps(const BoxView<double>& first, const BoxView<double>* second, std::size_t dimension,
+                          unsigned workers, Interrupt& interrupt) {
+  Problem<double> problem;
+  problem.first = first;
+  problem.cross = second != nullptr;
+  if (problem.cross) problem.second = *second;
+  problem.dimension = dimension;
+  problem.is_own = true;
+  Pairs pairs = find_pairs(MethodName::automatic, problem, kNoLimit, {chosen_kernels(), workers, interrupt});
+  return {std::move(pairs.block), pairs.size, pairs.stride};
+}
+
 // (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs.
 template <class Find>
 nb::tuple result(std::size_t points, bool by_point, bool both, bool sorted, Find&& find) {
@@ -114,7 +127,7 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   query.vectors = vectors;
   query.shifts = shifts;
   return result(query.points.count, by_point, both, sorted, [&](Interrupt& interrupt) {
-    return find_neighbors(query, chosen_kernels().window_hits, workers, interrupt);
+    return find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt);
   });
 }
 
@@ -129,7 +142,7 @@ NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys
   query.cutoff = cutoff;
   query.shifts = true;
   return at_work([&](Interrupt& interrupt) {
-    return NeighborCandidates(find_neighbors(query, chosen_kernels().window_hits, workers, interrupt),
+    return NeighborCandidates(find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt),
                               query.points.count, interrupt);
   });
 }

@@ -101,9 +101,10 @@ class Lattice {
       changed = false;
       for (std::size_t k = 0; k < count_; ++k)
         for (std::size_t l = 0; l < count_; ++l) {
-          const double length = dot(vectors_[l], vectors_[l]);
-          if (k == l || !(length > 0)) continue;
-          const double steps = std::nearbyint(dot(vectors_[k], vectors_[l]) / length);
+          const double length = dot(vectors_[l], vectors_[l]), along = dot(vectors_[k], vectors_[l]);
+          if (k == l || !(length > 0) || 2 * std::abs(along) <= length)
+            continue;  // the usual case, as quick as it can be
+          const double steps = std::nearbyint(along / length);
           if (steps == 0 || !(std::abs(steps) < kMostCells)) continue;
           Vector3 shorter = vectors_[k];
           for (std::size_t axis = 0; axis < 3; ++axis) shorter[axis] -= steps * vectors_[l][axis];

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -57,20 +58,74 @@ class Search {
   explicit Search(WindowKernel window_kernel) : window_kernel_(window_kernel) {}
 
   void start(const SearchPart& part, Interrupt& interrupt) {
-    part_ = part;
-    own_.place(part.points, *part.lattice, interrupt);
-    if (own_.far_row() >= 0) throw FarPoint(false, own_.far_row());
-    if (!part.cross) {
-      prepare(own_, own_);
-      rows_.file(own_, cells_[0], cells_[1], interrupt);
-    } else {
-      others_.place(part.others, *part.lattice, interrupt);
-      if (others_.far_row() >= 0) throw FarPoint(!part.one_set, others_.far_row());
-      prepare(own_, others_);
-      rows_.file(own_, cells_[0], cells_[1], interrupt);
-      other_rows_.file(others_, cells_[0], cells_[1], interrupt);
-    }
+    place(part, interrupt);
+    prepare(own_, placed_others());
+    rows_.file(own_, cells_[0], cells_[1], interrupt);
+    if (part.cross) other_rows_.file(others_, cells_[0], cells_[1], interrupt);
     limit_ = part.points.reaches == nullptr ? largest_square(part.cutoff) : 0;
+  }
+
+  // Places the points of a part whose reaches differ much, and finds the boxes around them that overlap, with those of
+  // images: for each point as far as it reaches itself, where rows would be as wide as the farthest reach. False where
+  // there would be many images.
+  bool start_boxes(const SearchPart& part, FindOverlaps find_overlaps, unsigned workers, Interrupt& interrupt) {
+    place(part, interrupt);
+    const FramedPoints& others = placed_others();
+    const double error = rounded_by(own_, others) / 2;  // of either point of a pair
+    const auto reach = [error](const FramedPoints& points, std::size_t k) {
+      return reach_of(points.points().reaches[static_cast<std::size_t>(points.points().row(k))], error);
+    };
+    if (!find_images(others, reach, interrupt)) return false;
+    // Axes along which all points lie at the same place tell none apart.
+    std::array<std::size_t, 3> axes{};
+    std::size_t dimension = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      Bounds bounds = own_.bounds()[axis];
+      bounds.add(others.bounds()[axis]);
+      const bool is_flat = axis >= lattice().count() && bounds.lower == bounds.upper;
+      if (!is_flat || (axis == 2 && dimension == 0)) axes[dimension++] = axis;
+    }
+    const std::size_t own_count = own_.points().count, other_count = others.points().count + image_points_.size();
+    const auto box_in = [&](PlainArray<double>& corners, std::size_t at, const FramedPoints& points, std::size_t k,
+                            const Image& image) {
+      const double around = reach(points, k);
+      for (std::size_t d = 0; d < dimension; ++d) {
+        const double centre = points.place(k)[axes[d]] + image.in_frame[axes[d]];
+        corners[2 * dimension * at + d] = centre - around;
+        corners[2 * dimension * at + dimension + d] = centre + around;
+      }
+    };
+    const Image none;
+    PlainArray<double> corners, other_corners;
+    if (part.cross) {
+      corners.grow(2 * dimension * own_count);
+      for (std::size_t k = 0; k < own_count; ++k) box_in(corners, k, own_, k, none);
+    }
+    other_corners.grow(2 * dimension * other_count);
+    for (std::size_t k = 0; k < others.points().count; ++k) box_in(other_corners, k, others, k, none);
+    for (std::size_t k = 0; k < image_points_.size(); ++k)
+      box_in(other_corners, others.points().count + k, others, image_points_[k].point, images_[image_points_[k].image]);
+    interrupt.check();
+    const BoxView<double> other_boxes = view_of_rows<double>(other_corners.get(), dimension, other_count);
+    if (part.cross) {
+      const BoxView<double> boxes = view_of_rows<double>(corners.get(), dimension, own_count);
+      overlaps_ = find_overlaps(boxes, &other_boxes, dimension, workers, interrupt);
+    } else {
+      overlaps_ = find_overlaps(other_boxes, nullptr, dimension, workers, interrupt);
+    }
+    return true;
+  }
+
+  std::size_t overlap_count() const { return overlaps_.size; }
+
+  // The pairs of points of the overlaps [begin, end).
+  void run_boxes(std::size_t begin, std::size_t end, NeighborPairs& out) const {
+    out.room(end - begin);
+    const FramedPoints& others = placed_others();
+    if (own_.has_wraps() || others.has_wraps() || !image_points_.empty())
+      decide_boxes<true>(others, begin, end, out);
+    else
+      decide_boxes<false>(others, begin, end, out);
   }
 
   std::size_t count() const { return rows_.count(); }
@@ -106,11 +161,20 @@ class Search {
 
   const Lattice& lattice() const { return *part_.lattice; }
   const PointRows& neighbor_rows() const { return part_.cross ? other_rows_ : rows_; }
+  const FramedPoints& placed_others() const { return part_.cross ? others_ : own_; }
 
-  // How far numbers of the frame may be off the numbers that decide, and cells of y and z as wide as the reach, or
-  // wider where there are few points: then rows cost more than points that are compared in vain.
-  void prepare(const FramedPoints& own, const FramedPoints& others) {
-    constexpr double kRounding = 0x1p-48, kSlack = 1 + 1e-11;
+  void place(const SearchPart& part, Interrupt& interrupt) {
+    part_ = part;
+    own_.place(part.points, *part.lattice, interrupt);
+    if (own_.far_row() >= 0) throw FarPoint(false, own_.far_row());
+    if (!part.cross) return;
+    others_.place(part.others, *part.lattice, interrupt);
+    if (others_.far_row() >= 0) throw FarPoint(!part.one_set, others_.far_row());
+  }
+
+  // How far numbers of the frame may be off the numbers that decide.
+  double rounded_by(const FramedPoints& own, const FramedPoints& others) const {
+    constexpr double kRounding = 0x1p-48;
     double error = 0;
     if (lattice().count() > 0) {
       double wide = part_.cutoff;
@@ -134,11 +198,21 @@ class Search {
         if (!(shifts < 2 * Lattice::kMostCells)) throw ManyImages();
         for (const double component : part_.cell->vectors[l]) error += shifts * std::abs(component);
       }
-      error *= kRounding;
     }
-    reach_ = (part_.cutoff + 4 * error) * kSlack;
-    // A pair at no distance at all is found too.
-    reach_ = std::max(reach_, std::numeric_limits<double>::min());
+    return error * kRounding;
+  }
+
+  // Of a cutoff, or of the reach of a point: longer, by what numbers are off. A pair at no distance at all is found
+  // too.
+  static double reach_of(double cutoff, double error) {
+    constexpr double kSlack = 1 + 1e-11;
+    return std::max((cutoff + 4 * error) * kSlack, std::numeric_limits<double>::min());
+  }
+
+  // Cells of y and z as wide as the reach, or wider where there are few points: then rows cost more than points that
+  // are compared in vain.
+  void prepare(const FramedPoints& own, const FramedPoints& others) {
+    reach_ = reach_of(part_.cutoff, rounded_by(own, others));
     double width = reach_;
     std::array<Bounds, 3> bounds = own.bounds();
     for (std::size_t axis = 1; axis < 3; ++axis) {
@@ -284,6 +358,81 @@ class Search {
     }
   }
 
+  // Images of others that may be within reach of some point. Of one set, one of each two opposite images. False if they
+  // are many: then rows take less.
+  template <class Reach>
+  bool find_images(const FramedPoints& others, const Reach& reach, Interrupt& interrupt) {
+    images_.clear();
+    image_points_.clear();
+    if (lattice().count() == 0) return true;
+    double farthest = 0;
+    for (std::size_t k = 0; k < own_.points().count; ++k) farthest = std::max(farthest, reach(own_, k));
+    const std::size_t most = others.points().count / 4 + 64;
+    std::map<std::array<std::int64_t, 3>, std::uint32_t> known;
+    const std::array<Bounds, 3>& own = own_.bounds();
+    for (std::size_t k = 0; k < others.points().count; ++k) {
+      const Vector3& at = others.place(k);
+      reach_ = farthest + reach(others, k);
+      const auto is_near = [&](std::size_t axis, double x) {
+        return x >= own[axis].lower - reach_ && x <= own[axis].upper + reach_;
+      };
+      // Calls use(cells) for those that are near along it.
+      const auto each_near = [&](std::size_t axis, double base, const auto& use) {
+        with_images(axis, own[axis], {at[axis], at[axis]}, base, [&](std::int64_t cells) {
+          const double x =
+              axis < lattice().count() ? base + static_cast<double>(cells) * lattice().components(axis)[axis] : base;
+          if (is_near(axis, at[axis] + x)) use(cells);
+        });
+      };
+      each_near(2, 0.0, [&](std::int64_t z_cells) {
+        const double y_base = static_cast<double>(z_cells) * lattice().components(2)[1];
+        each_near(1, y_base, [&](std::int64_t y_cells) {
+          const double x_base = static_cast<double>(z_cells) * lattice().components(2)[0] +
+                                static_cast<double>(y_cells) * lattice().components(1)[0];
+          each_near(0, x_base, [&](std::int64_t x_cells) {
+            const std::array<std::int64_t, 3> cells{x_cells, y_cells, z_cells};
+            if (cells == std::array<std::int64_t, 3>{} || image_points_.size() > most) return;
+            const auto [found, is_new] = known.try_emplace(cells, static_cast<std::uint32_t>(images_.size()));
+            if (is_new) images_.push_back(image_of(cells));
+            if (part_.cross || images_[found->second].order > 0)
+              image_points_.push_back({static_cast<std::uint32_t>(k), found->second});
+          });
+        });
+      });
+      if (k % 4096 == 0) interrupt.check();
+    }
+    return image_points_.size() <= most;
+  }
+
+  template <bool Wrapped>
+  void decide_boxes(const FramedPoints& others, std::size_t begin, std::size_t end, NeighborPairs& out) const {
+    const auto point_of = [](const FramedPoints& points, std::size_t k) {
+      const Vector3 at = points.points().at(k);
+      return ExactPoint{at[0], at[1], at[2], points.points().row(k), 0};
+    };
+    const Image none;
+    const std::size_t count = others.points().count;
+    const double *own_reaches = part_.points.reaches, *other_reaches = others.points().reaches;
+    decide_all<Wrapped, true>(begin, end, out, [&](std::size_t k) {
+      auto own = static_cast<std::size_t>(overlaps_.rows[k]),
+           other = static_cast<std::size_t>(overlaps_.rows[overlaps_.stride + k]);
+      Candidate pair{{}, {}, &none, 0};
+      if (other >= count) {
+        // Two images are also a point and an image.
+        pair.image = !part_.cross && own >= count ? nullptr : &images_[image_points_[other - count].image];
+        if (pair.image == nullptr) return pair;
+        other = image_points_[other - count].point;
+      }
+      pair.turned_from = turned_from(*pair.image);
+      pair.from = point_of(own_, own);
+      pair.to = point_of(others, other);
+      if constexpr (Wrapped) pair.own_wrap = own_.wrap(own), pair.other_wrap = others.wrap(other);
+      pair.a = own_reaches[pair.from.row];
+      pair.b = other_reaches[pair.to.row];
+      return pair;
+    });
+  }
+
   void decide(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
               NeighborPairs& out) const {
     out.room(hits);
@@ -296,57 +445,66 @@ class Search {
       decide_in<false, false>(image, others, found, hits, out);
   }
 
-  // By the given numbers: (other - own) + translation, rounded axis by axis.
-  template <bool Wrapped, bool Reaches>
-  void decide_in(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
-                 NeighborPairs& out) const {
+  // A pair of points that may be near each other.
+  struct Candidate {
+    ExactPoint from, to;
+    const Image* image;
+    // From how many rows above its own the other row comes first.
+    std::int64_t turned_from;
+    Shift own_wrap{}, other_wrap{};
+    double a = 0, b = 0;  // reaches
+  };
+  // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
+  // positive. Pairs of two sets stay as they are.
+  std::int64_t turned_from(const Image& image) const {
+    const bool two_sets = part_.cross && !part_.one_set;
+    return two_sets ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
+  }
+
+  // Those of candidate(k) for k in [begin, end) that are near, by the given numbers: (other - own) + translation,
+  // rounded axis by axis. Wrapped: points may have been moved into the cell by lattice vectors. Reaches: they decide,
+  // and not the limit.
+  template <bool Wrapped, bool Reaches, class Get>
+  void decide_all(std::size_t begin, std::size_t end, NeighborPairs& out, const Get& candidate) const {
     const std::size_t dimension = out.dimension;
     std::int32_t *first = out.first(), *second = out.second();
     std::int32_t* shifts = out.has_shifts ? out.shifts.get() : nullptr;
     double* distances = out.has_distances ? out.distances.get() : nullptr;
     double* vectors = out.has_vectors ? out.vectors.get() : nullptr;
-    [[maybe_unused]] const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
-    [[maybe_unused]] const Shift *own_wraps = rows_.wraps(), *other_wraps = others.wraps();
     [[maybe_unused]] const double limit = limit_;
-    // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
-    // positive. Pairs of two sets stay as they are.
-    const bool two_sets = part_.cross && !part_.one_set;
-    const std::int64_t turned_from = two_sets ? std::int64_t{1} << 40 : image.shift < Shift{} ? 0 : 1;
+    [[maybe_unused]] const bool are_summed = part_.kind == PairCutoff::kSum;
+    [[maybe_unused]] const Cell* const cell = part_.cell;
     std::size_t size = out.size;
-    for (std::size_t hit = 0; hit < hits; ++hit) {
-      const std::size_t own = found.own[hit], other = found.others[hit];
-      const ExactPoint &from = rows_.exact(own), &to = others.exact(other);
+    for (std::size_t k = begin; k < end; ++k) {
+      const Candidate pair = candidate(k);
+      if (pair.image == nullptr) continue;
+      const ExactPoint &from = pair.from, &to = pair.to;
       // All ones or none, instead of a branch that half of all pairs would take.
-      const auto turned = -static_cast<std::int32_t>(from.row >= to.row + turned_from);
+      const auto turned = -static_cast<std::int32_t>(from.row >= to.row + pair.turned_from);
       const std::int32_t difference = (from.row ^ to.row) & turned;
       first[size] = from.row ^ difference;
       second[size] = to.row ^ difference;
       double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
-      std::int32_t shift_0 = image.shift[0], shift_1 = image.shift[1], shift_2 = image.shift[2];
-      const Vector3* translation = &image.exact;
+      std::int32_t shift_0 = pair.image->shift[0], shift_1 = pair.image->shift[1], shift_2 = pair.image->shift[2];
+      const Vector3* translation = &pair.image->exact;
       Vector3 own_translation;
-      if constexpr (Wrapped) {
-        const Shift own_wrap = own_wraps != nullptr ? own_wraps[own] : Shift{};
-        const Shift other_wrap = other_wraps != nullptr ? other_wraps[other] : Shift{};
-        if (own_wrap != other_wrap) {
-          shift_0 += own_wrap[0] - other_wrap[0];
-          shift_1 += own_wrap[1] - other_wrap[1];
-          shift_2 += own_wrap[2] - other_wrap[2];
-          own_translation = part_.cell->translation({shift_0, shift_1, shift_2});
+      if constexpr (Wrapped)
+        if (pair.own_wrap != pair.other_wrap) {
+          shift_0 += pair.own_wrap[0] - pair.other_wrap[0];
+          shift_1 += pair.own_wrap[1] - pair.other_wrap[1];
+          shift_2 += pair.own_wrap[2] - pair.other_wrap[2];
+          own_translation = cell->translation({shift_0, shift_1, shift_2});
           translation = &own_translation;
         }
-      }
       x += (*translation)[0];
       y += (*translation)[1];
       z += (*translation)[2];
       const double square = x * x + y * y + z * z;
       bool near;
-      if constexpr (Reaches) {
-        const double a = own_reaches[own], b = other_reaches[other];
-        near = std::sqrt(square) <= (part_.kind == PairCutoff::kSum ? a + b : std::max(a, b));
-      } else {
+      if constexpr (Reaches)
+        near = std::sqrt(square) <= (are_summed ? pair.a + pair.b : std::max(pair.a, pair.b));
+      else
         near = square <= limit;
-      }
       if (distances != nullptr) distances[size] = std::sqrt(square);
       if (shifts != nullptr) {
         std::int32_t* entry = shifts + size * dimension;
@@ -366,12 +524,37 @@ class Search {
     out.size = size;
   }
 
+  template <bool Wrapped, bool Reaches>
+  void decide_in(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
+                 NeighborPairs& out) const {
+    const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
+    const Shift *own_wraps = rows_.wraps(), *other_wraps = others.wraps();
+    const std::int64_t turned = turned_from(image);
+    decide_all<Wrapped, Reaches>(0, hits, out, [&, turned](std::size_t hit) {
+      const std::size_t own = found.own[hit], other = found.others[hit];
+      Candidate pair{rows_.exact(own), others.exact(other), &image, turned};
+      if constexpr (Wrapped) {
+        if (own_wraps != nullptr) pair.own_wrap = own_wraps[own];
+        if (other_wraps != nullptr) pair.other_wrap = other_wraps[other];
+      }
+      if constexpr (Reaches) pair.a = own_reaches[own], pair.b = other_reaches[other];
+      return pair;
+    });
+  }
+
   WindowKernel window_kernel_;
   SearchPart part_;
   FramedPoints own_, others_;
   PointRows rows_, other_rows_;
   std::array<RowCells, 2> cells_{};
   double reach_ = 0, limit_ = 0;
+  // Boxes around points: those of image_points_[k] are behind those of the other points.
+  struct ImagePoint {
+    std::uint32_t point, image;
+  };
+  std::vector<Image> images_;
+  std::vector<ImagePoint> image_points_;
+  OverlappingBoxes overlaps_;
 };
 
 }  // namespace
@@ -503,7 +686,8 @@ double most_reach(const PointView& points) {
 // Searches the points of a batch, or all.
 class BatchSearch {
  public:
-  BatchSearch(const NeighborQuery& query, WindowKernel window_kernel) : query_(query), window_kernel_(window_kernel) {
+  BatchSearch(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps)
+      : query_(query), window_kernel_(window_kernel), find_overlaps_(find_overlaps) {
     if (query.cell_count == 1) whole_.emplace(lattice_of(0));
   }
 
@@ -536,6 +720,12 @@ class BatchSearch {
     const std::vector<ReachClass> own = reach_classes(points);
     const std::vector<ReachClass> of_others = query_.cross ? reach_classes(others) : std::vector<ReachClass>();
     const std::vector<ReachClass>& second = query_.cross ? of_others : own;
+    // Points are filed anew for each two classes: of many, boxes around them take less.
+    constexpr std::size_t kManyClasses = 3;
+    if (std::max(own.size(), second.size()) >= kManyClasses) {
+      part.cutoff = cutoff_of(own.front().most, second.front().most);
+      if (run_boxes(part, rooms[0].search, workers, interrupt, out)) return;
+    }
     for (std::size_t a = 0; a < own.size(); ++a)
       for (std::size_t b = query_.cross ? 0 : a; b < second.size(); ++b) {
         part.points = part_of(points, own[a]);
@@ -575,8 +765,33 @@ class BatchSearch {
     }
   }
 
+  // False, with nothing done, where that would take long.
+  bool run_boxes(const SearchPart& part, Search& search, unsigned workers, Interrupt& interrupt,
+                 NeighborPairs& out) const {
+    constexpr std::size_t kOverlapsATask = std::size_t{1} << 16;
+    if (!search.start_boxes(part, find_overlaps_, workers, interrupt)) return false;
+    const std::size_t count = search.overlap_count(), tasks = (count + kOverlapsATask - 1) / kOverlapsATask;
+    const auto run_task = [&](std::size_t task, NeighborPairs& to) {
+      search.run_boxes(task * kOverlapsATask, std::min(count, (task + 1) * kOverlapsATask), to);
+    };
+    workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
+    if (workers > 1) {
+      join_tasks(tasks, workers, count / 2, interrupt, out,
+                 [&](unsigned, std::size_t task, NeighborPairs& to) { run_task(task, to); });
+      return true;
+    }
+    const std::size_t before = out.size;
+    for (std::size_t task = 0; task < tasks; ++task) {
+      run_task(task, out);
+      if (tasks > 1) expect(out, before, task + 1, tasks);
+      interrupt.check();
+    }
+    return true;
+  }
+
   const NeighborQuery& query_;
   WindowKernel window_kernel_;
+  FindOverlaps find_overlaps_;
   std::optional<Lattice> whole_;  // of the one cell of all
 };
 
@@ -640,11 +855,11 @@ void find_in_batches(const NeighborQuery& query, const BatchSearch& search, std:
 
 }  // namespace
 
-NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers,
-                             Interrupt& interrupt) {
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps,
+                             unsigned workers, Interrupt& interrupt) {
   NeighborPairs out = pairs_for(query);
   out.room(1);
-  const BatchSearch search(query, window_kernel);
+  const BatchSearch search(query, window_kernel, find_overlaps);
   std::vector<Room> rooms;
   for (unsigned worker = 0; worker < std::max(workers, 1u); ++worker) rooms.push_back(search.room());
   if (query.keys)

@@ -10,6 +10,7 @@
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "batches/rows_by_key.hpp"
+#include "boxes/box_view.hpp"
 #include "neighbors/lattice.hpp"
 #include "neighbors/point_rows.hpp"
 #include "neighbors/windows.hpp"
@@ -90,10 +91,21 @@ struct NeighborLists {
 // The largest number whose root is at most the cutoff: distances need no roots to be compared.
 double largest_square(double cutoff);
 
+// Pairs of boxes that overlap: pair k is rows[k], rows[stride + k].
+struct OverlappingBoxes {
+  PlainMemory<std::int32_t> rows;
+  std::size_t size = 0, stride = 0;
+};
+
+// Finds those of one set of closed boxes, or of two if `second` is not null; the same order for every number of
+// workers.
+using FindOverlaps = OverlappingBoxes (*)(const BoxView<double>& first, const BoxView<double>* second,
+                                          std::size_t dimension, unsigned workers, Interrupt& interrupt);
+
 // Each pair once: of one set with first < second, and of a point's own images one of two opposite ones. The same order
 // for every number of workers and every level.
-NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers,
-                             Interrupt& interrupt);
+NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps,
+                             unsigned workers, Interrupt& interrupt);
 
 // By first point, for `points` of them. `both`: also by the second one, the other way round. `sorted`: entries of a
 // point by row and shift.

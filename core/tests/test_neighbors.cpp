@@ -61,6 +61,22 @@ std::vector<Row> rows_of(const NeighborPairs& pairs) {
   return in_order(std::move(rows));
 }
 
+OverlappingBoxes plain_overlaps(const BoxView<double>& first, const BoxView<double>* second, std::size_t dimension,
+                                unsigned, Interrupt&) {
+  const BoxView<double>& others = second != nullptr ? *second : first;
+  PairList pairs;
+  for (std::size_t i = 0; i < first.count; ++i)
+    for (std::size_t j = second != nullptr ? 0 : i + 1; j < others.count; ++j)
+      if (overlaps(first.lower_of(i), first.upper_of(i), others.lower_of(j), others.upper_of(j), dimension, true, 0.0))
+        pairs.emplace_back(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j));
+  OverlappingBoxes found{allocate_plain<std::int32_t>(2 * pairs.size() + 1), pairs.size(), pairs.size()};
+  for (std::size_t k = 0; k < pairs.size(); ++k) {
+    found.rows[k] = pairs[k].first;
+    found.rows[found.stride + k] = pairs[k].second;
+  }
+  return found;
+}
+
 // Points in and around a cell of edges of about 1, some on a lattice of halves.
 std::vector<double> points_of(Random& random, std::size_t count, std::size_t dimension) {
   const bool halves = random.chance(0.3);
@@ -70,17 +86,22 @@ std::vector<double> points_of(Random& random, std::size_t count, std::size_t dim
   return points;
 }
 
-std::vector<double> reaches_of(Random& random, std::size_t count) {
+// `scales`: some are thousands of times as long as others.
+std::vector<double> reaches_of(Random& random, std::size_t count, bool scales) {
   std::vector<double> reaches(count);
-  for (double& reach : reaches) reach = random.chance(0.2) ? 0 : 0.4 * random.uniform();
+  for (double& reach : reaches)
+    reach = random.chance(0.2) ? 0 : 0.4 * (scales ? std::exp2(-12 * random.uniform()) : random.uniform());
   return reaches;
 }
 
-void check_scene(Random& random) {
-  const std::size_t dimension = 2 + random.below(2), count = random.below(24), other_count = random.below(20);
+// `many`: more points than are searched at once whatever they reach.
+void check_scene(Random& random, bool many) {
+  const std::size_t dimension = 2 + random.below(2), count = many ? 66 + random.below(30) : random.below(24),
+                    other_count = random.below(20);
   const std::vector<double> points = points_of(random, count, dimension),
-                            others = points_of(random, other_count, dimension), reaches = reaches_of(random, count),
-                            other_reaches = reaches_of(random, other_count);
+                            others = points_of(random, other_count, dimension),
+                            reaches = reaches_of(random, count, many),
+                            other_reaches = reaches_of(random, other_count, many);
   NeighborQuery query;
   query.points = {points.data(), count, dimension, nullptr, nullptr, 0};
   query.others = {others.data(), other_count, dimension, nullptr, nullptr, 0};
@@ -105,7 +126,7 @@ void check_scene(Random& random) {
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
       Interrupt interrupt;
-      const NeighborPairs found = find_neighbors(query, kernels.window_hits, workers, interrupt);
+      const NeighborPairs found = find_neighbors(query, kernels.window_hits, plain_overlaps, workers, interrupt);
       CHECK(rows_of(found) == expected);
       if (query.cross) continue;
       const NeighborLists lists = list_by_point(found, count, true, true, interrupt);
@@ -158,7 +179,8 @@ void check_batches(Random& random) {
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
       Interrupt interrupt;
-      CHECK(rows_of(find_neighbors(query, kernels.window_hits, workers, interrupt)) == in_order(expected));
+      CHECK(rows_of(find_neighbors(query, kernels.window_hits, plain_overlaps, workers, interrupt)) ==
+            in_order(expected));
     }
   });
 }
@@ -175,7 +197,7 @@ void check_refused_cells() {
   query.cells = &cell;
   Interrupt interrupt;
   for_each_level([&](const Kernels& kernels) {
-    CHECK(is_refused([&] { find_neighbors(query, kernels.window_hits, 1, interrupt); }));
+    CHECK(is_refused([&] { find_neighbors(query, kernels.window_hits, plain_overlaps, 1, interrupt); }));
   });
 }
 
@@ -188,7 +210,7 @@ int main(int argc, char** argv) {
   for (std::size_t scene = 0; scene < scenes; ++scene) {
     current_case() = "scene " + std::to_string(scene);
     Random random(scene);
-    check_scene(random);
+    check_scene(random, scene % 3 == 0);
     check_batches(random);
   }
   check_refused_cells();

@@ -138,9 +138,10 @@ def neighbors(
     those with a lexicographically positive shift.
 
     Points are filed into rows as wide as the cutoff and sorted along them; each is compared with those of the rows
-    around it that its ball can reach. O(n + m) time where points are spread evenly. Skewed cells are reduced to short
-    lattice vectors first. Batches are searched one after another, so that their number and their places do not matter.
-    Releases the GIL; Ctrl-C works.
+    around it that its ball can reach. Of points whose cutoffs differ much, boxes as wide as the cutoffs are searched
+    for overlaps instead. O(n + m) time where points are spread evenly. Skewed cells are first reduced to short lattice
+    vectors. Batches are searched one after another, so that their number and their places do not matter. Releases the
+    GIL; Ctrl-C works.
 
     Examples
     --------

@@ -138,6 +138,34 @@ def test_neighbors_own_cutoffs_as_the_formula(combine):
 
 
 @pytest.mark.parametrize("combine", ["sum", "max"])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_neighbors_many_points_with_cutoffs_of_many_lengths_as_the_formula(dimension, combine):
+    rng = np.random.default_rng(dimension)
+    skewed = np.array([[2, 0, 0], [1.2, 2, 0], [0.5, -0.9, 2]])[:dimension, :dimension]
+    points = rng.uniform(-0.5, 1.5, (80, dimension)) @ skewed
+    reaches = 0.4 * 4.0 ** -rng.integers(0, 6, 80)
+    reaches[:4] = 0.0
+    points[:3] = points[0]
+    require_as_the_formula(points, reaches, combine=combine)
+    for cell in (skewed, [2.0] * dimension):
+        for periodic in (True, [False, True, False][:dimension]):
+            options = {"cell": cell, "periodic": periodic, "combine": combine}
+            require_as_the_formula(points, reaches, **options)
+            require_as_the_formula(points, (reaches, reaches[10:80]), points[10:] + 0.1, **options)
+    # Cutoffs as long as the cell: there would be many more images than points.
+    require_as_the_formula(points[:70], 4 * reaches[:70], cell=[2.0] * dimension, combine=combine)
+
+
+def test_neighbors_with_cutoffs_of_many_lengths_the_same_with_threads():
+    rng = np.random.default_rng(5)
+    points, reaches = rng.random((30_000, 3)), np.minimum(0.05, 0.01 * rng.lognormal(0, 1.5, 30_000))
+    for cell in (None, [1, 1, 1]):
+        one, two = (bp.neighbors(points, reaches, cell=cell, workers=workers, **WANTED) for workers in (1, 2))
+        for name in ("pairs", "shifts", "distances", "vectors"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
+@pytest.mark.parametrize("combine", ["sum", "max"])
 def test_neighbors_own_cutoffs_of_many_lengths_as_the_formula(combine):
     rng = np.random.default_rng(11)
     points = rng.random((60, 3)) * 4
