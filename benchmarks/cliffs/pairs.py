@@ -47,6 +47,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from uneven_rows(pace)
     yield from climbed_rows(pace)
     yield from tiny_rows(pace)
+    yield from chunk_rows(pace)
     yield from thread_rows(pace)
 
 
@@ -126,6 +127,20 @@ def tiny_rows(pace: float) -> Iterator[Row]:
             calls: dict[str, Call] = {"tiny": partial(bp.pairs, tiny), "plain": partial(bp.pairs, plain)}
             times = median_times(calls, budget=pace)
             yield ratio(f"pairs of 100,000 boxes of {scale:g} in {dim}D, {dtype}", times["tiny"], times["plain"], 3.0)
+
+
+def chunk_rows(pace: float) -> Iterator[Row]:
+    """Compare chunks of one pair, and of all, with a loop over the pairs, and with all of them."""
+    boxes = make_scene("uniform", 50_000)
+    calls: dict[str, Call] = {
+        "by one": lambda: sum(len(chunk) for chunk in bp.iter_pairs(boxes, chunk=1)),
+        "loop": lambda: sum(len(chunk) for chunk in bp.pairs(boxes)[:, np.newaxis]),
+        "by many": lambda: sum(len(chunk) for chunk in bp.iter_pairs(boxes)),
+        "all": partial(bp.pairs, boxes),
+    }
+    times = median_times(calls, budget=3 * pace)
+    yield ratio("iter_pairs(chunk=1) / a loop over the rows of pairs", times["by one"], times["loop"], 1.5)
+    yield ratio("iter_pairs / pairs", times["by many"], times["all"], 3.0)
 
 
 def thread_rows(pace: float) -> Iterator[Row]:
