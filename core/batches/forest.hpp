@@ -2,17 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "base/radix_sort.hpp"
 #include "batches/rows_by_key.hpp"
+#include "boxes/any_boxes.hpp"
 #include "bvh/build.hpp"
 #include "bvh/edit.hpp"
 #include "tree/blocks.hpp"
@@ -27,10 +33,13 @@ namespace broadphase {
 //   rows have come or left, in a small tree                   | packed again
 //   a few rows of a large tree                                | moved, inserted and removed one by one, as in a BVH
 //
+// Of a key with a few rows no more than these are kept: a query makes their only block.
+//
 // O(n log n) time to build; 30 to 50 bytes a row.
 class Forest {
  public:
   static constexpr std::uint32_t kNoTree = 0xffffffffu;
+  static constexpr std::size_t kLine = 16;  // floats on a cache line
 
   // What long calls need.
   struct Work {
@@ -48,7 +57,8 @@ class Forest {
     for (const PlainArray<float>& block : memory_) words += block.size();
     std::size_t own = 0;
     for (const Tree& tree : trees_) own += tree.blocks.bytes();
-    return own + words * sizeof(float) + trees_.capacity() * sizeof(Tree) +
+    return own + words * sizeof(float) + trees_.capacity() * sizeof(Tree) + slots_.capacity() * sizeof(Slot) +
+           few_rows_.capacity() * sizeof(std::int32_t) +
            keys_.capacity() * (sizeof(std::int64_t) + sizeof(std::uint32_t)) +
            2 * places_.size() * sizeof(std::uint32_t);
   }
@@ -62,9 +72,13 @@ class Forest {
              const Work& work) {
     memory_.clear();
     trees_.clear();
+    slots_.clear();
+    few_rows_.clear();
     keys_.clear();
     numbers_.clear();
     free_.clear();
+    free_trees_.clear();
+    for (std::vector<std::uint32_t>& rooms : free_rooms_) rooms.clear();
     rows_ = 0;
     grow(boxes.count);
     std::vector<std::int64_t> of_rows(count);
@@ -72,43 +86,55 @@ class Forest {
     const RowsByKey by_key = rows_by_key({count, of_rows.data(), 1}, work.interrupt);
     std::vector<std::int32_t> sorted(count);
     for (std::size_t k = 0; k < count; ++k) sorted[k] = rows[by_key.row(k)];
-    trees_.resize(by_key.key_count());
-    std::vector<std::size_t> tasks{0};  // of small trees in a row; their ends
+    keys_.reserve(by_key.key_count());
+    numbers_.reserve(by_key.key_count());
+    slots_.reserve(by_key.key_count());
+    std::vector<std::size_t> tasks{0};       // of small trees in a row; their ends
+    std::vector<std::size_t> begins, sizes;  // of the rows of each tree
     std::size_t rows_of_task = 0;
-    for (std::size_t k = 0; k < trees_.size(); ++k) {
+    for (std::size_t k = 0; k < by_key.key_count(); ++k) {
       const std::size_t begin = by_key.start[k], end = by_key.start[k + 1];
       keys_.push_back(keys[sorted[begin]]);
       numbers_.push_back(static_cast<std::uint32_t>(k));
       for (std::size_t at = begin; at < end; ++at)
         tree_of_[static_cast<std::size_t>(sorted[at])] = static_cast<std::uint32_t>(k);
+      slots_.emplace_back();
+      if (end - begin <= kFew) {
+        set_few_rows(slots_.back(), &sorted[begin], end - begin);
+        continue;
+      }
+      slots_.back() = {static_cast<std::uint32_t>(begins.size()), static_cast<std::uint32_t>(end - begin)};
+      begins.push_back(begin);
+      sizes.push_back(end - begin);
       rows_of_task += end - begin;
-      if (rows_of_task < kRowsATask && k + 1 < trees_.size()) continue;
-      tasks.push_back(k + 1);
+      if (rows_of_task < kRowsATask) continue;
+      tasks.push_back(begins.size());
       rows_of_task = 0;
     }
+    if (tasks.back() != begins.size()) tasks.push_back(begins.size());
+    trees_.resize(begins.size());
     for (std::size_t k = 0; k < trees_.size(); ++k)
-      if (is_huge(by_key, k)) {
+      if (sizes[k] > kHuge) {
         TreePacker<T, MedianOrder<T>> packer;
-        pack(trees_[k], boxes, &sorted[by_key.start[k]], by_key.start[k + 1] - by_key.start[k], packer, work);
+        pack(trees_[k], boxes, &sorted[begins[k]], sizes[k], packer, work);
       }
     memory_.resize(tasks.size() - 1);
     for_each_task(memory_.size(), work.workers, work.interrupt, [&](unsigned, std::size_t task) {
       Interrupt never;
       TreePacker<T, MedianOrder<T>> packer;
-      std::vector<std::size_t> begins;
+      std::vector<std::size_t> places;
       std::size_t used = 0;
       for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) {
-        begins.push_back(used);
-        if (is_huge(by_key, k)) continue;
+        places.push_back(used);
+        if (sizes[k] > kHuge) continue;
         Tree& tree = trees_[k];
-        const std::size_t count_here = by_key.start[k + 1] - by_key.start[k];
-        pack(tree, boxes, &sorted[by_key.start[k]], count_here, packer, {work.kernels, 1, never});
-        if (count_here <= kSmall) used = put_into(memory_[task], used, tree.blocks);
+        pack(tree, boxes, &sorted[begins[k]], sizes[k], packer, {work.kernels, 1, never});
+        if (sizes[k] <= kSmall) used = put_into(memory_[task], used, tree.blocks);
       }
       for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) {
         Tree& tree = trees_[k];
         if (tree.rows <= kSmall)
-          tree.blocks = Blocks(dimension_, tree.blocks.is_wide(), first(memory_[task]) + begins[k - tasks[task]],
+          tree.blocks = Blocks(dimension_, tree.blocks.is_wide(), first(memory_[task]) + places[k - tasks[task]],
                                tree.blocks.limit());
       }
     });
@@ -123,26 +149,40 @@ class Forest {
     const std::vector<Edit> edits = edits_of(rows, count, alive, keys, boxes.count, work.interrupt);
     // A row may leave one tree and come into another.
     for (const Edit& edit : edits)
-      if (edit.what == Edit::kLeft && trees_[edit.tree].rows > kSmall)
-        with_edit(trees_[edit.tree], [&](auto& one, auto) { one.remove(edit.row); });
-    std::vector<std::size_t> begins;
-    for (std::size_t k = 0; k < edits.size(); ++k)
-      if (k == 0 || edits[k].tree != edits[k - 1].tree) begins.push_back(k);
-    begins.push_back(edits.size());
-    const auto edits_at = [&](std::size_t k) { return Group{edits.data() + begins[k], edits.data() + begins[k + 1]}; };
+      if (edit.what == Edit::kLeft && slots_[edit.slot].rows > kSmall)
+        with_edit(trees_[slots_[edit.slot].at], [&](auto& one, auto) { one.remove(edit.row); });
+    std::vector<TreeChange> changes;
+    for (auto begin = edits.begin(); begin != edits.end();) {
+      const auto end = std::find_if(begin, edits.end(), [&](const Edit& edit) { return edit.slot != begin->slot; });
+      const Group group{std::to_address(begin), std::to_address(end)};
+      begin = end;
+      const std::uint32_t before = slots_[group.first->slot].rows;
+      const auto after = static_cast<std::uint32_t>(before + group.count(Edit::kCame) - group.count(Edit::kLeft));
+      if (after > kFew)
+        changes.push_back({group, before > kFew ? slots_[group.first->slot].at : new_tree(), after});
+      else if (after != before || group.count(Edit::kMoved) < static_cast<std::size_t>(group.last - group.first))
+        change_few(group);
+    }
     std::vector<TreePacker<T, MedianOrder<T>>> packers(std::max(1u, work.workers));
-    for (std::size_t k = 0; k + 1 < begins.size(); ++k)
-      if (trees_[edits[begins[k]].tree].rows > kHuge) change(boxes, edits_at(k), packers[0], work);
+    const auto is_huge = [&](const TreeChange& one) {
+      return std::max(slots_[one.edits.first->slot].rows, one.rows) > kHuge;
+    };
+    for (const TreeChange& one : changes)
+      if (is_huge(one)) change(boxes, one, packers[0], work);
     constexpr std::size_t kTogether = 16;
-    const std::size_t tasks = (begins.size() - 1 + kTogether - 1) / kTogether;
+    const std::size_t tasks = (changes.size() + kTogether - 1) / kTogether;
     // A few are changed sooner than threads are there.
     const unsigned workers = tasks < 4 ? 1 : work.workers;
     for_each_task(tasks, workers, work.interrupt, [&](unsigned worker, std::size_t task) {
       Interrupt never;
-      for (std::size_t k = task * kTogether; k < std::min(begins.size() - 1, (task + 1) * kTogether); ++k)
-        if (trees_[edits[begins[k]].tree].rows <= kHuge)
-          change(boxes, edits_at(k), packers[worker], {work.kernels, 1, never});
+      for (std::size_t k = task * kTogether; k < std::min(changes.size(), (task + 1) * kTogether); ++k)
+        if (!is_huge(changes[k])) change(boxes, changes[k], packers[worker], {work.kernels, 1, never});
     });
+    for (const TreeChange& one : changes) {
+      Slot& slot = slots_[one.edits.first->slot];
+      if (slot.rows <= kFew) free_room(slot);
+      slot = {one.tree, one.rows};
+    }
     if (std::any_of(edits.begin(), edits.end(), [](const Edit& edit) { return edit.what == Edit::kLeft; }))
       forget_empty_trees();
   }
@@ -157,16 +197,26 @@ class Forest {
     return numbers_[position];
   }
 
-  // What the tree of a number, or of none, is made of. The blocks are those of this forest, which must outlive them.
-  Blocks blocks_of(std::uint32_t number) const {
-    if (number == kNoTree) return Blocks(dimension_);
-    const Blocks& blocks = trees_[number].blocks;
-    return Blocks(dimension_, blocks.is_wide(), const_cast<float*>(blocks.memory()), blocks.limit());
+  // Room for the block of a few rows.
+  struct Room {
+    alignas(kLine * sizeof(float)) float words[96] = {};
+  };
+  // The tree of a number, or of none; `boxes`: those it was built of. Its blocks are those of this forest or in the
+  // room, which must outlive it.
+  BlockTree tree_of(std::uint32_t number, const AnyBoxes& boxes, Room& room) const {
+    if (number == kNoTree) return {Blocks(dimension_), kNoBlock, {}};
+    const Slot& slot = slots_[number];
+    if (slot.rows <= kFew) return tree_of_few(few_rows_.data() + slot.at, slot.rows, boxes, room);
+    const Tree& tree = trees_[slot.at];
+    const Blocks& blocks = tree.blocks;
+    return {Blocks(dimension_, blocks.is_wide(), const_cast<float*>(blocks.memory()), blocks.limit()), tree.root,
+            tree.frame};
   }
-  std::int32_t root_of(std::uint32_t number) const { return number == kNoTree ? kNoBlock : trees_[number].root; }
-  LocalFrame frame_of(std::uint32_t number) const { return number == kNoTree ? LocalFrame() : trees_[number].frame; }
 
  private:
+  // So many rows are a block that is made in the time of reading it from where it would be kept. Eight would take a
+  // third longer.
+  static constexpr std::size_t kFew = 2;
   // Up to so many rows, packing a tree takes less than a tenth of a millisecond, and it shares memory with others when
   // it is built. From so many on, all workers pack one together.
   static constexpr std::size_t kSmall = 512, kHuge = std::size_t{1} << 16;
@@ -177,8 +227,6 @@ class Forest {
   static constexpr double kWorse = 1.5, kShrunk = 6;
   // After so many changes of every row it is packed again in any case.
   static constexpr std::size_t kMostRefits = 16;
-  static constexpr std::size_t kLine = 16;  // floats on a cache line
-
   // Half the surface area of all blocks, and how far they reach in the frame of the tree.
   struct Size {
     double area = -1, reach = 1;  // area < 0: not known
@@ -191,9 +239,13 @@ class Forest {
     std::size_t changes = 0;  // of rows, since it was packed
     Size size;                // when it was refitted first after that
   };
+  // The rows of a key: no more than a few are few_rows_[at] and those behind it; more are those of trees_[at].
+  struct Slot {
+    std::uint32_t at = 0, rows = 0;
+  };
   struct Edit {
     enum What : std::uint8_t { kMoved, kCame, kLeft };
-    std::uint32_t tree;
+    std::uint32_t slot;
     std::int32_t row;
     What what;
   };
@@ -206,7 +258,95 @@ class Forest {
     }
   };
 
-  static bool is_huge(const RowsByKey& by_key, std::size_t k) { return by_key.start[k + 1] - by_key.start[k] > kHuge; }
+  // To a tree, which has so many rows afterwards.
+  struct TreeChange {
+    Group edits;
+    std::uint32_t tree, rows;
+  };
+
+  BlockTree tree_of_few(const std::int32_t* rows, std::size_t count, const AnyBoxes& boxes, Room& room) const {
+    if (count == 0) return {Blocks(dimension_), kNoBlock, {}};
+    Blocks blocks(dimension_, false, room.words, 1);
+    assert(blocks.layout().words() <= std::size(room.words));
+    double given[kFew][8], low[4], high[4];
+    for (std::size_t k = 0; k < count; ++k) boxes.read(static_cast<std::size_t>(rows[k]), given[k]);
+    for (std::size_t d = 0; d < dimension_; ++d) {
+      low[d] = std::numeric_limits<double>::infinity();
+      high[d] = -low[d];
+      for (std::size_t k = 0; k < count; ++k) {
+        if (std::isfinite(given[k][d])) low[d] = std::min(low[d], given[k][d]);
+        if (std::isfinite(given[k][dimension_ + d])) high[d] = std::max(high[d], given[k][dimension_ + d]);
+      }
+    }
+    const LocalFrame frame = frame_between(low, high, dimension_, false);
+    constexpr std::int32_t root = 0;
+    blocks.occupied(root) = blocks.rows(root) = 0;
+    blocks.next(root) = blocks.parent(root) = kNoBlock;
+    for (std::size_t k = 0; k < count; ++k) {
+      float box[8];
+      for (std::size_t d = 0; d < dimension_; ++d) {
+        box[d] = frame.below(given[k][d], d);
+        box[dimension_ + d] = frame.above(given[k][dimension_ + d], d);
+      }
+      blocks.set_lane(root, k, box, rows[k], true);
+    }
+    return {std::move(blocks), root, frame};
+  }
+
+  void free_room(const Slot& slot) {
+    if (slot.rows > 0) free_rooms_[slot.rows - 1].push_back(slot.at);
+  }
+  // Of a slot that has no room.
+  void set_few_rows(Slot& slot, const std::int32_t* rows, std::size_t count) {
+    slot.rows = static_cast<std::uint32_t>(count);
+    if (count == 0) return;
+    std::vector<std::uint32_t>& rooms = free_rooms_[count - 1];
+    if (rooms.empty()) {
+      rooms.push_back(static_cast<std::uint32_t>(few_rows_.size()));
+      few_rows_.resize(few_rows_.size() + count);
+    }
+    slot.at = rooms.back();
+    rooms.pop_back();
+    std::copy_n(rows, count, few_rows_.data() + slot.at);
+  }
+  std::uint32_t new_tree() {
+    if (free_trees_.empty()) {
+      free_trees_.push_back(static_cast<std::uint32_t>(trees_.size()));
+      trees_.emplace_back();
+    }
+    const std::uint32_t tree = free_trees_.back();
+    free_trees_.pop_back();
+    return tree;
+  }
+  // The rows of a slot after these edits.
+  std::vector<std::int32_t> rows_after(const Group& edits) const {
+    const std::uint32_t number = edits.first->slot;
+    const Slot& slot = slots_[number];
+    std::vector<std::int32_t> rows;
+    const auto add = [&](std::int32_t row) {
+      if (tree_of_[static_cast<std::size_t>(row)] == number) rows.push_back(row);
+    };
+    if (slot.rows <= kFew)
+      std::for_each_n(few_rows_.data() + slot.at, slot.rows, add);
+    else if (trees_[slot.at].root != kNoBlock)
+      for_each_row(trees_[slot.at].blocks, trees_[slot.at].root, add);
+    for (const Edit& edit : edits)
+      if (edit.what == Edit::kCame) rows.push_back(edit.row);
+    return rows;
+  }
+  // Few are left, or were there already.
+  void change_few(const Group& edits) {
+    const std::vector<std::int32_t> rows = rows_after(edits);
+    Slot& slot = slots_[edits.first->slot];
+    if (slot.rows > kFew) {
+      trees_[slot.at] = Tree();
+      trees_[slot.at].blocks = Blocks(dimension_);
+      free_trees_.push_back(slot.at);
+    } else {
+      free_room(slot);
+    }
+    set_few_rows(slot, rows.data(), rows.size());
+  }
 
   // Blocks begin at cache lines.
   static float* first(const PlainArray<float>& memory) {
@@ -265,7 +405,7 @@ class Forest {
     edits.reserve(count);
     bool ascending = true;
     const auto add = [&](std::uint32_t tree, std::int32_t row, Edit::What what) {
-      ascending = ascending && (edits.empty() || edits.back().tree <= tree);
+      ascending = ascending && (edits.empty() || edits.back().slot <= tree);
       edits.push_back({tree, row, what});
     };
     for (std::size_t k = 0; k < count; ++k) {
@@ -284,7 +424,7 @@ class Forest {
     }
     if (ascending) return edits;
     RowSorter<std::uint32_t> sorter(edits.size());
-    for (std::size_t k = 0; k < edits.size(); ++k) sorter.add(edits[k].tree, static_cast<std::uint32_t>(k));
+    for (std::size_t k = 0; k < edits.size(); ++k) sorter.add(edits[k].slot, static_cast<std::uint32_t>(k));
     sorter.sort(interrupt);
     std::vector<Edit> sorted;
     sorted.reserve(edits.size());
@@ -307,8 +447,8 @@ class Forest {
       }
       keys.push_back(added[j++]);
       if (free_.empty()) {
-        free_.push_back(static_cast<std::uint32_t>(trees_.size()));
-        trees_.emplace_back();
+        free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+        slots_.emplace_back();
       }
       numbers.push_back(free_.back());
       free_.pop_back();
@@ -321,11 +461,11 @@ class Forest {
   void forget_empty_trees() {
     constexpr std::size_t kFew = 64;
     const auto empty = static_cast<std::size_t>(
-        std::count_if(numbers_.begin(), numbers_.end(), [&](std::uint32_t k) { return trees_[k].rows == 0; }));
+        std::count_if(numbers_.begin(), numbers_.end(), [&](std::uint32_t k) { return slots_[k].rows == 0; }));
     if (empty < kFew || 2 * empty < keys_.size()) return;
     std::size_t kept = 0;
     for (std::size_t k = 0; k < keys_.size(); ++k) {
-      if (trees_[numbers_[k]].rows == 0) {
+      if (slots_[numbers_[k]].rows == 0) {
         free_.push_back(numbers_[k]);
         continue;
       }
@@ -338,34 +478,21 @@ class Forest {
 
   // Changes one tree. Rows that have left a large one are out of it.
   template <class T>
-  void change(const BoxView<T>& boxes, const Group& edits, TreePacker<T, MedianOrder<T>>& packer, const Work& work) {
-    const std::uint32_t number = edits.first->tree;
-    Tree& tree = trees_[number];
+  void change(const BoxView<T>& boxes, const TreeChange& one, TreePacker<T, MedianOrder<T>>& packer, const Work& work) {
+    const Group& edits = one.edits;
+    Tree& tree = trees_[one.tree];
     const std::size_t moved = edits.count(Edit::kMoved), came = edits.count(Edit::kCame),
-                      left = edits.count(Edit::kLeft), rows = tree.rows + came - left;
+                      left = edits.count(Edit::kLeft);
     const bool is_small = tree.rows <= kSmall, are_many = moved + came > tree.rows / kMany;
-    if (rows == 0) {
-      tree.blocks = Blocks(dimension_);
-      tree.root = kNoBlock;
-      tree.rows = 0;
-      return;
-    }
     if (came + left == 0 && (is_small || are_many)) {
       if (!tree.blocks.is_wide() && refit(tree, boxes, edits)) return;
-    } else if (!is_small && !are_many && tree.changes <= rows / 2) {
+    } else if (!is_small && !are_many && tree.changes <= one.rows / 2) {
       edit_rows(tree, boxes, edits);
-      tree.rows = static_cast<std::uint32_t>(rows);
+      tree.rows = one.rows;
       tree.changes += moved + came + left;
       return;
     }
-    std::vector<std::int32_t> all;
-    all.reserve(rows);
-    if (tree.root != kNoBlock)
-      for_each_row(tree.blocks, tree.root, [&](std::int32_t row) {
-        if (tree_of_[static_cast<std::size_t>(row)] == number) all.push_back(row);
-      });
-    for (const Edit& edit : edits)
-      if (edit.what == Edit::kCame) all.push_back(edit.row);
+    const std::vector<std::int32_t> all = rows_after(edits);
     pack(tree, boxes, all.data(), all.size(), packer, work);
   }
 
@@ -459,9 +586,13 @@ class Forest {
 
   std::size_t dimension_;
   std::vector<std::int64_t> keys_;      // ascending
-  std::vector<std::uint32_t> numbers_;  // of the tree of each
-  std::vector<std::uint32_t> free_;     // numbers of trees without a key
-  std::vector<Tree> trees_;
+  std::vector<std::uint32_t> numbers_;  // of the slot of each
+  std::vector<std::uint32_t> free_;     // numbers of slots without a key
+  std::vector<Slot> slots_;
+  std::vector<std::int32_t> few_rows_;
+  std::array<std::vector<std::uint32_t>, kFew> free_rooms_;  // among few_rows_: of one row, of two
+  std::vector<Tree> trees_;                                  // of more than a few rows
+  std::vector<std::uint32_t> free_trees_;
   std::vector<PlainArray<float>> memory_;  // of small trees, as they were built
   std::size_t rows_ = 0;                   // all row numbers are below
   PlainArray<std::uint32_t> places_;       // of each row in its tree

@@ -44,7 +44,7 @@ class ManyQueries {
       return collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
           [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
-            search(queries_for(query, own.walked), query, own.scratch, rows);
+            search(queries_for(query, own), query, own.scratch, rows);
           },
           order.empty() ? nullptr : order.data());
     }));
@@ -131,7 +131,7 @@ class ManyQueries {
                     for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
                       groups.read_ahead_of(k + 1, places);
                       const std::uint32_t* group = groups.begin(k);
-                      search(queries_for(*group, own[worker].walked), group, groups.size(k), own[worker].scratch);
+                      search(queries_for(*group, own[worker]), group, groups.size(k), own[worker].scratch);
                     }
                   });
     for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
@@ -154,14 +154,13 @@ class ManyQueries {
     std::uint32_t number;
     BlockTree tree;
     TreeQueries queries;
-    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter)
-        : number(of),
-          tree{forest.blocks_of(of), forest.root_of(of), forest.frame_of(of)},
-          queries(tree, boxes, filter, chosen_kernels()) {}
+    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter, Forest::Room& room)
+        : number(of), tree(forest.tree_of(of, boxes, room)), queries(tree, boxes, filter, chosen_kernels()) {}
   };
   template <class Scratch>
   struct OfWorker {
     Scratch scratch;
+    Forest::Room room{};             // before what lies in it
     std::optional<Walked> walked{};  // by the last query
   };
 
@@ -175,17 +174,19 @@ class ManyQueries {
       for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
         if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
         const std::size_t query = order.empty() ? k : order[k];
-        search(queries_for(query, own[worker].walked), query, own[worker].scratch);
+        search(queries_for(query, own[worker]), query, own[worker].scratch);
       }
     });
     for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
   }
 
-  const TreeQueries& queries_for(std::size_t query, std::optional<Walked>& walked) const {
+  template <class Scratch>
+  const TreeQueries& queries_for(std::size_t query, OfWorker<Scratch>& own) const {
     if (index_.forest == nullptr) return queries_;
     const std::uint32_t number = index_.tree_of[query];
-    if (!walked || walked->number != number) walked.emplace(*index_.forest, number, boxes_, filter_);
-    return walked->queries;
+    if (!own.walked || own.walked->number != number)
+      own.walked.emplace(*index_.forest, number, boxes_, filter_, own.room);
+    return own.walked->queries;
   }
 
   // Along a curve; queries with keys tree by tree, or as they come where these ascend.

@@ -319,14 +319,13 @@ class PlacedBoxes {
   // Others in the same cell.
   PlacedBoxes others(Corners lower, Corners upper) const { return {lower, upper, cell_}; }
 
-  // (boxes (n, 2, d), the row of each).
-  nb::tuple placed() const {
+  // (boxes (n, 2, d), the row of each). The boxes are read where they are, and keep this alive.
+  nb::tuple placed() {
     const BoxView<double> boxes = boxes_.view();
-    const std::size_t dimension = cell_.dimension;
-    std::vector<double> corners(boxes.lower, boxes.lower + boxes.count * 2 * dimension);
     std::vector<std::int32_t> rows(boxes.count);
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = boxes_.row_of(static_cast<std::int32_t>(k));
-    return as_tuple(as_array(std::move(corners), {boxes.count, 2, dimension}), std::move(rows));
+    const nb::ndarray<nb::numpy, const double> corners(boxes.lower, {boxes.count, 2, cell_.dimension}, nb::find(*this));
+    return as_tuple(nb::cast(corners), std::move(rows));
   }
 
   // The rows that each queried box overlaps in the cell, ascending, by those that its images were found to.

@@ -89,7 +89,8 @@ void check(Random& random, const Kernels& kernels, std::size_t count, double sca
   const BoxView<double> view{scene.boxes.data(), scene.boxes.data() + D, 2 * D, 2 * D, count};
   Forest forest(D);
   forest.build(view, scene.rows.data(), count, one_key.data(), {kernels, 1, never});
-  const BlockTree tree{forest.blocks_of(0), forest.root_of(0), forest.frame_of(0)};
+  Forest::Room room;
+  const BlockTree tree = forest.tree_of(0, AnyBoxes(view, D), room);
   const TreeQueries queries(tree, AnyBoxes(view, D), filter, kernels);
   const LidarGroups groups(scene.rows, scene.rows, scene.keys.data(), never);
 

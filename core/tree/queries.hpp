@@ -865,7 +865,9 @@ class TreeQueries {
   }
   // Remembers for the next query how far the last row of this one is.
   void note(const double* center, std::size_t wanted, std::size_t found, double reach, NearestScratch& scratch) const {
-    scratch.wanted = found == wanted && filter_.allows_all() ? wanted : 0;
+    // A single block is read in any case, and the next tree may lie where this one was.
+    const bool is_known = found == wanted && filter_.allows_all() && tree_.blocks.limit() > 1;
+    scratch.wanted = is_known ? wanted : 0;
     scratch.reach = reach;
     scratch.blocks = tree_.blocks.memory();
     std::copy_n(center, dimension_, scratch.point);
