@@ -15,9 +15,11 @@
 
 #include "bindings.hpp"
 #include "guard.hpp"
+#include "index.hpp"
 #include "query/planes.hpp"
 #include "query/queries.hpp"
 #include "small_arrays.hpp"
+#include "tree/queries.hpp"
 
 namespace broadphase::python {
 
@@ -123,6 +125,7 @@ struct FewRowsOf {
     QueryFilter& filter = to.filter;
     std::fill_n(to.layer, asked.count, of_layer);
     std::fill_n(to.mask, asked.count, of_mask);
+    filter.is_uniform = true;
     filter.query_layer = to.layer;
     filter.query_mask = to.mask;
     filter.row_layer = layer ? layer->data() : &blank_layer;
@@ -362,6 +365,22 @@ class FewAnswers {
     const ReleasedGil release;
     search();
     return true;
+  }
+  // Calls search(queries) with queries of a tree that a filter allows. Where it allows few rows, the tree is theirs.
+  template <class Search>
+  void search_allowed(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter,
+                      const Search& search) const {
+    const Kernels& kernels = chosen_kernels();
+    const BlockTree& tree = index.walked();
+    if (!filter.has_layers() || !has_inner_blocks(tree)) return search(TreeQueries(tree, boxes, filter, kernels));
+    const MatchingTrees::Match match = MatchingTrees::Match::of(filter, 0);
+    const auto make = [&] { return tree_of_matching(tree, boxes, filter.without_ignored(), 0, kernels); };
+    const MatchingTrees::State known = index.matching.get(match, changes_, make);
+    if (known.tree != nullptr) return search(TreeQueries(*known.tree, boxes, filter.without_layers(), kernels));
+    const TreeQueries queries(tree, boxes, filter, kernels);
+    search(queries);
+    if (!known.is_decided)
+      index.matching.add_rejected(match, changes_, queries.rejected(), MatchingTrees::enough(boxes.count()), make);
   }
 
   // Results.

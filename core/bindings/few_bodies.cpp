@@ -400,8 +400,9 @@ class FewBodies : public FewAnswers {
   template <class Search>
   bool walk_bodies(const Allowed& allowed, const Search& search) const {
     return answer([&] {
-      const TreeQueries tree(tree_.walked(), boxes(), allowed.filter, chosen_kernels());
-      in_plane_or_space(dimension(), [&](auto d) { search(tree, bodies<d()>()); });
+      search_allowed(tree_, boxes(), allowed.filter, [&](const TreeQueries& tree) {
+        in_plane_or_space(dimension(), [&](auto d) { search(tree, bodies<d()>()); });
+      });
     });
   }
 

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "few_answers.hpp"
-#include "index.hpp"
 #include "query/turned_boxes.hpp"
-#include "tree/queries.hpp"
 #include "turns.hpp"
 
 namespace broadphase::python {
@@ -30,7 +28,7 @@ class FewQueries : public FewAnswers {
       : FewAnswers(std::move(guard), lower.shape(1), {std::move(layer), std::move(mask), std::move(alive)},
                    std::move(results)),
         index_owner_(std::move(index)),
-        tree_(nb::cast<const BlockIndex&>(index_owner_).walked()),
+        index_(nb::cast<const BlockIndex&>(index_owner_)),
         lower_(std::move(lower)),
         upper_(std::move(upper)),
         boxes_(any_boxes(lower_, upper_)),
@@ -230,8 +228,7 @@ class FewQueries : public FewAnswers {
   template <class Search>
   bool answer(const Allowed& allowed, const Search& search) {
     const auto began = std::chrono::steady_clock::now();
-    if (!FewAnswers::answer([&] { search(TreeQueries(tree_, boxes_, allowed.filter, chosen_kernels())); }))
-      return false;
+    if (!FewAnswers::answer([&] { search_allowed(index_, boxes_, allowed.filter, search); })) return false;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
     if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), name_of<"query">(), seconds.ptr()) != 0)
@@ -283,7 +280,7 @@ class FewQueries : public FewAnswers {
   }
 
   nb::object index_owner_;
-  const BlockTree& tree_;
+  const BlockIndex& index_;
   AnyArray lower_, upper_;
   AnyBoxes boxes_;
   nb::dict seconds_;

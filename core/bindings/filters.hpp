@@ -5,6 +5,8 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -78,8 +80,15 @@ class RowFilter {
  public:
   using Words = Vector<std::uint64_t>;
 
-  // A single layer or mask of the rows is that of all.
-  void set_layers(Words row_layer, Words row_mask, Words query_layer, Words query_mask) {
+  // A single layer or mask of the rows is that of all. `version` as in QueryFilter.
+  void set_layers(Words row_layer, Words row_mask, Words query_layer, Words query_mask, std::uint64_t version) {
+    const auto are_one = [](const Words& words) {
+      const std::uint64_t* end = words.data() + words.shape(0);
+      return words.shape(0) > 0 &&
+             std::find_if(words.data(), end, [&](auto word) { return word != *words.data(); }) == end;
+    };
+    filter_.version = version;
+    filter_.is_uniform = are_one(query_layer) && are_one(query_mask);
     filter_.row_layer = row_layer.data();
     filter_.row_mask = row_mask.data();
     filter_.query_layer = query_layer.data();
@@ -99,10 +108,6 @@ class RowFilter {
     ignored_ = std::move(rows);
   }
   const QueryFilter& get() const { return filter_; }
-  // Whether the first row touched can be found in turns with others.
-  bool allows_interleaving() const {
-    return !filter_.has_layers() && filter_.ignored_count <= QueryFilter::kFewIgnored;
-  }
 
  private:
   Words layers_[4];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "batches/matching_trees.hpp"
 #include "bindings.hpp"
 #include "filters.hpp"
 #include "query/collect.hpp"
@@ -26,6 +27,9 @@ struct BlockIndex {
   // Where queries have keys: the tree of each. Then the tree above is empty.
   const Forest* forest = nullptr;
   const std::uint32_t* tree_of = nullptr;
+
+  // Of rows of the tree above.
+  MatchingTrees matching;
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
 };
@@ -82,7 +86,7 @@ void bind_index(Class& bound, const More&... more) {
       .def("remove", &Index::remove, rows)
       .def("stats", &Index::stats)
       .def("validate", &Index::validate, lower, upper, rows)
-      .def_prop_ro("memory_bytes", &Index::memory_bytes);
+      .def_prop_ro("memory_bytes", [](const Index& index) { return index.memory_bytes() + index.matching.bytes(); });
   bound.def(
       "pairs",
       [](Index& index, const AnyArray& low, const AnyArray& high, bool closed, const PairFilter* attributes,

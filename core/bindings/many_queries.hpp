@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "base/radix_sort.hpp"
 #include "batches/forest.hpp"
+#include "batches/matching_trees.hpp"
 #include "filters.hpp"
 #include "index.hpp"
 #include "tree/queries.hpp"
@@ -28,11 +31,19 @@ inline BoxView<double> places_of(const double* points, std::size_t count, std::s
 class ManyQueries {
  public:
   ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter)
+      : ManyQueries(index, boxes, filter, index.matching) {}
+  // `trees` are those of the rows of the index, if it is a copy of another one.
+  ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const MatchingTrees& trees)
       : index_(index),
         boxes_(boxes),
-        filter_(filter),
-        queries_(index.walked(), boxes_, filter_, chosen_kernels()),
-        rows_(boxes.count()) {}
+        trees_(trees),
+        matching_(tree_for_all(index, boxes, filter, trees)),
+        filter_(matching_ != nullptr ? filter.without_layers() : filter),
+        queries_(tree(), boxes_, filter_, chosen_kernels()),
+        rows_(boxes.count()),
+        can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
+    if (can_match_ && (ignores_many() || filter_.version == QueryFilter::kNoVersion)) of_call_.emplace();
+  }
   ManyQueries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
       : ManyQueries(index, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter()) {}
 
@@ -44,7 +55,7 @@ class ManyQueries {
       return collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
           [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
-            search(queries_for(query, own), query, own.scratch, rows);
+            search(own.queries.of(*this, query), query, own.scratch, rows);
           },
           order.empty() ? nullptr : order.data());
     }));
@@ -90,15 +101,16 @@ class ManyQueries {
       Ragged answers;
       const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether, nullptr);
       answers.offsets.assign(places.count + 1, 0);
-      const Ragged grouped = collect_ragged<Scratch>(
+      const Ragged grouped = collect_ragged<OfWorker<Scratch>>(
           groups.count(), rows_, workers, interrupt,
-          [&](std::size_t group, Scratch& scratch, std::vector<std::int32_t>& rows) {
+          [&](std::size_t group, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
             groups.read_ahead_of(group + 1, places);
             std::size_t before = rows.size();
-            search(queries_, groups.begin(group), groups.size(group), scratch, rows, [&](std::size_t query) {
+            const auto ended = [&](std::size_t query) {
               answers.offsets[query + 1] = static_cast<std::int64_t>(rows.size() - before);
               before = rows.size();
-            });
+            };
+            search(own.queries.of_all(*this), groups.begin(group), groups.size(group), own.scratch, rows, ended);
           });
       for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
       answers.rows.resize(grouped.rows.size());
@@ -131,10 +143,22 @@ class ManyQueries {
                     for (std::size_t k = task * together; k < std::min(groups.count(), (task + 1) * together); ++k) {
                       groups.read_ahead_of(k + 1, places);
                       const std::uint32_t* group = groups.begin(k);
-                      search(queries_for(*group, own[worker]), group, groups.size(k), own[worker].scratch);
+                      Asking& asking = own[worker].queries;
+                      const TreeQueries& queries = has_keys() ? asking.of(*this, *group) : asking.of_all(*this);
+                      search(queries, group, groups.size(k), own[worker].scratch);
                     }
                   });
     for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
+  }
+
+  // The tree of the rows that all queries match, if it is known. Then their layers need no test.
+  static MatchingTree tree_for_all(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter,
+                                   const MatchingTrees& trees) {
+    if (index.forest != nullptr || !filter.is_uniform || filter.version == QueryFilter::kNoVersion) return nullptr;
+    const auto make = [&] {
+      return tree_of_matching(index.walked(), boxes, filter.without_ignored(), 0, chosen_kernels());
+    };
+    return trees.get(MatchingTrees::Match::of(filter, 0), filter.version, make).tree;
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
@@ -147,6 +171,8 @@ class ManyQueries {
     return queries_.can_walk_together(wanted) && are_groups(count);
   }
   bool has_keys() const { return index_.forest != nullptr; }
+  // What is left to be tested for the rows of the tree.
+  const QueryFilter& filter() const { return filter_; }
 
  private:
   // One tree of a forest, as if it were alone.
@@ -157,12 +183,101 @@ class ManyQueries {
     Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter, Forest::Room& room)
         : number(of), tree(forest.tree_of(of, boxes, room)), queries(tree, boxes, filter, chosen_kernels()) {}
   };
+  // The queries as one thread asks them. Those by layers, and those that ignore many rows, look among all rows, until
+  // so many were rejected that those that match are given a tree.
+  class Asking {
+   public:
+    const TreeQueries& of_all(const ManyQueries& all) {
+      if (!all_) all_.emplace(all.queries_);
+      return *all_;
+    }
+    const TreeQueries& of(const ManyQueries& all, std::size_t query) {
+      if (all.index_.forest != nullptr) {
+        const std::uint32_t number = all.index_.tree_of[query];
+        if (!walked_ || walked_->number != number)
+          walked_.emplace(*all.index_.forest, number, all.boxes_, all.filter_, room_);
+        return walked_->queries;
+      }
+      if (!all.can_match_) return of_all(all);
+      const MatchingTrees::Match match = MatchingTrees::Match::of(all.filter_, query);
+      if (last_ == nullptr || !(last_->match == match)) {
+        const auto known =
+            std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) { return kind->match == match; });
+        if (known == kinds_.end() && kinds_.size() == kMostKinds) return of_all(all);
+        last_ =
+            known != kinds_.end() ? known->get() : kinds_.emplace_back(std::make_unique<Kind>(all, match, query)).get();
+      }
+      if (!last_->is_decided && last_->queries->rejected() >= last_->looked_at + all.rows_ / kLooks)
+        last_->look(all, query, MatchingTrees::enough(all.rows_));
+      return *last_->queries;
+    }
+
+   private:
+    static constexpr std::size_t kMostKinds = 16, kLooks = 4;
+    struct Kind {
+      const MatchingTrees& trees;
+      MatchingTrees::Match match;
+      std::uint64_t version;
+      MatchingTree tree{};
+      std::optional<TreeQueries> queries{};
+      std::uint64_t looked_at = 0;  // when so many rows were rejected
+      bool is_decided = false;
+
+      Kind(const ManyQueries& all, const MatchingTrees::Match& of, std::size_t query)
+          : trees(all.trees()), match(of), version(all.filter_.version) {
+        queries.emplace(all.queries_);
+        if (all.ignores_nearly_all())
+          look(all, query, 0);
+        else
+          take(all, trees.get(match, version, [&] { return all.tree_for(query); }));
+      }
+      ~Kind() {
+        if (is_decided) return;
+        trees.add_rejected(match, version, queries->rejected() - looked_at, kNever, [] { return nullptr; });
+      }
+      Kind(const Kind&) = delete;
+      Kind& operator=(const Kind&) = delete;
+
+      void look(const ManyQueries& all, std::size_t query, std::uint64_t enough) {
+        const std::uint64_t rejected = queries->rejected() - looked_at;
+        looked_at += rejected;
+        take(all, trees.add_rejected(match, version, rejected, enough, [&] { return all.tree_for(query); }));
+      }
+      // Rows are still tested by the filter: with others, queries may be at their end in another tree.
+      void take(const ManyQueries& all, const MatchingTrees::State& state) {
+        is_decided = state.is_decided;
+        if (state.tree == nullptr) return;
+        tree = state.tree;
+        queries.emplace(*tree, all.boxes_, all.filter_, chosen_kernels());
+      }
+      static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+    };
+
+    std::optional<TreeQueries> all_;
+    Forest::Room room_{};           // before what lies in it
+    std::optional<Walked> walked_;  // by the last query
+    std::vector<std::unique_ptr<Kind>> kinds_;
+    Kind* last_ = nullptr;
+  };
   template <class Scratch>
   struct OfWorker {
     Scratch scratch;
-    Forest::Room room{};             // before what lies in it
-    std::optional<Walked> walked{};  // by the last query
+    Asking queries{};
   };
+
+  const BlockTree& tree() const { return matching_ != nullptr ? *matching_ : index_.walked(); }
+  MatchingTree tree_for(std::size_t query) const {
+    const QueryFilter filter = ignores_many() ? filter_ : filter_.without_ignored();
+    return tree_of_matching(tree(), boxes_, filter, query, chosen_kernels());
+  }
+  // Rows that all queries ignore have no share in the tree of a call, if they are many. If they are nearly all, it is
+  // packed at once: it takes no longer than to hand them over.
+  bool ignores_many() const {
+    return filter_.ignored_step == 0 && filter_.ignored_count > QueryFilter::kFewIgnored &&
+           filter_.ignored_count >= rows_ / 4;
+  }
+  bool ignores_nearly_all() const { return ignores_many() && filter_.ignored_count >= rows_ - rows_ / 8; }
+  const MatchingTrees& trees() const { return of_call_ ? *of_call_ : trees_; }
 
   template <class Scratch, class Ahead, class Search, class Finish>
   void in_order(const std::vector<std::uint32_t>& order, std::size_t count, unsigned workers, Interrupt& interrupt,
@@ -174,19 +289,10 @@ class ManyQueries {
       for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
         if (k + kAhead < order.size()) read_ahead_of(order[k + kAhead]);
         const std::size_t query = order.empty() ? k : order[k];
-        search(queries_for(query, own[worker]), query, own[worker].scratch);
+        search(own[worker].queries.of(*this, query), query, own[worker].scratch);
       }
     });
     for (OfWorker<Scratch>& worker : own) finish(worker.scratch);
-  }
-
-  template <class Scratch>
-  const TreeQueries& queries_for(std::size_t query, OfWorker<Scratch>& own) const {
-    if (index_.forest == nullptr) return queries_;
-    const std::uint32_t number = index_.tree_of[query];
-    if (!own.walked || own.walked->number != number)
-      own.walked.emplace(*index_.forest, number, boxes_, filter_, own.room);
-    return own.walked->queries;
   }
 
   // Along a curve; queries with keys tree by tree, or as they come where these ascend.
@@ -250,9 +356,13 @@ class ManyQueries {
 
   const BlockIndex& index_;
   AnyBoxes boxes_;
+  const MatchingTrees& trees_;
+  MatchingTree matching_;  // of the rows that all queries match, if that is known
   QueryFilter filter_;
   TreeQueries queries_;
   std::size_t rows_;
+  bool can_match_;                        // whether rows may be given a tree because they match
+  std::optional<MatchingTrees> of_call_;  // where others have no use for it
 };
 
 }  // namespace broadphase::python

@@ -63,17 +63,19 @@ class BodiesInTree {
     return {boxes_.data(), boxes_.data() + d, stride, stride, slots()};
   }
   // Precondition of all: there is a tree.
+  const BlockIndex& index() const { return *tree_; }
   const BlockTree& tree() const { return tree_->walked(); }
   ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
   // The same on a tree around the boxes themselves, in `tight`, where there are so many queries that it pays: from
   // `for_a_copy` for each body and thread on, see QueryLimits.
   ManyQueries queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
     const std::size_t bodies = slots() * std::max(1u, workers);
-    if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies))
+    if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies) ||
+        ManyQueries::tree_for_all(*tree_, boxes(), filter_, tree_->matching) != nullptr)
       return queries();
     const ReleasedGil release;
     const bool is_copy = tighten(tree(), view(), tight.tree);
-    return {is_copy ? tight : *tree_, boxes(), filter_};
+    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching};
   }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {

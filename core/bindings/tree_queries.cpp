@@ -214,8 +214,8 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     times[query] = time;
   };
   const ManyQueries all(index, lower, upper, filter);
-  if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() ||
-      (filter != nullptr && !filter->allows_interleaving())) {
+  if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() || all.filter().has_layers() ||
+      all.filter().ignored_count > QueryFilter::kFewIgnored) {
     all.each<SweepWalk>(
         sweeps.places(), sweeps.dimension(), workers, [&](std::size_t query) { sweeps.read_ahead_of(query); },
         [&](const TreeQueries& queries, std::size_t query, SweepWalk& walk) {
@@ -310,7 +310,8 @@ void bind_tree_queries(nb::module_& module) {
       .def(nb::init<nb::object, Vector<std::int64_t>>(), "forest"_a, "keys"_a);
   nb::class_<RowFilter>(module, "QueryFilter")
       .def(nb::init<>())
-      .def("set_layers", &RowFilter::set_layers, "row_layer"_a, "row_mask"_a, "query_layer"_a, "query_mask"_a)
+      .def("set_layers", &RowFilter::set_layers, "row_layer"_a, "row_mask"_a, "query_layer"_a, "query_mask"_a,
+           "version"_a)
       .def("set_ignored", &RowFilter::set_ignored, "rows"_a);
   module.def("query_boxes", &query_boxes, "index"_a, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a,
              "filter"_a.none(), "workers"_a, "loosely"_a = false);

@@ -226,7 +226,7 @@ class PartSearch {
     const BoxView<double> places = places_of(points_, table_.count, D);
     RefusedRow refused;
     const auto finish = [&](Scratch& scratch) { refused.note(scratch.refused); };
-    const QueryFilter& filter = part_.bodies->filter();
+    const QueryFilter& filter = all.filter();
     const std::size_t wanted = table_.wanted + filter.ignored_count;
     // As for boxes: points that are far apart in their order have hardly a block in common.
     constexpr std::size_t kRowsForAPoint = 32;

@@ -24,7 +24,12 @@ class AnyBoxes {
     else
       copy(floats_, row, dimension_, box);
   }
-  // The same where the dimension is known.
+  // Calls use(boxes) with the view of their own type.
+  template <class Use>
+  decltype(auto) use(const Use& use) const {
+    return is_double_ ? use(doubles_) : use(floats_);
+  }
+  // As read(), where the dimension is known.
   template <std::size_t D>
   void read(std::size_t row, double* box) const {
     if (is_double_)

@@ -22,6 +22,7 @@
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
 #include "tree/median_order.hpp"
+#include "tree/point_order.hpp"
 #include "tree/rank_order.hpp"
 
 namespace broadphase {
@@ -210,7 +211,7 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
 }
 
 // Packs trees; keeps its scratch memory for the next one. CurveOrder sorts faster; queries on trees in MedianOrder
-// visit half as many blocks. Where either would fail, rows are packed in RankOrder.
+// visit half as many blocks. Where either would fail, rows are packed in RankOrder; points, in PointOrder.
 template <class T, class Order = CurveOrder<T>>
 class TreePacker {
  public:
@@ -251,10 +252,44 @@ class TreePacker {
     return broadphase::is_blurred(bulk_, boxes, count, [this](std::size_t at) { return items_[at].row; });
   }
 
+  // Sorts rows that floats do not tell apart.
+  void sort_finely(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
+                   unsigned workers, Interrupt& interrupt) {
+    if (are_points(boxes, rows, count)) {
+      points_.sort(boxes, rows, count, workers, interrupt);
+      items_ = points_.items();
+    } else {
+      ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+      items_ = ranks_.items();
+    }
+  }
+
+  // Puts rows with equal boxes, which are neighbors in the order, in the order of their numbers: those that come first
+  // where boxes tie are then below few blocks.
+  void sort_equal(const GrownBoxes<T>& boxes, std::size_t count) {
+    constexpr std::size_t kSample = 64;
+    const auto are_equal = [&](std::size_t a, std::size_t b) {
+      bool equal = true;
+      for (std::size_t k = 0; k < boxes.dimension; ++k)
+        equal = equal && boxes.lower(items_[a].row, k) == boxes.lower(items_[b].row, k) &&
+                boxes.upper(items_[a].row, k) == boxes.upper(items_[b].row, k);
+      return equal;
+    };
+    const StratifiedSample sample(count > 0 ? count - 1 : 0, kSample);
+    bool any = false;
+    for (std::size_t at = 0; at < sample.size() && !any; ++at) any = are_equal(sample[at], sample[at] + 1);
+    if (!any) return;
+    for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
+      for (end = begin + 1; end < count && are_equal(begin, end);) ++end;
+      std::sort(items_ + begin, items_ + end, [](const RowKey& a, const RowKey& b) { return a.row < b.row; });
+    }
+  }
+
   // Of the rows in the order of `items_`.
   void make_tree(BlockTree& tree, const GrownBoxes<T>& boxes, std::size_t count, bool wide, const LocalFrame& frame,
-                 std::uint32_t* places, const Kernels& kernels, unsigned workers) const {
+                 std::uint32_t* places, const Kernels& kernels, unsigned workers) {
     const PackedLevels packed(count);
+    sort_equal(boxes, count);
     if (tree.is_wide() == wide) {
       tree.blocks.reserve(packed.count());
     } else {
@@ -268,8 +303,9 @@ class TreePacker {
 
   Order order_;
   RankOrder<T> ranks_;
+  PointOrder<T> points_;
   Extent<T> bulk_;
-  const RowKey* items_ = nullptr;
+  RowKey* items_ = nullptr;
 };
 
 template <class T, class Order>
@@ -293,8 +329,12 @@ void TreePacker<T, Order>::pack(BlockTree& tree, const GrownBoxes<T>& boxes, con
       return;
     }
   }
-  ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
-  items_ = ranks_.items();
+  if (crossing) {
+    ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
+    items_ = ranks_.items();
+  } else {
+    sort_finely(boxes, rows, count, kernels, workers, interrupt);
+  }
   const bool wide = !crossing || is_blurred(boxes, count);
   make_tree(tree, boxes, count, wide, wide ? LocalFrame() : frame_around(bulk_, boxes.dimension), places, kernels,
             workers);
@@ -304,8 +344,7 @@ template <class T, class Order>
 void TreePacker<T, Order>::pack_wide(BlockTree& tree, const GrownBoxes<T>& boxes, const std::int32_t* rows,
                                      std::size_t count, std::uint32_t* places, const Kernels& kernels, unsigned workers,
                                      Interrupt& interrupt) {
-  ranks_.sort(boxes, rows, count, kernels, workers, interrupt);
-  items_ = ranks_.items();
+  sort_finely(boxes, rows, count, kernels, workers, interrupt);
   make_tree(tree, boxes, count, true, LocalFrame(), places, kernels, workers);
 }
 

@@ -23,6 +23,7 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 struct QueryFilter {
   // So few ignored rows are compared one after the other.
   static constexpr std::size_t kFewIgnored = 8;
+  static constexpr std::uint64_t kNoVersion = std::numeric_limits<std::uint64_t>::max();
 
   const std::uint64_t *row_layer = nullptr, *row_mask = nullptr;
   const std::uint64_t *query_layer = nullptr, *query_mask = nullptr;
@@ -30,6 +31,9 @@ struct QueryFilter {
   // Of each query, ascending; -1 is none.
   const std::int32_t* ignored = nullptr;
   std::size_t ignored_count = 0, ignored_step = 0;  // of one query; from query to query, 0 where one list is for all
+  bool is_uniform = false;                          // all queries have one layer and one mask
+  // While it is the same, so are the rows of a tree, their boxes, and their layers and masks.
+  std::uint64_t version = kNoVersion;
 
   bool has_layers() const { return row_layer != nullptr; }
   bool allows_all() const { return !has_layers() && ignored_count == 0; }
@@ -38,6 +42,16 @@ struct QueryFilter {
                          (query_layer[query] & row_mask[row * row_mask_step]) == 0))
       return false;
     return ignored_count == 0 || !ignores(row, query);
+  }
+  QueryFilter without_layers() const {
+    QueryFilter rest = *this;
+    rest.row_layer = nullptr;
+    return rest;
+  }
+  QueryFilter without_ignored() const {
+    QueryFilter rest = *this;
+    rest.ignored_count = 0;
+    return rest;
   }
   const std::int32_t* ignored_by(std::size_t query) const { return ignored + query * ignored_step; }
   bool ignores(std::size_t row, std::size_t query) const {

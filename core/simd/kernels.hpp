@@ -103,6 +103,8 @@ struct WalkKernels {
   void (*next_by_box[4])(BoxWalk&);
   void (*next_by_distance[4])(BallWalk&);
   void (*next_by_time[4])(SweepWalk&);
+  void (*next_by_distance_and_row[4])(BallWalk&);
+  void (*next_by_time_and_row[4])(SweepWalk&);
   void (*next_by_region[4])(ConvexWalk&);
   bool (*pair_blocks[4])(PairWalk&);
 };

@@ -102,6 +102,8 @@ void complete(WalkKernels& own, const WalkKernels& below) {
   complete(own.next_by_box, below.next_by_box);
   complete(own.next_by_distance, below.next_by_distance);
   complete(own.next_by_time, below.next_by_time);
+  complete(own.next_by_distance_and_row, below.next_by_distance_and_row);
+  complete(own.next_by_time_and_row, below.next_by_time_and_row);
   complete(own.next_by_region, below.next_by_region);
   complete(own.pair_blocks, below.pair_blocks);
 }

@@ -24,7 +24,7 @@ class CurveOrder {
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
             unsigned workers, Interrupt& interrupt);
 
-  const RowKey* items() const { return items_.get(); }
+  RowKey* items() { return items_.get(); }
   std::uint32_t row(std::size_t at) const { return items_[at].row; }
   const Extent<T>& bulk() const { return bulk_; }  // where most boxes are
 

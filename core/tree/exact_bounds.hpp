@@ -9,16 +9,11 @@
 
 #include "base/forks.hpp"
 #include "boxes/any_boxes.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase {
 
 class Blocks;
-
-// Of all rows below a block and the blocks that continue it.
-struct ExactBound {
-  double box[8];  // lower corner, then upper corner
-  std::int32_t least_row;
-};
 
 // Computed by the first thread that needs them, and kept until the tree changes.
 class ExactBounds {
@@ -35,14 +30,25 @@ class ExactBounds {
     return bounds_.data();
   }
   bool are_known() const { return known_.load(std::memory_order_relaxed); }
+  // Rows that were looked at only because they tie with others: so many are worth the time to compute them.
+  void note_ties(std::uint64_t rows) const { ties_.fetch_add(rows, std::memory_order_relaxed); }
+  std::uint64_t ties_until_due(std::size_t blocks) const {
+    constexpr std::uint64_t kFew = 512;
+    const std::uint64_t enough = kFew + 2 * blocks, noted = ties_.load(std::memory_order_relaxed);
+    return noted < enough ? enough - noted : 0;
+  }
   // For every change of the tree.
-  void forget() { known_.store(false, std::memory_order_relaxed); }
+  void forget() {
+    known_.store(false, std::memory_order_relaxed);
+    ties_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   void make(const Blocks& blocks, std::int32_t root, const AnyBoxes& rows) const;
 
   mutable ForkedMutex making_;
   mutable std::atomic<bool> known_{false};
+  mutable std::atomic<std::uint64_t> ties_{0};
   mutable std::vector<ExactBound> bounds_;
 };
 

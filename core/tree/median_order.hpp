@@ -69,6 +69,13 @@ struct Spread {
   }
 };
 
+// Where to halve so many rows: at a multiple of a power of eight.
+inline std::size_t first_half(std::size_t count) {
+  std::size_t unit = 8;
+  while (unit * 8 < count) unit *= 8;
+  return ((count + unit - 1) / unit + 1) / 2 * unit;
+}
+
 template <std::size_t K>
 class MedianSorter {
  public:
@@ -95,12 +102,6 @@ class MedianSorter {
 
  private:
   static constexpr std::size_t kFew = PlaceSelect<K>::kFew, kSample = 256;  // kSample: for the longest axis
-
-  static std::size_t first_half(std::size_t count) {
-    std::size_t unit = 8;
-    while (unit * 8 < count) unit *= 8;
-    return ((count + unit - 1) / unit + 1) / 2 * unit;
-  }
 
   void sort_few(const Place<K>* items, std::size_t count, const Spread<K>& spread, RowKey* rows) const {
     if (count <= 8) {
@@ -132,8 +133,8 @@ class MedianOrder {
   void sort(const GrownBoxes<T>& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels,
             unsigned workers, Interrupt& interrupt);
 
-  const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
-  const Extent<T>& bulk() const { return bulk_; }       // where most boxes are
+  RowKey* items() { return items_.get(); }         // in order; their keys have no meaning
+  const Extent<T>& bulk() const { return bulk_; }  // where most boxes are
 
  private:
   static constexpr std::size_t kStretch = std::size_t{1} << 15;  // rows that one task reads: a few milliseconds

@@ -9,7 +9,7 @@ namespace broadphase {
 
 template <class Number>
 bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, std::size_t query,
-                   NearestRows<Number>& nearest) {
+                   NearestRows<Number>& nearest, std::uint64_t& rejected) {
   struct Entry {
     RowAt<Number> bound;
     std::int32_t block;
@@ -34,7 +34,10 @@ bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilte
     const BlockChildren child = blocks.child(top.block);
     for (std::uint32_t left = occupied & is_row; left != 0; left &= left - 1) {
       const auto row = static_cast<std::size_t>(child[std::countr_zero(left)]);
-      if (!filter.allows(row, query)) continue;
+      if (!filter.allows(row, query)) {
+        ++rejected;
+        continue;
+      }
       double box[8];
       rows.read(row, box);
       if (nearest.add(box, static_cast<std::int32_t>(row)) == Taken::unknown) return false;
@@ -48,8 +51,9 @@ bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilte
   return true;
 }
 
-template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t, NearestRows<double>&);
+template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t, NearestRows<double>&,
+                            std::uint64_t&);
 template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t,
-                            NearestRows<WideNumber>&);
+                            NearestRows<WideNumber>&, std::uint64_t&);
 
 }  // namespace broadphase

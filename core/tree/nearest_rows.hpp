@@ -20,7 +20,7 @@ template <class Number>
 using RowAt = std::pair<Number, std::int32_t>;
 using KeyedRow = RowAt<double>;
 
-enum class Taken { no, yes, unknown };
+enum class Taken { no, ties, yes, unknown };  // `ties`: not taken, at the distance of the last one
 
 // The `wanted` nearest rows of those added that are at most `farthest` from the center, nearest first, in `found`.
 template <class Number>
@@ -51,7 +51,8 @@ class NearestRows {
     if (candidate.first >= surely_ && candidate.first > Number(0.0) && farthest_ < kNever &&
         !Ball(center_, farthest_, dimension_).meets_exactly(box))
       return Taken::no;
-    return put_in_order(candidate) ? Taken::yes : Taken::no;
+    if (put_in_order(candidate)) return Taken::yes;
+    return candidate.first == last().first ? Taken::ties : Taken::no;
   }
 
   // Whether a row with a box in this one, and with a number that is not less, might be taken.
@@ -70,7 +71,7 @@ class NearestRows {
     }
   }
   bool is_full() const { return found_.size() == wanted_; }
-  const Number& last() const { return found_.back().first; }
+  const RowAt<Number>& last() const { return found_.back(); }
   // False if rows may be missing that are too far away for doubles.
   bool is_complete() const { return !has_far_ || is_full(); }
 
@@ -106,10 +107,10 @@ class NearestRows {
 };
 
 // Adds all rows of a tree that might be taken, in the order of the exact bounds of their blocks and, where these are
-// the same, of their least rows: for scenes where floats, or distances, do not tell the rows apart. False if a row's
-// distance is unknown.
+// the same, of their least rows: for scenes where floats, or distances, do not tell the rows apart. Counts the rows
+// that the filter rejects. False if a row's distance is unknown.
 template <class Number>
 bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, std::size_t query,
-                   NearestRows<Number>& nearest);
+                   NearestRows<Number>& nearest, std::uint64_t& rejected);
 
 }  // namespace broadphase

@@ -2,7 +2,7 @@
 // by a moving box, rows that overlap a convex region.
 //
 // A walk over the tree's float boxes yields candidates; the exact test reads the rows in double precision. Everything
-// here only reads, so any number of threads may query at once, each with its own scratch.
+// here only reads, so any number of threads may query at once, each with its own TreeQueries and scratch.
 #pragma once
 
 #include <algorithm>
@@ -84,6 +84,14 @@ inline float limit_of_square(const BlockTree& tree, double squared) {
 inline float limit_of_square(const BlockTree& tree, const WideNumber& squared) {
   if (tree.is_wide()) return wide_key(squared.to_double());
   return rounded_up(squared.scaled(2 * std::ilogb(tree.frame.scale)));
+}
+
+// Keys from here on may stand for as much as this limit: they lack of that by rounding, besides a share, up to `lack`.
+inline float tie_of(const BlockTree& tree, float limit, float lack) {
+  constexpr float kLess = 0.9999F;
+  constexpr std::uint32_t kSteps = 2;
+  if (tree.is_wide()) return std::bit_cast<float>(std::max(std::bit_cast<std::uint32_t>(limit), kSteps) - kSteps);
+  return std::max(0.0F, limit * kLess - lack);
 }
 inline void start(BallWalk& walk, const BlockTree& tree, const double* center, float limit, bool ordered) {
   start(static_cast<Walk&>(walk), tree);
@@ -306,6 +314,9 @@ class TreeQueries {
   TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
       : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
 
+  // How many rows the filter has left out so far. Only for one thread: each has a copy of this object.
+  std::uint64_t rejected() const { return rejected_; }
+
   // Appends the rows that overlap `box`, ascending. `loosely`: the candidates, without reading the rows themselves,
   // which takes a third of the time of a few queries on a large tree.
   void by_box(std::size_t query, const double* box, BoxWalk& walk, std::vector<std::int32_t>& found,
@@ -470,6 +481,7 @@ class TreeQueries {
     const float* memory = nullptr;  // of the blocks, and how many rows were wanted, when points were walked last
     std::size_t wanted_before = 0;
     Candidates candidates[kGroup];
+    std::size_t alone_next = 0;  // so many more points go alone, see InterleavedScratch
   };
   bool walks_together(std::size_t wanted) const { return filter_.allows_all() && can_walk_together(wanted); }
   bool can_walk_together(std::size_t wanted) const {
@@ -487,13 +499,18 @@ class TreeQueries {
         read_ahead(boxes.lower_of(static_cast<std::size_t>(row)));
         read_ahead(boxes.upper_of(static_cast<std::size_t>(row)) + D - 1);
       };
-      for (std::size_t first = 0; first < count; first += kTogether)
+      const bool are_alone = scratch.alone_next > 0;
+      scratch.alone_next -= std::min(scratch.alone_next, count);
+      for (std::size_t first = 0; first < count && !are_alone; first += kTogether)
         find_candidates<D>(queries + first, std::min(kTogether, count - first), points, wanted, {farthest, 1, 0, 1},
                            scratch, ahead, scratch.candidates + first);
       // By now the rows are in the cache.
+      std::size_t crowded = 0;
       for (std::size_t k = 0; k < count; ++k) {
         const std::size_t query = queries[k];
-        const auto& candidates = scratch.candidates[k];
+        auto& candidates = scratch.candidates[k];
+        if (are_alone) candidates.is_alone = true, candidates.is_crowded = false;
+        crowded += candidates.is_crowded ? 1 : 0;
         if (!candidates.is_alone && decide_nearest<D>(candidates.rows, candidates.count, boxes, query, center_of(k),
                                                       wanted, farthest[query], report))
           continue;
@@ -502,6 +519,7 @@ class TreeQueries {
             query, center_of(k), wanted, farthest[query], scratch,
             [&](std::int32_t row, double distance) { report(query, rank++, row, distance); }, candidates.is_crowded);
       }
+      if (2 * crowded > count) scratch.alone_next = kAloneAfterCrowd * TogetherScratch::kGroup;
     });
   }
 
@@ -535,6 +553,8 @@ class TreeQueries {
       Sweep sweep;
       double length, farthest;
     } begun[Interleaved<Motion>::kMost];
+    // So many more queries go alone: where more rows tie than there is room for, they would be in vain.
+    std::size_t alone_next = 0;
   };
   using FirstInterleaved = InterleavedScratch<InterleavedSweep>;  // without layers, and with few rows to ignore
   using AnyInterleaved = InterleavedScratch<InterleavedTouch>;
@@ -547,6 +567,10 @@ class TreeQueries {
     Interleaved<Motion>& interleaved = scratch.interleaved;
     const typename InterleavedScratch<Motion>::Begun begun{query, sweep, length_of<double>(sweep, dimension_),
                                                            farthest};
+    if (scratch.alone_next > 0) {
+      --scratch.alone_next;
+      return alone(begun, scratch, report);
+    }
     start(scratch.walk, tree_, sweep, begun.length, farthest, true);
     if (!can_interleave() || !is_safe(sweep, begun.length) || !is_near(scratch.walk))
       return alone(begun, scratch, report);
@@ -767,6 +791,8 @@ class TreeQueries {
   }
 
  private:
+  static constexpr std::size_t kAloneAfterCrowd = 15;
+
   struct Box {
     double box[8];
   };
@@ -777,7 +803,9 @@ class TreeQueries {
   }
 
   bool allows(std::size_t query, std::int32_t row) const {
-    return filter_.allows(static_cast<std::size_t>(row), query);
+    if (filter_.allows(static_cast<std::size_t>(row), query)) return true;
+    ++rejected_;
+    return false;
   }
   void add(std::size_t query, const std::int32_t* rows, std::size_t count, std::vector<std::int32_t>& found) const {
     if (filter_.allows_all()) {
@@ -790,8 +818,8 @@ class TreeQueries {
 
   // Calls visit(lane, row), in the order of keys, for the rows of an ordered walk that has started, until it returns
   // false; then it does so itself. It may lower the limit of the walk.
-  template <class AWalk, class Visit>
-  bool visit_in_order(std::size_t query, AWalk& walk, void (*next)(AWalk&), const Visit& visit) const {
+  template <class AWalk, class Next, class Visit>
+  bool visit_in_order(std::size_t query, AWalk& walk, const Next& next, const Visit& visit) const {
     for (next(walk); walk.found > 0; next(walk))
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
@@ -977,12 +1005,12 @@ class TreeQueries {
     NearestRows<Number> nearest(center, dimension_, wanted, farthest, found);
     if (wanted == 0) return true;
     start(walk, tree_, center, limit, true);
+    FirstRows<Number, BallWalk> rows(*this, walk);
     const std::uint64_t most = walk.visited + blocks_before_bounds(wanted, alike);
     // Where many blocks are visited for few rows, bounds would not leave out more of them.
     const std::uint64_t few = alike ? 0 : 64 + 4 * wanted;
     std::uint64_t looked_at = 0;
-    const auto next = walks().next_by_distance[dimension_ - 1];
-    for (next(walk); walk.found > 0 && (walk.visited <= most || looked_at <= few); next(walk))
+    for (rows.next(); walk.found > 0 && (walk.visited <= most || looked_at <= few); rows.next())
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
         if (walk.lane_key[lane] > walk.limit) break;
@@ -991,12 +1019,14 @@ class TreeQueries {
         if (!allows(query, row)) continue;
         const Taken taken = nearest.add(read(walk.block, lane).box, row);
         if (taken == Taken::unknown) return false;
-        if (taken == Taken::yes && nearest.is_full())
-          walk.limit = std::min(walk.limit, limit_of_square(tree_, nearest.last()));
+        if (taken == Taken::ties) rows.count_tie(nearest.last());
+        if (taken != Taken::yes || !nearest.is_full()) continue;
+        walk.limit = std::min(walk.limit, limit_of_square(tree_, nearest.last().first));
+        rows.set_last(nearest.last());
       }
     if (walk.found == 0) return nearest.is_complete();
     NearestRows<Number> again(center, dimension_, wanted, farthest, found);
-    return add_by_bounds(tree_, rows_, filter_, query, again) && again.is_complete();
+    return add_by_bounds(tree_, rows_, filter_, query, again, rejected_) && again.is_complete();
   }
 
   template <class Number>
@@ -1004,17 +1034,119 @@ class TreeQueries {
                 RowAt<Number>& best) const {
     const double unit = fastest(sweep, dimension_);
     start(walk, tree_, sweep, rounded(length), farthest, true);
-    return visit_in_order(query, walk, walks().next_by_time[dimension_ - 1], [&](std::size_t lane, std::int32_t row) {
-      const RowAt<Number> candidate(time_of<Number>(sweep, read(walk.block, lane).box), row);
-      if constexpr (std::is_same_v<Number, double>) {
-        if (std::isnan(candidate.first)) return false;
+    FirstRows<Number, SweepWalk> rows(*this, walk, &sweep);
+    return visit_in_order(
+        query, walk, [&](SweepWalk&) { rows.next(); },
+        [&](std::size_t lane, std::int32_t row) {
+          const RowAt<Number> candidate(time_of<Number>(sweep, read(walk.block, lane).box), row);
+          if constexpr (std::is_same_v<Number, double>) {
+            if (std::isnan(candidate.first)) return false;
+          }
+          if (is_never(candidate.first) || !is_within(candidate.first, length, farthest)) return true;
+          if (best.second >= 0 && !(candidate < best)) {
+            if (candidate.first == best.first) rows.count_tie(best);
+            return true;
+          }
+          best = candidate;
+          walk.limit = std::min(walk.limit, time_limit(tree_, unit, best.first));
+          rows.set_last(best);
+          return true;
+        });
+  }
+
+  // Goes through a tree for the rows that come first. Where many rows only tie with the last one wanted, what can only
+  // do that is left out from then on, by exact bounds. Few do, so what each walk takes is short.
+  template <class Number, class AWalk>
+  class FirstRows {
+   public:
+    // `sweep` is that of a walk by time.
+    FirstRows(const TreeQueries& queries, AWalk& walk, const Sweep* sweep = nullptr)
+        : queries_(queries), walk_(walk), sweep_(sweep), next_(queries.template next_of<AWalk>(false)) {
+      if (kAreDoubles && bounds().ties_until_due(queries.tree_.blocks.count()) == 0) go_by_row();
+    }
+    ~FirstRows() {
+      if (ties_ > kUsual) bounds().note_ties(ties_ - kUsual);
+    }
+    FirstRows(const FirstRows&) = delete;
+    FirstRows& operator=(const FirstRows&) = delete;
+
+    void next() { next_(walk_); }
+    // `last` is the last row wanted, of as many as there are to be.
+    void count_tie(const RowAt<Number>& last) {
+      if (!kAreDoubles) return;
+      if (++ties_ == kUsual) due_ = kUsual + bounds().ties_until_due(queries_.tree_.blocks.count());
+      if (by_row_ || ties_ <= due_) return;
+      go_by_row();
+      lower(last);
+    }
+    // With the limit lowered to that.
+    void set_last(const RowAt<Number>& last) {
+      if (by_row_) lower(last);
+    }
+
+   private:
+    static constexpr bool kAreDoubles = std::is_same_v<Number, double>;
+    // Where boxes overlap, so many have the query in them: it takes less time to test them.
+    static constexpr std::uint64_t kUsual = 32;
+    const ExactBounds& bounds() const { return queries_.tree_.exact_bounds; }
+    void go_by_row() {
+      by_row_ = true;
+      next_ = queries_.template next_of<AWalk>(true);
+      // Keys may be infinite, too: nothing is left out before there is a last row.
+      walk_.ties.tie = std::numeric_limits<float>::infinity();
+      walk_.ties.last = kNever;
+      walk_.ties.last_row = std::numeric_limits<std::int32_t>::max();
+      walk_.ties.dimension = queries_.dimension_;
+      if constexpr (std::is_same_v<AWalk, SweepWalk>) {
+        std::copy_n(sweep_->box, 2 * walk_.ties.dimension, walk_.ties.given_box);
+        std::copy_n(sweep_->motion, walk_.ties.dimension, walk_.ties.motion);
       }
-      if (is_never(candidate.first) || !is_within(candidate.first, length, farthest)) return true;
-      if (best.second >= 0 && !(candidate < best)) return true;
-      best = candidate;
-      walk.limit = std::min(walk.limit, time_limit(tree_, unit, best.first));
-      return true;
-    });
+      walk_.ties.bounds = bounds().get(queries_.tree_.blocks, queries_.tree_.root, queries_.rows_);
+    }
+    void lower(const RowAt<Number>& last) {
+      if constexpr (kAreDoubles) {
+        walk_.ties.tie = tie_of(queries_.tree_, walk_.limit, queries_.lack_of(walk_));
+        walk_.ties.last = last.first;
+        walk_.ties.last_row = last.second;
+      }
+    }
+
+    const TreeQueries& queries_;
+    AWalk& walk_;
+    const Sweep* sweep_;
+    void (*next_)(AWalk&);
+    bool by_row_ = false;
+    std::uint64_t due_ = kUsual, ties_ = 0;
+  };
+  template <class AWalk>
+  auto next_of(bool by_row) const {
+    const std::size_t k = dimension_ - 1;
+    if constexpr (std::is_same_v<AWalk, BallWalk>)
+      return by_row ? walks().next_by_distance_and_row[k] : walks().next_by_distance[k];
+    else
+      return by_row ? walks().next_by_time_and_row[k] : walks().next_by_time[k];
+  }
+
+  // What the keys of a walk lack by rounding, besides a share of themselves. A square whose root lacks so much lacks
+  // twice the product of both, which is less than these two. An axis along which next to nothing moves does not make
+  // it more: this is only where ties are looked for.
+  float lack_of(const BallWalk& walk) const {
+    const float lack = rounding_of(walk.center);
+    return lack * lack * 1e4F;
+  }
+  float lack_of(const SweepWalk& walk) const {
+    constexpr float kMost = 1e3F;
+    float most = 1;
+    for (std::size_t k = 0; k < tree_.blocks.layout().axes; ++k)
+      if (std::fabs(walk.inverse[k]) < kMost) most = std::max(most, std::fabs(walk.inverse[k]));
+    return rounding_of(walk.box) * most;
+  }
+  // Of the coordinates of a tree, for a query at two corners: more than a few roundings of floats.
+  float rounding_of(const float* corners) const {
+    constexpr float kRounding = 6e-7F;
+    float reach = 1;
+    for (std::size_t k = 0; k < 2 * tree_.blocks.layout().axes; ++k) reach = std::max(reach, std::fabs(corners[k]));
+    return reach * kRounding;
   }
 
   // Whether floats tell times at which a box is surely touched: not where the start is far away, or next to nothing
@@ -1072,6 +1204,7 @@ class TreeQueries {
     const auto& begun = scratch.begun[number];
     KeyedRow best(kNever, -1);
     bool sure = !sweep.crowded;
+    if (sweep.crowded) scratch.alone_next = kAloneAfterCrowd;
     for (std::size_t at = 0; at < sweep.found && sure; ++at) {
       if (sweep.row_key[at] > sweep.limit) continue;
       const KeyedRow candidate(touch_time(begun.sweep, read(sweep.rows[at]).box, dimension_), sweep.rows[at]);
@@ -1213,6 +1346,7 @@ class TreeQueries {
   QueryFilter filter_;
   const Kernels& kernels_;
   std::size_t dimension_;
+  mutable std::uint64_t rejected_ = 0;
 };
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----

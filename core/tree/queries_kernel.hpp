@@ -155,10 +155,50 @@ inline std::size_t push_in_order(Eight keys, const void* children, std::uint32_t
   return count;
 }
 
+// Whether no row below a block comes before the last one wanted. In the order of operations that rows are tested in,
+// each of which is monotonic, also when it rounds.
+inline bool comes_after(const Ties& ties, const ExactBound& bound, double least) {
+  return least > ties.last || (least == ties.last && bound.least_row >= ties.last_row);
+}
+inline bool has_no_better(const BallWalk& walk, const ExactBound& bound) {
+  double square = 0;
+  for (std::size_t k = 0; k < walk.ties.dimension; ++k) {
+    const double before = bound.box[k] - walk.wide_center[k],
+                 behind = walk.wide_center[k] - bound.box[walk.ties.dimension + k];
+    double gap = before > behind ? before : behind;
+    gap = gap > 0 ? gap : 0;
+    square = k == 0 ? gap * gap : square + gap * gap;
+  }
+  return comes_after(walk.ties, bound, square);
+}
+inline bool has_no_better(const SweepWalk& walk, const ExactBound& bound) {
+  double enter = 0;
+  for (std::size_t k = 0; k < walk.ties.dimension; ++k) {
+    if (walk.ties.motion[k] == 0) continue;
+    const double way = walk.ties.motion[k] > 0 ? bound.box[k] - walk.ties.given_box[walk.ties.dimension + k]
+                                               : bound.box[walk.ties.dimension + k] - walk.ties.given_box[k];
+    const double time = way / walk.ties.motion[k];
+    enter = time > enter ? time : enter;
+  }
+  return comes_after(walk.ties, bound, enter);
+}
+// Of blocks on the stack from `bottom` on, whose keys descend, those with equal keys so that the least row is on top.
+inline void order_ties(OrderedWalk& walk, const ExactBound* bounds, std::size_t bottom) {
+  for (std::size_t at = bottom + 1; at < walk.depth; ++at) {
+    const float own = walk.key[at];
+    if (walk.key[at - 1] != own) continue;
+    const std::int32_t block = walk.stack[at], row = bounds[block].least_row;
+    std::size_t place = at;
+    for (; place > bottom && walk.key[place - 1] == own && bounds[walk.stack[place - 1]].least_row < row; --place)
+      walk.stack[place] = walk.stack[place - 1];
+    walk.stack[place] = block;
+  }
+}
+
 // One step of an ordered walk, once the keys of a block's lanes are known: lanes within the limit are pushed, if wanted
 // with the smallest key on top, or are returned. `static`, and for one kind of walk: compilers inline what has one
 // caller, and the registers of the loop around it stay where they are.
-template <class AWalk, class Block>
+template <bool ByRow, class AWalk, class Block>
 static void sort_out(AWalk& walk, std::int32_t at, const Block& block, Eight keys, std::uint32_t hits, float own_key) {
   hits &= block.occupied();
   const std::uint32_t rows = hits & block.rows(), inner = hits ^ rows;
@@ -173,7 +213,11 @@ static void sort_out(AWalk& walk, std::int32_t at, const Block& block, Eight key
     walk.block = at;
     walk.lanes = rows;
     walk.found = rows != 0 ? 1 : 0;
-    if (inner != 0) walk.depth += push_in_order(keys, block.children(), inner, key, stack);
+    if (inner != 0) {
+      const std::size_t bottom = walk.depth;
+      walk.depth += push_in_order(keys, block.children(), inner, key, stack);
+      if (ByRow) order_ties(walk, walk.ties.bounds, bottom);
+    }
   } else {
     walk.found += keep(block.children(), rows, walk.rows + walk.found);
     keep(keys, inner, key);
@@ -216,7 +260,8 @@ inline void drop_far(OrderedWalk& walk) {
   walk.depth = kept;
 }
 
-template <std::size_t D, class E>
+// `ByRow`: a walk by key and row.
+template <std::size_t D, class E, bool ByRow = false>
 void next_by_distance(BallWalk& walk) {
   constexpr bool kIsWide = std::is_same_v<E, WideEight>;
   const E zero = E::splat(0);
@@ -232,6 +277,7 @@ void next_by_distance(BallWalk& walk) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
+    if (ByRow && own_key >= walk.ties.tie && has_no_better(walk, walk.ties.bounds[at])) continue;
     const BlockReader<D, E> block(walk.memory, at);
     ++walk.visited;
     E square = zero;
@@ -241,11 +287,11 @@ void next_by_distance(BallWalk& walk) {
       square = k == 0 ? gap * gap : square + gap * gap;
     }
     const Eight keys = keys_of(square);
-    sort_out(walk, at, block, keys, at_most(keys, limit), own_key);
+    sort_out<ByRow>(walk, at, block, keys, at_most(keys, limit), own_key);
   }
 }
 
-template <std::size_t D, class E>
+template <std::size_t D, class E, bool ByRow = false>
 void next_by_time(SweepWalk& walk) {
   using Numbers = NumbersOf<E>;
   const auto *box = Numbers::box(walk), *inverses = Numbers::inverse(walk);
@@ -266,6 +312,7 @@ void next_by_time(SweepWalk& walk) {
     const std::int32_t at = walk.stack[--walk.depth];
     const float own_key = walk.key[walk.depth];
     if (own_key > walk.limit) continue;
+    if (ByRow && own_key >= walk.ties.tie && has_no_better(walk, walk.ties.bounds[at])) continue;
     const BlockReader<D, E> block(walk.memory, at);
     ++walk.visited;
     // Where infinities make a time NaN, it counts for nothing.
@@ -276,7 +323,7 @@ void next_by_time(SweepWalk& walk) {
     }
     typename Numbers::Tests within;
     within.at_most(enter, leave * longer);
-    sort_out(walk, at, block, keys_of(enter), within.bits(), own_key);
+    sort_out<ByRow>(walk, at, block, keys_of(enter), within.bits(), own_key);
   }
 }
 

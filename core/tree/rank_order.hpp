@@ -299,7 +299,7 @@ class RankOrder {
   void sort(const Boxes& boxes, const std::int32_t* rows, std::size_t count, const Kernels& kernels, unsigned workers,
             Interrupt& interrupt);
 
-  const RowKey* items() const { return items_.get(); }  // in order; their keys have no meaning
+  RowKey* items() { return items_.get(); }  // in order; their keys have no meaning
 
  private:
   template <std::size_t D, class Boxes>

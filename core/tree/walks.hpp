@@ -73,6 +73,12 @@ struct BoxWalk : Walk {
   double wide_box[8];
 };
 
+// Of all rows below a block and the blocks that continue it, as they were given.
+struct ExactBound {
+  double box[8];  // lower corner, then upper corner, of as many numbers as there are axes
+  std::int32_t least_row;
+};
+
 // Walks in order of a key. `key` is a lower bound of the key of all rows below a block on the stack. Blocks with a key
 // above `limit` are skipped.
 //
@@ -90,10 +96,23 @@ struct OrderedWalk : Walk {
   float key[kStackSize + kLanes];
 };
 
+// For walks by key and row. What is below a block whose key is `tie` or more is hardly any better than the last row
+// that is wanted: where many boxes are alike, it only ties with that. It is skipped if the bounds, by block, show that
+// no row there comes first: by the number that the key stands for, and of equal ones by row.
+struct Ties {
+  float tie = 0;
+  const ExactBound* bounds = nullptr;
+  std::size_t dimension = 0;
+  double last = 0;  // of the last row wanted
+  std::int32_t last_row = 0;
+  double given_box[8], motion[4];  // of a walk by time
+};
+
 // Rows whose boxes are within a distance of a point; keys are squared distances.
 struct BallWalk : OrderedWalk {
-  float center[8] = {};  // the point, rounded down along each axis, then rounded up
-  double wide_center[4];
+  float center[8] = {};   // the point, rounded down along each axis, then rounded up
+  double wide_center[4];  // as given
+  Ties ties;
 };
 
 // Rows whose boxes a moving box or a ray may touch; keys are times.
@@ -101,6 +120,7 @@ struct SweepWalk : OrderedWalk {
   float box[8] = {};      // at the start: D lower, then D upper
   float inverse[4] = {};  // of the motion along each axis; infinite without one, not zero
   double wide_box[8], wide_inverse[4];
+  Ties ties;
 };
 
 // Rows whose boxes may meet a convex region: the intersection of slabs, each between two parallel planes. An entry ~b

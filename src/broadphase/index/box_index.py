@@ -839,6 +839,7 @@ class BoxIndex(queries.Queries):
                 every if own_mask is None else own_mask,
                 as_attribute("layer", ALL_BITS if layer is None else layer, count, np.uint64),
                 as_attribute("mask", ALL_BITS if mask is None else mask, count, np.uint64),
+                self._guard.changes,
             )
         if ignored is not None:
             query_filter.set_ignored(ignored)

@@ -251,7 +251,7 @@ class Scene:
         return None if self.broad.world is None or self.broad.outside != "drop" else self.broad.world.ravel()
 
     def _as_queried(self, tree: _native.BlockIndex | None, shapes: Shapes, asked: Asked) -> _native.BodiesInTree:
-        allowed = _native_filter(self.columns.rows.bits, asked)
+        allowed = _native_filter(self.columns.rows.bits, asked, self._guard.changes)
         return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.in_core, allowed, self._limits)
 
     def refuse_custom(self, row: int, what: str) -> None:
@@ -269,8 +269,11 @@ class Scene:
         return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
 
-def _native_filter(own: tuple[Any, Any], asked: Asked) -> _native.QueryFilter | None:
-    """Give what the queries may find to the core; `own` are layers and masks by row, or None."""
+def _native_filter(own: tuple[Any, Any], asked: Asked, changes: int) -> _native.QueryFilter | None:
+    """Give what the queries may find to the core.
+
+    `own` are layers and masks by row, or None, and `changes` how many changes of the world have begun.
+    """
     if asked.bits is None and own[0] is None and own[1] is None and asked.ignored is None:
         return None
     allowed = _native.QueryFilter()
@@ -278,7 +281,7 @@ def _native_filter(own: tuple[Any, Any], asked: Asked) -> _native.QueryFilter | 
         blanks = np.ones(1, np.uint64), np.full(1, ALL_BITS)  # of all rows
         of_layer, of_mask = (blank if bits is None else bits for bits, blank in zip(own, blanks, strict=True))
         layers, masks = (np.full(asked.query_count, ALL_BITS),) * 2 if asked.bits is None else asked.bits
-        allowed.set_layers(of_layer, of_mask, layers, masks)
+        allowed.set_layers(of_layer, of_mask, layers, masks, changes)
     if asked.ignored is not None:
         allowed.set_ignored(asked.ignored)
     return allowed
