@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import broadphase as bp
 from oracles import queries as oracle
+from query_cases import arguments_of
 
 TREES = ("Index", "BVH", "Octree", "LinearTree")
 COUNT = 400
@@ -23,23 +24,20 @@ class Asked:
 
     def __init__(self, random: np.random.Generator, dimension: int) -> None:
         self.points = random.random((QUERIES, dimension))
-        self.ways = random.normal(size=(QUERIES, dimension))
-        sizes = 0.2 * random.random((QUERIES, 1, dimension))
-        self.boxes = np.concatenate([self.points[:, None] - sizes, self.points[:, None] + sizes], axis=1)
-        self.radii = 0.3 * random.random(QUERIES)
+        ways, sizes = random.normal(size=(QUERIES, dimension)), 0.2 * random.random((QUERIES, dimension))
+        boxes = np.stack([self.points, self.points + sizes], axis=1)
+        self.calls = arguments_of(boxes, ways, 0.3)
+        limits = np.where(np.arange(QUERIES) % 2, np.inf, 0.4)
+        for name, given in self.calls.items():
+            if "max_distance" in given:
+                more = {"k": 3} if name == "nearest" else {}
+                rest = {one: value for one, value in given.items() if one != "max_distance"}
+                self.calls[name] = {**rest, **more, "max_distance": limits}
 
-    def calls(self) -> dict[str, tuple[Any, ...]]:
-        """Arguments by the name of the query."""
-        return {
-            "nearest": (self.points, 3),
-            "raycast": (self.points, self.ways),
-            "raycast_any": (self.points, self.ways, 0.4),
-            "raycast_all": (self.points, self.ways),
-            "shapecast": (self.boxes, self.ways),
-            "query": (self.boxes,),
-            "query_points": (self.points,),
-            "query_ball": (self.points, self.radii),
-        }
+
+def expected_of(name: str, boxes: Any, given: dict[str, Any], **options: Any) -> Any:
+    """Answer a query by the oracle."""
+    return getattr(oracle, "frustum_planes" if name == "frustum" else name)(boxes, *given.values(), **options)
 
 
 def boxes_of(random: np.random.Generator, dimension: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -68,18 +66,18 @@ def check(index: Any, asked: Asked, layer: Any, mask: Any, label: str, times: in
     every = np.uint64(EVERY)
     of_rows = [np.full(len(rows), every) if one is None else one[rows] for one in (own_layer, own_mask)]
     bits = {"layer": layer, "mask": mask}
-    for name, given in asked.calls().items():
+    for name, given in asked.calls.items():
         layers = (*of_rows, layer, mask)
-        expected = getattr(oracle, name)(index.boxes_of(), *given, rows=rows, layers=layers)
+        expected = expected_of(name, index.boxes_of(), given, rows=rows, layers=layers)
         for _ in range(times):
-            oracle.assert_same_answers(getattr(index, name)(*given, **bits), expected, f"{label}, {name}")
+            oracle.assert_same_answers(getattr(index, name)(**given, **bits), expected, f"{label}, {name}")
         if np.ndim(mask) or np.ndim(layer):
             continue
         for at in range(0, QUERIES, 20):
-            few = [one[at : at + 3] if np.ndim(one) else one for one in given]
-            of_few = getattr(oracle, name)(index.boxes_of(), *few, rows=rows, layers=layers)
+            few = {one: value[at : at + 3] if np.ndim(value) else value for one, value in given.items()}
+            of_few = expected_of(name, index.boxes_of(), few, rows=rows, layers=layers)
             for _ in range(times):
-                oracle.assert_same_answers(getattr(index, name)(*few, **bits), of_few, f"{label}, few, {name}")
+                oracle.assert_same_answers(getattr(index, name)(**few, **bits), of_few, f"{label}, few, {name}")
 
 
 @pytest.mark.parametrize("kind", ["none", "one", "few", "in a corner", "a third", "most", "all"])
@@ -145,10 +143,11 @@ def test_queries_that_ignore_most_rows_find_the_others() -> None:
         of_rows = np.full(len(left), BOTH) if layers is None else layers[left]
         bits = {} if layers is None else {"layer": BOTH, "mask": RARE}
         mask = BOTH if layers is None else RARE
-        for name, given in asked.calls().items():
-            expected = getattr(oracle, name)(boxes[left], *given, rows=left, layers=(of_rows, BOTH, BOTH, mask))
+        for name, given in asked.calls.items():
+            layers_left = (of_rows, BOTH, BOTH, mask)
+            expected = expected_of(name, boxes[left], given, rows=left, layers=layers_left)
             for _ in range(3):
-                found = getattr(index, name)(*given, ignore=ignored, **bits)
+                found = getattr(index, name)(**given, ignore=ignored, **bits)
                 oracle.assert_same_answers(found, expected, name)
 
 
