@@ -283,8 +283,8 @@ def test_chart_is_above_the_fold_and_a_phone_shows_the_picture(demo, tab, watch,
     wide.page.close()
     phone = watch(demo.url, viewport={"width": 420, "height": 850})
     phone.wait_for("bp-keys", "tap")
-    phone.page.wait_for_timeout(500)
-    assert phone.page.locator("[style*='max-height: 60%']").bounding_box()["y"] > 0.85 * 850
+    panel = "document.querySelector(\"[style*='max-height: 60%']\")"
+    phone.wait_until(f"{panel}?.getBoundingClientRect().y > 0.85 * 850")
     keep(phone.page, "_phone")
     phone.page.close()
 
