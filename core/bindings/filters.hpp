@@ -49,7 +49,7 @@ class PairFilter {
       filter_.ignored = &ignored_;
     }
   }
-  // One of arrays that whoever gives it keeps alive.
+  // One of arrays that the caller keeps alive.
   explicit PairFilter(const Filter& filter) : filter_(filter) {}
   const Filter* get() const { return &filter_; }
 

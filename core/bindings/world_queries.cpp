@@ -158,10 +158,9 @@ nb::object all_hits(const BodiesInTree& given, Table<double> origins, Table<doub
   });
 }
 
-// Some bodies of a world: their rows there, if these are others, and in a periodic world a box around them.
+// Some bodies of a world, and in a periodic world a box around them.
 struct Part {
   const BodiesInTree* bodies;
-  std::optional<Vector<std::int32_t>> rows;
   std::optional<Table<double>> around;
 };
 
@@ -215,9 +214,7 @@ class PartSearch {
         bounds_(bounds),
         points_(points),
         limits_(limits),
-        table_(table) {
-    bodies_.numbers = data_of(part.rows);
-  }
+        table_(table) {}
 
   // Returns the row of a custom shape that decides.
   std::int32_t run(unsigned workers) {
@@ -326,9 +323,8 @@ nb::object nearest(nb::list parts, std::optional<Table<double>> bounds, Table<do
   std::int32_t refused = -1;
   bool is_first = true;
   for (const nb::handle one : parts) {
-    const auto [of, rows, around] =
-        nb::cast<std::tuple<nb::object, std::optional<Vector<std::int32_t>>, std::optional<Table<double>>>>(one);
-    const Part part{&nb::cast<const BodiesInTree&>(of), rows, around};
+    const auto [of, around] = nb::cast<std::tuple<nb::object, std::optional<Table<double>>>>(one);
+    const Part part{&nb::cast<const BodiesInTree&>(of), around};
     require(points.shape(1) == part.bodies->dimension() && around.has_value() == bounds.has_value());
     const std::int32_t custom = in_plane_or_space(points.shape(1), [&](auto d) {
       return PartSearch<d()>(part, is_first, data_of(bounds), points.data(), limits.data(), table).run(workers);

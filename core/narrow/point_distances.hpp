@@ -10,8 +10,10 @@
 
 namespace broadphase {
 
-// The distance of a placed shape to a point, 0 inside: bit for bit that to a ball of radius 0 there, see
+// All give the distance of a placed shape to a point, 0 inside: bit for bit that to a ball of radius 0 there, see
 // signed_distance(). Balls and boxes parallel to the axes need no direction, and no call.
+
+// Of any shape that is not a custom one.
 template <std::size_t D>
 double distance_by_direction(const ShapeView<D>& shape, const Vec<D>& point) {
   double ball[D + 1] = {};  // of radius 0

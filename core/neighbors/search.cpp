@@ -720,7 +720,7 @@ class BatchSearch {
     const std::vector<ReachClass> own = reach_classes(points);
     const std::vector<ReachClass> of_others = query_.cross ? reach_classes(others) : std::vector<ReachClass>();
     const std::vector<ReachClass>& second = query_.cross ? of_others : own;
-    // Points are filed anew for each two classes: of many, boxes around them take less.
+    // Points are filed once for each two classes: of many, boxes around them take less time.
     constexpr std::size_t kManyClasses = 3;
     if (std::max(own.size(), second.size()) >= kManyClasses) {
       part.cutoff = cutoff_of(own.front().most, second.front().most);

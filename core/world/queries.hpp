@@ -32,10 +32,7 @@ struct QueriedBodies {
   const ShapeStore* shapes;
   const double* boxes;  // around the shapes, by row: lower corner, then upper corner
   std::span<const Geometry> geometries;
-  const double* limits = nullptr;         // a box: bodies that are not wholly in it are left out
-  const std::int32_t* numbers = nullptr;  // of the rows in the world, where these are others
-
-  std::int32_t number(std::int32_t row) const { return numbers == nullptr ? row : numbers[row]; }
+  const double* limits = nullptr;  // a box: bodies that are not wholly in it are left out
 
   // Balls and boxes parallel to the axes without a look at where the store has the record of a row.
   ShapeView<D> shape(std::int32_t row) const {
@@ -242,9 +239,9 @@ class NearestBodies {
     if (bodies_.is_left_out(row)) return reach();
     const StoredBall& ball = bodies_.shapes->balls()[row];
     if (ball[0] == ShapeStore::kBoxMark)
-      add({distance_to_box<D>(bodies_.box(row), point), bodies_.number(row)}, once);
+      add({distance_to_box<D>(bodies_.box(row), point), row}, once);
     else if (ball[0] != ShapeStore::kNoBall)
-      add({distance_to_ball<D>(ball.data(), point), bodies_.number(row)}, once);
+      add({distance_to_ball<D>(ball.data(), point), row}, once);
     else
       visit_other(point, row, once);
     return reach();
@@ -252,14 +249,14 @@ class NearestBodies {
   bool is_full() const { return found_.size() == wanted_; }
   double reach() const { return is_full() ? std::min(farthest_, found_.back().first) : farthest_; }
   // As BodyRay::refused().
-  std::int32_t refused() const { return custom_.first <= reach() ? bodies_.number(custom_.second) : -1; }
+  std::int32_t refused() const { return custom_.first <= reach() ? custom_.second : -1; }
 
  private:
   // A row that is neither a ball nor a box parallel to the axes.
   void visit_other(const Vec<D>& point, std::int32_t row, bool once) {
     const ShapeView<D> shape = bodies_.shape(row);
     if (shape.kind != ShapeKind::kCustom) {
-      add({bodies_.distance(shape, point), bodies_.number(row)}, once);
+      add({bodies_.distance(shape, point), row}, once);
       return;
     }
     const KeyedRow custom(std::sqrt(squared_distance<double>(point.data(), bodies_.box(row), D)), row);

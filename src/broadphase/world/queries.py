@@ -174,7 +174,7 @@ def find_nearest(scene: Scene, points: Floats, k: int, limits: Floats, options: 
     """Find the rows whose shapes are nearest to each point."""
     k = max(1, min(k, scene.columns.rows.living))
     at, asked = _near(scene, points), scene.asked(len(points), options)
-    parts = [(scene.bodies("nearest", asked, part), None, part.around) for part in scene.parts()]
+    parts = [(scene.bodies("nearest", asked, part), part.around) for part in scene.parts()]
     found: Any = _native.body_nearest(parts, scene.columns.period_bounds, at, k, limits, asked.workers)
     rows, near, refused = found
     scene.refuse_custom(refused, "distance")
