@@ -162,6 +162,7 @@ class _Ending:
     def __init__(self) -> None:
         self.code = 0  # the exit code of a command that a signal has ended
         self._raised: BaseException | None = None
+        self._report = sys.unraisablehook
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -181,9 +182,11 @@ class _Ending:
         for number in before:
             if number != timer:
                 signal.signal(number, self._end)
+        self._report, sys.unraisablehook = sys.unraisablehook, self._report_others
         try:
             yield
         finally:
+            sys.unraisablehook = self._report
             if timer in before:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             for number, handler in before.items():
@@ -197,6 +200,11 @@ class _Ending:
         # A second signal does not interrupt the cleaning up; a second Ctrl-C does: somebody waits for it.
         if is_first or number == signal.SIGINT:
             self._raise()
+
+    def _report_others(self, lost: Any) -> None:
+        """Say nothing of what is lost, and raised again: Python would print where."""
+        if self._raised is None or lost.exc_value is not self._raised:
+            self._report(lost)
 
     def _look(self, *_: object) -> None:
         """Raise again what was raised, unless it is being handled, as such or as the cause of another exception."""
