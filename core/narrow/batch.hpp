@@ -292,18 +292,37 @@ template <std::size_t D>
 void impacts_of(const ShapeStore& a, const ShapeStore& b, const ShapePairs& pairs, const double* motions, double* times,
                 double* normals) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  for_each_pair<D>(
-      a, b, pairs,
-      [&](std::size_t k, const ShapeView<D>& first, const ShapeView<D>& second) {
-        Vec<D> motion, normal{};
-        std::copy_n(motions + k * D, D, motion.begin());
-        times[k] = impact_time(first, motion, second, &normal);
-        std::copy_n(normal.begin(), D, normals + k * D);
-      },
-      [&](std::size_t k) {
-        times[k] = kUnknown;
-        std::fill_n(normals + k * D, D, kUnknown);
-      });
+  constexpr std::size_t kAhead = 16;
+  const StoredBall *balls = a.balls(), *others = b.balls();
+  for (std::size_t k = 0; k < pairs.count; ++k) {
+    if (k + kAhead < pairs.count) {
+      read_ahead(balls + pairs.first[k + kAhead]);
+      read_ahead(others + pairs.second[k + kAhead]);
+    }
+    const StoredBall& ball = balls[pairs.first[k]];
+    StoredBall other = others[pairs.second[k]];
+    Vec<D> motion, normal{};
+    std::copy_n(motions + k * D, D, motion.begin());
+    if (const double reach = ball[D] + other[D]; reach >= kLeastReach && reach <= kMostReach) {
+      for (std::size_t axis = 0; axis < D && pairs.offsets != nullptr; ++axis)
+        other[axis] += pairs.offsets[k * D + axis];
+      times[k] = impact_time({ShapeKind::kBall, {ball.data(), D + 1}}, motion,
+                             ShapeView<D>{ShapeKind::kBall, {other.data(), D + 1}}, &normal);
+    } else {
+      const ShapePairs one{pairs.first + k, pairs.second + k,
+                           pairs.offsets != nullptr ? pairs.offsets + k * D : nullptr, 1};
+      for_each_pair<D>(
+          a, b, one,
+          [&](std::size_t, const ShapeView<D>& first, const ShapeView<D>& second) {
+            times[k] = impact_time(first, motion, second, &normal);
+          },
+          [&](std::size_t) {
+            times[k] = kUnknown;
+            normal.fill(kUnknown);
+          });
+    }
+    std::copy_n(normal.begin(), D, normals + k * D);
+  }
 }
 
 // The same of bodies that move and turn, until they are at most `targets[k]` apart.

@@ -117,12 +117,17 @@ class ShapeQueries {
   }
 
   static double impact_time(const Shape& a, const Vec<D>& motion, const Shape& b, Vec<D>* normal) {
+    return impact_time(a, b, normal, overlap(a, b), [&] { return cast(a, motion, b); });
+  }
+  // By whether they overlap at the begin, and by what cast() finds if they do not.
+  template <class Cast>
+  static double impact_time(const Shape& a, const Shape& b, Vec<D>* normal, bool is_overlap, const Cast& cast) {
     *normal = {};
-    if (overlap(a, b)) {
+    if (is_overlap) {
       signed_distance(a, b, normal);
       return 0;
     }
-    const ShapeImpact<D> impact = cast(a, motion, b);
+    const ShapeImpact<D> impact = cast();
     // At the very end of the motion, rounding must not lose a contact.
     if (!(impact.time <= 1 + kRounding)) return kNever;
     *normal = impact.normal;

@@ -905,9 +905,9 @@ inline double leave_edges(const Rounded& polygon, const Rounded& other, double s
   return latest;
 }
 
-// The time at which a moving corner meets the disc around another; up to rounding, it does meet it.
-inline double time_of_corners(const Rounded& a, const Rounded& b, const Closest& closest, Approach& approach) {
-  const double dx = b.x(closest.second) - a.x(closest.first), dy = b.y(closest.second) - a.y(closest.first);
+// The time at which a moving corner meets the disc around another, which is so far away; up to rounding, it does meet
+// it.
+inline double time_of_corners(double dx, double dy, Approach& approach) {
   const Vec<2>& m = approach.motion;
   const double middle = m[0] * dx + m[1] * dy;
   if (middle < 0) return kInfinity;  // it moves away
@@ -960,12 +960,38 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   if (reach > 0) {
     const Closest closest = closest_features(a, b, {approach.time * m[0], approach.time * m[1]});
     if (closest.feature == Feature::kCorners) {
-      approach.time = time_of_corners(a, b, closest, approach);
+      approach.time =
+          time_of_corners(b.x(closest.second) - a.x(closest.first), b.y(closest.second) - a.y(closest.first), approach);
       if (approach.time == kInfinity) return kInfinity;
     }
   }
   *normal = approach.normal;
   return std::ldexp(approach.time, -exponent);
+}
+
+// The same of two discs, bit for bit, with a motion scaled to about 1.
+inline double first_touch(const Disc& a, const Vec<2>& m, const Disc& b, Vec<2>* normal) {
+  const double dx = b.x - a.x, dy = b.y - a.y, reach = a.radius + b.radius;
+  const double squared_speed = m[0] * m[0] + m[1] * m[1], speed = std::sqrt(squared_speed),
+               aside = m[0] * dy - m[1] * dx, ahead = m[0] * dx + m[1] * dy;
+  if (aside * aside > reach * reach * squared_speed || ahead < -reach * speed) return kInfinity;
+  const double nearest = ahead - reach * speed;
+  Approach approach{.motion = m,
+                    .squared_speed = squared_speed,
+                    .speed = speed,
+                    .reach = reach,
+                    .time = nearest > 0 ? nearest / squared_speed : 0,
+                    .normal = {m[0] / speed, m[1] / speed}};
+  if (reach > 0) approach.time = time_of_corners(dx, dy, approach);
+  *normal = approach.normal;
+  return approach.time;
+}
+
+// A power of two by which a motion becomes about 1, as std::frexp says; 0 where that is no number of usual size.
+inline double unit_of(const Vec<2>& motion) {
+  const double size = std::abs(motion[0]) > std::abs(motion[1]) ? std::abs(motion[0]) : std::abs(motion[1]);
+  const std::uint64_t exponent = std::bit_cast<std::uint64_t>(size) >> 52;
+  return exponent > 0 && exponent < 2045 ? std::bit_cast<double>((2045 - exponent) << 52) : 0;
 }
 
 // ---- Pairs with a curved core, by support functions: in a frame in which they are about 1 in size ----
@@ -1148,7 +1174,15 @@ double ray_hit(const ShapeView<2>& shape, const Vec<2>& origin, const Vec<2>& di
   return Queries::ray_hit(shape, origin, direction, normal);
 }
 double impact_time(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b, Vec<2>* normal) {
-  return Queries::impact_time(a, motion, b, normal);
+  using namespace narrow_2d;
+  if (a.kind != ShapeKind::kBall || b.kind != ShapeKind::kBall) return Queries::impact_time(a, motion, b, normal);
+  return Queries::impact_time(a, b, normal, discs_overlap(Disc(a), Disc(b)), [&] {
+    const double scale = unit_of(motion);
+    if (scale == 0) return Simple::cast(a, motion, b);
+    ShapeImpact<2> impact;
+    impact.time = scale * first_touch(Disc(a), {motion[0] * scale, motion[1] * scale}, Disc(b), &impact.normal);
+    return impact;
+  });
 }
 
 }  // namespace broadphase

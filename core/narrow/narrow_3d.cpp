@@ -104,7 +104,13 @@ double ray_hit(const ShapeView<3>& shape, const Vec<3>& origin, const Vec<3>& di
   return Queries::ray_hit(shape, origin, direction, normal);
 }
 double impact_time(const ShapeView<3>& a, const Vec<3>& motion, const ShapeView<3>& b, Vec<3>* normal) {
-  return Queries::impact_time(a, motion, b, normal);
+  if (a.kind != ShapeKind::kBall || b.kind != ShapeKind::kBall) return Queries::impact_time(a, motion, b, normal);
+  // Balls first: what else there is to ask takes as long as their answer.
+  return Queries::impact_time(a, b, normal, solid::rounds_overlap(a, b), [&] {
+    using namespace solid;
+    const PointCore to{vector_at(b.record, 0) - vector_at(a.record, 0)};
+    return solid::cast(PointCore{}, motion, to, a.record[3] + b.record[3]);
+  });
 }
 
 }  // namespace broadphase

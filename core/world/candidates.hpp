@@ -18,6 +18,7 @@
 #include "world/columns.hpp"
 #include "world/near_pairs.hpp"
 #include "world/periodic_pairs.hpp"
+#include "world/straight_routes.hpp"
 #include "world/touching.hpp"
 
 namespace broadphase {
@@ -53,6 +54,7 @@ struct SearchOptions {
 };
 
 // What a step has found when it searches.
+template <std::size_t D>
 struct Changes {
   const std::uint8_t* changed;
   std::size_t count;   // of those rows
@@ -60,10 +62,8 @@ struct Changes {
   double growth;       // of boxes beyond those that were seen, if nothing but motion has changed; negative: something
   double pairs_a_row;  // of boxes that overlapped when all pairs were searched for last
   const RowList* wrapped;  // rows that came in at the other side of the world
-  // Where the rows were, if all pairs that come near each other on straight routes from there are of interest, too;
-  // else null. Rows that do not go straight.
-  const double* before;
-  const RowList* turned;
+  // How rows move, if all pairs that come near each other meanwhile are of interest, too; else null.
+  const StraightRoutes<D>* routes;
 };
 
 // Keeps its memory from one search to the next.
@@ -73,7 +73,7 @@ class CandidateSearch {
   // One rule: where most rows have changed, all pairs are searched for; where few have for some steps, a tree is
   // queried around these. If bodies do no more than move a little, pairs near each other are found for boxes a little
   // larger, by either search, and serve several steps.
-  Candidates find(const Columns<D>& columns, const RowKinds& kinds, const Changes& changes,
+  Candidates find(const Columns<D>& columns, const RowKinds& kinds, const Changes<D>& changes,
                   const SearchOptions& options, NearPairs near, int quiet_steps, StepCallbacks<D>& callbacks,
                   Interrupt& interrupt) {
     const Now now{columns, kinds, changes, options, callbacks, interrupt};
@@ -111,7 +111,7 @@ class CandidateSearch {
       if (only_moves && result.quiet_steps == 0) find_near_all(now, result);
       if (!result.are_near) {
         result.search = Search::all;
-        if (changes.before != nullptr)
+        if (changes.routes != nullptr)
           find_swept(now, result);
         else
           result.found = all_pairs(now, still(now), 0, kNoLimit);
@@ -139,7 +139,7 @@ class CandidateSearch {
   struct Now {
     const Columns<D>& columns;
     const RowKinds& kinds;
-    const Changes& changes;
+    const Changes<D>& changes;
     const SearchOptions& options;
     StepCallbacks<D>& callbacks;
     Interrupt& interrupt;
@@ -193,26 +193,28 @@ class CandidateSearch {
     return meeting_.size() == living.size() ? all : &meeting_;
   }
 
-  // One search for boxes around the motions, which find the pairs of boxes at the end of the step as well.
+  // One search for boxes around the motions, which finds the pairs of boxes at the end of the step as well.
   void find_swept(const Now& now, Candidates& result) {
     const Columns<D>& columns = now.columns;
-    const double *boxes = columns.spare.boxes, *places = columns.spare.positions;
-    swept_.resize(columns.slots * 2 * D);
-    for (std::size_t row = 0; row < columns.slots; ++row)
-      for (std::size_t k = 0; k < D; ++k) {
-        const double low = boxes[row * 2 * D + k], high = boxes[(row * 2 + 1) * D + k],
-                     back = now.changes.before[row * D + k] - places[row * D + k],
-                     slack = 0x1p-46 * (std::max(std::abs(low), std::abs(high)) + std::abs(back));
-        swept_[row * 2 * D + k] = low + std::min(back, 0.0) - slack;
-        swept_[(row * 2 + 1) * D + k] = high + std::max(back, 0.0) + slack;
-      }
-    for (const std::int32_t row : *now.changes.turned)
-      std::copy_n(boxes + index(row) * 2 * D, 2 * D, swept_.data() + index(row) * 2 * D);
-    result.swept = all_pairs(now, still(now), 0, kNoLimit, swept_.data());
+    const double* boxes = columns.spare.boxes;
+    const StraightRoutes<D>& routes = *now.changes.routes;
+    result.swept = all_pairs(now, still(now), 0, kNoLimit, routes.around.get());
+    if (routes.is_periodic()) {
+      // Boxes of routes may be those of another image; so all others are looked at. One that is wider than the world is
+      // refused later.
+      const PeriodicSearch search{routes.around.get(), columns.bounds, columns.alive,
+                                  columns.slots,       nullptr,        filter_.of(columns, still(now), true),
+                                  columns.batch,       false,          now.options.workers};
+      const PeriodicPairs images = find_periodic_pairs<D>(search, *now.options.kernels, now.interrupt);
+      append(*result.swept, copy_of({images.first.data(), images.second.data(), images.first.size()}));
+      result.has_images = routes.are_all_here && now.changes.count == columns.living;
+      result.is_tight = !result.has_images;
+    }
+    keep_near(routes, *result.swept);
     result.found = copy_of(columns_of(*result.swept));
     keep_pairs(result.found, [&](std::int32_t i, std::int32_t j) {
       const double *p = boxes + index(i) * 2 * D, *q = boxes + index(j) * 2 * D;
-      return overlaps(p, p + D, q, q + D, D, true, 0.0);
+      return result.has_images ? routes.image.may_overlap(p, q) : overlaps(p, p + D, q, q + D, D, true, 0.0);
     });
   }
 
@@ -439,7 +441,7 @@ class CandidateSearch {
   RowFilter filter_;
   RowFlags still_, around_, of_;
   RowList rows_, meeting_;
-  std::vector<double> corners_, swept_, extents_;
+  std::vector<double> corners_, extents_;
   std::vector<std::int64_t> keys_;
 };
 

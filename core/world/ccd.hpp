@@ -55,8 +55,10 @@ struct Followed {
   const std::uint8_t* active;
   LastTouching last;
   const Filter* filter;  // which pairs count; may be null
-  // All pairs of rows that go straight and come near each other, those that count, if these have been found already.
+  // All pairs of rows on routes that are searched for at once that come near each other, those that count, if these
+  // have been found already; and whether `keep_near` has kept them.
   std::optional<PairColumns> near;
+  bool are_near_kept;
 
   // How far a row moves, if there is no boundary. One that is seldom looked at and not followed only appears.
   std::array<double, D> motion_of(std::size_t row) const {
@@ -147,7 +149,22 @@ struct Impacts {
   std::size_t candidate_count = 0;
 };
 
-// Takes apart the routes of followed bodies, and of those that came to a boundary; `rows` are those of the world that
+// Where a row that is reflected moves, if it has room to.
+template <std::size_t D>
+std::optional<Room<D>> reflecting_room(const Followed<D>& followed, std::size_t row) {
+  const double* bounds = followed.row_motions.bounds;
+  const auto shape = followed.shapes->template relative_bounds<D>(
+      row, followed.rotations != nullptr ? followed.rotations + row * kRotationNumbers<D> : nullptr);
+  Room<D> room;
+  for (std::size_t axis = 0; axis < D; ++axis) {
+    room.origin[axis] = bounds[axis] - shape.lower[axis];
+    room.period[axis] = bounds[D + axis] - shape.upper[axis] - room.origin[axis];
+    if (!(room.period[axis] > 0)) return {};
+  }
+  return room;
+}
+
+// Takes apart the routes of followed bodies, and of those that a boundary turned; `rows` are those of the world that
 // are looked at, ascending, and the parts name places among them. Where a route is unknown, a body goes straight from
 // where it was to where it is, and its motion is written to.
 template <std::size_t D>
@@ -194,6 +211,13 @@ std::optional<EndlessRoute<D>> split_routes(const Followed<D>& followed, const s
       is &= !(place[axis] < bounds[axis]) & !(place[axis] >= bounds[D + axis]);
     return is;
   };
+  // In a periodic world, a short route goes on across the boundary: it has few images there.
+  const auto is_short = [&](const std::array<double, D>& motion) {
+    bool is = true;
+    for (std::size_t axis = 0; axis < D; ++axis)
+      is &= std::abs(motion[axis]) <= NearestImage<D>::kWidestRoute * (bounds[D + axis] - bounds[axis]);
+    return is;
+  };
   if (bounds != nullptr) {
     Room<D> world;
     for (std::size_t axis = 0; axis < D; ++axis) {
@@ -205,7 +229,9 @@ std::optional<EndlessRoute<D>> split_routes(const Followed<D>& followed, const s
       const double* begin = row_motions.before + row * D;
       const auto turn = turn_of(k);
       if (turn == RowMotions<D>::kReflected || row_motions.counts[row] == 0) continue;
-      if (row_motions.is_periodic ? is_within(begin) && is_within(row_motions.after_of(row)) : turn == 0) continue;
+      if (row_motions.is_periodic ? is_short(motions[k]) || (is_within(begin) && is_within(row_motions.after_of(row)))
+                                  : turn == 0)
+        continue;
       const double bends = bends_of(begin, motions[k], world);
       if (bends > 0 && !fold(k, world, bends, false)) return endless;
     }
@@ -213,18 +239,10 @@ std::optional<EndlessRoute<D>> split_routes(const Followed<D>& followed, const s
   for (std::size_t k = 0; row_motions.turned != nullptr && k < rows.size(); ++k) {
     if (turn_of(k) != RowMotions<D>::kReflected) continue;
     const std::size_t row = row_at(k);
-    const auto shape = followed.shapes->template relative_bounds<D>(
-        row, followed.rotations != nullptr ? followed.rotations + row * kRotationNumbers<D> : nullptr);
-    Room<D> room;
-    bool has_room = true;
-    for (std::size_t axis = 0; axis < D; ++axis) {
-      room.origin[axis] = bounds[axis] - shape.lower[axis];
-      room.period[axis] = bounds[D + axis] - shape.upper[axis] - room.origin[axis];
-      has_room &= room.period[axis] > 0;
-    }
-    if (!has_room)
+    const std::optional<Room<D>> room = reflecting_room(followed, row);
+    if (!room)
       go_straight(k);
-    else if (!fold(k, room, bends_of(row_motions.before + row * D, motions[k], room), true))
+    else if (!fold(k, *room, bends_of(row_motions.before + row * D, motions[k], *room), true))
       return endless;
   }
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -391,79 +409,176 @@ void find_meetings(const Followed<D>& followed, const std::vector<std::int32_t>&
   found.candidate_count += search.candidate_count();
 }
 
-// Pairs of rows that go straight whose boxes around their routes overlap.
+// Of rows that are searched for at once, those whose boxes around their routes overlap, images in a periodic world,
+// too.
 template <std::size_t D>
-Pairs straight_pairs(const Followed<D>& followed, const StraightRoom<D>& room, const RoutePairs& pairs_of) {
+Pairs straight_pairs(const Followed<D>& followed, const StraightRoutes<D>& routes, const RoutePairs& pairs_of) {
+  const RowMotions<D>& row_motions = followed.row_motions;
+  std::vector<std::int32_t> rows;
+  std::vector<double> corners;
+  std::vector<std::int64_t> keys;
+  for (std::size_t row = 0; row < followed.rows; ++row) {
+    if (routes.is_here[row] == 0) continue;
+    const double* around = routes.around.get() + row * 2 * D;
+    rows.push_back(static_cast<std::int32_t>(row));
+    corners.insert(corners.end(), around, around + 2 * D);
+    if (row_motions.keys != nullptr) keys.push_back(row_motions.keys[row]);
+  }
   Problem<double> problem;
   constexpr auto kStride = static_cast<std::int64_t>(2 * D);
-  problem.first = {room.corners.get(), room.corners.get() + D, kStride, kStride, room.count};
+  problem.first = {corners.data(), corners.data() + D, kStride, kStride, rows.size()};
   problem.dimension = D;
   problem.is_own = true;
   Batches batches;
-  std::vector<std::int64_t> keys;
-  if (followed.row_motions.keys != nullptr) {
-    for (std::size_t k = 0; k < room.count; ++k) keys.push_back(followed.row_motions.keys[room.rows[k].number]);
-    batches = batches_of({room.count, keys.data(), 1}, nullptr, pairs_of.interrupt);
+  if (row_motions.keys != nullptr) {
+    batches = batches_of({rows.size(), keys.data(), 1}, nullptr, pairs_of.interrupt);
     if (!batches.is_whole) problem.batches = &batches;
   }
-  return pairs_of(problem);
+  Pairs pairs = pairs_of(problem);
+  const RowNames names{rows.data()};
+  names.name(pairs.block.get(), pairs.size);
+  names.name(pairs.block.get() + pairs.stride, pairs.size);
+  if (!routes.is_periodic()) return pairs;
+  const PeriodicSearch search{routes.around.get(),
+                              row_motions.bounds,
+                              routes.is_here.data(),
+                              followed.rows,
+                              nullptr,
+                              nullptr,
+                              row_motions.keys,
+                              true,
+                              pairs_of.workers};
+  const PeriodicPairs images = find_periodic_pairs<D>(search, pairs_of.kernels, pairs_of.interrupt);
+  append(pairs, copy_of({images.first.data(), images.second.data(), images.first.size()}));
+  return pairs;
 }
 
-// Adds what rows that go straight meet, where most rows are sought, and leaves as sought those that do not, and those
-// that may meet one of these. In a periodic world, what goes straight does not reach its boundary.
-template <std::size_t D, class Others>
-void find_straight_meetings(Followed<D>& followed, StraightRoom<D>& room, RowFlags& sought, const RoutePairs& pairs_of,
-                            unsigned workers, Others& others, Impacts<D>& found) {
+// Adds the parts of the route of a row that is reflected, a few times at most. False: others must look at it.
+// `motion` is written to where it goes straight after all.
+template <std::size_t D>
+bool add_few_parts(const Followed<D>& followed, std::size_t row, StraightRoutes<D>& routes,
+                   std::vector<double>& times) {
+  constexpr double kMostBends = 4;
+  const RowMotions<D>& row_motions = followed.row_motions;
+  const double *before = row_motions.before + row * D, *now = row_motions.now + row * D;
+  std::array<double, D>& motion = routes.balls[row].motion;
+  const std::size_t first = routes.parts.size();
+  bool is_bent = false;
+  if (const std::optional<Room<D>> room = reflecting_room(followed, row)) {
+    const double bends = bends_of(before, motion, *room);
+    if (bends > kMostBends) return false;
+    add_bent_route(static_cast<std::int32_t>(row), before, motion, *room, true, times, routes.parts);
+    is_bent = arrives(routes.parts, first, now, *room);
+  }
+  if (!is_bent) {
+    routes.parts.resize(first);
+    for (std::size_t k = 0; k < D; ++k) motion[k] = now[k] - before[k];
+    return true;
+  }
+  for (std::size_t at = first; at < routes.parts.size(); ++at)
+    for (std::size_t k = 0; k < D; ++k) routes.parts[at].begin[k] -= now[k];
+  routes.first_part[row] = static_cast<std::int32_t>(first);
+  routes.balls[row].flags |= MovingBall<D>::kHasParts;
+  return true;
+}
+
+// Writes how rows move, where most rows are sought. Leaves as sought those that are not among these, and those that may
+// meet one of these.
+template <std::size_t D>
+void place_on_routes(const Followed<D>& followed, StraightRoutes<D>& routes, RowFlags& sought, unsigned workers) {
+  using Ball = MovingBall<D>;
   const RowMotions<D>& row_motions = followed.row_motions;
   const std::size_t n = followed.rows;
-  RowFlags goes_otherwise(n);  // and is not followed
-  bool any_others = false;
-  const StoredBall* const balls = followed.shapes->balls();
-  room.begin(found.rows.size());
+  const StoredBall* const stored = followed.shapes->balls();
+  RowFlags goes_otherwise;  // and is not followed
+  std::vector<double> times;
+  routes.begin(n, row_motions.is_periodic ? row_motions.bounds : nullptr);
   std::fill(sought.begin(), sought.end(), std::uint8_t{0});
-  for (const std::int32_t number : found.rows) {
-    const auto row = static_cast<std::size_t>(number);
-    StraightRow<D>& one = room.next();
-    one.motion = followed.motion_of(row);
-    one.box = row_motions.box_of(row, false);
-    one.number = number;
-    one.is_followed = row_motions.is_followed[row] != 0;
-    one.is_active = followed.active[row] != 0;
-    one.is_settled = followed.unsettled[row] == 0 && followed.update_intervals == nullptr;
-    const double radius = balls[row][D];
-    one.is_ball = radius >= kLeastReach && radius <= kMostReach && !row_motions.turning->has(row);
-    bool is_straight = row_motions.counts[row] != 0 && (row_motions.turned == nullptr || row_motions.turned[row] == 0);
-    for (std::size_t axis = 0; axis < D; ++axis) {  // bit for bit as for a route
-      const double whole = one.motion[axis], now = row_motions.now[row * D + axis];
-      one.shift[axis] = one.is_followed ? (now - whole) - now : -whole;
+  for (std::size_t row = 0; row < n; ++row) {
+    const double* const box = row_motions.boxes + row * 2 * D;
+    const bool is_followed = row_motions.is_followed[row] != 0, counts = row_motions.counts[row] != 0;
+    Ball& ball = routes.balls[row];
+    ball.flags = static_cast<std::uint8_t>((is_followed ? Ball::kIsFollowed : 0) |
+                                           (followed.active[row] != 0 ? Ball::kIsActive : 0));
+    if (!(is_followed || counts)) {
+      ball.reach = std::numeric_limits<double>::infinity();
+      std::copy_n(box, 2 * D, routes.around.get() + row * 2 * D);
+      continue;
     }
-    double* const around = room.box_of_next();
-    box_around(one, around);
-    for (std::size_t axis = 0; axis < D && row_motions.is_periodic; ++axis)
-      is_straight &= around[axis] > row_motions.bounds[axis] && around[D + axis] < row_motions.bounds[D + axis];
-    for (std::size_t k = 0; k < 2 * D; ++k) is_straight &= is_finite(around[k]);
-    if (is_straight)
-      ++room.count;
-    else if (one.is_followed)
+    StraightRow<D>& it = routes.rows[row];
+    ball.motion = followed.motion_of(row);
+    it.box = row_motions.box_of(row, false);
+    for (std::size_t k = 0; k < D && row_motions.turning->has(row); ++k) {
+      it.box[k] = std::min(it.box[k], box[k]);
+      it.box[D + k] = std::max(it.box[D + k], box[D + k]);
+    }
+    bool is_here = counts;
+    if (const auto turn = row_motions.turned != nullptr ? row_motions.turned[row] : 0;
+        turn == RowMotions<D>::kReflected)
+      is_here &= !row_motions.is_periodic && add_few_parts(followed, row, routes, times);
+    else if (turn != 0)
+      is_here &= row_motions.is_periodic;
+    for (std::size_t k = 0; k < D; ++k) {  // bit for bit as for a route
+      const double whole = ball.motion[k], now = row_motions.now[row * D + k];
+      it.shift[k] = is_followed ? (now - whole) - now : -whole;
+      ball.from[k] = 0.5 * (it.box[k] + it.box[D + k]) + it.shift[k];
+    }
+    const double radius = stored[row][D];
+    const bool is_ball = radius >= kLeastReach && radius <= kMostReach && !row_motions.turning->has(row);
+    if (followed.unsettled[row] == 0 && followed.update_intervals == nullptr) ball.flags |= Ball::kIsSettled;
+    ball.reach = is_ball ? it.reach_of_ball(ball.motion) : std::numeric_limits<double>::infinity();
+    if (is_here && routes.enclose(row, row_motions.bounds)) {
+      ball.flags |= Ball::kIsHere;
+      routes.is_here[row] = 1;
+      continue;
+    }
+    routes.leave_out(row, box);
+    if (is_followed) {
       sought[row] = 1;
-    else
-      goes_otherwise[row] = 1, any_others = true;
+    } else {
+      goes_otherwise.resize(n);
+      goes_otherwise[row] = 1;
+    }
   }
-  if (any_others) seek_followed_near(row_motions, goes_otherwise, n, workers, sought);
-  if (std::memchr(sought.data(), 1, n) != nullptr)
-    room.keep([&](const StraightRow<D>& row) { return sought[static_cast<std::size_t>(row.number)] == 0; });
-  const std::size_t count = room.count;
-  if (count < 2) return;
-  Pairs pairs = followed.near ? room.places_of(*followed.near, n) : straight_pairs(followed, room, pairs_of);
-  const std::vector<Approach<D>> near =
-      straight_approaches(room, pairs, followed.filter, followed.last, found.candidate_count);
-  const ApproachTimes at =
-      times_of(followed, near, [](std::int32_t row) { return row; }, workers, pairs_of.interrupt, others);
-  for (std::size_t k = 0; k < near.size(); ++k)
-    if (is_finite(at.times[k])) found.meetings.push_back(meeting_of(near[k], at.times[k], at.normals.data() + k * D));
+  if (!goes_otherwise.empty()) {
+    seek_followed_near(row_motions, goes_otherwise, n, workers, sought);
+    for (std::size_t row = 0; row < n; ++row)
+      if (sought[row] != 0) routes.leave_out(row, row_motions.boxes + row * 2 * D);
+  }
 }
 
-// Sorts meetings, each of another pair, in lexicographic order.
+// Adds what rows meet that are searched for at once.
+template <std::size_t D, class Others>
+void find_straight_meetings(Followed<D>& followed, const StraightRoutes<D>& routes, const RoutePairs& pairs_of,
+                            unsigned workers, Others& others, Impacts<D>& found) {
+  Pairs own;
+  PairColumns pairs;
+  if (followed.are_near_kept) {
+    pairs = *followed.near;
+  } else {
+    own = followed.near ? copy_of(*followed.near) : straight_pairs(followed, routes, pairs_of);
+    keep_near(routes, own);
+    pairs = columns_of(own);
+  }
+  // Some at a time, whose numbers stay in the cache.
+  constexpr std::size_t kPairsTogether = 1024;
+  const std::size_t together = workers > 1 ? std::max<std::size_t>(pairs.count, 1) : kPairsTogether;
+  StraightApproaches<D> search(routes, followed.filter, followed.last);
+  std::vector<Approach<D>> near;
+  near.reserve(std::min(together, pairs.count));
+  found.meetings.reserve(pairs.count);
+  const auto number = [](std::int32_t row) { return row; };
+  for (std::size_t begin = 0; begin < pairs.count; begin += together) {
+    const PairColumns some{pairs.first + begin, pairs.second + begin, std::min(together, pairs.count - begin)};
+    search.find(some, near);
+    const ApproachTimes at = times_of(followed, near, number, workers, pairs_of.interrupt, others);
+    for (std::size_t k = 0; k < near.size(); ++k)
+      if (is_finite(at.times[k])) found.meetings.push_back(meeting_of(near[k], at.times[k], at.normals.data() + k * D));
+  }
+  found.candidate_count += search.count();
+}
+
+// Sorts meetings in lexicographic order, and keeps the first of each pair.
 template <std::size_t D>
 void sort_meetings(std::vector<Meeting<D>>& meetings, std::size_t rows, Interrupt& interrupt) {
   struct Place {
@@ -477,40 +592,47 @@ void sort_meetings(std::vector<Meeting<D>>& meetings, std::size_t rows, Interrup
   for (std::size_t k = 0; k < meetings.size(); ++k)
     places[k] = {static_cast<std::uint64_t>(meetings[k].first) << bits | static_cast<std::uint64_t>(meetings[k].second),
                  k};
-  constexpr int kDigit = 8;
+  constexpr int kDigit = 11;
   const Place* const sorted = radix_sort<kDigit>(
       places.get(), spare.get(), meetings.size(), 0, 2 * bits, [](const Place& place) { return place.key; }, 1,
       interrupt);
   std::vector<Meeting<D>> in_order;
   in_order.reserve(meetings.size());
-  for (std::size_t k = 0; k < meetings.size(); ++k) in_order.push_back(meetings[sorted[k].at]);
+  for (std::size_t k = 0; k < meetings.size(); ++k) {
+    const Meeting<D>& one = meetings[sorted[k].at];
+    if (k == 0 || sorted[k].key != sorted[k - 1].key)
+      in_order.push_back(one);
+    else if (one.time < in_order.back().time)
+      in_order.back() = one;
+  }
   meetings = std::move(in_order);
 }
 
 // What touched a followed body since the last step, and did not touch it then. `sought` has the flags of the rows whose
-// routes are searched for, and is written to. others(pairs) writes the times and normals of pairs with a hull, a mesh
-// or a custom shape, of either type of approaches; it may throw.
+// routes are searched for; `routes`: of most rows, which are not among these, or null. others(pairs) writes the times
+// and normals of pairs with a hull, a mesh or a custom shape, of either type of approaches; it may throw.
 template <std::size_t D, class Others>
-Impacts<D> impacts_on_routes(Followed<D>& followed, StraightRoom<D>& room, RowFlags& sought, const Kernels& kernels,
-                             unsigned workers, Interrupt& interrupt, Others&& others) {
+Impacts<D> impacts_on_routes(Followed<D>& followed, const StraightRoutes<D>* routes, const RowFlags& sought,
+                             const Kernels& kernels, unsigned workers, Interrupt& interrupt, Others&& others) {
   Impacts<D> found;
   const RoutePairs pairs_of{kernels, 1, interrupt};
-  const bool are_many = are_many_sought(followed.row_motions, followed.rows);
-  found.rows = rows_near_routes(followed.row_motions, followed.rows, workers);
-  if (are_many) find_straight_meetings(followed, room, sought, pairs_of, workers, others, found);
+  const RowMotions<D>& row_motions = followed.row_motions;
+  found.rows = routes != nullptr ? all_rows(row_motions, followed.rows, workers)
+                                 : rows_near_routes(row_motions, followed.rows, workers);
+  if (routes != nullptr) find_straight_meetings(followed, *routes, pairs_of, workers, others, found);
   const bool are_some_left = std::memchr(sought.data(), 1, sought.size()) != nullptr;
   if (are_some_left)
-    find_meetings(followed, are_many ? rows_near_routes(followed.row_motions, followed.rows, workers) : found.rows,
+    find_meetings(followed, routes != nullptr ? rows_near_routes(row_motions, followed.rows, workers) : found.rows,
                   pairs_of, workers, others, found);
   if (found.endless) {
     found.meetings.clear();
     return found;
   }
+  sort_meetings(found.meetings, followed.rows, interrupt);
   std::erase_if(found.meetings, [&](const Meeting<D>& one) {
     const bool is_renewed = (followed.renewed[one.first] | followed.renewed[one.second]) != 0;
     return !(one.time > 0) && !is_renewed && is_among(followed.last.touching.pairs, one.first, one.second);
   });
-  sort_meetings(found.meetings, followed.rows, interrupt);
   return found;
 }
 

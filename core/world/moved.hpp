@@ -130,7 +130,7 @@ struct Moved {
   RowList bounced;
   std::vector<double> velocities;  // of those
   RowList removed;                 // they have left the world
-  double growth;                   // by how much boxes reach beyond those that were seen
+  double growth;                   // by how much boxes reach beyond those that were seen, and did meanwhile
 };
 
 // Who held the arrays of a world when all its rows were looked at, and which rows can move by themselves since then.
@@ -300,6 +300,18 @@ RowList rows_that_left(const Columns<D>& columns, const RowKinds& kinds, const T
   return rows;
 }
 
+// How far some rows can have come meanwhile, by where they would be if there were no boundary.
+template <std::size_t D>
+double longest_route(const double* before, const RowList& rows, const std::vector<double>& ends) {
+  double most = 0;
+  for (std::size_t k = 0; k < rows.size() * D; ++k) {
+    const double route = std::abs(ends[k] - before[static_cast<std::size_t>(rows[k / D]) * D + k % D]);
+    if (!is_finite(route)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, route);
+  }
+  return (1 + 0x1p-40) * most;
+}
+
 // By how much the boxes of some rows have grown.
 template <std::size_t D>
 double growth_of(const Columns<D>& columns, const RowList& rows) {
@@ -388,7 +400,9 @@ Moved<D> move_rows(const Columns<D>& columns, const RowKinds& kinds, const RowLi
     if (!moved.bounced.empty()) moved.growth = std::max(moved.growth, detail::growth_of(columns, moved.bounced));
     if (is_traced && !moved.bounced.empty()) {
       follows.bounced = moved.bounced;
-      follows.turn(moved.bounced, detail::unturned(columns, kinds, moved.bounced, dt));
+      const std::vector<double> ends = detail::unturned(columns, kinds, moved.bounced, dt);
+      moved.growth = std::max(moved.growth, detail::longest_route<D>(follows.before, moved.bounced, ends));
+      follows.turn(moved.bounced, ends);
     }
   }
   if (!kinds.leaves.empty()) moved.removed = detail::rows_that_left(columns, kinds, follows);

@@ -146,6 +146,15 @@ class World {
     }
     const bool follows_some =
         !moved.trace.is_ccd.empty() && find_sought(columns, memory, moved.trace, alive, renewed, request);
+    std::optional<Followed<D>> followed;
+    const StraightRoutes<D>* routes = nullptr;  // where most bodies are followed
+    if (follows_some) {
+      followed = followed_of(columns, memory, moved.trace, alive, looked_at, renewed);
+      if (are_many_sought(followed->row_motions, slots)) {
+        place_on_routes(*followed, routes_, sought_, workers);
+        routes = &routes_;
+      }
+    }
     const Clock::time_point placed = Clock::now();
 
     // Candidates.
@@ -158,18 +167,15 @@ class World {
     if (count > 0) {
       for (std::size_t row = 0; request.behind != nullptr && row < slots; ++row)
         request.behind[row] |= columns.moved[row];
-      // Where most bodies are followed, what comes near on their routes is found by the same search.
-      const bool is_swept = follows_some && !request.has_budget && !is_left && !are_some_gone &&
-                            go_between(columns, moved) &&
-                            are_many_sought(row_motions(columns, moved.trace, alive, sought_), slots);
-      const Changes changes{columns.next_changed,
-                            count,
-                            living,
-                            only_moves ? moved.growth : -1.0,
-                            memory.pairs_a_row,
-                            &moved.trace.wrapped,
-                            is_swept ? moved.trace.before : nullptr,
-                            &moved.trace.turned};
+      // What comes near on the routes of many is found by the same search.
+      const bool is_swept = !request.has_budget && !is_left && !are_some_gone;
+      const Changes<D> changes{columns.next_changed,
+                               count,
+                               living,
+                               only_moves ? moved.growth : -1.0,
+                               memory.pairs_a_row,
+                               &moved.trace.wrapped,
+                               is_swept ? routes : nullptr};
       candidates =
           search_.find(columns, kinds_, changes, request.search, memory.near, memory.quiet_steps, callbacks, interrupt);
       leave_out(columns, are_some_gone ? alive : nullptr, count, candidates);
@@ -185,8 +191,12 @@ class World {
     if (!candidates.has_images && columns.period_bounds() != nullptr && count > 0)
       add_those_across_boundaries(columns, memory, alive, request, tests, callbacks, interrupt);
     if (follows_some) {
-      step.impacts =
-          follow(columns, memory, moved, candidates, alive, looked_at, renewed, request, callbacks, interrupt);
+      followed->filter = filter_.of(columns, nullptr, true);
+      followed->near = near_on_routes(columns, moved, candidates);
+      followed->are_near_kept = candidates.swept.has_value();
+      step.impacts = impacts_on_routes(*followed, routes, sought_, *request.search.kernels, workers, interrupt,
+                                       [&](auto& pairs) { callbacks.meet(pairs); });
+      if (step.impacts.endless) callbacks.refuse(*step.impacts.endless);
       step.stats.followed = step.impacts.rows.size();
       step.stats.route_pairs = step.impacts.candidate_count;
       add_those_met_on_routes(memory, step.impacts, request.number, tests);
@@ -529,29 +539,27 @@ class World {
     return std::memchr(sought_.data(), 1, slots) != nullptr;
   }
 
-  // Whether rows are where their boxes are at the begin and at the end of the step, or on the straight way between.
+  // Whether rows stay where their boxes at the begin and at the end of the step are, and no farther from there than
+  // these have grown.
   static bool go_between(const Columns<D>& columns, const Moved<D>& moved) {
     return moved.trace.turning.flags() == nullptr && columns.update_intervals == nullptr;
   }
 
-  // Pairs among which are all that come near each other on straight routes, if the search for candidates knows them.
+  // Pairs among which are all that come near each other on routes, of many rows, if the search for candidates knows
+  // them.
   static std::optional<PairColumns> near_on_routes(const Columns<D>& columns, const Moved<D>& moved,
                                                    const Candidates& candidates) {
     if (candidates.swept) return columns_of(*candidates.swept);
     const NearPairs& near = candidates.near;
-    if (!candidates.are_near || candidates.has_images || near.around() != nullptr || !go_between(columns, moved))
-      return {};
+    if (!candidates.are_near || near.around() != nullptr || !go_between(columns, moved)) return {};
     // Those that were found in this step are of boxes at its end, and boxes at its begin must be as near.
     if (near.uses() == 0 && !(moved.growth <= near.left())) return {};
     return candidates.pairs();
   }
 
-  // What touched a followed body on its route, and did not touch it before.
-  Impacts<D> follow(const Columns<D>& columns, const StepMemory& memory, const Moved<D>& moved,
-                    const Candidates& candidates, const std::uint8_t* alive, const std::uint8_t* looked_at,
-                    const std::uint8_t* renewed, const StepRequest& request, StepCallbacks<D>& callbacks,
-                    Interrupt& interrupt) {
-    const Trace<D>& trace = moved.trace;
+  // The step, as bodies are followed through it; which pairs count is left open.
+  Followed<D> followed_of(const Columns<D>& columns, const StepMemory& memory, const Trace<D>& trace,
+                          const std::uint8_t* alive, const std::uint8_t* looked_at, const std::uint8_t* renewed) {
     const Placement<D>& now = columns.spare;
     // Pairs that wait have not been tested, or have met on a route.
     const PairColumns known = memory.touching->columns(), waiting = memory.waiting.columns();
@@ -560,22 +568,13 @@ class World {
       while (known.has_less(at, waiting.first[k], waiting.second[k])) ++at;
       if (known.has(at, waiting.first[k], waiting.second[k])) uncertain_[at] = 1;
     }
-    Followed<D> followed{columns.slots,
-                         row_motions(columns, trace, alive, sought_),
-                         now.shapes,
-                         now.rotations,
-                         looked_at,
-                         columns.update_intervals,
-                         renewed,
-                         unsettled_.data(),
-                         active_.data(),
-                         {memory.touching->by_row(), uncertain_.data()},
-                         filter_.of(columns, nullptr, true),
-                         near_on_routes(columns, moved, candidates)};
-    Impacts<D> found = impacts_on_routes(followed, straight_, sought_, *request.search.kernels, request.search.workers,
-                                         interrupt, [&](auto& pairs) { callbacks.meet(pairs); });
-    if (found.endless) callbacks.refuse(*found.endless);
-    return found;
+    return {columns.slots,  row_motions(columns, trace, alive, sought_),
+            now.shapes,     now.rotations,
+            looked_at,      columns.update_intervals,
+            renewed,        unsettled_.data(),
+            active_.data(), {memory.touching->by_row(), uncertain_.data()},
+            nullptr,        {},
+            false};
   }
 
   // Adds the pairs that met on the route of a followed body. What was met may be left for the next step as well.
@@ -627,8 +626,8 @@ class World {
   NextPoseRoom room_;
   RowFlags alive_, renewed_, due_, turned_;
   RowFlags active_, unsettled_, sought_, others_;  // see `find_sought`
-  std::vector<std::uint8_t> uncertain_;            // see `follow`
-  StraightRoom<D> straight_;
+  std::vector<std::uint8_t> uncertain_;            // see `followed_of`
+  StraightRoutes<D> routes_;
 };
 
 }  // namespace broadphase

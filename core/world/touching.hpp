@@ -46,15 +46,19 @@ inline Pairs copy_of(const PairColumns& columns) {
   return pairs;
 }
 
+// Makes room for so many pairs.
+inline void reserve(Pairs& pairs, std::size_t size) {
+  if (size <= pairs.stride) return;
+  const std::size_t stride = std::max(size, pairs.stride * 2 + 256);
+  PairBlock block = allocate_pairs(stride);
+  std::copy_n(pairs.block.get(), pairs.size, block.get());
+  std::copy_n(pairs.block.get() + pairs.stride, pairs.size, block.get() + stride);
+  pairs.block = std::move(block);
+  pairs.stride = stride;
+}
+
 inline void push(Pairs& pairs, std::int32_t i, std::int32_t j) {
-  if (pairs.size == pairs.stride) {
-    const std::size_t stride = pairs.stride * 2 + 256;
-    PairBlock block = allocate_pairs(stride);
-    std::copy_n(pairs.block.get(), pairs.size, block.get());
-    std::copy_n(pairs.block.get() + pairs.stride, pairs.size, block.get() + stride);
-    pairs.block = std::move(block);
-    pairs.stride = stride;
-  }
+  reserve(pairs, pairs.size + 1);
   pairs.block[pairs.size] = i;
   pairs.block[pairs.stride + pairs.size++] = j;
 }
@@ -65,7 +69,10 @@ inline void append(Pairs& pairs, Pairs&& more) {
     pairs = std::move(more);
     return;
   }
-  for (std::size_t k = 0; k < more.size; ++k) push(pairs, more.block[k], more.block[more.stride + k]);
+  reserve(pairs, pairs.size + more.size);
+  std::copy_n(more.block.get(), more.size, pairs.block.get() + pairs.size);
+  std::copy_n(more.block.get() + more.stride, more.size, pairs.block.get() + pairs.stride + pairs.size);
+  pairs.size += more.size;
 }
 
 // Keeps the pairs for which keep(i, j) holds. Each is written, and then counted: which ones stay cannot be predicted.

@@ -1,5 +1,8 @@
 """Fast things of a world: what they meet on their way is told, once, at any speed, and at every border."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -382,6 +385,68 @@ def test_balls_that_rest_move_a_little_or_far_meet_what_plain_numpy_says(dimensi
             known, begin = frame.pairs.tolist(), np.array(world.positions)
     assert met > 60
     assert passed > 5
+
+
+def folded(places, room):
+    """Where what is reflected at the sides of its room, from 0 on, is instead of these places."""
+    return room - np.abs(np.mod(places, 2 * room) - room)
+
+
+def least_distance(begins, motions, rooms):
+    """How near the centres of two balls come, by the parts of their routes between reflections."""
+    times = [0.0, 1.0]
+    for begin, motion, room in zip(begins, motions, rooms, strict=True):
+        for x, route in zip(begin, motion, strict=True):
+            low, high = sorted((x, x + route))
+            times += [(side * room - x) / route for side in range(math.ceil(low / room), math.floor(high / room) + 1)]
+    shares = np.unique(np.clip(times, 0, 1))
+    one, other = (folded(b + m * shares[:, np.newaxis], r) for b, m, r in zip(begins, motions, rooms, strict=True))
+    least = np.inf
+    between = other - one + (rooms[0] - rooms[1]) / 2
+    for p, q in itertools.pairwise(between):
+        length = ((q - p) ** 2).sum()
+        share = np.clip(-(p * (q - p)).sum() / length, 0, 1) if length > 0 else 0
+        least = min(least, np.linalg.norm(p + (q - p) * share))
+    return least
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("speed", [0.02, 0.4, 1.5, 12.0])
+def test_balls_that_bounce_meet_what_plain_numpy_says(dimension, speed):
+    edge, n, bounced, passed = 4.0, 40, 0, 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        radii = rng.uniform(0.05, 0.3, n)
+        rooms = edge - 2 * radii
+        begin = radii[:, np.newaxis] + rng.random((n, dimension)) * rooms[:, np.newaxis]
+        world = bp.World(dimension, bounds=[[0.0] * dimension, [edge] * dimension], boundary="bounce")
+        velocities = rng.normal(size=(n, dimension)) * speed
+        is_followed = rng.random(n) < (1.0, 0.7, 1.0)[seed]
+        shape = (bp.Circle if dimension == 2 else bp.Sphere)(radii)
+        world.add_many(shape, begin, velocities=velocities, ccd=is_followed)
+        world.step(0.0)
+        last = {tuple(pair) for pair in world.pairs.tolist()}
+        for step in range(5):
+            begin, motions = np.array(world.positions), np.array(world.velocities)
+            frame = world.step(1.0)
+            end = np.array(world.positions)
+            bounced += np.count_nonzero((motions != world.velocities).any(axis=1))
+            met = {tuple(pair) for pair in frame.impacts.pairs.tolist()}
+            touching = {tuple(pair) for pair in frame.pairs.tolist()}
+            for i, j in itertools.combinations(range(n), 2):
+                reach, pair = radii[i] + radii[j], [i, j]
+                least = least_distance(begin[pair] - radii[pair, np.newaxis], motions[pair], rooms[pair])
+                at_end = np.linalg.norm(end[i] - end[j]) - reach
+                if min(abs(least - reach), abs(at_end)) < 1e-9:
+                    continue
+                is_known = (i, j) in last and np.linalg.norm(begin[i] - begin[j]) <= reach
+                is_met = bool(is_followed[i] | is_followed[j]) and least < reach and not is_known
+                assert ((i, j) in met) == is_met, (seed, step, i, j)
+                assert ((i, j) in touching) == (is_met or at_end < 0), (seed, step, i, j)
+                passed += is_met and at_end > 0
+            last = touching
+    assert bounced > (0 if speed < 0.1 else 20)
+    assert passed > (-1 if speed < 0.1 else 20)
 
 
 @pytest.mark.parametrize("rest", ["still", "asleep"])
