@@ -108,6 +108,24 @@ def _followed_rows(budget: float) -> Iterator[Row]:
         more = _route_pairs(dimension, radii) if radii > 1 else 1.0
         note = "to the same without" if more == 1.0 else f"to the same without; of pairs of boxes {more:.1f} ×"
         yield ratio(f"ccd of all of 20,000 {what}", found["ccd"], found["plain"], max(3.0, 1.2 * more), note=note)
+    found = median_times({"half": _first_step(0.5), "plain": _first_step(0.0)}, budget=budget, clock=thread_time)
+    what = "ccd of half of 4,000 balls that touch 100 each, first step"
+    yield ratio(what, found["half"], found["plain"], 3.0, note="to the same without")
+
+
+def _first_step(share: float) -> Callable[[], Any]:
+    """Make a call that makes a world of 4,000 balls, each of which touches 100 others, and steps it once."""
+    random, count = np.random.default_rng(1), 4_000
+    edge = count ** (1 / 3)
+    places, radii = random.random((count, 3)) * edge, np.where(random.random(count) < 1 / 3, 0.001, 2.0)
+    is_followed = random.random(count) < share
+
+    def run() -> int:
+        world = bp.World(3)
+        world.add_many(bp.Sphere(radii), places, ccd=is_followed)
+        return len(world.step(0.0).enter)
+
+    return run
 
 
 def _ccd_row(what: str, followed: Timing, plain: Timing, sort: Timing) -> Row:

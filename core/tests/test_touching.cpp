@@ -110,6 +110,28 @@ void test_history(std::uint64_t seed, std::size_t most_rows, double density, uns
   }
 }
 
+// Which of some pairs are among others, of which there are fewer or more.
+void test_marks(std::uint64_t seed, std::size_t rows, std::size_t count, std::size_t other_count) {
+  current_case() = "seed " + std::to_string(seed) + ", rows " + std::to_string(rows);
+  Random random(seed);
+  const auto some = [&](std::size_t most) {
+    std::vector<Pair> pairs;
+    for (std::size_t k = random.below(most + 1); k > 0; --k) {
+      const auto i = static_cast<std::int32_t>(random.below(rows)), j = static_cast<std::int32_t>(random.below(rows));
+      pairs.emplace_back(std::min(i, j), std::max(i, j));
+    }
+    return pairs;
+  };
+  const std::vector<Pair> few = some(count), many = some(other_count);
+  const Set all(many.begin(), many.end());
+  std::vector<std::uint8_t> found(few.size());
+  mark_among(Columns(few).view(), Columns(many).view(), false, found);
+  for (std::size_t k = 0; k < few.size(); ++k) CHECK((found[k] != 0) == all.contains(few[k]));
+  found.assign(few.size(), 0);
+  mark_among(Columns(few).view(), Columns(all).view(), true, found);
+  for (std::size_t k = 0; k < few.size(); ++k) CHECK((found[k] != 0) == all.contains(few[k]));
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -126,4 +148,10 @@ int main() {
   }
   // Rows with more partners than are compared four at a time, and with so many that they are searched.
   for (std::uint64_t seed = 0; seed < 3; ++seed) test_history(seed, 150, 0.7);
+  using broadphase::tests::test_marks;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    test_marks(seed, 1 + seed % 50, 40, 60);
+    test_marks(seed, 40, 2, 900);
+    test_marks(seed, 5000, 10, 10);
+  }
 }

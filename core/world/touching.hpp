@@ -267,6 +267,33 @@ inline void mark_among(const PairColumns& few, const PairColumns& many, bool is_
   };
   for (std::size_t k = 0; k < few.count; ++k) keys[k] = {key_of(few.first[k], few.second[k]), k};
   if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+  // Where they are not few, `many` is filed by first rows, each of which marks its second ones.
+  constexpr std::size_t kFew = 16;
+  std::int32_t most = -1;
+  for (std::size_t k = 0; k < few.count; ++k) most = std::max({most, few.first[k], few.second[k]});
+  const auto rows = static_cast<std::size_t>(most + 1);
+  if (few.count * kFew >= std::max(many.count, rows)) {
+    std::vector<std::uint32_t> ends(rows + 1);
+    const auto for_each = [&](auto&& use) {
+      for (std::size_t k = 0; k < many.count; ++k)
+        if (many.first[k] <= most && many.second[k] <= most)
+          use(static_cast<std::size_t>(many.first[k]), many.second[k]);
+    };
+    for_each([&](std::size_t i, std::int32_t) { ++ends[i + 1]; });
+    for (std::size_t row = 0; row < rows; ++row) ends[row + 1] += ends[row];
+    std::vector<std::int32_t> seconds(ends[rows]), marks(rows, -1);
+    for_each([&](std::size_t i, std::int32_t j) { seconds[ends[i]++] = j; });  // then each begins where the last ends
+    std::int32_t last = -1;
+    for (const Key& key : keys) {
+      const auto i = static_cast<std::int32_t>(key.first >> 32);
+      for (std::size_t at = i == 0 ? 0 : ends[static_cast<std::size_t>(i) - 1];
+           i != last && at < ends[static_cast<std::size_t>(i)]; ++at)
+        marks[static_cast<std::size_t>(seconds[at])] = i;
+      last = i;
+      if (marks[key.first & 0xffffffffu] == i) found[key.second] = 1;
+    }
+    return;
+  }
   // Between which places the keys of first rows are that are the same modulo some number: nearly always of no row, or
   // of one.
   const std::size_t mark_count = std::bit_ceil(std::clamp<std::size_t>(8 * few.count, 256, 32768));
