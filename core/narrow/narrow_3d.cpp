@@ -39,7 +39,11 @@ struct Simple {
   }
 
   static Gap gap(const ShapeView<3>& a, const ShapeView<3>& b) {
-    if (is_turned(a, b) && !are_concentric(a, b)) return turned(gap(b, a));
+    if (is_round(a.kind) && is_round(b.kind)) {
+      const Gap gap = gap_of(PointCore{}, PointCore{vector_at(b.record, 0) - vector_at(a.record, 0)});
+      return {gap.distance - (radius_of(a) + radius_of(b)), gap.normal};
+    }
+    if (is_turned(a, b)) return turned(gap(b, a));
     if (is_any_curved(a, b)) return polytopes::gap_of_curved(a, b);
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
     if (is_round(a.kind) && b.kind == ShapeKind::kBox) {

@@ -22,6 +22,7 @@
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/radix_sort.hpp"
+#include "base/read_ahead.hpp"
 #include "choose/find.hpp"
 #include "narrow/batch.hpp"
 #include "narrow/turning.hpp"
@@ -599,6 +600,8 @@ void sort_meetings(std::vector<Meeting<D>>& meetings, std::size_t rows, Interrup
   std::vector<Meeting<D>> in_order;
   in_order.reserve(meetings.size());
   for (std::size_t k = 0; k < meetings.size(); ++k) {
+    constexpr std::size_t kAhead = 16;
+    if (k + kAhead < meetings.size()) read_ahead(meetings.data() + sorted[k + kAhead].at);
     const Meeting<D>& one = meetings[sorted[k].at];
     if (k == 0 || sorted[k].key != sorted[k - 1].key)
       in_order.push_back(one);
