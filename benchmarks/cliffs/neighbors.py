@@ -26,6 +26,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _own_cutoffs(pace)
     points, edge, cutoff = _cube(100_000, 40)
     yield from _updates(points, edge, cutoff, pace)
+    yield from _sorted(points, cutoff, pace)
     calls: dict[str, Callable[[], Any]] = {"even": lambda: bp.neighbors(points, cutoff, **_WANTED)}
     far = points.copy()
     far[::30_000] *= 1e12
@@ -159,6 +160,31 @@ def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[R
     found = median_times(calls, budget=2 * pace)
     assert kept.rebuilds == 1
     yield _gain("update of 10⁵ points with a skin, of a rebuild's speed", found["rebuild"], found["update"], 3.0)
+
+
+def _sorted(points: Any, cutoff: float, pace: float) -> Iterator[Row]:
+    """Measure sorted lists beside unsorted ones; and points in a thin cell beside so many pairs in open space."""
+    for more in ({}, _WANTED):
+        calls: dict[str, Callable[[], Any]] = {
+            "sorted": partial(bp.neighbors, points, cutoff, sort=True, **more),
+            "unsorted": partial(bp.neighbors, points, cutoff, **more),
+        }
+        found = median_times(calls, budget=pace)
+        what = "neighbors(sort=True) of 10⁵ points, 40 neighbors" + (", with details" if more else "")
+        yield ratio(what, found["sorted"], found["unsorted"], 3.0)
+    line = np.full((4000, 3), 0.5)
+    line[:, 2] = np.linspace(0, 1, 4000)
+    reaches, near = np.full(4000, 0.02), np.full(4000, 0.44)
+    calls = {
+        "thin": partial(bp.neighbors, line, reaches, cell=[1, 1, 0.05], **_WANTED),
+        "open": partial(bp.neighbors, line, near, **_WANTED),
+    }
+    pairs = {name: len(call().pairs) for name, call in calls.items()}
+    found = median_times(calls, budget=pace)
+    each = {name: found[name].milliseconds / pairs[name] for name in calls}
+    yield Row(
+        "neighbors of a line in a thin cell, of open space, each pair", each["thin"] / each["open"], "×", 3.0, False
+    )
 
 
 def _gain(what: str, other: Timing, ours: Timing, least: float) -> Row:

@@ -1,5 +1,6 @@
 // Points within a cutoff of one another.
 #include "neighbors/candidates.hpp"
+#include "neighbors/lists.hpp"
 #include "neighbors/search.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -92,14 +93,16 @@ OverlappingBoxes overlaps(const BoxView<double>& first, const BoxView<double>* s
   return {std::move(pairs.block), pairs.size, pairs.stride};
 }
 
-// (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs.
+// (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs
+// of points and others.
 template <class Find>
-nb::tuple result(std::size_t points, bool by_point, bool both, bool sorted, Find&& find) {
+nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool both, bool sorted, unsigned workers,
+                 Find&& find) {
   NeighborPairs pairs;
   NeighborLists lists;
   at_work([&](Interrupt& interrupt) {
     pairs = find(interrupt);
-    if (by_point) lists = list_by_point(pairs, points, both, sorted, interrupt);
+    if (by_point) lists = list_by_point(pairs, points, others, both, sorted, workers, interrupt);
   });
   NeighborPairs& found = by_point ? lists.entries : pairs;
   const nb::tuple more = details(found);
@@ -126,7 +129,8 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   query.distances = distances;
   query.vectors = vectors;
   query.shifts = shifts;
-  return result(query.points.count, by_point, both, sorted, [&](Interrupt& interrupt) {
+  const std::size_t count = query.points.count, other_count = query.cross ? query.others.count : count;
+  return result(count, other_count, by_point, both, sorted, workers, [&](Interrupt& interrupt) {
     return find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt);
   });
 }
@@ -154,7 +158,8 @@ nb::tuple near(const NeighborCandidates& candidates, Table<double> points, std::
                bool distances, bool vectors, bool shifts, bool by_point, bool both, bool sorted, unsigned workers) {
   const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
   const auto* jump = jumps ? reinterpret_cast<const Shift*>(jumps->data()) : nullptr;
-  return result(points.shape(0), by_point, both, sorted, [&](Interrupt& interrupt) {
+  const std::size_t count = points.shape(0);
+  return result(count, count, by_point, both, sorted, workers, [&](Interrupt& interrupt) {
     return candidates.near(points.data(), jump, point_cells(cells, keys_of(keys)), cutoff, distances, vectors, shifts,
                            workers, interrupt);
   });

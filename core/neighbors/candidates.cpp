@@ -75,16 +75,21 @@ NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps,
       for (std::size_t k = first; k < last; ++k) {
         const ExactPoint &from = exact[places_[k].first], &to = exact[places_[k].second];
         Shift shift{};
-        Vector3 translation{};
+        Vector3 way{to.x - from.x, to.y - from.y, to.z - from.z};
         if constexpr (shifted) {
           if (k >= unshifted_) shift = shifts_[k - unshifted_];
-          if (jumps != nullptr)
-            for (std::size_t l = 0; l < 3; ++l) shift[l] += jumps[from.row][l] - jumps[to.row][l];
-          if (shift != Shift{}) translation = cells.of(static_cast<std::size_t>(from.row)).translation(shift);
+          if (jumps != nullptr) {
+            const Shift &own = jumps[from.row], &other = jumps[to.row];
+            shift = {shift[0] + (own[0] - other[0]), shift[1] + (own[1] - other[1]), shift[2] + (own[2] - other[2])};
+          }
+          if ((shift[0] | shift[1] | shift[2]) != 0) {
+            const Cell& cell = cells.of(static_cast<std::size_t>(from.row));
+            way[0] += cell.along(0, shift[0], shift[1], shift[2]);
+            way[1] += cell.along(1, shift[0], shift[1], shift[2]);
+            way[2] += cell.along(2, shift[0], shift[1], shift[2]);
+          }
         }
-        const double x = (to.x - from.x) + translation[0], y = (to.y - from.y) + translation[1],
-                     z = (to.z - from.z) + translation[2];
-        own_size = own_use(shifted, own_size, from, to, shift, Vector3{x, y, z}, x * x + y * y + z * z);
+        own_size = own_use(shifted, own_size, from, to, shift, way, dot(way, way));
       }
       size = own_size;
     };

@@ -19,11 +19,14 @@ struct Cell {
   std::array<Vector3, 3> vectors{};
   std::array<bool, 3> periodic{};
 
-  // shift @ vectors, rounded as ((a + b) + c): so that everyone who adds in this order gets the same numbers.
+  // shift @ vectors along one axis, rounded as ((a + b) + c): so that everyone who adds in this order gets the same
+  // numbers.
+  double along(std::size_t axis, std::int32_t a, std::int32_t b, std::int32_t c) const {
+    return (a * vectors[0][axis] + b * vectors[1][axis]) + c * vectors[2][axis];
+  }
   Vector3 translation(const Shift& shift) const {
     Vector3 sum{};
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      sum[axis] = (shift[0] * vectors[0][axis] + shift[1] * vectors[1][axis]) + shift[2] * vectors[2][axis];
+    for (std::size_t axis = 0; axis < 3; ++axis) sum[axis] = along(axis, shift[0], shift[1], shift[2]);
     return sum;
   }
 };

@@ -12,9 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/read_ahead.hpp"
-#include "base/samples.hpp"
-
 namespace broadphase {
 
 double largest_square(double cutoff) {
@@ -367,7 +364,7 @@ class Search {
     if (lattice().count() == 0) return true;
     double farthest = 0;
     for (std::size_t k = 0; k < own_.points().count; ++k) farthest = std::max(farthest, reach(own_, k));
-    const std::size_t most = others.points().count / 4 + 64;
+    const std::size_t most = 4 * others.points().count + 64;
     std::map<std::array<std::int64_t, 3>, std::uint32_t> known;
     const std::array<Bounds, 3>& own = own_.bounds();
     for (std::size_t k = 0; k < others.points().count; ++k) {
@@ -406,17 +403,14 @@ class Search {
 
   template <bool Wrapped>
   void decide_boxes(const FramedPoints& others, std::size_t begin, std::size_t end, NeighborPairs& out) const {
-    const auto point_of = [](const FramedPoints& points, std::size_t k) {
-      const Vector3 at = points.points().at(k);
-      return ExactPoint{at[0], at[1], at[2], points.points().row(k), 0};
-    };
     const Image none;
     const std::size_t count = others.points().count;
     const double *own_reaches = part_.points.reaches, *other_reaches = others.points().reaches;
     decide_all<Wrapped, true>(begin, end, out, [&](std::size_t k) {
       auto own = static_cast<std::size_t>(overlaps_.rows[k]),
            other = static_cast<std::size_t>(overlaps_.rows[overlaps_.stride + k]);
-      Candidate pair{{}, {}, &none, 0};
+      Candidate pair;
+      pair.image = &none;
       if (other >= count) {
         // Two images are also a point and an image.
         pair.image = !part_.cross && own >= count ? nullptr : &images_[image_points_[other - count].image];
@@ -424,11 +418,13 @@ class Search {
         other = image_points_[other - count].point;
       }
       pair.turned_from = turned_from(*pair.image);
-      pair.from = point_of(own_, own);
-      pair.to = point_of(others, other);
-      if constexpr (Wrapped) pair.own_wrap = own_.wrap(own), pair.other_wrap = others.wrap(other);
-      pair.a = own_reaches[pair.from.row];
-      pair.b = other_reaches[pair.to.row];
+      pair.from = own_.points().row(own);
+      pair.to = others.points().row(other);
+      const Vector3 from = own_.points().at(own), to = others.points().at(other);
+      pair.x = to[0] - from[0], pair.y = to[1] - from[1], pair.z = to[2] - from[2];
+      if constexpr (Wrapped) pair.wrap(own_.wrap(own), others.wrap(other));
+      pair.own_reach = own_reaches[pair.from];
+      pair.other_reach = other_reaches[pair.to];
       return pair;
     });
   }
@@ -445,14 +441,21 @@ class Search {
       decide_in<false, false>(image, others, found, hits, out);
   }
 
-  // A pair of points that may be near each other.
+  // A pair of points that may be near each other. Of single numbers, which stay in registers: arrays that are written
+  // number by number and read at once wait for each other.
   struct Candidate {
-    ExactPoint from, to;
+    double x, y, z;  // the other one's given place less the own one's
+    std::int32_t from, to;
     const Image* image;
     // From how many rows above its own the other row comes first.
     std::int64_t turned_from;
-    Shift own_wrap{}, other_wrap{};
-    double a = 0, b = 0;  // reaches
+    // By how many lattice vectors the own point was moved into the cell, less the other.
+    std::int32_t wrap_0 = 0, wrap_1 = 0, wrap_2 = 0;
+    double own_reach, other_reach;
+
+    void wrap(const Shift& own, const Shift& other) {
+      wrap_0 = own[0] - other[0], wrap_1 = own[1] - other[1], wrap_2 = own[2] - other[2];
+    }
   };
   // Of one set, the lower row comes first; of a point and its own image, so that the shift is lexicographically
   // positive. Pairs of two sets stay as they are.
@@ -478,31 +481,31 @@ class Search {
     for (std::size_t k = begin; k < end; ++k) {
       const Candidate pair = candidate(k);
       if (pair.image == nullptr) continue;
-      const ExactPoint &from = pair.from, &to = pair.to;
       // All ones or none, instead of a branch that half of all pairs would take.
-      const auto turned = -static_cast<std::int32_t>(from.row >= to.row + pair.turned_from);
-      const std::int32_t difference = (from.row ^ to.row) & turned;
-      first[size] = from.row ^ difference;
-      second[size] = to.row ^ difference;
-      double x = to.x - from.x, y = to.y - from.y, z = to.z - from.z;
-      std::int32_t shift_0 = pair.image->shift[0], shift_1 = pair.image->shift[1], shift_2 = pair.image->shift[2];
-      const Vector3* translation = &pair.image->exact;
-      Vector3 own_translation;
+      const auto turned = -static_cast<std::int32_t>(pair.from >= pair.to + pair.turned_from);
+      const std::int32_t difference = (pair.from ^ pair.to) & turned;
+      first[size] = pair.from ^ difference;
+      second[size] = pair.to ^ difference;
+      const Image& image = *pair.image;
+      std::int32_t shift_0 = image.shift[0], shift_1 = image.shift[1], shift_2 = image.shift[2];
+      double x = image.exact[0], y = image.exact[1], z = image.exact[2];
       if constexpr (Wrapped)
-        if (pair.own_wrap != pair.other_wrap) {
-          shift_0 += pair.own_wrap[0] - pair.other_wrap[0];
-          shift_1 += pair.own_wrap[1] - pair.other_wrap[1];
-          shift_2 += pair.own_wrap[2] - pair.other_wrap[2];
-          own_translation = cell->translation({shift_0, shift_1, shift_2});
-          translation = &own_translation;
+        if ((pair.wrap_0 | pair.wrap_1 | pair.wrap_2) != 0) {
+          shift_0 += pair.wrap_0;
+          shift_1 += pair.wrap_1;
+          shift_2 += pair.wrap_2;
+          x = cell->along(0, shift_0, shift_1, shift_2);
+          y = cell->along(1, shift_0, shift_1, shift_2);
+          z = cell->along(2, shift_0, shift_1, shift_2);
         }
-      x += (*translation)[0];
-      y += (*translation)[1];
-      z += (*translation)[2];
+      x += pair.x;
+      y += pair.y;
+      z += pair.z;
       const double square = x * x + y * y + z * z;
       bool near;
       if constexpr (Reaches)
-        near = std::sqrt(square) <= (are_summed ? pair.a + pair.b : std::max(pair.a, pair.b));
+        near = std::sqrt(square) <=
+               (are_summed ? pair.own_reach + pair.other_reach : std::max(pair.own_reach, pair.other_reach));
       else
         near = square <= limit;
       if (distances != nullptr) distances[size] = std::sqrt(square);
@@ -529,15 +532,19 @@ class Search {
                  NeighborPairs& out) const {
     const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
     const Shift *own_wraps = rows_.wraps(), *other_wraps = others.wraps();
+    [[maybe_unused]] const Shift none{};
     const std::int64_t turned = turned_from(image);
     decide_all<Wrapped, Reaches>(0, hits, out, [&, turned](std::size_t hit) {
       const std::size_t own = found.own[hit], other = found.others[hit];
-      Candidate pair{rows_.exact(own), others.exact(other), &image, turned};
-      if constexpr (Wrapped) {
-        if (own_wraps != nullptr) pair.own_wrap = own_wraps[own];
-        if (other_wraps != nullptr) pair.other_wrap = other_wraps[other];
-      }
-      if constexpr (Reaches) pair.a = own_reaches[own], pair.b = other_reaches[other];
+      const ExactPoint &from = rows_.exact(own), &to = others.exact(other);
+      Candidate pair;
+      pair.x = to.x - from.x, pair.y = to.y - from.y, pair.z = to.z - from.z;
+      pair.from = from.row, pair.to = to.row;
+      pair.image = &image;
+      pair.turned_from = turned;
+      if constexpr (Wrapped)
+        pair.wrap(own_wraps != nullptr ? own_wraps[own] : none, other_wraps != nullptr ? other_wraps[other] : none);
+      if constexpr (Reaches) pair.own_reach = own_reaches[own], pair.other_reach = other_reaches[other];
       return pair;
     });
   }
@@ -867,141 +874,6 @@ NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_ker
   else
     search.run(query.points, query.others, 0, rooms, workers, interrupt, out);
   return out;
-}
-
-namespace {
-
-// Writes entry `from` of pairs as entry `to` of a list, the other way round if `turned`. Shifts are 0 before: in large
-// cells most stay so, and their stores would take half of the time of a list.
-struct EntryWriter {
-  explicit EntryWriter(const NeighborPairs& pairs, const NeighborPairs& entries)
-      : dimension(entries.dimension),
-        shifts(pairs.shifts.get()),
-        distances(pairs.distances.get()),
-        vectors(pairs.vectors.get()),
-        to_rows(entries.second()),
-        to_shifts(entries.shifts.get()),
-        to_distances(entries.distances.get()),
-        to_vectors(entries.vectors.get()) {
-    if (shifts == nullptr) return;
-    // Pairs come image by image, so that the branch is foreseen if these are few.
-    const StratifiedSample sample(pairs.size, 256);
-    std::size_t moved = 0;
-    for (std::size_t k = 0; k < sample.size(); ++k) {
-      const std::int32_t* shift = shifts + sample[k] * dimension;
-      moved += (shift[0] | shift[1] | (dimension > 2 ? shift[2] : 0)) != 0 ? 1 : 0;
-    }
-    all_shifts = 3 * moved > sample.size();
-  }
-
-  void write(std::size_t from, std::size_t to, std::int32_t row, bool turned) const {
-    to_rows[to] = row;
-    if (to_shifts != nullptr) {
-      const std::int32_t sign = turned ? -1 : 1, *shift = shifts + from * dimension;
-      const std::int32_t third = dimension > 2 ? shift[2] : 0;
-      if (all_shifts || (shift[0] | shift[1] | third) != 0) {
-        std::int32_t* entry = to_shifts + to * dimension;
-        entry[0] = sign * shift[0];
-        entry[1] = sign * shift[1];
-        if (dimension > 2) entry[2] = sign * third;
-      }
-    }
-    if (to_distances != nullptr) to_distances[to] = distances[from];
-    if (to_vectors != nullptr) {
-      const double sign = turned ? -1.0 : 1.0, *vector = vectors + from * dimension;
-      double* entry = to_vectors + to * dimension;
-      entry[0] = sign * vector[0] + 0.0;
-      entry[1] = sign * vector[1] + 0.0;
-      if (dimension > 2) entry[2] = sign * vector[2] + 0.0;
-    }
-  }
-  // Asks for the memory of an entry that will be written soon.
-  void prefetch(std::size_t to) const {
-    read_ahead(to_rows + to);
-    if (to_distances != nullptr) read_ahead(to_distances + to);
-    if (to_vectors != nullptr) read_ahead(to_vectors + to * dimension);
-  }
-
-  std::size_t dimension;
-  bool all_shifts = false;
-  const std::int32_t* shifts;
-  const double *distances, *vectors;
-  std::int32_t *to_rows, *to_shifts;
-  double *to_distances, *to_vectors;
-};
-
-void sort_lists(NeighborLists& lists, Interrupt& interrupt) {
-  NeighborPairs& entries = lists.entries;
-  const std::size_t dimension = entries.dimension;
-  const bool has_more = entries.has_distances || entries.has_vectors || entries.has_shifts;
-  std::vector<std::uint64_t> keys;  // row << 32 | place in the list: sorted without a look at the entries
-  NeighborPairs spare(dimension, entries.has_distances, entries.has_vectors, entries.has_shifts);
-  for (std::size_t point = 0; point + 1 < lists.offsets.size(); ++point) {
-    if (point % 4096 == 0) interrupt.check();
-    const auto begin = static_cast<std::size_t>(lists.offsets[point]),
-               end = static_cast<std::size_t>(lists.offsets[point + 1]);
-    if (!has_more) {
-      std::sort(entries.second() + begin, entries.second() + end);
-      continue;
-    }
-    keys.resize(end - begin);
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      keys[k] = std::uint64_t{static_cast<std::uint32_t>(entries.second()[begin + k])} << 32 | k;
-    const auto place_of = [begin](std::uint64_t key) { return begin + static_cast<std::uint32_t>(key); };
-    std::sort(keys.begin(), keys.end(), [&](std::uint64_t a, std::uint64_t b) {
-      if (a >> 32 != b >> 32 || !entries.has_shifts) return a < b;
-      const std::int32_t *one = entries.shifts.get() + place_of(a) * dimension,
-                         *other = entries.shifts.get() + place_of(b) * dimension;
-      return std::lexicographical_compare(one, one + dimension, other, other + dimension);
-    });
-    spare.size = 0;
-    spare.room(keys.size() + 1);
-    EntryWriter writer{entries, spare};
-    writer.all_shifts = true;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      writer.write(place_of(keys[k]), k, static_cast<std::int32_t>(keys[k] >> 32), false);
-      spare.first()[k] = static_cast<std::int32_t>(point);
-    }
-    entries.copy(spare, 0, keys.size(), begin);
-  }
-}
-
-}  // namespace
-
-NeighborLists list_by_point(const NeighborPairs& pairs, std::size_t points, bool both, bool sorted,
-                            Interrupt& interrupt) {
-  NeighborLists lists;
-  lists.offsets.assign(points + 1, 0);
-  const std::int32_t *first = pairs.first(), *second = pairs.second();
-  for (std::size_t k = 0; k < pairs.size; ++k) {
-    ++lists.offsets[static_cast<std::size_t>(first[k]) + 1];
-    if (both) ++lists.offsets[static_cast<std::size_t>(second[k]) + 1];
-  }
-  for (std::size_t point = 0; point < points; ++point) lists.offsets[point + 1] += lists.offsets[point];
-  lists.entries = NeighborPairs(pairs.dimension, pairs.has_distances, pairs.has_vectors, pairs.has_shifts);
-  const std::size_t total = both ? 2 * pairs.size : pairs.size;
-  lists.entries.room(std::max<std::size_t>(total, 1));
-  lists.entries.size = total;
-  lists.entries.clear_shifts();
-  std::vector<std::int64_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
-  const EntryWriter writer{pairs, lists.entries};
-  constexpr std::size_t kAhead = 24;
-  in_stretches(pairs.size, interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      if (k + kAhead < end) {
-        writer.prefetch(static_cast<std::size_t>(next[static_cast<std::size_t>(first[k + kAhead])]));
-        if (both) writer.prefetch(static_cast<std::size_t>(next[static_cast<std::size_t>(second[k + kAhead])]));
-      }
-      const auto i = static_cast<std::size_t>(first[k]), j = static_cast<std::size_t>(second[k]);
-      writer.write(k, static_cast<std::size_t>(next[i]++), second[k], false);
-      if (both) writer.write(k, static_cast<std::size_t>(next[j]++), first[k], true);
-    }
-  });
-  for (std::size_t point = 0; point < points; ++point)
-    std::fill(lists.entries.first() + lists.offsets[point], lists.entries.first() + lists.offsets[point + 1],
-              static_cast<std::int32_t>(point));
-  if (sorted) sort_lists(lists, interrupt);
-  return lists;
 }
 
 }  // namespace broadphase

@@ -82,12 +82,6 @@ class NeighborPairs {
   std::size_t expected_ = 0;
 };
 
-// Neighbours of each point: those of point i are entries offsets[i] to offsets[i + 1].
-struct NeighborLists {
-  std::vector<std::int64_t> offsets;
-  NeighborPairs entries;
-};
-
 // The largest number whose root is at most the cutoff: distances need no roots to be compared.
 double largest_square(double cutoff);
 
@@ -106,10 +100,5 @@ using FindOverlaps = OverlappingBoxes (*)(const BoxView<double>& first, const Bo
 // for every number of workers and every level.
 NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps,
                              unsigned workers, Interrupt& interrupt);
-
-// By first point, for `points` of them. `both`: also by the second one, the other way round. `sorted`: entries of a
-// point by row and shift.
-NeighborLists list_by_point(const NeighborPairs& pairs, std::size_t points, bool both, bool sorted,
-                            Interrupt& interrupt);
 
 }  // namespace broadphase

@@ -1,4 +1,5 @@
 // Points within a cutoff against a plain loop over all images, for each level and with several workers.
+#include "neighbors/lists.hpp"
 #include "neighbors/search.hpp"
 
 #include <algorithm>
@@ -129,7 +130,7 @@ void check_scene(Random& random, bool many) {
       const NeighborPairs found = find_neighbors(query, kernels.window_hits, plain_overlaps, workers, interrupt);
       CHECK(rows_of(found) == expected);
       if (query.cross) continue;
-      const NeighborLists lists = list_by_point(found, count, true, true, interrupt);
+      const NeighborLists lists = list_by_point(found, count, count, true, true, workers, interrupt);
       CHECK(lists.entries.size == 2 * expected.size());
       CHECK(lists.offsets.size() == count + 1 &&
             lists.offsets.back() == static_cast<std::int64_t>(2 * expected.size()));
