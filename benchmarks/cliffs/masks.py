@@ -27,11 +27,12 @@ Options = dict[str, Any]
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Measure masks in an index and in a world, rows to ignore, and equal boxes."""
+    """Measure masks in an index and in a world, rows to ignore, and equal boxes and bodies."""
     yield from _masks(pace)
     yield from _ignored(pace)
     yield from _world(pace)
     yield from _copies(pace)
+    yield from _bodies(pace)
     yield from _points(pace)
     yield from _decades(pace)
 
@@ -123,6 +124,26 @@ def _copies(pace: float) -> Iterator[Row]:
         times = _times(calls, 2 * pace)
         for query in ("raycast", "shapecast", "nearest"):
             what = f"{query}, {copies:,} copies of each box"
+            yield ratio(what, times[f"{query}, copies"], times[f"{query}, one"], ALIKE)
+
+
+def _bodies(pace: float) -> Iterator[Row]:
+    rng = np.random.default_rng(7)
+    for copies in (100, 1000, 10_000):
+        count = COUNT // copies
+        centers, radius = rng.random((count, 3)), 0.15 * count ** (-1 / 3)
+        worlds = {"copies": bp.World(3), "one": bp.World(3)}
+        worlds["copies"].add_many(bp.Sphere(radius), centers[np.arange(COUNT) % count])
+        worlds["one"].add_many(bp.Sphere(radius), centers)
+        at, ways = rng.random((QUERIES, 3)), rng.normal(size=(QUERIES, 3))
+        calls: dict[str, Call] = {}
+        for name, world in worlds.items():
+            calls[f"raycast, {name}"] = partial(world.raycast, at, ways)
+            calls[f"shapecast, {name}"] = partial(world.shapecast, bp.Sphere(radius / 10), at, ways)
+            calls[f"nearest, {name}"] = partial(world.nearest, at, 1)
+        times = _times(calls, 2 * pace)
+        for query in ("raycast", "shapecast", "nearest"):
+            what = f"{query}, {copies:,} copies of each body"
             yield ratio(what, times[f"{query}, copies"], times[f"{query}, one"], ALIKE)
 
 

@@ -31,7 +31,42 @@ void for_each_row_of(const Blocks& blocks, std::int32_t block, const Use& use) {
     use(blocks.child(block)[std::countr_zero(left)]);
 }
 
+template <class Use>
+void for_each_row(const BlockTree& tree, const Use& use) {
+  const Blocks& blocks = tree.blocks;
+  for (std::vector<std::int32_t> stack{tree.root}; !stack.empty();) {
+    const std::int32_t block = stack.back();
+    stack.pop_back();
+    for_each_row_of(blocks, block, use);
+    for (auto left = static_cast<std::uint32_t>(blocks.occupied(block) & ~blocks.rows(block)); left != 0;
+         left &= left - 1)
+      stack.push_back(blocks.child(block)[std::countr_zero(left)]);
+    if (blocks.next(block) != kNoBlock) stack.push_back(blocks.next(block));
+  }
+}
+
 }  // namespace
+
+std::vector<std::int32_t> rows_in(const Blocks& blocks, std::int32_t block) {
+  std::vector<std::int32_t> rows;
+  for_each_row_of(blocks, block, [&](std::int32_t row) { rows.push_back(row); });
+  return rows;
+}
+
+std::vector<std::int32_t> rows_of(const BlockTree& tree) {
+  std::vector<std::int32_t> rows;
+  for_each_row(tree, [&](std::int32_t row) { rows.push_back(row); });
+  return rows;
+}
+
+void pack_rows(const std::vector<std::int32_t>& rows, const AnyBoxes& boxes, const Kernels& kernels, BlockTree& tree) {
+  Interrupt never;
+  if (rows.empty()) return;
+  boxes.use([&]<class T>(const BoxView<T>& given) {
+    TreePacker<T, MedianOrder<T>>().pack(tree, GrownBoxes<T>{given, tree.dimension()}, rows.data(), rows.size(),
+                                         nullptr, kernels, 1, never);
+  });
+}
 
 MatchingTree tree_of_matching(const BlockTree& tree, const AnyBoxes& boxes, const QueryFilter& filter,
                               std::size_t query, const Kernels& kernels) {
@@ -56,27 +91,14 @@ MatchingTree tree_of_matching(const BlockTree& tree, const AnyBoxes& boxes, cons
     });
   if (sampled.is_large()) return nullptr;
   std::vector<std::int32_t> rows;
-  for (std::vector<std::int32_t> stack{tree.root}; !stack.empty();) {
-    const std::int32_t block = stack.back();
-    stack.pop_back();
-    for_each_row_of(blocks, block, [&](std::int32_t row) {
-      const bool matches = is_allowed(row);
-      all.add(matches);
-      if (matches) rows.push_back(row);
-    });
-    for (auto left = static_cast<std::uint32_t>(blocks.occupied(block) & ~blocks.rows(block)); left != 0;
-         left &= left - 1)
-      stack.push_back(blocks.child(block)[std::countr_zero(left)]);
-    if (blocks.next(block) != kNoBlock) stack.push_back(blocks.next(block));
-  }
+  for_each_row(tree, [&](std::int32_t row) {
+    const bool matches = is_allowed(row);
+    all.add(matches);
+    if (matches) rows.push_back(row);
+  });
   if (all.is_large()) return nullptr;
   const std::shared_ptr<BlockTree> packed(new BlockTree{Blocks(tree.dimension()), kNoBlock, {}});
-  Interrupt never;
-  if (!rows.empty())
-    boxes.use([&]<class T>(const BoxView<T>& given) {
-      TreePacker<T, MedianOrder<T>>().pack(*packed, GrownBoxes<T>{given, tree.dimension()}, rows.data(), rows.size(),
-                                           nullptr, kernels, 1, never);
-    });
+  pack_rows(rows, boxes, kernels, *packed);
   return packed;
 }
 

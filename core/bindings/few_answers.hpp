@@ -356,6 +356,8 @@ class FewAnswers {
   Guard& guard() const { return guard_; }
   // That it is about what there is now. Inside a query.
   void renew() { changes_ = guard_.changes(); }
+  // What it is about.
+  std::uint64_t changes() const { return changes_; }
 
   // Calls search() as a query. False if that is no longer about what it was.
   template <class Search>
@@ -367,20 +369,29 @@ class FewAnswers {
     return true;
   }
   // Calls search(queries) with queries of a tree that a filter allows. Where it allows few rows, the tree is theirs.
+  // With `copies`, it may be that of rows that differ.
   template <class Search>
-  void search_allowed(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter,
-                      const Search& search) const {
+  void search_allowed(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const Search& search,
+                      const SearchForCopies* copies = nullptr) const {
     const Kernels& kernels = chosen_kernels();
     const BlockTree& tree = index.walked();
-    if (!filter.has_layers() || !has_inner_blocks(tree)) return search(TreeQueries(tree, boxes, filter, kernels));
-    const MatchingTrees::Match match = MatchingTrees::Match::of(filter, 0);
+    const bool has_inner = has_inner_blocks(tree), can_match = filter.has_layers() && has_inner;
+    const LayerMatch match = can_match ? LayerMatch::of(filter, 0) : LayerMatch{};
     const auto make = [&] { return tree_of_matching(tree, boxes, filter.without_ignored(), 0, kernels); };
-    const MatchingTrees::State known = index.matching.get(match, changes_, make);
-    if (known.tree != nullptr) return search(TreeQueries(*known.tree, boxes, filter.without_layers(), kernels));
-    const TreeQueries queries(tree, boxes, filter, kernels);
+    MatchingTrees::State matching;
+    if (can_match) matching = index.matching.get(match, changes_, make);
+    if (matching.tree != nullptr) return search(TreeQueries(*matching.tree, boxes, filter.without_layers(), kernels));
+    DistinctTrees::State distinct;
+    if (copies != nullptr && has_inner) distinct = copies->trees.get({}, copies->version, copies->make);
+    const bool are_known = distinct.tree != nullptr;
+    const TreeQueries queries(are_known ? distinct.tree->tree : tree, boxes, filter, kernels,
+                              are_known ? distinct.tree->next_copy.data() : nullptr);
     search(queries);
-    if (!known.is_decided)
-      index.matching.add_rejected(match, changes_, queries.rejected(), MatchingTrees::enough(boxes.count()), make);
+    if (can_match && !matching.is_decided)
+      index.matching.add_lost(match, changes_, queries.rejected(), MatchingTrees::enough(boxes.count()), make);
+    if (copies != nullptr && has_inner && !distinct.is_decided && DistinctTrees::lost(queries.visited()) > 0)
+      copies->trees.add_lost({}, copies->version, DistinctTrees::lost(queries.visited()),
+                             DistinctTrees::enough(boxes.count()), copies->make);
   }
 
   // Results.

@@ -200,7 +200,7 @@ class FewBodies : public FewAnswers {
         times[query] = first.touched.first;
       }
     };
-    if (!walk_bodies(allowed, search) || !is_known) return other_way();
+    if (!walk_distinct(allowed, search) || !is_known) return other_way();
     if (asked.is_one) return named_tuple(kShapecastHits, nb::int_(rows[0]), nb::float_(times[0]));
     return named_tuple(kShapecastHits, small_array(rows, asked.count, 0, NumPy::get().int32),
                        small_array(times, asked.count, 0, NumPy::get().float64));
@@ -261,8 +261,9 @@ class FewBodies : public FewAnswers {
                      [&](const TreeQueries& of, const QueriedBodies<D>& some, const double* around) {
                        NearestBodies<D> nearest(some, wanted, *farthest.of(query), found);
                        const auto look_near = [&](const Vec<D>& image) {
-                         of.each_near(query, image.data(), nearest.reach(), walk,
-                                      [&](std::int32_t row) { return nearest.visit(image, row, bounds_.has_value()); });
+                         of.each_near(query, image.data(), nearest.reach(), walk, [&](std::int32_t row) {
+                           return nearest.visit(of, query, image, row, bounds_.has_value());
+                         });
                        };
                        if (bounds_) {
                          NearImages<D>({around, bounds_->data(), slots_})
@@ -280,7 +281,7 @@ class FewBodies : public FewAnswers {
         }
       }
     };
-    if (!walk_bodies(allowed, search) || !is_known) return other_way();
+    if (!walk_distinct(allowed, search) || !is_known) return other_way();
     const std::size_t length = asked.is_one ? wanted : asked.count, width = asked.is_one ? 0 : wanted;
     return named_tuple(kNearest, small_array(table, length, width, NumPy::get().int32),
                        small_array(distances, length, width, NumPy::get().float64));
@@ -305,7 +306,7 @@ class FewBodies : public FewAnswers {
         std::copy_n(ray.normal.begin(), D, normal);
       }
     };
-    if (!walk_bodies(allowed, search) || !is_known) return other_way();
+    if (!walk_distinct(allowed, search) || !is_known) return other_way();
     if (rays.asked.is_one) return rows[0] < 0 ? nb::none() : hit(rows[0], distances[0], rays, normal);
     return named_tuple(kRayHits, small_array(rows, rays.asked.count, 0, NumPy::get().int32),
                        small_array(distances, rays.asked.count, 0, NumPy::get().float64));
@@ -333,7 +334,7 @@ class FewBodies : public FewAnswers {
         numbers.insert(numbers.end(), one.normal.begin(), one.normal.end());
       }
     };
-    if (!walk_bodies(allowed, search) || !is_known) return other_way();
+    if (!walk_distinct(allowed, search) || !is_known) return other_way();
     nb::list hits;
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const double* of = numbers.data() + k * (1 + dimension());
@@ -356,7 +357,7 @@ class FewBodies : public FewAnswers {
         is_known = is_known && ray.refused() < 0;
       }
     };
-    if (!walk_bodies(allowed, search) || !is_known) return other_way();
+    if (!walk_distinct(allowed, search) || !is_known) return other_way();
     if (rays.asked.is_one) return nb::bool_(is_hit[0]);
     return small_array(is_hit, rays.asked.count, 0, NumPy::get().boolean);
   }
@@ -398,12 +399,25 @@ class FewBodies : public FewAnswers {
 
   // Calls search(tree, bodies) as a query. False if that is no longer about what it was.
   template <class Search>
-  bool walk_bodies(const Allowed& allowed, const Search& search) const {
+  bool walk_bodies(const Allowed& allowed, const Search& search, const SearchForCopies* copies = nullptr) const {
     return answer([&] {
-      search_allowed(tree_, boxes(), allowed.filter, [&](const TreeQueries& tree) {
-        in_plane_or_space(dimension(), [&](auto d) { search(tree, bodies<d()>()); });
-      });
+      search_allowed(
+          tree_, boxes(), allowed.filter,
+          [&](const TreeQueries& tree) {
+            in_plane_or_space(dimension(), [&](auto d) { search(tree, bodies<d()>()); });
+          },
+          copies);
     });
+  }
+  // The same where the tree may be that of bodies that differ.
+  template <class Search>
+  bool walk_distinct(const Allowed& allowed, const Search& search) const {
+    const SearchForCopies copies{tree_.distinct, changes(), [this] {
+                                   return in_plane_or_space(dimension(), [&](auto d) {
+                                     return tree_of_distinct(tree_.walked(), boxes(), bodies<d()>(), chosen_kernels());
+                                   });
+                                 }};
+    return walk_bodies(allowed, search, &copies);
   }
 
   // Calls search(tree, bodies, around) for the bodies; in a periodic world for those near it and for the others, with a

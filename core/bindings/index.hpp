@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "batches/distinct_trees.hpp"
 #include "batches/matching_trees.hpp"
 #include "bindings.hpp"
 #include "filters.hpp"
@@ -30,6 +31,7 @@ struct BlockIndex {
 
   // Of rows of the tree above.
   MatchingTrees matching;
+  DistinctTrees distinct;
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
 };
@@ -86,7 +88,9 @@ void bind_index(Class& bound, const More&... more) {
       .def("remove", &Index::remove, rows)
       .def("stats", &Index::stats)
       .def("validate", &Index::validate, lower, upper, rows)
-      .def_prop_ro("memory_bytes", [](const Index& index) { return index.memory_bytes() + index.matching.bytes(); });
+      .def_prop_ro("memory_bytes", [](const Index& index) {
+        return index.memory_bytes() + index.matching.bytes() + index.distinct.bytes();
+      });
   bound.def(
       "pairs",
       [](Index& index, const AnyArray& low, const AnyArray& high, bool closed, const PairFilter* attributes,

@@ -97,7 +97,7 @@ nb::object by_tree(const BodiesInTree& given, const Lookers& lookers, unsigned w
   Writer<D, T> writer(given, request);
   const std::size_t beams = request.count * request.beams;
   BlockIndex tight;
-  given.queries(beams, QueryLimits::rays_for_a_copy, workers, tight)
+  given.distinct_queries(beams, QueryLimits::rays_for_a_copy, workers, tight)
       .each<Scratch>(
           places_of(origins.data(), request.count, D), D, workers, [](std::size_t) {},
           [&](const TreeQueries& tree, std::size_t query, Scratch& scratch) {

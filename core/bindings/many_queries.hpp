@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/radix_sort.hpp"
+#include "batches/distinct_trees.hpp"
 #include "batches/forest.hpp"
 #include "batches/matching_trees.hpp"
 #include "filters.hpp"
@@ -32,8 +33,10 @@ class ManyQueries {
  public:
   ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter)
       : ManyQueries(index, boxes, filter, index.matching) {}
-  // `trees` are those of the rows of the index, if it is a copy of another one.
-  ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const MatchingTrees& trees)
+  // `trees` are those of the rows of the index, if it is a copy of another one. With `copies`, the queries may be in
+  // the tree of rows that differ.
+  ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const MatchingTrees& trees,
+              std::optional<SearchForCopies> copies = std::nullopt)
       : index_(index),
         boxes_(boxes),
         trees_(trees),
@@ -42,6 +45,8 @@ class ManyQueries {
         queries_(tree(), boxes_, filter_, chosen_kernels()),
         rows_(boxes.count()),
         can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
+    if (copies && index.forest == nullptr && matching_ == nullptr && has_inner_blocks(tree()))
+      copies_.emplace(*copies);
     if (can_match_ && (ignores_many() || filter_.version == QueryFilter::kNoVersion)) of_call_.emplace();
   }
   ManyQueries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
@@ -158,7 +163,7 @@ class ManyQueries {
     const auto make = [&] {
       return tree_of_matching(index.walked(), boxes, filter.without_ignored(), 0, chosen_kernels());
     };
-    return trees.get(MatchingTrees::Match::of(filter, 0), filter.version, make).tree;
+    return trees.get(LayerMatch::of(filter, 0), filter.version, make).tree;
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
@@ -187,23 +192,45 @@ class ManyQueries {
   // so many were rejected that those that match are given a tree.
   class Asking {
    public:
+    Asking() = default;
+    ~Asking() {
+      if (copies_ == nullptr) return;
+      note_visits();
+      if (!is_decided_ && lost_ > added_) add_lost(std::numeric_limits<std::uint64_t>::max());
+    }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
     const TreeQueries& of_all(const ManyQueries& all) {
+      if (all.copies_) look_for_copies(all);
+      if (distinct_ != nullptr) return *among_distinct_;
+      return used(among_all(all));
+    }
+    const TreeQueries& of(const ManyQueries& all, std::size_t query) {
+      if (all.copies_) look_for_copies(all);
+      const TreeQueries& found = among_matching(all, query);
+      const bool is_matching = last_ != nullptr && last_->tree != nullptr;
+      return distinct_ != nullptr && !is_matching ? *among_distinct_ : used(found);
+    }
+
+   private:
+    const TreeQueries& among_all(const ManyQueries& all) {
       if (!all_) all_.emplace(all.queries_);
       return *all_;
     }
-    const TreeQueries& of(const ManyQueries& all, std::size_t query) {
+    const TreeQueries& among_matching(const ManyQueries& all, std::size_t query) {
       if (all.index_.forest != nullptr) {
         const std::uint32_t number = all.index_.tree_of[query];
         if (!walked_ || walked_->number != number)
           walked_.emplace(*all.index_.forest, number, all.boxes_, all.filter_, room_);
         return walked_->queries;
       }
-      if (!all.can_match_) return of_all(all);
-      const MatchingTrees::Match match = MatchingTrees::Match::of(all.filter_, query);
+      if (!all.can_match_) return among_all(all);
+      const LayerMatch match = LayerMatch::of(all.filter_, query);
       if (last_ == nullptr || !(last_->match == match)) {
         const auto known =
             std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) { return kind->match == match; });
-        if (known == kinds_.end() && kinds_.size() == kMostKinds) return of_all(all);
+        if (known == kinds_.end() && kinds_.size() == kMostKinds) return among_all(all);
         last_ =
             known != kinds_.end() ? known->get() : kinds_.emplace_back(std::make_unique<Kind>(all, match, query)).get();
       }
@@ -212,18 +239,47 @@ class ManyQueries {
       return *last_->queries;
     }
 
-   private:
+    // Decides, where queries have visited many rows by now, whether these are copies.
+    void look_for_copies(const ManyQueries& all) {
+      if (copies_ == nullptr) {
+        copies_ = &*all.copies_;
+        take(all, copies_->trees.get({}, copies_->version, copies_->make));
+      }
+      if (is_decided_) return;
+      note_visits();
+      if (lost_ >= added_ + all.rows_ / kLooks) take(all, add_lost(DistinctTrees::enough(all.rows_)));
+    }
+    DistinctTrees::State add_lost(std::uint64_t enough) {
+      const std::uint64_t more = lost_ - std::exchange(added_, lost_);
+      return copies_->trees.add_lost({}, copies_->version, more, enough, copies_->make);
+    }
+    void take(const ManyQueries& all, const DistinctTrees::State& state) {
+      is_decided_ = state.is_decided;
+      if (state.tree == nullptr) return;
+      distinct_ = state.tree;
+      among_distinct_.emplace(distinct_->tree, all.boxes_, all.filter_, chosen_kernels(), distinct_->next_copy.data());
+    }
+    const TreeQueries& used(const TreeQueries& queries) {
+      used_ = &queries;
+      visited_ = queries.visited();
+      return queries;
+    }
+    void note_visits() {
+      if (used_ != nullptr) lost_ += DistinctTrees::lost(used_->visited() - visited_);
+      used_ = nullptr;
+    }
+
     static constexpr std::size_t kMostKinds = 16, kLooks = 4;
     struct Kind {
       const MatchingTrees& trees;
-      MatchingTrees::Match match;
+      LayerMatch match;
       std::uint64_t version;
       MatchingTree tree{};
       std::optional<TreeQueries> queries{};
       std::uint64_t looked_at = 0;  // when so many rows were rejected
       bool is_decided = false;
 
-      Kind(const ManyQueries& all, const MatchingTrees::Match& of, std::size_t query)
+      Kind(const ManyQueries& all, const LayerMatch& of, std::size_t query)
           : trees(all.trees()), match(of), version(all.filter_.version) {
         queries.emplace(all.queries_);
         if (all.ignores_nearly_all())
@@ -233,7 +289,7 @@ class ManyQueries {
       }
       ~Kind() {
         if (is_decided) return;
-        trees.add_rejected(match, version, queries->rejected() - looked_at, kNever, [] { return nullptr; });
+        trees.add_lost(match, version, queries->rejected() - looked_at, kNever, [] { return nullptr; });
       }
       Kind(const Kind&) = delete;
       Kind& operator=(const Kind&) = delete;
@@ -241,7 +297,7 @@ class ManyQueries {
       void look(const ManyQueries& all, std::size_t query, std::uint64_t enough) {
         const std::uint64_t rejected = queries->rejected() - looked_at;
         looked_at += rejected;
-        take(all, trees.add_rejected(match, version, rejected, enough, [&] { return all.tree_for(query); }));
+        take(all, trees.add_lost(match, version, rejected, enough, [&] { return all.tree_for(query); }));
       }
       // Rows are still tested by the filter: with others, queries may be at their end in another tree.
       void take(const ManyQueries& all, const MatchingTrees::State& state) {
@@ -258,6 +314,13 @@ class ManyQueries {
     std::optional<Walked> walked_;  // by the last query
     std::vector<std::unique_ptr<Kind>> kinds_;
     Kind* last_ = nullptr;
+
+    const SearchForCopies* copies_ = nullptr;
+    std::shared_ptr<const DistinctTree> distinct_;  // null: not known, or there are few copies
+    std::optional<TreeQueries> among_distinct_;
+    const TreeQueries* used_ = nullptr;  // by the last query, and how many rows it had visited before
+    std::uint64_t visited_ = 0, lost_ = 0, added_ = 0;
+    bool is_decided_ = false;
   };
   template <class Scratch>
   struct OfWorker {
@@ -363,6 +426,7 @@ class ManyQueries {
   std::size_t rows_;
   bool can_match_;                        // whether rows may be given a tree because they match
   std::optional<MatchingTrees> of_call_;  // where others have no use for it
+  std::optional<SearchForCopies> copies_;
 };
 
 }  // namespace broadphase::python

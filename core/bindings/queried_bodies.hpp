@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,7 +32,7 @@ class BodiesInTree {
   // `boxes` are around the shapes; those in the tree may be larger. `limits`: bodies that are not wholly in this box,
   // lower and upper corner, are left out.
   BodiesInTree(nb::object tree, nb::object shapes, Boxes boxes, nb::object geometries, nb::object filter,
-               std::optional<Vector<double>> limits)
+               std::optional<Vector<double>> limits, std::uint64_t version)
       : tree_owner_(std::move(tree)),
         shapes_owner_(std::move(shapes)),
         geometries_owner_(std::move(geometries)),
@@ -38,7 +41,8 @@ class BodiesInTree {
         shapes_(nb::cast<const PlacedShapes&>(shapes_owner_)),
         boxes_(std::move(boxes)),
         geometries_(nb::cast<const KeptGeometries&>(geometries_owner_).geometries),
-        limits_(std::move(limits)) {
+        limits_(std::move(limits)),
+        version_(version) {
     if (!filter_owner_.is_none()) filter_ = nb::cast<const RowFilter&>(filter_owner_).get();
     require(boxes_.shape(1) == 2 && boxes_.shape(2) == shapes_.dimension &&
             boxes_.shape(0) <= shapes_.store.row_count());
@@ -66,16 +70,22 @@ class BodiesInTree {
   const BlockIndex& index() const { return *tree_; }
   const BlockTree& tree() const { return tree_->walked(); }
   ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
+  // The same for walks with tests of shapes, which may be in the tree of bodies that differ.
+  ManyQueries distinct_queries() const {
+    return {*tree_, boxes(), filter_, tree_->matching, SearchForCopies{tree_->distinct, version_, distinct_tree()}};
+  }
   // The same on a tree around the boxes themselves, in `tight`, where there are so many queries that it pays: from
   // `for_a_copy` for each body and thread on, see QueryLimits.
-  ManyQueries queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
+  ManyQueries distinct_queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
     const std::size_t bodies = slots() * std::max(1u, workers);
     if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies) ||
-        ManyQueries::tree_for_all(*tree_, boxes(), filter_, tree_->matching) != nullptr)
-      return queries();
+        ManyQueries::tree_for_all(*tree_, boxes(), filter_, tree_->matching) != nullptr ||
+        tree_->distinct.get({}, version_, distinct_tree()).tree != nullptr)
+      return distinct_queries();
     const ReleasedGil release;
     const bool is_copy = tighten(tree(), view(), tight.tree);
-    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching};
+    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching,
+            SearchForCopies{tree_->distinct, version_, distinct_tree()}};
   }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
@@ -83,12 +93,20 @@ class BodiesInTree {
   }
 
  private:
+  std::function<std::shared_ptr<const DistinctTree>()> distinct_tree() const {
+    return [this] {
+      return in_plane_or_space(
+          dimension(), [&](auto d) { return tree_of_distinct(tree(), boxes(), bodies<d()>(), chosen_kernels()); });
+    };
+  }
+
   nb::object tree_owner_, shapes_owner_, geometries_owner_, filter_owner_;
   const BlockIndex* tree_;
   const PlacedShapes& shapes_;
   Boxes boxes_;
   std::span<const Geometry> geometries_;
   std::optional<Vector<double>> limits_;
+  std::uint64_t version_;
   QueryFilter filter_;
 };
 

@@ -374,7 +374,7 @@ nb::object first_touched(const BodiesInTree& kept, const Sought& sought, Table<d
         }
       });
     } else {
-      kept.queries().each<Scratch>(
+      kept.distinct_queries().each<Scratch>(
           shapes.places(), D, workers, [](std::size_t) {},
           [&](const TreeQueries& tree, std::size_t query, Scratch& scratch) {
             find(query, scratch, [&](const MovingBox<D>& moving, const auto& visit) {

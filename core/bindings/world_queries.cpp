@@ -58,7 +58,7 @@ std::int32_t for_each_ray(const BodiesInTree& given, const Rays& rays, unsigned 
   // A few take turns for no gain.
   const bool is_many = rays.count() >= kManyQueries;
   BlockIndex tight;
-  given.queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
+  given.distinct_queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
       .each_interleaved<Scratch>(
           rays.places(), D, workers,
           [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
@@ -126,7 +126,7 @@ nb::object all_hits(const BodiesInTree& given, Table<double> origins, Table<doub
     std::vector<std::vector<BodyHit<d()>>> found(rays.count());
     RefusedRow refused;
     BlockIndex tight;
-    given.queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
+    given.distinct_queries(rays.count(), QueryLimits::rays_for_a_copy, workers, tight)
         .each_interleaved<Scratch>(
             rays.places(), d(), workers,
             [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
@@ -219,7 +219,8 @@ class PartSearch {
   // Returns the row of a custom shape that decides.
   std::int32_t run(unsigned workers) {
     BlockIndex tight;
-    const ManyQueries all = part_.bodies->queries(table_.count, QueryLimits::nearest_for_a_copy, workers, tight);
+    const ManyQueries all =
+        part_.bodies->distinct_queries(table_.count, QueryLimits::nearest_for_a_copy, workers, tight);
     const BoxView<double> places = places_of(points_, table_.count, D);
     RefusedRow refused;
     const auto finish = [&](Scratch& scratch) { refused.note(scratch.refused); };
@@ -269,8 +270,9 @@ class PartSearch {
     table_.put(query, scratch.found);
   }
   void walk(const TreeQueries& queries, std::size_t query, const Vec<D>& at, Scratch& scratch) {
-    queries.each_near(query, at.data(), scratch.nearest->reach(), scratch.walk,
-                      [&](std::int32_t row) { return scratch.nearest->visit(at, row, bounds_ != nullptr); });
+    queries.each_near(query, at.data(), scratch.nearest->reach(), scratch.walk, [&](std::int32_t row) {
+      return scratch.nearest->visit(queries, query, at, row, bounds_ != nullptr);
+    });
   }
   // At the images of a point, but for one where it has been searched.
   void walk_images(const TreeQueries& queries, std::size_t query, const Vec<D>* but, Scratch& scratch) {
@@ -293,13 +295,15 @@ class PartSearch {
   void search(const TreeQueries& queries, const std::uint32_t* group, std::size_t count, std::size_t wanted,
               Scratch& scratch) {
     Vec<D> at{};
+    std::size_t number = 0;
     queries.each_near_together(
         group, count, points_, wanted, limits_, scratch, [&](std::int32_t row) { bodies_.read_ahead_of(row); },
         [&](std::size_t query) {
           begin(query, scratch);
           at = place(query);
+          number = query;
         },
-        [&](std::int32_t row) { return scratch.nearest->visit(at, row); },
+        [&](std::int32_t row) { return scratch.nearest->visit(queries, number, at, row); },
         [&](std::size_t query) {
           if (bounds_ != nullptr) walk_images(queries, query, &at, scratch);
           end(query, scratch);
@@ -342,8 +346,9 @@ void bind_world_queries(nb::module_& module) {
   const auto bodies = "bodies"_a, origins = "origins"_a, directions = "directions"_a, limits = "limits"_a,
              workers = "workers"_a;
   nb::class_<BodiesInTree>(module, "BodiesInTree", "The bodies of a world as one call of a query reads them.")
-      .def(nb::init<nb::object, nb::object, Boxes, nb::object, nb::object, std::optional<Vector<double>>>(),
-           "tree"_a.none(), "shapes"_a, "boxes"_a, "geometries"_a, "filter"_a.none(), limits.none());
+      .def(nb::init<nb::object, nb::object, Boxes, nb::object, nb::object, std::optional<Vector<double>>,
+                    std::uint64_t>(),
+           "tree"_a.none(), "shapes"_a, "boxes"_a, "geometries"_a, "filter"_a.none(), limits.none(), "version"_a);
   module.def("body_first_hits", &first_hits, bodies, origins, directions, limits, workers);
   module.def("body_any_hits", &any_hits, bodies, origins, directions, limits, workers);
   module.def("body_all_hits", &all_hits, bodies, origins, directions, limits, workers);

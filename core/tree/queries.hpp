@@ -311,11 +311,21 @@ class LocalRegion {
 
 class TreeQueries {
  public:
-  TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels)
-      : tree_(tree), rows_(rows), filter_(filter), kernels_(kernels), dimension_(tree.dimension()) {}
+  // `next_copy`: the rows of the tree stand for their copies, see DistinctTree. That is for walks for callers with a
+  // test of their own.
+  TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels,
+              const std::int32_t* next_copy = nullptr)
+      : tree_(tree),
+        rows_(rows),
+        filter_(filter),
+        kernels_(kernels),
+        dimension_(tree.dimension()),
+        next_copy_(next_copy) {}
 
-  // How many rows the filter has left out so far. Only for one thread: each has a copy of this object.
+  // How many rows the filter has left out so far, and how many were visited. Only for one thread: each has a copy of
+  // this object.
   std::uint64_t rejected() const { return rejected_; }
+  std::uint64_t visited() const { return visited_; }
 
   // Appends the rows that overlap `box`, ascending. `loosely`: the candidates, without reading the rows themselves,
   // which takes a third of the time of a few queries on a large tree.
@@ -360,7 +370,7 @@ class TreeQueries {
     const auto next = walks().next_by_distance[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at)
-        if (allows(query, walk.rows[at])) visit(walk.rows[at]);
+        if (const std::int32_t row = lowest_allowed(query, walk.rows[at]); row >= 0) visit(row);
   }
 
   // Appends the rows of each of up to eight balls, as by_ball does, and calls ended(query) after each. Ball k is number
@@ -622,7 +632,15 @@ class TreeQueries {
 
   // ---- Walks for callers with a test of their own for rows, which lies within their boxes but for rounding ----
   //
-  // Only rows that the filter allows are visited.
+  // Only rows that the filter allows are visited. Of rows that are copies of each other, where these are known, that is
+  // the lowest; the others follow by next_copy().
+
+  // The next higher row that is a copy of one visited, and that the filter allows; -1 if there is none.
+  std::int32_t next_copy(std::size_t query, std::int32_t row) const {
+    if (next_copy_ == nullptr) return -1;
+    const std::int32_t next = next_copy_[row];
+    return next < 0 ? -1 : lowest_allowed(query, next);
+  }
 
   // Calls visit(row) for the rows whose boxes may meet `box`, in no order.
   template <class Visit>
@@ -672,7 +690,7 @@ class TreeQueries {
       begin(query);
       if (!candidates.is_alone)
         for (std::size_t at = 0; at < candidates.count; ++at)
-          if (allows(query, candidates.rows[at])) reach = visit(candidates.rows[at]);
+          if (const std::int32_t row = lowest_allowed(query, candidates.rows[at]); row >= 0) reach = visit(row);
       const bool is_complete =
           !candidates.is_alone && limit_of_distance(tree_, reach * kRoom, candidates.error) <= candidates.limit;
       // Grows faster than it shrinks, so that few begin again; and shrinks at once where there are too many candidates.
@@ -715,7 +733,8 @@ class TreeQueries {
     Interleaved<InterleavedVisit> interleaved;
     SweepWalk walk, alone;  // of the ray to begin, and of one that ends by itself
     Ray rays[Interleaved<InterleavedVisit>::kMost];
-    double units[Interleaved<InterleavedVisit>::kMost];  // a limit in the walk's units for each length
+    double units[Interleaved<InterleavedVisit>::kMost];                   // a limit in the walk's units for each length
+    const std::int32_t* next_copy[Interleaved<InterleavedVisit>::kMost];  // of the tree of each
   };
   template <class Ray, class Ahead, class Visit, class End>
   void interleave_ray(const Ray& ray, RaysScratch<Ray>& scratch, const Ahead& ahead, const Visit& visit,
@@ -736,6 +755,7 @@ class TreeQueries {
       number = go_on(scratch, ahead, visit, end);
     scratch.rays[number] = ray;
     scratch.units[number] = units_of_length(ray.sweep, ray.length, dimension_) * tree_.frame.scale;
+    scratch.next_copy[number] = next_copy_;
     InterleavedVisit& motion = interleaved.motion[number];
     begin_motion(motion, scratch.walk);
     motion.key[0] = 0;
@@ -807,6 +827,18 @@ class TreeQueries {
     ++rejected_;
     return false;
   }
+  // The row to visit for one of the tree; -1 if there is none.
+  std::int32_t lowest_allowed(std::size_t query, std::int32_t row) const {
+    return lowest_allowed(query, row, next_copy_);
+  }
+  std::int32_t lowest_allowed(std::size_t query, std::int32_t row, const std::int32_t* next_copy) const {
+    ++visited_;
+    while (!allows(query, row)) {
+      row = next_copy != nullptr ? next_copy[row] : -1;
+      if (row < 0) break;
+    }
+    return row;
+  }
   void add(std::size_t query, const std::int32_t* rows, std::size_t count, std::vector<std::int32_t>& found) const {
     if (filter_.allows_all()) {
       found.insert(found.end(), rows, rows + count);
@@ -824,8 +856,8 @@ class TreeQueries {
       while (walk.lanes != 0) {
         const std::size_t lane = take_least(walk);
         if (walk.lane_key[lane] > walk.limit) break;
-        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-        if (allows(query, row) && !visit(lane, row)) return false;
+        const std::int32_t row = lowest_allowed(query, tree_.blocks.child(walk.block)[lane]);
+        if (row >= 0 && !visit(lane, row)) return false;
       }
     return true;
   }
@@ -864,8 +896,9 @@ class TreeQueries {
       while (motion.found > 0) {
         const std::size_t at = --motion.found;  // the nearest of those left
         if (motion.row_key[at] > motion.limit) break;
-        if (!allows(ray.query, motion.rows[at])) continue;
-        const double reach = visit(ray, motion.rows[at]);
+        const std::int32_t row = lowest_allowed(ray.query, motion.rows[at], scratch.next_copy[number]);
+        if (row < 0) continue;
+        const double reach = visit(ray, row);
         motion.limit = std::min(motion.limit, rounded_up(reach * kRoom * scratch.units[number]));
         if (reach < 0) motion.depth = 0;
       }
@@ -1346,7 +1379,8 @@ class TreeQueries {
   QueryFilter filter_;
   const Kernels& kernels_;
   std::size_t dimension_;
-  mutable std::uint64_t rejected_ = 0;
+  const std::int32_t* next_copy_;
+  mutable std::uint64_t rejected_ = 0, visited_ = 0;
 };
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----

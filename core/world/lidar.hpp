@@ -164,7 +164,8 @@ class LidarSearch {
     if (nearby_reach_ < 0) find_reach(tree);
     const double reach = limit_ <= kStep * nearby_reach_ ? limit_ : nearby_reach_;
     nearby_.clear();
-    tree.by_ball(query_, origin_.data(), reach, ball_, nearby_);
+    tree.each_in_ball(query_, origin_.data(), reach, ball_, [&](std::int32_t row) { nearby_.push_back(row); });
+    sort_rows(nearby_.data(), nearby_.size());
     if (nearby_.size() > 2 * kWanted) nearby_reach_ = reach / kStep;
     if (nearby_.size() < kWanted / 2 && reach < limit_) nearby_reach_ = std::min(nearby_reach_ * kStep, kFarthest);
     look_at(nearby_);

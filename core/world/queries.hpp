@@ -6,9 +6,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/read_ahead.hpp"
+#include "base/samples.hpp"
 #include "narrow/geometries.hpp"
 #include "narrow/point_distances.hpp"
 #include "narrow/shape_queries.hpp"
@@ -52,6 +55,19 @@ struct QueriedBodies {
     bool sticks_out = false;
     for (std::size_t k = 0; k < D; ++k) sticks_out |= box(row)[k] < limits[k] || box(row)[D + k] > limits[D + k];
     return sticks_out;
+  }
+
+  // See tree_of_distinct(). Bodies with custom shapes are like no others.
+  bool are_alike(std::int32_t a, std::int32_t b) const {
+    const ShapeView<D> one = shape(a), other = shape(b);
+    return one.kind == other.kind && one.kind != ShapeKind::kCustom && one.record.size() == other.record.size() &&
+           std::memcmp(one.record.data(), other.record.data(), one.record.size_bytes()) == 0 &&
+           std::memcmp(box(a), box(b), 2 * D * sizeof(double)) == 0;
+  }
+  std::uint64_t hash(std::int32_t row) const {
+    std::uint64_t hash = static_cast<std::uint64_t>(shape(row).kind);
+    for (const double number : shape(row).record) hash = detail::hashed(hash ^ std::bit_cast<std::uint64_t>(number));
+    return hash;
   }
 
   // Where a ray enters the shape of a row, see ray_hit(). Precondition: it is no custom shape.
@@ -217,7 +233,8 @@ void all_hits(const TreeQueries& tree, const QueriedBodies<D>& bodies, BodyRay<D
   tree.each_on_ray(ray.query, ray.sweep, ray.length, ray.farthest, walk, [&](std::int32_t row) {
     BodyHit<D> hit{0, row, {}};
     hit.distance = ray.test(bodies, row, &hit.normal);
-    if (hit.distance < kNever) found.push_back(hit);
+    if (!(hit.distance < kNever)) return ray.farthest;
+    for (; hit.row >= 0; hit.row = tree.next_copy(ray.query, hit.row)) found.push_back(hit);
     return ray.farthest;
   });
   std::sort(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end());
@@ -233,17 +250,19 @@ class NearestBodies {
   NearestBodies(const QueriedBodies<D>& bodies, std::size_t wanted, double farthest, std::vector<KeyedRow>& found)
       : bodies_(bodies), wanted_(wanted), farthest_(farthest), found_(found) {}
 
-  // Tests a row at a point; returns how far away others may be. With `once`, the point is one of several images of
-  // that of the query, and the nearest counts.
-  double visit(const Vec<D>& point, std::int32_t row, bool once = false) {
+  // Tests a row at a point, and takes it and its copies; returns how far away others may be. With `once`, the point is
+  // one of several images of that of the query, and the nearest counts.
+  double visit(const TreeQueries& tree, std::size_t query, const Vec<D>& point, std::int32_t row, bool once = false) {
     if (bodies_.is_left_out(row)) return reach();
     const StoredBall& ball = bodies_.shapes->balls()[row];
+    double distance;
     if (ball[0] == ShapeStore::kBoxMark)
-      add({distance_to_box<D>(bodies_.box(row), point), row}, once);
+      distance = distance_to_box<D>(bodies_.box(row), point);
     else if (ball[0] != ShapeStore::kNoBall)
-      add({distance_to_ball<D>(ball.data(), point), row}, once);
+      distance = distance_to_ball<D>(ball.data(), point);
     else
-      visit_other(point, row, once);
+      distance = distance_to_other(point, row);
+    while (row >= 0 && add({distance, row}, once)) row = tree.next_copy(query, row);
     return reach();
   }
   bool is_full() const { return found_.size() == wanted_; }
@@ -252,31 +271,31 @@ class NearestBodies {
   std::int32_t refused() const { return custom_.first <= reach() ? custom_.second : -1; }
 
  private:
-  // A row that is neither a ball nor a box parallel to the axes.
-  void visit_other(const Vec<D>& point, std::int32_t row, bool once) {
+  // Of a row that is neither a ball nor a box parallel to the axes; infinite, and noted, of a custom shape.
+  double distance_to_other(const Vec<D>& point, std::int32_t row) {
     const ShapeView<D> shape = bodies_.shape(row);
-    if (shape.kind != ShapeKind::kCustom) {
-      add({bodies_.distance(shape, point), row}, once);
-      return;
-    }
+    if (shape.kind != ShapeKind::kCustom) return bodies_.distance(shape, point);
     const KeyedRow custom(std::sqrt(squared_distance<double>(point.data(), bodies_.box(row), D)), row);
     if (custom_.second < 0 || custom < custom_) custom_ = custom;
+    return kNever;
   }
-  void add(const KeyedRow& candidate, bool once) {
-    if (!(candidate.first <= farthest_ && candidate.first < kNever)) return;
-    if (is_full() && !(candidate < found_.back())) return;
+  // False if neither this nor a higher row at its distance is taken.
+  bool add(const KeyedRow& candidate, bool once) {
+    if (!(candidate.first <= farthest_ && candidate.first < kNever)) return false;
+    if (is_full() && !(candidate < found_.back())) return false;
     auto place = found_.end();
     if (once)
       place =
           std::find_if(found_.begin(), place, [&](const KeyedRow& kept) { return kept.second == candidate.second; });
     if (place != found_.end()) {
-      if (!(candidate < *place)) return;
+      if (!(candidate < *place)) return true;
     } else {
       if (!is_full()) found_.emplace_back();
       place = found_.end() - 1;
     }
     for (; place != found_.begin() && candidate < *(place - 1); --place) *place = *(place - 1);
     *place = candidate;
+    return true;
   }
 
   const QueriedBodies<D>& bodies_;

@@ -251,8 +251,11 @@ class Scene:
         return None if self.broad.world is None or self.broad.outside != "drop" else self.broad.world.ravel()
 
     def _as_queried(self, tree: _native.BlockIndex | None, shapes: Shapes, asked: Asked) -> _native.BodiesInTree:
-        allowed = _native_filter(self.columns.rows.bits, asked, self._guard.changes)
-        return _native.BodiesInTree(tree, shapes.store, shapes.boxes, shapes.geometries.in_core, allowed, self._limits)
+        changes = self._guard.changes
+        allowed = _native_filter(self.columns.rows.bits, asked, changes)
+        return _native.BodiesInTree(
+            tree, shapes.store, shapes.boxes, shapes.geometries.in_core, allowed, self._limits, changes
+        )
 
     def refuse_custom(self, row: int, what: str) -> None:
         """Raise UnsupportedQueryError for the custom shape of a row; -1 is none."""
