@@ -206,9 +206,24 @@ def adding_rows(pace: float) -> Iterator[Row]:
     yield Row("the same where 300,000 bodies are there already", many / few, "×", 1.3, False, many, few)
 
 
+def looking_calls() -> dict[str, Callable[[], Any]]:
+    """50 lidars among 1,000 spheres, in a scene of size 1 and one of size 1e-30."""
+    rng = np.random.default_rng(10)
+    places, beams = rng.random((1000, 3)), rng.normal(size=(64, 3))
+    calls = {}
+    for size in (1.0, 1e-30):
+        world = bp.World(dim=3)
+        world.add_many(bp.Sphere(0.02 * size), places * size)
+        world.step(0.0)
+        calls[str(size)] = partial(world.lidar, world.rows[:50], beams, max_distance=0.6 * size)
+    return calls
+
+
 def rows(pace: float) -> Iterator[Row]:
     """Measure, and yield the lines of the report."""
     yield from adding_rows(pace)
+    timings = median_times(looking_calls(), budget=pace, clock=thread_time)
+    yield ratio("50 lidars in a scene of size 1e-30", timings["1e-30"], timings["1.0"], 1.5, note="to size 1")
     calls = {"near": with_one_far(None), "1e9": with_one_far(1e9), "1e10": with_one_far(1e10)}
     timings = median_times(calls, budget=5 * pace)
     for far in ("1e9", "1e10"):

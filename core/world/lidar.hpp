@@ -147,6 +147,7 @@ class LidarSearch {
 
   // Looks at bodies, ascending: once.
   void look_at(std::span<const std::int32_t> rows) {
+    find_scale(rows);
     for (std::size_t at = 0; at < rows.size();) {
       balls_.clear();
       boxes_.clear();
@@ -221,6 +222,22 @@ class LidarSearch {
 
   double reach_of(std::size_t beam) const { return std::min(limit_, best_[beam].first); }
 
+  // The kernel knows lengths from 1e-12 to 1e15. Where bodies begin nearer or farther away, lengths are multiplied by a
+  // power of two that gives the nearest body some room.
+  void find_scale(std::span<const std::int32_t> rows) {
+    constexpr double kSmall = 1e-6, kLarge = 1e9;
+    double least = kNever;
+    for (const std::int32_t row : rows) {
+      const double* box = bodies_.box(row);
+      double length = 0;
+      for (std::size_t k = 0; k < 2 * D; ++k) length = std::max(length, std::fabs(box[k] - origin_[k % D]));
+      if (length > 0) least = std::min(least, length);
+    }
+    scale_ = (least < kSmall && least > 0x1p-1000) || (least > kLarge && least < 0x1p1000)
+                 ? std::ldexp(1.0, -std::ilogb(least) - 20)
+                 : 1.0;
+  }
+
   void put(std::int32_t row) {
     const auto number = static_cast<std::uint32_t>(numbered_.size());
     numbered_.push_back(row);
@@ -236,15 +253,16 @@ class LidarSearch {
   // False: it may hold the origin, or numbers are out of range.
   bool put_ball(const StoredBall& ball, std::uint32_t number) {
     FanBall put{{}, 0, 0, number};
-    double squared = 0, size = ball[D];
+    const double radius = ball[D] * scale_;
+    double squared = 0, size = radius;
     for (std::size_t k = 0; k < D; ++k) {
-      const double apart = ball[k] - origin_[k];
+      const double apart = (ball[k] - origin_[k]) * scale_;
       put.center[k] = static_cast<float>(apart);
       squared += apart * apart;
-      size = std::max(size, std::fabs(ball[k]) + std::fabs(origin_[k]));
+      size = std::max(size, (std::fabs(ball[k]) + std::fabs(origin_[k])) * scale_);
     }
-    const double distance = std::sqrt(squared), lengths = distance + ball[D];
-    const double spare = kRounding * lengths + kExactRounding * size, reach = ball[D] + 2 * spare;
+    const double distance = std::sqrt(squared), lengths = distance + radius;
+    const double spare = kRounding * lengths + kExactRounding * size, reach = radius + 2 * spare;
     if (!(distance > reach && lengths <= Fan::kLargest && lengths >= Fan::kLeast)) return false;
     put.squared = static_cast<float>(reach * reach * (1 + kRounding));
     put.spare = static_cast<float>(spare);
@@ -254,15 +272,15 @@ class LidarSearch {
   bool put_box(const double* box, std::uint32_t number) {
     double lengths = 0, size = 0;
     for (std::size_t k = 0; k < 2 * D; ++k) {
-      lengths = std::max(lengths, std::fabs(box[k] - origin_[k % D]));
-      size = std::max(size, std::fabs(box[k]) + std::fabs(origin_[k % D]));
+      lengths = std::max(lengths, std::fabs(box[k] - origin_[k % D]) * scale_);
+      size = std::max(size, (std::fabs(box[k]) + std::fabs(origin_[k % D])) * scale_);
     }
     if (!(lengths <= Fan::kLargest && lengths >= Fan::kLeast)) return false;
     const double spare = kRounding * lengths + kExactRounding * size;
     FanBox put{{}, {}, number};
     for (std::size_t k = 0; k < D; ++k) {
-      put.lower[k] = static_cast<float>(box[k] - origin_[k] - spare);
-      put.upper[k] = static_cast<float>(box[D + k] - origin_[k] + spare);
+      put.lower[k] = static_cast<float>((box[k] - origin_[k]) * scale_ - spare);
+      put.upper[k] = static_cast<float>((box[D + k] - origin_[k]) * scale_ + spare);
     }
     boxes_.push_back(put);
     return true;
@@ -309,7 +327,7 @@ class LidarSearch {
       const auto bits = std::bit_cast<std::uint32_t>(key);
       // Where it hits something at 0, bodies that are not behind have lower rows, and came first.
       if (key >= Fan::kMiss || best_[beam].first == 0 ||
-          static_cast<double>(std::bit_cast<float>(bits & ~0xffu)) > reach_of(beam))
+          static_cast<double>(std::bit_cast<float>(bits & ~0xffu)) > reach_of(beam) * scale_)
         return false;
       test(beam, numbered_[bits & 0xff]);
     }
@@ -355,7 +373,7 @@ class LidarSearch {
   void (*find_keys_)(const Fan&);
 
   std::size_t query_ = 0;
-  double limit_ = 0;
+  double limit_ = 0, scale_ = 1;
   Vec<D> origin_{};
   const Beams<D>* beams_ = nullptr;
   Beams<D> own_;

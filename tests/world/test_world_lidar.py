@@ -373,3 +373,24 @@ except KeyboardInterrupt:
 print(world.lidar(0, [0.0], mask=1).rows)
 """
     assert run_script(script).split() == ["True", "[-1]"]
+
+
+@pytest.mark.parametrize("scale", [2.0**-100, 2.0**-25, 2.0**40, 2.0**100])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_lidar_of_a_scene_of_any_size_sees_the_same(dim, scale):
+    rng = np.random.default_rng(8)
+    places, radius, directions = rng.random((300, dim)), 0.02, rng.normal(size=(40, dim))
+    ball, box = (bp.Circle, bp.Rectangle) if dim == 2 else (bp.Sphere, bp.Box)
+    world = bp.World(dim)
+    world.add_many(ball(radius * scale), places[:150] * scale)
+    world.add_many(box(*[radius * scale] * dim), places[150:] * scale, rotations=rng.random(150) if dim == 2 else None)
+    world.add(ball(1.0), position=[1e5] * dim)
+    world.step(0.0)
+    looking = np.arange(20)
+    fan = np.arctan2(directions[:, 1], directions[:, 0]) if dim == 2 else directions
+    found = world.lidar(looking, fan, max_distance=0.7 * scale, frame="world")
+    ways = np.stack([np.cos(fan), np.sin(fan)], axis=1) if dim == 2 else directions
+    origins, ways = np.repeat(places[looking] * scale, 40, axis=0), np.tile(ways, (20, 1))
+    single = world.raycast(origins, ways, max_distance=0.7 * scale, ignore=np.repeat(looking, 40)[:, None])
+    np.testing.assert_array_equal(found.rows.ravel(), single.rows)
+    np.testing.assert_array_equal(found.distances.ravel(), single.distances)
