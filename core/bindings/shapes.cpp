@@ -208,6 +208,8 @@ void bind_shapes(nb::module_& module) {
       .def_ro("dimension", &PlacedShapes::dimension)
       .def("set", &PlacedShapes::set, rows, "kinds"_a, "sizes"_a, "numbers"_a)
       .def("set_boxes", &PlacedShapes::set_boxes, boxes)
+      .def(
+          "extend", [](PlacedShapes& self, std::size_t count) { self.store.extend(count); }, "count"_a)
       .def("clear", &PlacedShapes::clear, rows)
       .def("placed", &PlacedShapes::placed, "row"_a)
       .def("records", &PlacedShapes::records, rows)

@@ -69,7 +69,15 @@ class ShapeStore {
   }
 
   static constexpr double kNoBall = -std::numeric_limits<double>::infinity(), kBoxMark = -0x1p1000;
+  static constexpr StoredBall kNothing{{kNoBall, kNoBall, kNoBall, kNoBall}};
   const StoredBall* balls() const { return balls_.data(); }
+
+  // Makes it so many rows long at least; rows that are new have no shape.
+  void extend(std::size_t rows) {
+    if (rows <= slots_.size()) return;
+    balls_.resize(rows, kNothing);
+    slots_.resize(rows);
+  }
 
   // Memory that some rows need to be given shapes.
   class Room {
@@ -117,7 +125,7 @@ class ShapeStore {
     const std::size_t at = local_.size();
     if (is_parallel) make_turned_room(row, record.size());
     if (is_new) {
-      balls_.resize(row + 1, StoredBall{{kNoBall, kNoBall, kNoBall, kNoBall}});
+      balls_.resize(row + 1, kNothing);
       slots_.resize(row + 1);
     }
     Slot& slot = slots_[row];

@@ -115,6 +115,23 @@ def test_values_of_removed_rows_leave_no_trace():
     assert one.to_bytes() == other.to_bytes()
 
 
+@pytest.mark.parametrize("freed", [[2], [1, 2], [0, 1, 2]])
+def test_worlds_whose_last_rows_are_free_answer_after_loading(freed):
+    world = bp.World(2)
+    world.add_many(bp.Circle(1), [[0, 0], [5, 0], [9, 0]])
+    world.remove(freed)
+    expected = [row for row in range(3) if row not in freed]
+    loaded = bp.World.from_bytes(world.to_bytes())
+    for _ in range(2):
+        for everywhere in ([[-9, -9, 19, 19]], [[-np.inf, -np.inf, np.inf, np.inf]], [[-9, -9, 19, 19]] * 300):
+            answers = loaded.query(everywhere)
+            assert answers.rows.tolist() == expected * len(everywhere)
+        assert loaded.raycast_all([[-5, 0]] * 300, [[1, 0]] * 300).rows.tolist() == expected * 300
+        assert set(loaded.nearest([[0, 0]] * 300, k=3).rows.ravel()) - {-1} == set(expected)
+        loaded.step(0.1)
+    assert loaded.add(bp.Circle(1), position=(0, 3)).row == min(freed)
+
+
 def test_bytes_of_a_known_world_are_those_of_every_version():
     world = bp.World(2, bounds=[[0, 0], [9, 9]])
     rows = world.add_many(bp.Circle([1, 2, 3]), [[1, 1], [2, 2], [7, 7]], velocities=(1, 0), layer="balls")

@@ -178,6 +178,8 @@ def restore(columns: Columns, core: _native.World, actors: Actors, found: Conten
     numbers = stored.take("shape_numbers", np.float64, (None,))
     columns.geometries.extend(_unpacked(stored))
     _checked_records(kinds, sizes, numbers, columns.dim, columns.geometries)
+    for placement in (columns.seen, columns.spare):  # also where the last rows are free
+        placement.store.extend(slots)
     rows, records, change = columns.rows.numbers, Records(kinds, sizes, numbers), Change()
     columns.count_geometries(change, used=records)
     columns.set_shapes(change, rows, records)
