@@ -11,6 +11,7 @@ import numpy as np
 
 import broadphase as bp
 from benchmarks.measuring import Timing, load, median_times
+from benchmarks.robots import ball
 from benchmarks.rows import Row, ratio
 
 
@@ -61,6 +62,32 @@ def _hull_rows(pace: float) -> Iterator[Row]:
             target = 5.0 if len(points) <= 20 else None
             what = f"{name}, one pair of hulls of {len(points)} corners"
             yield _in(what, found[name], 1000 / count, "us", target)
+    yield from _deep_rows(rng, pace)
+
+
+def _deep_rows(rng: np.random.Generator, pace: float) -> Iterator[Row]:
+    """Overlaps and contacts of pairs of hulls with nearly the same middle, beside those of the same hulls anywhere."""
+    hull, turns = bp.ConvexHull(ball(1)[0]), rng.normal(size=(150, 4))
+    scenes = {
+        "anywhere": bp.Shapes(hull, rng.uniform(0, 8, (150, 3)), turns),
+        "equal, in one place": bp.Shapes(hull, np.zeros((150, 3))),
+        "turned, in one place": bp.Shapes(hull, np.zeros((150, 3)), turns),
+        "shifted by 1e-9": bp.Shapes(hull, np.arange(150)[:, np.newaxis] * np.full(3, 1e-9)),
+    }
+    for name, call in (("overlaps", bp.overlaps), ("contacts", bp.contacts)):
+        calls: dict[str, Callable[[], Any]] = {}
+        counts = {}
+        for what, shapes in scenes.items():
+            pairs = bp.pairs(shapes.boxes, sort=True)
+            pairs = pairs if name == "overlaps" else bp.overlaps(shapes, pairs=pairs)
+            pairs = pairs[:: max(1, len(pairs) // 500)]
+            calls[what], counts[what] = partial(call, shapes, pairs=pairs), len(pairs)
+        found = median_times(calls, budget=pace, clock=time.thread_time)
+        plain = found["anywhere"].milliseconds / counts["anywhere"]
+        for what in list(scenes)[1:]:
+            each = found[what].milliseconds / counts[what]
+            label = f"{name}, one pair of hulls of 18 corners, {what}"
+            yield Row(label, each / plain, "×", 3.0, milliseconds=found[what].milliseconds, note="to anywhere")
 
 
 def _part_rows(pace: float) -> Iterator[Row]:

@@ -263,7 +263,12 @@ class Expansion {
   // The same from the corners that are extreme along three axes: where the origin is on a side of every simplex, as of
   // round cores in the same place.
   bool find_around(const Cores<Core>& cores, const std::array<Vec3, 3>& axes, WayOut& out) {
-    rounding_ = cores.rounding();
+    return surrounds(cores, axes, cores.rounding()) && grow(cores, out);
+  }
+
+  // Whether those corners hold the origin, farther from the faces between them than `rounding`.
+  bool surrounds(const Cores<Core>& cores, const std::array<Vec3, 3>& axes, double rounding) {
+    rounding_ = rounding;
     corner_count_ = face_count_ = 0;
     was_full_ = false;
     for (const Vec3& axis : axes)
@@ -275,7 +280,7 @@ class Expansion {
       for (std::size_t y = 2; y < 4; ++y)
         for (std::size_t z = 4; z < 6; ++z)
           if (!((x + y + z) % 2 == 0 ? put(x, y, z) : put(x, z, y))) return false;
-    return grow(cores, out);
+    return true;
   }
 
  private:
@@ -361,16 +366,17 @@ class Expansion {
   bool was_full_ = false;
 };
 
+// Of cores beside each other along an axis, the origin often lies on a side of the simplex. From ways that are not
+// theirs it seldom does.
+inline constexpr std::array<Vec3, 3> kAxes = {
+    {{2.0 / 7, -3.0 / 7, 6.0 / 7}, {3.0 / 7, 6.0 / 7, 2.0 / 7}, {-6.0 / 7, 2.0 / 7, 3.0 / 7}}};
+
 // Tries to find the way out by EPA; `is_round`: there is much to save.
 template <class Core>
 inline bool expand_from(const Cores<Core>& cores, const Search<Core>& found, Expansion<Core>& expansion, bool is_round,
                         WayOut& out) {
   if (found.relation == Relation::kInside && expansion.find(cores, found.simplex, out)) return true;
   if (!is_round || expansion.was_full()) return false;
-  // Of cores beside each other along an axis, the origin often lies on a side of the simplex. From ways that are not
-  // theirs it seldom does.
-  constexpr std::array<Vec3, 3> kAxes = {
-      {{2.0 / 7, -3.0 / 7, 6.0 / 7}, {3.0 / 7, 6.0 / 7, 2.0 / 7}, {-6.0 / 7, 2.0 / 7, 3.0 / 7}}};
   for (const Vec3& way : kAxes) {
     const Search<Core> other = search(cores, [](double, double) { return false; }, &way);
     if (other.relation == Relation::kApart) return false;
@@ -439,6 +445,13 @@ inline bool overlap(const Cores<Core>& cores) {
   const Search<Core> found = search(cores, [&](double lower, double upper) { return lower > clear || upper < sure; });
   if (found.lower > clear && cores.gap(found.normal) > clear) return false;
   if (found.upper < sure || (found.relation == Relation::kInside && holds_origin(found.simplex, rounding))) return true;
+  // The difference of equal cores in one place is the same seen from both sides: the origin lies between two corners.
+  if (found.relation == Relation::kInside || found.upper <= rounding) {
+    std::array<typename Expansion<Core>::Corner, 6> corners;
+    std::array<typename Expansion<Core>::Face, 12> faces;
+    if (Expansion<Core>(corners.data(), faces.data(), nullptr, corners.size()).surrounds(cores, kAxes, rounding))
+      return true;
+  }
   return gap_of(cores).distance <= radii;
 }
 

@@ -359,3 +359,28 @@ def test_depth_of_round_hulls_is_that_of_their_difference(offset):
     assert np.allclose(found.depths, depth, rtol=0, atol=1e-11)
     moved = bp.Shapes(bp.ConvexHull(points), [(0, 0, 0), offset + found.normals[0] * (depth + 1e-9)])
     assert not len(bp.overlaps(moved))
+
+
+@pytest.mark.parametrize("exponent", [-40, 0, 40])
+@pytest.mark.parametrize("count", [3, 4, 9, 20])
+def test_equal_hulls_that_are_symmetric_overlap_within_twice_their_size(count, exponent):
+    """The difference of two of them is the hull itself, twice as large: it says where the second may be."""
+    rng, scale = np.random.default_rng(count), 2.0**exponent
+    half = on_sphere(rng, count) * rng.uniform(0.8, 1.2, 3)
+    points = np.concatenate([half, -half])
+    faces = scipy_spatial.ConvexHull(points).equations
+    inner = rng.normal(size=(40, 3)) * 1e-9
+    weights = rng.dirichlet(np.ones(3), 40)
+    on_faces = np.einsum(
+        "nk,nkd->nd", weights, points[scipy_spatial.ConvexHull(points).simplices][rng.integers(0, 4, 40)]
+    )
+    edges = np.concatenate([points, on_faces]) * 2
+    places = np.concatenate([np.zeros((1, 3)), inner, *(edges * far for far in (0.5, 1 - 1e-9, 1 + 1e-9, 1.5))])
+    depth = -(places @ faces[:, :3].T + 2 * faces[:, 3]).max(axis=1)
+    hull = bp.ConvexHull(points * scale)
+    first, second = bp.Shapes(hull, np.zeros((1, 3))), bp.Shapes(hull, places * scale)
+    pairs = np.stack([np.zeros(len(places), np.int32), np.arange(len(places), dtype=np.int32)], axis=1)
+    met = np.isin(pairs[:, 1], bp.overlaps(first, second, pairs=pairs)[:, 1])
+    np.testing.assert_array_equal(met, depth > 0)
+    found = bp.distance(first, second, pairs=pairs)[depth > 0] / scale
+    np.testing.assert_allclose(getattr(found, "distances", found), -depth[depth > 0], atol=1e-12)
