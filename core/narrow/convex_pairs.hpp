@@ -250,6 +250,7 @@ class Expansion {
   bool find(const Cores<Core>& cores, const Simplex<typename Core::Corner>& tetrahedron, WayOut& out) {
     rounding_ = cores.rounding();
     corner_count_ = face_count_ = 0;
+    least_ = kInfinity;
     was_full_ = false;
     for (std::size_t k = 0; k < 4; ++k) {
       const auto& corner = tetrahedron.corners[k];
@@ -270,6 +271,7 @@ class Expansion {
   bool surrounds(const Cores<Core>& cores, const std::array<Vec3, 3>& axes, double rounding) {
     rounding_ = rounding;
     corner_count_ = face_count_ = 0;
+    least_ = kInfinity;
     was_full_ = false;
     for (const Vec3& axis : axes)
       for (const Vec3& way : {axis, -axis}) {
@@ -287,10 +289,7 @@ class Expansion {
   bool grow(const Cores<Core>& cores, WayOut& out) {
     out.gap = -kInfinity;
     while (corner_count_ < most_corners_) {
-      std::size_t nearest = 0;
-      for (std::size_t k = 1; k < face_count_; ++k)
-        if (faces_[k].height < faces_[nearest].height) nearest = k;
-      const Face face = faces_[nearest];
+      const Face face = faces_[nearest_];
       const auto one = cores.first.farthest(-face.normal, corners_[face.corners[0]].first);
       const auto two = cores.second.farthest(face.normal, corners_[face.corners[0]].second);
       const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
@@ -303,7 +302,7 @@ class Expansion {
       for (const std::size_t k : face.corners)
         if (corners_[k].first == one && corners_[k].second == two) return false;
       corners_[corner_count_] = {at, one, two};
-      if (!expand(nearest)) return false;
+      if (!expand()) return false;
       ++corner_count_;
     }
     return full();
@@ -326,17 +325,27 @@ class Expansion {
     const Vec3 unit = normal * (1 / size);
     const double height = dot(unit, a);
     if (!(height - error > 0)) return false;
+    note(face_count_, height - error);
     faces_[face_count_++] = {{i, j, k}, unit, height - error, height + error};
     return true;
   }
 
+  // The first of the nearest faces is that to grow next.
+  void note(std::size_t face, double height) {
+    if (!(height < least_)) return;
+    least_ = height;
+    nearest_ = face;
+  }
+
   // Replaces the faces that the last corner sees.
-  bool expand(std::size_t nearest) {
-    const std::size_t top = corner_count_;
+  bool expand() {
+    const std::size_t top = corner_count_, nearest = nearest_;
+    least_ = kInfinity;
     std::size_t edge_count = 0;
     std::size_t kept = 0;
     for (std::size_t k = 0; k < face_count_; ++k) {
       if (k != nearest && !(dot(faces_[k].normal, corners_[top].at) > faces_[k].above)) {
+        note(kept, faces_[k].height);
         faces_[kept++] = faces_[k];
         continue;
       }
@@ -358,7 +367,8 @@ class Expansion {
     return true;
   }
 
-  double rounding_ = 0;
+  double rounding_ = 0, least_ = kInfinity;
+  std::size_t nearest_ = 0;
   Corner* corners_;
   Face* faces_;
   Edge* edges_;
