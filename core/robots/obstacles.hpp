@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -189,7 +190,8 @@ class Obstacles {
            surroundings_.capacity() * sizeof(Surrounding) + blocks_.capacity() * sizeof(Block);
   }
 
-  // Calls visit(piece) for those whose boxes may meet a box, until it returns true, and returns whether one did.
+  // Calls visit(piece) for those whose boxes may meet a box, of copies for one, until it returns true, and returns
+  // whether one did.
   template <class Visit>
   bool any_meeting(const std::array<double, 6>& box, const Visit& visit) const {
     if (pieces_.empty()) return false;
@@ -291,6 +293,30 @@ class Obstacles {
     std::uint32_t first, count;
   };
 
+  // One of each set of copies, ascending: all are equally far from anything.
+  std::vector<std::uint32_t> distinct() const {
+    const auto number_of = [](const Piece& piece) {
+      auto number = static_cast<std::uint64_t>(piece.element.shape.kind);
+      for (const double value : piece.element.shape.record)
+        number = (std::rotl(number, 29) ^ std::bit_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15U;
+      return number;
+    };
+    const auto are_copies = [](const Piece& a, const Piece& b) {
+      const auto one = a.element.shape.record, two = b.element.shape.record;
+      return a.element.shape.kind == b.element.shape.kind && a.element.polytope == b.element.polytope &&
+             a.tree == b.tree && one.size() == two.size() && std::memcmp(one.data(), two.data(), one.size_bytes()) == 0;
+    };
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> numbers;
+    for (const Piece& piece : pieces_)
+      numbers.emplace_back(number_of(piece), static_cast<std::uint32_t>(numbers.size()));
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<std::uint32_t> rows;
+    for (const auto& [number, row] : numbers)  // copies follow each other; others of the same number all stay
+      if (rows.empty() || !are_copies(pieces_[rows.back()], pieces_[row])) rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
   void build() {
     // Floats tell boxes near the middle of most apart, wherever a few are.
     std::vector<double> middles(pieces_.size());
@@ -301,8 +327,7 @@ class Obstacles {
       std::nth_element(middles.begin(), half, middles.end());
       middle_[k] = *half;
     }
-    std::vector<std::uint32_t> order(pieces_.size());
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::uint32_t> order = distinct();
     std::vector<Part> parts{{0, static_cast<std::uint32_t>(order.size())}};  // of each block
     // Children come after their parent, so one pass over the growing array divides all.
     for (std::size_t at = 0; at < parts.size(); ++at) {

@@ -67,19 +67,23 @@ void obstacles_are_those_of_a_plain_loop() {
     for (int query = 0; query < 10; ++query) {
       const Record record = random_record(random, 5, far);
       const Piece asked = piece_of(record);
-      std::vector<const double*> found, wanted;
+      std::vector<std::pair<ShapeKind, std::vector<double>>> found, wanted;  // of copies, one
       CHECK(!obstacles.any_meeting(asked.box, [&](const Piece& piece) {
-        if (boxes_meet(piece.box, asked.box)) found.push_back(piece.element.shape.record.data());
+        if (boxes_meet(piece.box, asked.box)) {
+          const auto& numbers = piece.element.shape.record;
+          found.emplace_back(piece.element.shape.kind, std::vector<double>(numbers.begin(), numbers.end()));
+        }
         return false;
       }));
       double least = std::numeric_limits<double>::infinity();
       for (const Record& one : records) {
         const Piece piece = piece_of(one);
-        if (boxes_meet(piece.box, asked.box)) wanted.push_back(one.numbers.data());
+        if (boxes_meet(piece.box, asked.box)) wanted.emplace_back(one.kind, one.numbers);
         least = std::min(least, squared_gap(piece.box, asked.box));
       }
       std::sort(found.begin(), found.end());
       std::sort(wanted.begin(), wanted.end());
+      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
       CHECK(found == wanted);
       const bool any =
           obstacles.any_meeting(asked.box, [&](const Piece& piece) { return boxes_meet(piece.box, asked.box); });

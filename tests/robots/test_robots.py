@@ -812,3 +812,21 @@ def test_bodies_of_a_world_are_obstacles_where_they_are():
     flat.add(bp.Circle(1), position=(0, 0))
     with pytest.raises(ValueError, match="must be in space"):
         bp.Obstacles(flat)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_copies_of_obstacles_change_no_answer(seed):
+    random = np.random.default_rng(seed)
+    robot = bp.Articulated(random_links(random, 5))
+    shapes = [random_shape(random) for _ in range(8)]
+    places, turns = random.uniform(-2, 2, (8, 3)), random.normal(size=(8, 4))
+    # Of one place but turned otherwise, too: what only seems to be a copy.
+    rows = np.concatenate([np.arange(8), random.integers(0, 8, 60)])
+    turned = np.concatenate([turns[rows], random.normal(size=(8, 4))])
+    rows = np.concatenate([rows, np.arange(8)])
+    some = bp.Obstacles(bp.Shapes(shapes * 2, np.tile(places, (2, 1)), np.concatenate([turns, turned[-8:]])))
+    copies = bp.Obstacles(bp.Shapes([shapes[row] for row in rows], places[rows], turned))
+    q = random.uniform(-2, 2, (30, len(robot.joint_names)))
+    for call in (robot.collides, robot.clearance):
+        np.testing.assert_array_equal(call(q, copies), call(q, some))
+    np.testing.assert_array_equal(robot.first_contact(q, q + 0.3, copies), robot.first_contact(q, q + 0.3, some))
