@@ -1,11 +1,12 @@
 // Trees of rows that differ: where a scene has many exact copies of a few bodies or boxes, queries test one of each.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -36,14 +37,46 @@ class DistinctTrees : public TreesOnDemand<AllRows, DistinctTree> {
   // So many rows a query visits where there are no copies; where more, one look at a few blocks says why.
   static constexpr std::uint64_t kUsual = 32;
   static std::uint64_t lost(std::uint64_t visited) { return visited > kUsual ? visited - kUsual : 0; }
-  static std::uint64_t enough(std::size_t rows) { return rows; }
 };
 
 // How a query comes to the tree of rows that differ.
 struct SearchForCopies {
   const DistinctTrees& trees;
-  std::uint64_t version;
+  std::uint64_t version, enough;  // see TreesOnDemand
+  bool is_made_again;             // for the next version, at once
   std::function<std::shared_ptr<const DistinctTree>()> make;
+
+  DistinctTrees::State get() const {
+    const DistinctTrees::State again = is_made_again ? trees.get({}, version, make) : DistinctTrees::State();
+    return again.is_decided ? again : trees.get({}, version, enough, make);
+  }
+  DistinctTrees::State add_lost(std::uint64_t lost, bool is_last = false) const {
+    return trees.add_lost({}, version, lost, is_last ? std::numeric_limits<std::uint64_t>::max() : enough, make);
+  }
+};
+
+// Which boxes are equal, for tree_of_distinct().
+class EqualBoxes {
+ public:
+  explicit EqualBoxes(const AnyBoxes& boxes) : boxes_(boxes) {}
+
+  bool are_alike(std::int32_t a, std::int32_t b) const {
+    double one[8], other[8];
+    boxes_.read(static_cast<std::size_t>(a), one);
+    boxes_.read(static_cast<std::size_t>(b), other);
+    return std::memcmp(one, other, 2 * boxes_.dimension() * sizeof(double)) == 0;
+  }
+  std::uint64_t hash(std::int32_t row) const {
+    double box[8];
+    boxes_.read(static_cast<std::size_t>(row), box);
+    std::uint64_t hash = 0;
+    for (std::size_t k = 0; k < 2 * boxes_.dimension(); ++k)
+      hash = (std::rotl(hash, 23) ^ std::bit_cast<std::uint64_t>(box[k])) * detail::kGoldenRatio;
+    return detail::hashed(hash);
+  }
+
+ private:
+  const AnyBoxes& boxes_;
 };
 
 // Null where fewer than half of the rows are copies of others. `kinds` has hash(row) and are_alike(row, row): whether
@@ -63,13 +96,15 @@ std::shared_ptr<const DistinctTree> tree_of_distinct(const BlockTree& tree, cons
     for (std::size_t k = 1; k < rows.size(); ++k, ++compared) alike += kinds.are_alike(rows[k - 1], rows[k]) ? 1 : 0;
   }
   if (2 * alike < compared) return nullptr;
-  std::vector<std::int32_t> rows = rows_of(tree), lowest;
-  std::sort(rows.begin(), rows.end());
+  const std::vector<std::int32_t> rows = rows_of(tree);
+  std::vector<std::uint8_t> is_in_tree(boxes.count());
+  for (const std::int32_t row : rows) is_in_tree[static_cast<std::size_t>(row)] = 1;
   const std::shared_ptr<DistinctTree> made(new DistinctTree{{Blocks(tree.dimension()), kNoBlock, {}}, {}});
   std::vector<std::int32_t>& next = made->next_copy;
   next.assign(boxes.count(), -1);
-  std::vector<std::int32_t> last(boxes.count()), table(std::bit_ceil(2 * rows.size()), -1);
-  for (const std::int32_t row : rows) {
+  std::vector<std::int32_t> lowest, last(boxes.count()), table(std::bit_ceil(2 * rows.size()), -1);
+  for (std::int32_t row = 0; static_cast<std::size_t>(row) < is_in_tree.size(); ++row) {
+    if (is_in_tree[static_cast<std::size_t>(row)] == 0) continue;
     std::size_t place = kinds.hash(row) & (table.size() - 1);
     while (table[place] >= 0 && !kinds.are_alike(table[place], row)) place = (place + 1) & (table.size() - 1);
     std::int32_t& first = table[place];

@@ -37,6 +37,12 @@ class TreesOnDemand {
     if (is_due) kept->state = {make(), true};
     return kept->state;
   }
+  // The same where a tree is only made if queries of this version have lost `enough`.
+  template <class Make>
+  State get(const Key& key, std::uint64_t version, std::uint64_t enough, const Make& make) const {
+    if (!has_any_.load(std::memory_order_relaxed)) return {};
+    return add_lost(key, version, 0, enough, make);
+  }
   // Adds what queries have lost. If that is `enough` by now, the tree is what make() returns.
   template <class Make>
   State add_lost(const Key& key, std::uint64_t version, std::uint64_t lost, std::uint64_t enough,

@@ -382,7 +382,7 @@ class FewAnswers {
     if (can_match) matching = index.matching.get(match, changes_, make);
     if (matching.tree != nullptr) return search(TreeQueries(*matching.tree, boxes, filter.without_layers(), kernels));
     DistinctTrees::State distinct;
-    if (copies != nullptr && has_inner) distinct = copies->trees.get({}, copies->version, copies->make);
+    if (copies != nullptr && has_inner) distinct = copies->get();
     const bool are_known = distinct.tree != nullptr;
     const TreeQueries queries(are_known ? distinct.tree->tree : tree, boxes, filter, kernels,
                               are_known ? distinct.tree->next_copy.data() : nullptr);
@@ -390,8 +390,7 @@ class FewAnswers {
     if (can_match && !matching.is_decided)
       index.matching.add_lost(match, changes_, queries.rejected(), MatchingTrees::enough(boxes.count()), make);
     if (copies != nullptr && has_inner && !distinct.is_decided && DistinctTrees::lost(queries.visited()) > 0)
-      copies->trees.add_lost({}, copies->version, DistinctTrees::lost(queries.visited()),
-                             DistinctTrees::enough(boxes.count()), copies->make);
+      copies->add_lost(DistinctTrees::lost(queries.visited()));
   }
 
   // Results.

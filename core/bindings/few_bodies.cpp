@@ -412,7 +412,7 @@ class FewBodies : public FewAnswers {
   // The same where the tree may be that of bodies that differ.
   template <class Search>
   bool walk_distinct(const Allowed& allowed, const Search& search) const {
-    const SearchForCopies copies{tree_.distinct, changes(), [this] {
+    const SearchForCopies copies{tree_.distinct, changes(), slots_, true, [this] {
                                    return in_plane_or_space(dimension(), [&](auto d) {
                                      return tree_of_distinct(tree_.walked(), boxes(), bodies<d()>(), chosen_kernels());
                                    });

@@ -129,7 +129,7 @@ class FewQueries : public FewAnswers {
                      });
       }
     };
-    if (!answer(allowed, search) || !has_place) return other_way();
+    if (!answer_distinct(allowed, search) || !has_place) return other_way();
     const std::size_t length = asked.is_one ? wanted : asked.count, width = asked.is_one ? 0 : wanted;
     return named_tuple(kNearest, small_array(found, length, width, NumPy::get().int32),
                        small_array(distances, length, width, NumPy::get().float64));
@@ -161,7 +161,7 @@ class FewQueries : public FewAnswers {
         offsets[query + 1] = static_cast<std::int64_t>(rows.size());
       }
     };
-    if (!answer(allowed, search)) return other_way();
+    if (!answer_distinct(allowed, search)) return other_way();
     const nb::object first = found_array(std::move(rows), NumPy::get().int32);
     const nb::object second = found_array(std::move(distances), NumPy::get().float64);
     if (rays.asked.is_one) return nb::make_tuple(first, second);
@@ -226,14 +226,22 @@ class FewQueries : public FewAnswers {
   }
   // Runs search(queries) as a query of the index. False if the index is no longer what it was.
   template <class Search>
-  bool answer(const Allowed& allowed, const Search& search) {
+  bool answer(const Allowed& allowed, const Search& search, const SearchForCopies* copies = nullptr) {
     const auto began = std::chrono::steady_clock::now();
-    if (!FewAnswers::answer([&] { search_allowed(index_, boxes_, allowed.filter, search); })) return false;
+    if (!FewAnswers::answer([&] { search_allowed(index_, boxes_, allowed.filter, search, copies); })) return false;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
     const nb::object seconds = nb::steal(PyFloat_FromDouble(taken.count()));
     if (!seconds.is_valid() || PyDict_SetItem(seconds_.ptr(), name_of<"query">(), seconds.ptr()) != 0)
       throw nb::python_error();
     return true;
+  }
+
+  // The same where the tree may be that of boxes that differ. Where a filter leaves out many, it is that of the others.
+  template <class Search>
+  bool answer_distinct(const Allowed& allowed, const Search& search) {
+    if (allowed.filter.has_layers()) return answer(allowed, search);
+    const SearchForCopies copies = index_.search_for_equal(boxes_);
+    return answer(allowed, search, &copies);
   }
 
   // find(queries, query, rows) appends the rows of a query.
@@ -273,7 +281,7 @@ class FewQueries : public FewAnswers {
           values[query] = value;
         });
     };
-    if (!answer(allowed, search)) return other_way();
+    if (!answer_distinct(allowed, search)) return other_way();
     if (moving.asked.is_one) return named_tuple(of, nb::int_(rows[0]), nb::float_(values[0]));
     return named_tuple(of, small_array(rows, count, 0, NumPy::get().int32),
                        small_array(values, count, 0, NumPy::get().float64));

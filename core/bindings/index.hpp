@@ -31,9 +31,17 @@ struct BlockIndex {
 
   // Of rows of the tree above.
   MatchingTrees matching;
-  DistinctTrees distinct;
+  DistinctTrees distinct;        // of bodies
+  DistinctTrees distinct_boxes;  // of its version: how often the trees above have changed
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
+  // To be used while `boxes`, those of the rows, are there. Indexes that change between a few queries are asked as they
+  // are.
+  SearchForCopies search_for_equal(const AnyBoxes& boxes) const {
+    const std::uint64_t version = tree.exact_bounds.changes() + packed.exact_bounds.changes();
+    return {distinct_boxes, version, boxes.count() / 4, false,
+            [this, &boxes] { return tree_of_distinct(walked(), boxes, EqualBoxes(boxes), chosen_kernels()); }};
+  }
 };
 
 // Moves rows of a Bvh, an object of Python, to where these boxes are.
@@ -89,7 +97,7 @@ void bind_index(Class& bound, const More&... more) {
       .def("stats", &Index::stats)
       .def("validate", &Index::validate, lower, upper, rows)
       .def_prop_ro("memory_bytes", [](const Index& index) {
-        return index.memory_bytes() + index.matching.bytes() + index.distinct.bytes();
+        return index.memory_bytes() + index.matching.bytes() + index.distinct.bytes() + index.distinct_boxes.bytes();
       });
   bound.def(
       "pairs",

@@ -46,11 +46,20 @@ class ManyQueries {
         rows_(boxes.count()),
         can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
     if (copies && index.forest == nullptr && matching_ == nullptr && has_inner_blocks(tree()))
-      copies_.emplace(*copies);
+      copies_.emplace(*std::move(copies));
     if (can_match_ && (ignores_many() || filter_.version == QueryFilter::kNoVersion)) of_call_.emplace();
   }
   ManyQueries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
       : ManyQueries(index, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter()) {}
+  ManyQueries(const ManyQueries&) = delete;
+  ManyQueries& operator=(const ManyQueries&) = delete;
+
+  // Lets queries for the nearest boxes, or for those touched, be in the tree of boxes that differ. Where the filter
+  // leaves out many, they are in the tree of the others.
+  void look_for_equal_boxes() {
+    if (index_.forest == nullptr && matching_ == nullptr && has_inner_blocks(tree()) && !can_match_)
+      copies_.emplace(index_.search_for_equal(boxes_));
+  }
 
   // search(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they search about.
   template <class Scratch, class T, class Search>
@@ -196,7 +205,7 @@ class ManyQueries {
     ~Asking() {
       if (copies_ == nullptr) return;
       note_visits();
-      if (!is_decided_ && lost_ > added_) add_lost(std::numeric_limits<std::uint64_t>::max());
+      if (!is_decided_ && lost_ > added_) add_lost(true);
     }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
@@ -243,15 +252,14 @@ class ManyQueries {
     void look_for_copies(const ManyQueries& all) {
       if (copies_ == nullptr) {
         copies_ = &*all.copies_;
-        take(all, copies_->trees.get({}, copies_->version, copies_->make));
+        take(all, copies_->get());
       }
       if (is_decided_) return;
       note_visits();
-      if (lost_ >= added_ + all.rows_ / kLooks) take(all, add_lost(DistinctTrees::enough(all.rows_)));
+      if (lost_ >= added_ + all.rows_ / kLooks) take(all, add_lost(false));
     }
-    DistinctTrees::State add_lost(std::uint64_t enough) {
-      const std::uint64_t more = lost_ - std::exchange(added_, lost_);
-      return copies_->trees.add_lost({}, copies_->version, more, enough, copies_->make);
+    DistinctTrees::State add_lost(bool is_last) {
+      return copies_->add_lost(lost_ - std::exchange(added_, lost_), is_last);
     }
     void take(const ManyQueries& all, const DistinctTrees::State& state) {
       is_decided_ = state.is_decided;

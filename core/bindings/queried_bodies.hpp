@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -71,21 +69,18 @@ class BodiesInTree {
   const BlockTree& tree() const { return tree_->walked(); }
   ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
   // The same for walks with tests of shapes, which may be in the tree of bodies that differ.
-  ManyQueries distinct_queries() const {
-    return {*tree_, boxes(), filter_, tree_->matching, SearchForCopies{tree_->distinct, version_, distinct_tree()}};
-  }
+  ManyQueries distinct_queries() const { return {*tree_, boxes(), filter_, tree_->matching, search_for_copies()}; }
   // The same on a tree around the boxes themselves, in `tight`, where there are so many queries that it pays: from
   // `for_a_copy` for each body and thread on, see QueryLimits.
   ManyQueries distinct_queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
     const std::size_t bodies = slots() * std::max(1u, workers);
     if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies) ||
         ManyQueries::tree_for_all(*tree_, boxes(), filter_, tree_->matching) != nullptr ||
-        tree_->distinct.get({}, version_, distinct_tree()).tree != nullptr)
+        search_for_copies().get().tree != nullptr)
       return distinct_queries();
     const ReleasedGil release;
     const bool is_copy = tighten(tree(), view(), tight.tree);
-    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching,
-            SearchForCopies{tree_->distinct, version_, distinct_tree()}};
+    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching, search_for_copies()};
   }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
@@ -93,11 +88,12 @@ class BodiesInTree {
   }
 
  private:
-  std::function<std::shared_ptr<const DistinctTree>()> distinct_tree() const {
-    return [this] {
-      return in_plane_or_space(
-          dimension(), [&](auto d) { return tree_of_distinct(tree(), boxes(), bodies<d()>(), chosen_kernels()); });
-    };
+  SearchForCopies search_for_copies() const {
+    return {tree_->distinct, version_, slots(), true, [this] {
+              return in_plane_or_space(dimension(), [&](auto d) {
+                return tree_of_distinct(tree(), boxes(), bodies<d()>(), chosen_kernels());
+              });
+            }};
   }
 
   nb::object tree_owner_, shapes_owner_, geometries_owner_, filter_owner_;

@@ -124,7 +124,8 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   distances.grow(count * wanted);
   std::fill_n(rows.get(), count * wanted, -1);
   std::fill_n(distances.get(), count * wanted, kNever);
-  const ManyQueries all(index, lower, upper, filter);
+  ManyQueries all(index, lower, upper, filter);
+  all.look_for_equal_boxes();
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
   const auto alone = [&](const TreeQueries& queries, std::size_t query, TreeQueries::NearestScratch& scratch) {
@@ -213,7 +214,8 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     rows[query] = row;
     times[query] = time;
   };
-  const ManyQueries all(index, lower, upper, filter);
+  ManyQueries all(index, lower, upper, filter);
+  all.look_for_equal_boxes();
   if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() || all.filter().has_layers() ||
       all.filter().ignored_count > QueryFilter::kFewIgnored) {
     all.each<SweepWalk>(
@@ -254,14 +256,13 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
   using Scratch = TreeQueries::TouchedScratch;
-  ManyQueries(index, lower, upper, filter)
-      .each<Scratch>(sweeps.places(), sweeps.dimension(), workers, ahead,
-                     [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
-                       const Sweep sweep = sweeps.sweep(query);
-                       queries.all_touched(
-                           query, sweep, sweeps.limit(query), scratch,
-                           [&](std::int32_t row, double time) { found[query].emplace_back(time, row); });
-                     });
+  ManyQueries all(index, lower, upper, filter);
+  all.look_for_equal_boxes();
+  all.each<Scratch>(sweeps.places(), sweeps.dimension(), workers, ahead,
+                    [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+                      queries.all_touched(query, sweeps.sweep(query), sweeps.limit(query), scratch,
+                                          [&](std::int32_t row, double time) { found[query].emplace_back(time, row); });
+                    });
   Ragged answers;
   std::vector<double> times;
   {

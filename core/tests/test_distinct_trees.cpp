@@ -57,6 +57,8 @@ void check(std::size_t count, int kind_count, bool is_hash_one, std::uint64_t se
   std::sort(lowest.begin(), lowest.end());
   std::sort(expected.begin(), expected.end());
   CHECK(lowest == expected);
+  const auto of_boxes = tree_of_distinct(tree, boxes, EqualBoxes(boxes), kernels);
+  CHECK(of_boxes != nullptr && of_boxes->next_copy == found->next_copy);
 }
 
 }  // namespace

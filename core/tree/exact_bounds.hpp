@@ -29,6 +29,7 @@ class ExactBounds {
     }
     return bounds_.data();
   }
+  std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   bool are_known() const { return known_.load(std::memory_order_relaxed); }
   // Rows that were looked at only because they tie with others: so many are worth the time to compute them.
   void note_ties(std::uint64_t rows) const { ties_.fetch_add(rows, std::memory_order_relaxed); }
@@ -37,8 +38,9 @@ class ExactBounds {
     const std::uint64_t enough = kFew + 2 * blocks, noted = ties_.load(std::memory_order_relaxed);
     return noted < enough ? enough - noted : 0;
   }
-  // For every change of the tree.
+  // For every change of the tree, which is counted.
   void forget() {
+    changes_.store(changes() + 1, std::memory_order_relaxed);
     known_.store(false, std::memory_order_relaxed);
     ties_.store(0, std::memory_order_relaxed);
   }
@@ -49,6 +51,7 @@ class ExactBounds {
   mutable ForkedMutex making_;
   mutable std::atomic<bool> known_{false};
   mutable std::atomic<std::uint64_t> ties_{0};
+  std::atomic<std::uint64_t> changes_{0};
   mutable std::vector<ExactBound> bounds_;
 };
 

@@ -8,8 +8,9 @@
 namespace broadphase {
 
 template <class Number>
-bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, std::size_t query,
-                   NearestRows<Number>& nearest, std::uint64_t& rejected) {
+bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter,
+                   const std::int32_t* next_copy, std::size_t query, NearestRows<Number>& nearest,
+                   std::uint64_t& rejected) {
   struct Entry {
     RowAt<Number> bound;
     std::int32_t block;
@@ -33,14 +34,18 @@ bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilte
                is_row = static_cast<std::uint32_t>(blocks.rows(top.block));
     const BlockChildren child = blocks.child(top.block);
     for (std::uint32_t left = occupied & is_row; left != 0; left &= left - 1) {
-      const auto row = static_cast<std::size_t>(child[std::countr_zero(left)]);
-      if (!filter.allows(row, query)) {
-        ++rejected;
-        continue;
+      for (std::int32_t row = child[std::countr_zero(left)]; row >= 0;
+           row = next_copy != nullptr ? next_copy[row] : -1) {
+        if (!filter.allows(static_cast<std::size_t>(row), query)) {
+          ++rejected;
+          continue;
+        }
+        double box[8];
+        rows.read(static_cast<std::size_t>(row), box);
+        const Taken taken = nearest.add(box, row);
+        if (taken == Taken::unknown) return false;
+        if (taken != Taken::yes) break;
       }
-      double box[8];
-      rows.read(row, box);
-      if (nearest.add(box, static_cast<std::int32_t>(row)) == Taken::unknown) return false;
     }
     const std::size_t first = stack.size();
     for (std::uint32_t left = occupied & ~is_row; left != 0; left &= left - 1) push(child[std::countr_zero(left)]);
@@ -51,9 +56,9 @@ bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilte
   return true;
 }
 
-template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t, NearestRows<double>&,
-                            std::uint64_t&);
-template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, std::size_t,
+template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, const std::int32_t*, std::size_t,
+                            NearestRows<double>&, std::uint64_t&);
+template bool add_by_bounds(const BlockTree&, const AnyBoxes&, const QueryFilter&, const std::int32_t*, std::size_t,
                             NearestRows<WideNumber>&, std::uint64_t&);
 
 }  // namespace broadphase

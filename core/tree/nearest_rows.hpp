@@ -108,9 +108,10 @@ class NearestRows {
 
 // Adds all rows of a tree that might be taken, in the order of the exact bounds of their blocks and, where these are
 // the same, of their least rows: for scenes where floats, or distances, do not tell the rows apart. Counts the rows
-// that the filter rejects. False if a row's distance is unknown.
+// that the filter rejects. False if a row's distance is unknown. `next_copy` as TreeQueries has it, or null.
 template <class Number>
-bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, std::size_t query,
-                   NearestRows<Number>& nearest, std::uint64_t& rejected);
+bool add_by_bounds(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter,
+                   const std::int32_t* next_copy, std::size_t query, NearestRows<Number>& nearest,
+                   std::uint64_t& rejected);
 
 }  // namespace broadphase

@@ -311,8 +311,8 @@ class LocalRegion {
 
 class TreeQueries {
  public:
-  // `next_copy`: the rows of the tree stand for their copies, see DistinctTree. That is for walks for callers with a
-  // test of their own.
+  // `next_copy`: the rows of the tree stand for their copies, see DistinctTree. That is for the nearest rows, those
+  // touched, and walks for callers with a test of their own.
   TreeQueries(const BlockTree& tree, const AnyBoxes& rows, const QueryFilter& filter, const Kernels& kernels,
               const std::int32_t* next_copy = nullptr)
       : tree_(tree),
@@ -520,7 +520,10 @@ class TreeQueries {
         const std::size_t query = queries[k];
         auto& candidates = scratch.candidates[k];
         if (are_alone) candidates.is_alone = true, candidates.is_crowded = false;
-        crowded += candidates.is_crowded ? 1 : 0;
+        if (candidates.is_crowded) {
+          ++crowded;
+          visited_ += NearestTogether::kRoom;  // in vain
+        }
         if (!candidates.is_alone && decide_nearest<D>(candidates.rows, candidates.count, boxes, query, center_of(k),
                                                       wanted, farthest[query], report))
           continue;
@@ -562,6 +565,7 @@ class TreeQueries {
       std::size_t query;
       Sweep sweep;
       double length, farthest;
+      const std::int32_t* next_copy;  // of its tree
     } begun[Interleaved<Motion>::kMost];
     // So many more queries go alone: where more rows tie than there is room for, they would be in vain.
     std::size_t alone_next = 0;
@@ -575,8 +579,8 @@ class TreeQueries {
   void interleave(std::size_t query, const Sweep& sweep, double farthest, InterleavedScratch<Motion>& scratch,
                   const Report& report) const {
     Interleaved<Motion>& interleaved = scratch.interleaved;
-    const typename InterleavedScratch<Motion>::Begun begun{query, sweep, length_of<double>(sweep, dimension_),
-                                                           farthest};
+    const typename InterleavedScratch<Motion>::Begun begun{query, sweep, length_of<double>(sweep, dimension_), farthest,
+                                                           next_copy_};
     if (scratch.alone_next > 0) {
       --scratch.alone_next;
       return alone(begun, scratch, report);
@@ -1007,20 +1011,31 @@ class TreeQueries {
         box[axis] = static_cast<double>(lower[axis]);
         box[D + axis] = static_cast<double>(upper[axis]);
       }
-      const KeyedRow candidate(squared_distance<double>(center, box, D), candidates[at]);
+      KeyedRow candidate(squared_distance<double>(center, box, D), candidates[at]);
       if (candidate.first < kLeastSafe && !holds_point(box, center, D)) return false;
       if (candidate.first > kMostSafe) return false;
       if (candidate.first > hardly) continue;
       if (candidate.first >= surely && candidate.first > 0 && farthest < kNever &&
           !Ball(center, farthest, D).meets_exactly(box))
         continue;
-      std::size_t to = found++;  // nearly always the last: they are in order already
-      for (; to > 0 && candidate < KeyedRow(square[to - 1], rows[to - 1]); --to) {
-        square[to] = square[to - 1];
-        rows[to] = rows[to - 1];
+      const auto take = [&] {
+        std::size_t to = found++;  // nearly always the last: they are in order already
+        for (; to > 0 && candidate < KeyedRow(square[to - 1], rows[to - 1]); --to) {
+          square[to] = square[to - 1];
+          rows[to] = rows[to - 1];
+        }
+        square[to] = candidate.first;
+        rows[to] = candidate.second;
+      };
+      if (next_copy_ == nullptr) {
+        take();
+        continue;
       }
-      square[to] = candidate.first;
-      rows[to] = candidate.second;
+      for (; candidate.second >= 0; candidate.second = next_copy_[candidate.second]) {
+        if (found == wanted && !(candidate < KeyedRow(square[wanted - 1], rows[wanted - 1]))) break;
+        found = std::min(found, wanted - 1);
+        take();
+      }
     }
     found = std::min(found, wanted);
     for (std::size_t rank = 0; rank < found; ++rank) report(query, rank, rows[rank], std::sqrt(square[rank]));
@@ -1048,18 +1063,22 @@ class TreeQueries {
         const std::size_t lane = take_least(walk);
         if (walk.lane_key[lane] > walk.limit) break;
         ++looked_at;
-        const std::int32_t row = tree_.blocks.child(walk.block)[lane];
-        if (!allows(query, row)) continue;
-        const Taken taken = nearest.add(read(walk.block, lane).box, row);
+        std::int32_t row = lowest_allowed(query, tree_.blocks.child(walk.block)[lane]);
+        if (row < 0) continue;
+        const Box box = read(walk.block, lane);
+        const Taken taken = nearest.add(box.box, row);
         if (taken == Taken::unknown) return false;
         if (taken == Taken::ties) rows.count_tie(nearest.last());
-        if (taken != Taken::yes || !nearest.is_full()) continue;
+        if (taken != Taken::yes) continue;
+        while ((row = next_copy(query, row)) >= 0 && nearest.add(box.box, row) == Taken::yes) {
+        }
+        if (!nearest.is_full()) continue;
         walk.limit = std::min(walk.limit, limit_of_square(tree_, nearest.last().first));
         rows.set_last(nearest.last());
       }
     if (walk.found == 0) return nearest.is_complete();
     NearestRows<Number> again(center, dimension_, wanted, farthest, found);
-    return add_by_bounds(tree_, rows_, filter_, query, again, rejected_) && again.is_complete();
+    return add_by_bounds(tree_, rows_, filter_, next_copy_, query, again, rejected_) && again.is_complete();
   }
 
   template <class Number>
@@ -1193,7 +1212,7 @@ class TreeQueries {
   void begin(InterleavedSweep& sweep, const SweepWalk& walk, std::size_t query) const {
     begin_motion(sweep, walk);
     sweep.ignored = filter_.ignored_by(query);
-    sweep.ignored_count = filter_.ignored_count;
+    sweep.ignored_count = next_copy_ == nullptr ? filter_.ignored_count : 0;  // a copy may stand in for one
     sweep.crowded = false;
     sweep.key[0] = 0;
   }
@@ -1240,7 +1259,12 @@ class TreeQueries {
     if (sweep.crowded) scratch.alone_next = kAloneAfterCrowd;
     for (std::size_t at = 0; at < sweep.found && sure; ++at) {
       if (sweep.row_key[at] > sweep.limit) continue;
-      const KeyedRow candidate(touch_time(begun.sweep, read(sweep.rows[at]).box, dimension_), sweep.rows[at]);
+      std::int32_t row = sweep.rows[at];
+      if (begun.next_copy != nullptr && (row = lowest_allowed(begun.query, row, begun.next_copy)) < 0) {
+        sure = false;  // the limit may be that of rows which are all ignored
+        break;
+      }
+      const KeyedRow candidate(touch_time(begun.sweep, read(row).box, dimension_), row);
       sure = !std::isnan(candidate.first);
       if (!is_never(candidate.first) && is_within(candidate.first, begun.length, begun.farthest))
         best = std::min(best, candidate);
@@ -1297,12 +1321,14 @@ class TreeQueries {
     const auto next = walks().next_by_time[dimension_ - 1];
     for (next(walk); walk.found > 0; next(walk))
       for (std::size_t at = 0; at < walk.found; ++at) {
-        if (!allows(query, walk.rows[at])) continue;
-        const Number time = time_of<Number>(sweep, read(walk.rows[at]).box);
+        std::int32_t row = lowest_allowed(query, walk.rows[at]);
+        if (row < 0) continue;
+        const Number time = time_of<Number>(sweep, read(row).box);
         if constexpr (std::is_same_v<Number, double>) {
           if (std::isnan(time)) return false;
         }
-        if (!is_never(time) && is_within(time, length, farthest)) found.emplace_back(time, walk.rows[at]);
+        if (is_never(time) || !is_within(time, length, farthest)) continue;
+        for (; row >= 0; row = next_copy(query, row)) found.emplace_back(time, row);
       }
     std::sort(found.begin(), found.end());
     return true;

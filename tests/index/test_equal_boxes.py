@@ -1,0 +1,140 @@
+"""Queries of an index with many exact copies of a few boxes: every answer is as if each row were tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import broadphase as bp
+from oracles import queries as oracle
+
+TREES = ("Index", "BVH", "Octree", "LinearTree")
+KINDS, COPIES = 12, 250
+FEW, MANY = 12, 540  # queries: one by one, and so many that they are walked together
+ROUNDS = 3  # copies are found out by queries that visit many rows
+
+
+def scene(dimension: int, dtype: Any, *, size: float = 0.2) -> tuple[NDArray[Any], dict[str, NDArray[np.float64]]]:
+    """Return boxes, in a mixed order, and where to ask: in boxes, on them, and far away."""
+    random = np.random.default_rng([dimension, np.dtype(dtype).itemsize, int(10 * size)])
+    lower = random.random((KINDS, dimension))
+    kinds = np.stack([lower, lower + size], axis=1).astype(dtype)
+    points = random.random((FEW, dimension)) * 1.5 - 0.25
+    points[:4] = kinds[:4, 0]
+    points[4] += 1e9
+    half = 0.01 + 0.02 * random.random((FEW, dimension))
+    ways = random.normal(size=(FEW, dimension))
+    ways[:3, 1:] = 0
+    moving = np.stack([points - half, points + half], axis=1)
+    boxes = kinds[random.permutation(np.repeat(np.arange(KINDS), COPIES))]
+    return boxes, {"points": points, "ways": ways, "moving": moving}
+
+
+def check(index: Any, asked: dict[str, NDArray[np.float64]], label: str, **allowed: Any) -> None:
+    """Compare all that walks to a first row with the oracle: for few queries, for many, and one by one."""
+    options, known = allowed.get("options", {}), allowed.get("known", {})
+    rows = allowed.get("rows", index.rows)
+    boxes = index.boxes_of(rows)
+    points, ways, moving = asked["points"], asked["ways"], asked["moving"]
+    known = {"rows": rows, **known}
+    rays, casts = oracle.raycast(boxes, points, ways, **known), oracle.shapecast(boxes, moving, ways, **known)
+    every, any_ = (
+        oracle.raycast_all(boxes, points, ways, 2.0, **known),
+        oracle.raycast_any(boxes, points, ways, **known),
+    )
+    near = {k: oracle.nearest(boxes, points, k, 2.0, **known) for k in (1, 3, COPIES + 20)}
+    times = -(-MANY // FEW)
+
+    def tiled(values: NDArray[Any]) -> NDArray[Any]:
+        return np.tile(values, (times,) + (1,) * (values.ndim - 1))
+
+    for _ in range(ROUNDS):
+        oracle.assert_same_answers(index.raycast(points, ways, **options), rays, f"{label}, rays")
+        oracle.assert_same_answers(index.shapecast(moving, ways, **options), casts, f"{label}, casts")
+        oracle.assert_same_answers(index.raycast_all(points, ways, 2.0, **options), every, f"{label}, all on rays")
+        assert np.array_equal(index.raycast_any(points, ways, **options), any_), label
+        for k, expected in near.items():
+            oracle.assert_same_answers(index.nearest(points, k, 2.0, **options), expected, f"{label}, {k} nearest")
+        for k in (1, 3):
+            found = index.nearest(tiled(points), k, 2.0, **options)
+            oracle.assert_same_answers(found, tuple(tiled(part) for part in near[k]), f"{label}, many, {k} nearest")
+        found = index.raycast(tiled(points), tiled(ways), **options)
+        oracle.assert_same_answers(found, tuple(tiled(part) for part in rays), f"{label}, many rays")
+        found = index.shapecast(tiled(moving), tiled(ways), **options)
+        oracle.assert_same_answers(found, tuple(tiled(part) for part in casts), f"{label}, many casts")
+        for query in range(FEW):
+            point, way = points[query], ways[query]
+            assert tuple(index.raycast(point, way, **options)) == tuple(part[query] for part in rays), label
+            assert tuple(index.shapecast(moving[query], way, **options)) == tuple(part[query] for part in casts), label
+            single = index.nearest(point, 3, 2.0, **options)
+            assert all(np.array_equal(part, of[query]) for part, of in zip(single, near[3], strict=True)), label
+            single, (hit, offsets, distances) = index.raycast_all(point, way, 2.0, **options), every
+            part = slice(offsets[query], offsets[query + 1])
+            assert np.array_equal(single[0], hit[part]), label
+            assert np.array_equal(single[1], distances[part]), label
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [0.2, 0.0])
+def test_copies_are_found_in_the_order_of_rows(name: str, dtype: Any, size: float) -> None:
+    for dimension in (1, 2, 3):
+        boxes, asked = scene(dimension, dtype, size=size)
+        check(getattr(bp, name)(boxes), asked, f"{name}, {dimension}")
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_copies_are_found_after_every_change(name: str) -> None:
+    boxes, asked = scene(3, np.float64)
+    index = getattr(bp, name)(boxes)
+    check(index, asked, f"{name}: at first")
+    index.remove(np.arange(0, 200))
+    check(index, asked, f"{name}: after a removal")
+    index.insert(boxes[:90])
+    check(index, asked, f"{name}: after an insertion")
+    index.move(np.arange(300, 360), boxes[-60:])
+    check(index, asked, f"{name}: after a few moves")
+    index.move(index.rows[:1], boxes[:1] + 0.5)
+    check(index, asked, f"{name}: after one move")
+    index.update(index.boxes_of()[::-1])
+    check(index, asked, f"{name}: after all have moved")
+    lower = np.random.default_rng(1).random((len(index), 3))
+    index.update((lower, lower + 0.1))
+    check(index, asked, f"{name}: without copies")
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_copies_that_a_filter_leaves_out_are_not_found(name: str) -> None:
+    boxes, asked = scene(2, np.float64)
+    random, every = np.random.default_rng(3), 2**64 - 1
+    layer = np.uint64(1) << random.integers(0, 3, len(boxes)).astype(np.uint64)
+    index = getattr(bp, name)(boxes, layer=layer)
+    check(index, asked, f"{name}: all")
+    for mask in (1, 6, 8):
+        layers = (layer, every, every, mask)
+        check(index, asked, f"{name}: mask {mask}", options={"mask": mask}, known={"layers": layers})
+    for count in (1, 5, 40, 1500, len(boxes)):
+        # The lowest row of each box that is touched is among these.
+        ignored = np.sort(random.permutation(len(boxes))[:count] if count > 40 else np.arange(count))
+        kept = np.setdiff1d(index.rows, ignored)
+        check(index, asked, f"{name}: {count} ignored", options={"ignore": ignored[None]}, rows=kept)
+
+
+def test_copies_that_single_queries_ignore_are_not_found() -> None:
+    boxes, asked = scene(3, np.float64)
+    others = np.random.default_rng(4).random((200, 1, 3)) + np.array([[0.0], [0.1]])
+    boxes = np.concatenate([others, boxes])  # those have no copies that come in their place
+    index = bp.Index(boxes)
+    points, ways = np.tile(asked["points"], (50, 1)), np.tile(asked["ways"], (50, 1))
+    for _ in range(ROUNDS):
+        first = index.raycast(points, ways).rows, index.nearest(points).rows[:, 0]
+        ignored = np.where(first[0] < 0, first[1], first[0])[:, None]
+        rays, near = index.raycast(points, ways, ignore=ignored), index.nearest(points, 2, ignore=ignored)
+        for query in range(FEW):
+            kept = np.delete(np.arange(len(boxes)), ignored[query])
+            expected = oracle.raycast(boxes[kept], points[[query]], ways[[query]], rows=kept)
+            assert (rays.rows[query::FEW] == expected[0]).all()
+            assert (near.rows[query::FEW] == oracle.nearest(boxes[kept], points[[query]], 2, rows=kept)[0]).all()
