@@ -100,10 +100,7 @@ def _followed_rows(budget: float) -> Iterator[Row]:
         ("balls, moving 2.5 radii and bouncing", 3, 2.5, {"boundary": "bounce"}),
         ("balls, moving 2.5 radii on a torus", 3, 2.5, {"boundary": "wrap"}),
     ):
-        calls = {
-            name: _followed_balls(dimension, radii, name == "ccd", **options)  # type: ignore[arg-type]
-            for name in ("ccd", "plain")
-        }
+        calls = {name: _followed_balls(dimension, radii, name == "ccd", **options) for name in ("ccd", "plain")}
         found = median_times(calls, budget=budget, most=12, clock=thread_time)
         more = _route_pairs(dimension, radii) if radii > 1 else 1.0
         note = "to the same without" if more == 1.0 else f"to the same without; of pairs of boxes {more:.1f} ×"

@@ -210,7 +210,7 @@ def looking_calls() -> dict[str, Callable[[], Any]]:
     """50 lidars among 1,000 spheres, in a scene of size 1 and one of size 1e-30."""
     rng = np.random.default_rng(10)
     places, beams = rng.random((1000, 3)), rng.normal(size=(64, 3))
-    calls = {}
+    calls: dict[str, Callable[[], Any]] = {}
     for size in (1.0, 1e-30):
         world = bp.World(dim=3)
         world.add_many(bp.Sphere(0.02 * size), places * size)
