@@ -923,6 +923,17 @@ inline double time_of_corners(double dx, double dy, Approach& approach) {
   return time;
 }
 
+// One that begins where the nearest corner ahead, so far along the motion, is reached.
+inline Approach approach_from(const Vec<2>& m, double squared_speed, double speed, double reach, double ahead) {
+  const double nearest = ahead - reach * speed;
+  return {.motion = m,
+          .squared_speed = squared_speed,
+          .speed = speed,
+          .reach = reach,
+          .time = nearest > 0 ? nearest / squared_speed : 0,
+          .normal = {m[0] / speed, m[1] / speed}};
+}
+
 // The first t >= 0 at which `a`, moved by t * motion, touches `b`; infinity if it never does, and then the normal, from
 // a to b at that time, is not written. Precondition: they do not overlap.
 inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded& b, Vec<2>* normal) {
@@ -939,13 +950,7 @@ inline double first_touch(const Rounded& a, const Vec<2>& motion, const Rounded&
   if (aside * aside > reach * reach * squared_speed) return kInfinity;
   const Range ahead = range_along(a, b, m);
   if (ahead.most < -reach * speed) return kInfinity;
-  const double nearest = ahead.least - reach * speed;
-  Approach approach{.motion = m,
-                    .squared_speed = squared_speed,
-                    .speed = speed,
-                    .reach = reach,
-                    .time = nearest > 0 ? nearest / squared_speed : 0,
-                    .normal = {m[0] / speed, m[1] / speed}};
+  Approach approach = approach_from(m, squared_speed, speed, reach, ahead.least);
   if (a.count > 1) approach_edges(a, b, 1, approach);
   if (b.count > 1 && !approach.parting) approach_edges(b, a, -1, approach);
   if (approach.parting) return kInfinity;
@@ -975,13 +980,7 @@ inline double first_touch(const Disc& a, const Vec<2>& m, const Disc& b, Vec<2>*
   const double squared_speed = m[0] * m[0] + m[1] * m[1], speed = std::sqrt(squared_speed),
                aside = m[0] * dy - m[1] * dx, ahead = m[0] * dx + m[1] * dy;
   if (aside * aside > reach * reach * squared_speed || ahead < -reach * speed) return kInfinity;
-  const double nearest = ahead - reach * speed;
-  Approach approach{.motion = m,
-                    .squared_speed = squared_speed,
-                    .speed = speed,
-                    .reach = reach,
-                    .time = nearest > 0 ? nearest / squared_speed : 0,
-                    .normal = {m[0] / speed, m[1] / speed}};
+  Approach approach = approach_from(m, squared_speed, speed, reach, ahead);
   if (reach > 0) approach.time = time_of_corners(dx, dy, approach);
   *normal = approach.normal;
   return approach.time;
