@@ -145,6 +145,19 @@ def _bodies(pace: float) -> Iterator[Row]:
         for query in ("raycast", "shapecast", "nearest"):
             what = f"{query}, {copies:,} copies of each body"
             yield ratio(what, times[f"{query}, copies"], times[f"{query}, one"], ALIKE)
+    # Of 1,000 copies of each, one matches, and the other queries go on among all.
+    matches = rng.random(COUNT) < 1e-3
+    layers, places = np.where(matches, 2, 1), rng.random((COUNT // 1000, 3))[np.arange(COUNT) % (COUNT // 1000)]
+    many, few = bp.World(3), bp.World(3)
+    many.add_many(bp.Sphere(0.02), places, layer=layers)
+    few.add_many(bp.Sphere(0.02), places[matches], layer=layers[matches])
+    for _ in range(3):
+        many.nearest(at, 4)
+    asked: dict[str, Call] = {
+        name: partial(world.nearest, at, 4, mask=2) for name, world in (("many", many), ("few", few))
+    }
+    times = _times(asked, pace)
+    yield ratio("nearest by mask, 1 of 1,000 copies, of the subset", times["many"], times["few"], 3.0)
 
 
 def _points(pace: float) -> Iterator[Row]:

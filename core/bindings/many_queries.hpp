@@ -218,8 +218,8 @@ class ManyQueries {
     const TreeQueries& of(const ManyQueries& all, std::size_t query) {
       if (all.copies_) look_for_copies(all);
       const TreeQueries& found = among_matching(all, query);
-      const bool is_matching = last_ != nullptr && last_->tree != nullptr;
-      return distinct_ != nullptr && !is_matching ? *among_distinct_ : used(found);
+      if (distinct_ == nullptr) return used(found);
+      return last_ != nullptr && &found == &*last_->queries ? last_->among(*distinct_, all) : *among_distinct_;
     }
 
    private:
@@ -243,7 +243,7 @@ class ManyQueries {
         last_ =
             known != kinds_.end() ? known->get() : kinds_.emplace_back(std::make_unique<Kind>(all, match, query)).get();
       }
-      if (!last_->is_decided && last_->queries->rejected() >= last_->looked_at + all.rows_ / kLooks)
+      if (!last_->is_decided && last_->rejected() >= last_->looked_at + all.rows_ / kLooks)
         last_->look(all, query, MatchingTrees::enough(all.rows_));
       return *last_->queries;
     }
@@ -285,7 +285,7 @@ class ManyQueries {
       MatchingTree tree{};
       std::optional<TreeQueries> queries{};
       std::uint64_t looked_at = 0;  // when so many rows were rejected
-      bool is_decided = false;
+      bool is_decided = false, is_among_distinct = false;
 
       Kind(const ManyQueries& all, const LayerMatch& of, std::size_t query)
           : trees(all.trees()), match(of), version(all.filter_.version) {
@@ -296,16 +296,36 @@ class ManyQueries {
           take(all, trees.get(match, version, [&] { return all.tree_for(query); }));
       }
       ~Kind() {
-        if (is_decided) return;
-        trees.add_lost(match, version, queries->rejected() - looked_at, kNever, [] { return nullptr; });
+        if (!is_decided) tell();
       }
       Kind(const Kind&) = delete;
       Kind& operator=(const Kind&) = delete;
 
+      // Unless it has a tree of rows that match, looks among those that differ: what is rejected there counts as well.
+      const TreeQueries& among(const DistinctTree& distinct, const ManyQueries& all) {
+        if (tree == nullptr && !is_among_distinct) {
+          if (!is_decided) tell();
+          is_among_distinct = true;
+          looked_at = 0;
+          queries.emplace(distinct.tree, all.boxes_, all.filter_, chosen_kernels(), distinct.next_copy.data());
+        }
+        return *queries;
+      }
+      // How many rows were rejected in vain. Of copies, a few may be before one that matches: in a tree of those that
+      // do, many would follow it.
+      std::uint64_t rejected() const {
+        constexpr std::uint64_t kCopies = 16;
+        const std::uint64_t all = queries->rejected(), few = is_among_distinct ? kCopies * queries->visited() : 0;
+        return all > few ? std::max(all - few, looked_at) : looked_at;
+      }
+      // Says so, without a decision.
+      void tell() {
+        trees.add_lost(match, version, rejected() - looked_at, kNever, [] { return nullptr; });
+      }
       void look(const ManyQueries& all, std::size_t query, std::uint64_t enough) {
-        const std::uint64_t rejected = queries->rejected() - looked_at;
-        looked_at += rejected;
-        take(all, trees.add_lost(match, version, rejected, enough, [&] { return all.tree_for(query); }));
+        const std::uint64_t more = rejected() - looked_at;
+        looked_at += more;
+        take(all, trees.add_lost(match, version, more, enough, [&] { return all.tree_for(query); }));
       }
       // Rows are still tested by the filter: with others, queries may be at their end in another tree.
       void take(const ManyQueries& all, const MatchingTrees::State& state) {

@@ -169,3 +169,28 @@ def test_copies_of_other_shapes_are_told_apart_by_rotation_and_size():
         np.testing.assert_array_equal(hits.rows, lowest[plain.rows])
         np.testing.assert_array_equal(hits.distances, plain.distances)
         np.testing.assert_array_equal(many.nearest(points, 1).rows, lowest[one.nearest(points, 1).rows])
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("share", [0.2, 0.002, 0.0])
+def test_few_of_many_copies_match_after_all_have_been_asked_for(dim, share):
+    world, places, kind, _ = world_of_copies(dim)
+    rare = np.random.default_rng(8).random(len(kind)) < share
+    if share:
+        rare[kind == 3] = [False] * (COPIES - 1) + [True]
+    for row in np.flatnonzero(rare):
+        world.set_filters([row], layer="rare")
+    for draw in range(3):
+        world.raycast(*queries(dim, draw))
+        world.nearest(queries(dim, draw)[0], 2)
+    points, ways = queries(dim, 5)
+    distances, times = gaps(points, places), ray_times(points, ways, places)
+    for _ in range(3):
+        hits = world.raycast(points, ways, mask="rare" if share else 0)
+        np.testing.assert_array_equal(hits.rows, first_rows(times, kind, rare))
+        found = world.nearest(points, 4, mask="rare" if share else 0)
+        for query in range(QUERIES):
+            far = np.where(rare, distances[query][kind], np.inf)
+            order = np.lexsort((np.arange(len(kind)), far))[:4]
+            order[~np.isfinite(far[order])] = -1
+            np.testing.assert_array_equal(found.rows[query], order)
