@@ -196,21 +196,30 @@ class CellBoxes {
   bool takes(std::int32_t a, const CellBoxes& others, std::int32_t b) const {
     const Image own = image_of(a), other = others.image_of(b);
     if ((own.axes & other.axes) != 0) return false;
-    const std::uint32_t covered = covers(own.row) | others.covers(other.row);
+    const Covered &mine = covered_of(own.row), &theirs = others.covered_of(other.row);
+    const std::uint32_t covered = mine.axes | theirs.axes, filled = mine.filled | theirs.filled;
     if ((covered & (own.axes | other.axes)) != 0) return false;
     // Nearly always, the rounded boxes tell.
     const std::size_t dimension = cell_.dimension;
     const T *one = corners_of(a), *two = others.corners_of(b);
-    bool is_clear = covered == 0;
+    bool is_clear = true;
     for (std::size_t k = 0; k < dimension; ++k) {
       if (!cell_.repeats(k)) continue;
-      const double low = one[k], high = one[dimension + k], other_low = two[k], other_high = two[dimension + k];
+      const auto [low, high] = mine.reach(k, one, dimension);
+      const auto [other_low, other_high] = theirs.reach(k, two, dimension);
       const double period = cell_.period[k];
       const double room =
           16 * kRounding * (std::abs(low) + std::abs(high) + std::abs(other_low) + std::abs(other_high)) +
           0x1p-36 * period + 64 * kLeast;
-      is_clear &= high - other_low > room && other_high - low > room;
       if (!touching_) is_clear &= high - low > room && other_high - other_low > room;
+      if ((filled >> k & 1) != 0) continue;
+      double common = std::min(high - other_low, other_high - low);
+      if ((covered >> k & 1) != 0) {
+        common = std::max({common, std::min(high - period - other_low, other_high - low + period),
+                           std::min(high + period - other_low, other_high - low - period)});
+        if (common < -room) return false;  // they meet in no image
+      }
+      is_clear &= common > room;
       const bool own_below = (own.axes >> k & 1) != 0, other_below = (other.axes >> k & 1) != 0;
       if (own_below || other_below) {
         const double between = own_below ? low + period - other_high : other_low + period - high;
@@ -228,23 +237,34 @@ class CellBoxes {
     std::int32_t row;
     std::uint32_t axes;  // bits of those along which it is one period below its place
   };
+  // A row that is put over the whole cell along some axes.
+  struct Covered {
+    std::uint32_t axes = 0, filled = 0;  // bits of those, and of those along which it is as wide as a period or wider
+    double corners[8] = {};              // along them, those of the box at its place, rounded
+
+    // From where to where the box is along an axis: those of the cell, or at its place.
+    std::array<double, 2> reach(std::size_t k, const T* box, std::size_t dimension) const {
+      if ((axes >> k & 1) != 0) return {corners[k], corners[4 + k]};
+      return {box[k], box[dimension + k]};
+    }
+  };
   // Converting a number to T takes less than this from each of its units, or less than the other.
   static constexpr double kRounding = std::numeric_limits<T>::epsilon() * 4,
                           kLeast = std::numeric_limits<T>::denorm_min();
 
   bool takes_exactly(const Image& own, const CellBoxes& others, const Image& other) const {
+    const Covered &mine = covered_of(own.row), &theirs = others.covered_of(other.row);
     for (std::size_t k = 0; k < cell_.dimension; ++k) {
       if (!cell_.repeats(k)) continue;
       const AxisSpan one = span_at(own.row, k), two = others.span_at(other.row, k);
       if (!touching_ && (one.width == 0 || two.width == 0)) return false;
-      if (one.is_everywhere() || two.is_everywhere()) continue;
+      if (((mine.filled | theirs.filled) >> k & 1) != 0) continue;
       const bool own_below = (own.axes >> k & 1) != 0, other_below = (other.axes >> k & 1) != 0;
       const auto meet = [&](double worlds) { return spans_meet(one, two, worlds, cell_.period[k], touching_); };
       if (own_below || other_below) {
         if (meet(0) || !meet(own_below ? 1 : -1)) return false;
       } else if (!meet(0)) {
-        const bool covered = ((covers(own.row) | others.covers(other.row)) >> k & 1) != 0;
-        if (!covered || !(meet(-1) || meet(1))) return false;
+        if (((mine.axes | theirs.axes) >> k & 1) == 0 || !(meet(-1) || meet(1))) return false;
       }
     }
     return true;
@@ -308,10 +328,7 @@ class CellBoxes {
       is_moved_[row / 64] |= std::uint64_t{1} << row % 64;
       moved_rows_.push_back(static_cast<std::int32_t>(row));
       moved_corners_.insert(moved_corners_.end(), to, to + 2 * dimension);
-      if (covered != 0) {
-        if (covers_.empty()) covers_.assign(boxes_.count, 0);
-        covers_[row] = static_cast<std::uint8_t>(covered);
-      }
+      if (covered != 0) cover(row, covered, spans);
       for (std::size_t k = 0; k < dimension; ++k)
         if ((covered >> k & 1) != 0)
           to[k] = from_[k], to[dimension + k] = end_[k];
@@ -328,6 +345,24 @@ class CellBoxes {
       for (std::size_t k = 0; k < dimension; ++k)
         if ((axes >> k & 1) != 0) write(k, spans[k], -1, image);
     }
+  }
+
+  // Notes a row that is put over the whole cell along some axes, by its spans where they were given.
+  void cover(std::size_t row, std::uint32_t axes, std::array<AxisSpan, 4>& spans) {
+    Covered covered{axes};
+    for (std::size_t k = 0; k < cell_.dimension; ++k) {
+      if ((axes >> k & 1) == 0) continue;
+      // The width is rounded to the nearest: where it is more than the period, it was not less.
+      if (spans[k].width > cell_.period[k])
+        covered.filled |= 1u << k;
+      else
+        put_into_cell(cell_, k, spans[k]);
+      covered.corners[k] = spans[k].base + spans[k].worlds * cell_.period[k];
+      covered.corners[4 + k] = covered.corners[k] + spans[k].width;
+    }
+    if (covered_at_.empty()) covered_at_.assign(boxes_.count, 0);
+    covered_at_[row] = static_cast<std::uint32_t>(covered_.size());
+    covered_.push_back(covered);
   }
 
   // The grown corners of a row where it was given.
@@ -360,7 +395,9 @@ class CellBoxes {
     const auto at = static_cast<std::size_t>(number);
     return at < count() ? Image{number, 0} : images_[at - count()];
   }
-  std::uint32_t covers(std::int32_t row) const { return covers_.empty() ? 0 : covers_[static_cast<std::size_t>(row)]; }
+  const Covered& covered_of(std::int32_t row) const {
+    return covered_[covered_at_.empty() ? 0 : covered_at_[static_cast<std::size_t>(row)]];
+  }
   const T* corners_of(std::int32_t number) const {
     return corners_.get() + static_cast<std::size_t>(number) * 2 * cell_.dimension;
   }
@@ -385,7 +422,8 @@ class CellBoxes {
   // Rows that are not as they were given, ascending, and their grown corners where they were.
   std::vector<std::int32_t> moved_rows_;
   std::vector<T> moved_corners_;
-  std::vector<std::uint8_t> covers_;  // bits of the axes along which a row is put over the whole cell; empty if none is
+  std::vector<Covered> covered_ = {{}};    // those that are put over the whole cell, behind one that is not
+  std::vector<std::uint32_t> covered_at_;  // where each row is there; empty if there are none
 };
 
 // Chooses where the cell begins, by a sample of the boxes.
