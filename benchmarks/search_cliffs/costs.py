@@ -18,7 +18,7 @@ from benchmarks.search_cliffs.subjects import FILTERS, Call, Work, work_of
 
 CLIFF = 4.0  # × the plain case, or the other way
 DENSITIES = (1.0, 30.0)  # overlaps of a box in the plain cases
-FIXED = 5e-5  # seconds of a call, whatever its size
+FIXED = 5e-5  # seconds of a call, whatever its size; more where two boxes take more
 LEAST = 5e-9  # seconds of a row of output: plain cases of little output do not tell it
 
 
@@ -84,8 +84,9 @@ def found(result: Any) -> int:
 
 
 @cache
-def plain_costs(subject: str, n: int, dim: int, dtype: str, kind: str, fresh: int) -> tuple[float, float]:
-    """Measure what a row of input and one of output cost in plain cases, in seconds; once for each `fresh`."""
+def plain_costs(subject: str, n: int, dim: int, dtype: str, kind: str, fresh: int) -> tuple[float, float, float]:
+    """Measure what a call, a row of input and one of output cost in plain cases, in seconds; once for each `fresh`."""
+    fixed = max(FIXED, seconds_of(work_of(Case(subject, 0, 2, dim, dtype, kind)).call, 5.0))
     lines = []
     for density in DENSITIES:
         work = work_of(Case(subject, 0, n, dim, dtype, kind, density))
@@ -93,7 +94,7 @@ def plain_costs(subject: str, n: int, dim: int, dtype: str, kind: str, fresh: in
     (g1, f1, t1), (g2, f2, t2) = lines
     both = f2 * g1 - f1 * g2
     each = max(0.0, (t2 * g1 - t1 * g2) / both) if both > 0.05 * f2 * g1 else 0.0
-    return max((t2 - each * f2) / g2, 0.3 * t1 / g1), max(each, LEAST)
+    return fixed, max((t2 - each * f2) / g2, 0.3 * t1 / g1), max(each, LEAST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +123,20 @@ def cost_of(case: Case, limit: float, fresh: int = 0) -> Cost:
     TooLongError
         What is called cannot be made in the time.
     """
-    given, each = plain_costs(case.subject, case.n, case.dim, case.dtype, case.kind, fresh)
+    fixed, given, each = plain_costs(case.subject, case.n, case.dim, case.dtype, case.kind, fresh)
     with at_most(limit):
         work = work_of(case)
-    output = 0
+    outputs = list[int]()
     for one in (case, case.without(*FILTERS)) if set(FILTERS) & set(case.features) else (case,):
         try:
             with at_most(limit):
-                output = max(output, found_by(work if one is case else work_of(one)))
+                outputs.append(found_by(work if one is case else work_of(one)))
         except TooLongError:
             continue
+    if not outputs:
+        raise TooLongError("found too much, or takes too long")
     peer = seconds_of(work.peer, limit) if work.peer else None
-    return Cost(case, seconds_of(work.call, limit), work.given * given + output * each + FIXED, peer)
+    return Cost(case, seconds_of(work.call, limit), work.given * given + max(outputs) * each + fixed, peer)
 
 
 def cause_of(cost: Cost, limit: float) -> Cost:
