@@ -572,8 +572,9 @@ class TreeQueries {
   };
   using FirstInterleaved = InterleavedScratch<InterleavedSweep>;  // without layers, and with few rows to ignore
   using AnyInterleaved = InterleavedScratch<InterleavedTouch>;
-  // Otherwise each goes its motion alone.
-  bool can_interleave() const { return !tree_.is_wide() && tree_.root != kNoBlock; }
+  // Otherwise each goes its motion alone. In a single block there is nothing to wait for; and that of a few rows of a
+  // forest is gone with the next query, see Forest::Room.
+  bool can_interleave() const { return !tree_.is_wide() && tree_.root != kNoBlock && tree_.blocks.limit() > 1; }
 
   template <class Motion, class Report>
   void interleave(std::size_t query, const Sweep& sweep, double farthest, InterleavedScratch<Motion>& scratch,
@@ -967,7 +968,8 @@ class TreeQueries {
         alone |= 1u << k;
       }
     }
-    if (scratch.memory != tree_.blocks.memory() || scratch.wanted_before != wanted) {
+    // The next single block may lie where this one was.
+    if (scratch.memory != tree_.blocks.memory() || scratch.wanted_before != wanted || tree_.blocks.limit() <= 1) {
       scratch.memory = walk.memory = tree_.blocks.memory();
       scratch.wanted_before = walk.wanted = wanted;
       std::fill_n(walk.reach, kTogether, std::numeric_limits<float>::infinity());

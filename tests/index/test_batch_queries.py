@@ -393,6 +393,21 @@ def test_a_row_that_is_nearest_in_its_batch_is_found_after_queries_with_other_ke
     np.testing.assert_array_equal(index.nearest(np.zeros((2, 2)), 2, batch=[3, 9]).rows, [[0, 1], [81, 82]])
 
 
+@pytest.mark.parametrize("largest", [1, 2, 8])
+def test_many_queries_of_batches_of_a_few_boxes_find_no_rows_of_others(largest):
+    rng = np.random.default_rng(11)
+    keys = rng.permutation(np.repeat(np.arange(100), rng.integers(1, largest + 1, 100)))
+    lower = rng.random((len(keys), 2))
+    index = bp.BVH(np.stack([lower, lower + 0.1], axis=1), batch=keys)
+    check_queries(index, keys, asked_of(rng, keys, 1200), rng)
+    points, ways, asked = rng.random((1200, 2)), rng.normal(size=(1200, 2)), rng.integers(0, 100, 1200)
+    nearest, hit = index.nearest(points, batch=asked), index.raycast_any(points, ways, batch=asked)
+    for query, key in enumerate(asked):
+        own, one = np.flatnonzero(keys == key), slice(query, query + 1)
+        assert nearest.rows[query, 0] == plain.nearest(index.boxes_of(own), points[one], 1, rows=own)[0][0, 0]
+        assert hit[query] == plain.raycast_any(index.boxes_of(own), points[one], ways[one], rows=own)[0]
+
+
 @pytest.mark.parametrize(
     ("batch", "message"),
     [([1, 2, 3], r"batch has shape \(3,\); one per box is needed: \(2,\)"), ([1.5, 2.0], "batch must be integer")],

@@ -186,6 +186,26 @@ def test_queries_with_keys_equal_those_of_a_world_each():
         assert (single is None) == (hit.rows[0] < 0)
 
 
+def test_many_rays_in_batches_of_a_few_bodies_hit_no_bodies_of_others():
+    rng, radius = np.random.default_rng(12), 0.2
+    places, keys = rng.random((1000, 2)), rng.integers(0, 700, 1000)
+    world = bp.World(2)
+    world.add_many(bp.Circle(radius), places, batch=keys)
+    points, asked, angles = rng.random((1000, 2)), rng.integers(0, 700, 1000), rng.random(1000) * 2 * np.pi
+    ways = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    hits, hit = world.raycast(points, ways, batch=asked), world.raycast_any(points, ways, batch=asked)
+    for query, key in enumerate(asked):
+        own = np.flatnonzero(keys == key)
+        apart = points[query] - places[own]
+        along, square = apart @ ways[query], np.sum(apart**2, axis=1) - radius**2
+        root = along**2 - square
+        time = np.where(root >= 0, -along - np.sqrt(np.maximum(root, 0)), np.inf)
+        time = np.where(square <= 0, 0.0, np.where(time >= 0, time, np.inf))
+        first = own[np.argmin(time)] if len(own) and np.isfinite(time.min()) else -1
+        assert hits.rows[query] == first
+        assert hit[query] == (first >= 0)
+
+
 def test_batches_outlast_snapshots_and_removals():
     rng = np.random.default_rng(10)
     world, keys, _ = worlds_of(rng, 2, 20)
