@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -306,10 +307,11 @@ def iter_pairs(
         stream = _native.PairStream(*search.arguments, search.periods)
     except _native.InvalidBoxes:
         raise search.invalid_box() from None
-    return _chunks(stream, search, chunk)
+    return chain.from_iterable(_blocks(stream, search, chunk))
 
 
-def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator[NDArray[np.int32]]:
+def _blocks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator[NDArray[np.int32]]:
+    """Yield chunks by the block, (k, chunk, 2): `chain` reads them out of it in the time of NumPy's own loop."""
     rest = np.empty((0, 2), np.int32)
     while True:
         found = search.rows_of_input(stream.next(min(chunk - len(rest), NO_LIMIT)))
@@ -317,10 +319,10 @@ def _chunks(stream: _native.PairStream, search: _Search, chunk: int) -> Iterator
             break
         rest = np.concatenate([rest, found]) if len(rest) else found
         if whole := len(rest) - len(rest) % chunk:
-            yield from rest[:whole].reshape(-1, chunk, 2)
+            yield rest[:whole].reshape(-1, chunk, 2)
             rest = rest[whole:]
     if len(rest):
-        yield rest
+        yield rest[np.newaxis]
 
 
 class _WholeSearch(NamedTuple):
