@@ -298,11 +298,12 @@ class MeshSide {
  public:
   // The record of a placed mesh: number, origin, axes (and more).
   MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) { read_frame(record); }
-  // `polytope`: of a hull, whose box is that in its own frame: boxes around turned ones are much larger.
+  // `polytope`: of a hull. Its box is that in its own frame, as are those of turned boxes and of capsules: boxes around
+  // them along the axes of the world are much larger, and hold many triangles that are not near.
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
     if (polytope != nullptr)
       read_frame(shape.record);
-    else
+    else if (!set_own_frame())
       for (std::size_t k = 0; k < 3; ++k) axes_[k][k] = 1;
   }
   void move(const double* offset) {
@@ -347,6 +348,33 @@ class MeshSide {
     return at;
   }
 
+  // Sets the frame of a turned box, or of a segment that is neither so short nor so long that its direction is lost.
+  bool set_own_frame() {
+    const std::span<const double> r = alone_.shape.record;
+    if (alone_.shape.kind == ShapeKind::kOrientedBox) {
+      origin_ = solid::vector_at(r, 0);
+      own_half_ = solid::vector_at(r, 3);
+      for (std::size_t i = 0; i < 3; ++i) axes_[i] = solid::vector_at(r, 6 + 3 * i);
+      return has_own_frame_ = true;
+    }
+    if (traits_of(alone_.shape.kind).core != CoreForm::kSegment) return false;
+    Vec<3> half;
+    for (std::size_t k = 0; k < 3; ++k) {
+      origin_[k] = r[k] / 2 + r[3 + k] / 2;
+      half[k] = r[3 + k] / 2 - r[k] / 2;
+    }
+    const double squared = solid::squared(half), length = std::sqrt(squared), radius = radius_of(alone_.shape);
+    if (!(squared > 0x1p-900 && squared < 0x1p900)) {
+      origin_ = {};
+      return false;
+    }
+    for (std::size_t k = 0; k < 3; ++k) axes_[0][k] = half[k] / length;
+    axes_[1] = solid::perpendicular(axes_[0]);
+    axes_[2] = solid::cross(axes_[0], axes_[1]);
+    own_half_ = {length + radius, radius, radius};
+    return has_own_frame_ = true;
+  }
+
   // The tree of one box, made when it is first asked for: pairs without a mesh need none.
   struct Box {
     MeshUnits units;
@@ -359,6 +387,11 @@ class MeshSide {
         constexpr std::size_t kBounds = 13;  // where they are in the record
         std::copy_n(alone_.shape.record.begin() + kBounds, 3, bounds.lower.begin());
         std::copy_n(alone_.shape.record.begin() + kBounds + 3, 3, bounds.upper.begin());
+      } else if (has_own_frame_) {
+        for (std::size_t k = 0; k < 3; ++k) {
+          bounds.lower[k] = -own_half_[k];
+          bounds.upper[k] = own_half_[k];
+        }
       } else {
         add_bounds<3>(alone_.shape, bounds);
       }
@@ -375,6 +408,8 @@ class MeshSide {
   mutable Box box_{};
   Vec<3> origin_{}, offset_{};
   std::array<Vec<3>, 3> axes_{};
+  bool has_own_frame_ = false;  // of a shape that is no hull and no mesh
+  Vec<3> own_half_{};           // of its box there
 };
 
 // The elements of one side: a walk comes back to the same triangles again and again, and the last ones are kept placed.
@@ -905,21 +940,24 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   return found;
 }
 
+// How far a triangle reaches along a vector.
+inline solid::Projection extent_along(const std::array<double, 9>& corners, const Vec<3>& way) {
+  const auto height = [&](std::size_t k) {
+    return corners[k] * way[0] + corners[k + 1] * way[1] + corners[k + 2] * way[2];
+  };
+  const double p = height(0), q = height(3), r = height(6);
+  return {p < q ? (p < r ? p : r) : (q < r ? q : r), p > q ? (p > r ? p : r) : (q > r ? q : r)};
+}
+inline double gap_of(const solid::Projection& a, const solid::Projection& b) {
+  const double onwards = b.lower - a.upper, back = a.lower - b.upper;
+  return onwards > back ? onwards : back;
+}
+
 // Whether some axis proves that the signed distance of two triangles is above a limit: the gap along any is at most
 // that. `way`: a unit vector that is tried first, and is set to one that has proven it.
 inline bool are_beyond(const std::array<double, 9>& a, const std::array<double, 9>& b, double limit, Vec<3>& way) {
   using namespace solid;
-  const auto gap_along = [&](const Vec3& axis) {
-    const auto height = [&](const std::array<double, 9>& t, std::size_t k) {
-      return t[k] * axis[0] + t[k + 1] * axis[1] + t[k + 2] * axis[2];
-    };
-    const double p = height(a, 0), q = height(a, 3), r = height(a, 6);
-    const double x = height(b, 0), y = height(b, 3), z = height(b, 6);
-    const double top = p > q ? (p > r ? p : r) : (q > r ? q : r), low = p < q ? (p < r ? p : r) : (q < r ? q : r);
-    const double high = x > y ? (x > z ? x : z) : (y > z ? y : z), bottom = x < y ? (x < z ? x : z) : (y < z ? y : z);
-    const double onwards = bottom - top, back = low - high;
-    return onwards > back ? onwards : back;
-  };
+  const auto gap_along = [&](const Vec3& axis) { return gap_of(extent_along(a, axis), extent_along(b, axis)); };
   if (gap_along(way) > limit) return true;
   const auto beyond = [&](const Vec3& axis) {
     const double length = std::sqrt(squared(axis));
@@ -960,6 +998,38 @@ inline bool are_beyond(const std::array<double, 9>& a, const std::array<double, 
   return false;
 }
 
+// How far an element that is no mesh reaches along a unit vector; everywhere, if that is not known of its kind.
+inline solid::Projection extent_along(const Element& element, const Vec<3>& way) {
+  using namespace solid;
+  if (element.polytope != nullptr) {
+    const Polytope& hull = *element.polytope;
+    const double size = std::ldexp(1.0, hull.exponent()), at = dot(vector_at(element.shape.record, 1), way);
+    Vec3 own;
+    for (std::size_t k = 0; k < 3; ++k) own[k] = dot(vector_at(element.shape.record, 4 + 3 * k), way) * size;
+    Projection found{detail::kNone, -detail::kNone};
+    for (std::size_t k = 0; k < hull.corner_count(); ++k) {
+      const double height = dot(hull.corner(k), own);
+      found.lower = height < found.lower ? height : found.lower;
+      found.upper = height > found.upper ? height : found.upper;
+    }
+    return {at + found.lower, at + found.upper};
+  }
+  Projection found{detail::kNone, -detail::kNone};
+  for_each_simple<3>(element.shape, [&](const ShapeView<3>& part) {
+    if (traits_of(part.kind).core == CoreForm::kCurved) {
+      found = {-detail::kNone, detail::kNone};
+      return false;
+    }
+    with_core(part, Vec3{}, [&](const auto& core, double radius) {
+      const Projection of_part = project(core, way);
+      found.lower = std::min(found.lower, of_part.lower - radius);
+      found.upper = std::max(found.upper, of_part.upper + radius);
+    });
+    return true;
+  });
+  return found;
+}
+
 // The elements that are nearest to each other or deepest in each other; of several, the first visited.
 struct NearestElements {
   double distance = detail::kNone;
@@ -983,6 +1053,13 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
   // What separated two elements last is tried first on boxes and elements.
   Vec<3> way{1, 0, 0};
   RelativePose::Axis axis = view.axis_along(a, b, way);
+  solid::Projection of_other{};  // of a shape that is no mesh, along `way`
+  // Around the nearest corner or edge are several triangles, equally near but for rounding; and where surfaces lie upon
+  // one another, all triangles are equally deep.
+  const auto slack_of = [&](double distance) {
+    const bool is_clear = distance < detail::kNone && distance > view.rounding();
+    return (is_clear ? -0x1p-8 : distance <= 0 ? -0x1p-6 : 1.0) * view.rounding();
+  };
   const auto bounds = [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
     const RelativePose::Lanes<double> along = view.apart(box, block, of_first, axis);
     const double least = *std::min_element(along.begin(), along.begin() + block.count);
@@ -991,14 +1068,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
   walk_meshes(a, b, within, bounds, [&](std::int32_t face_a, std::int32_t face_b) {
     if (are_meshes) {
       const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
-      if (limit < detail::kNone) {
-        // Around the nearest corner or edge are several triangles, equally near but for rounding; and where surfaces
-        // lie upon one another, all triangles are equally deep.
-        const bool is_clear = best.distance < detail::kNone && best.distance > view.rounding();
-        const double slack = is_clear ? -0x1p-8 : best.distance <= 0 ? -0x1p-6 : 1.0;
-        const double most = limit + slack * view.rounding();
-        if (are_beyond(corners_a, corners_b, most, way)) return limit;
-      }
+      if (limit < detail::kNone && are_beyond(corners_a, corners_b, limit + slack_of(best.distance), way)) return limit;
       const ShapeView<3> x{ShapeKind::kTriangle, corners_a}, y{ShapeKind::kTriangle, corners_b};
       Vec<3> normal;
       double distance = signed_distance(x, y, &normal);
@@ -1012,10 +1082,20 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
         axis = view.axis_along(a, b, way);
       }
     } else {
-      std::array<double, 9> corners_a, corners_b;
+      const auto& corners = a.is_mesh() ? placed_a.corners(face_a) : placed_b.corners(face_b);
+      if (best.distance < detail::kNone &&
+          gap_of(extent_along(corners, way), of_other) > limit + slack_of(best.distance))
+        return limit;
+      const Element triangle{{ShapeKind::kTriangle, corners}, nullptr};
       Vec<3> normal;
-      const double distance = signed_distance(a.element(face_a, corners_a), b.element(face_b, corners_b), &normal);
-      if (distance < best.distance && distance <= within) best = {distance, normal, face_a, face_b};
+      const double distance =
+          a.is_mesh() ? signed_distance(triangle, b.alone(), &normal) : signed_distance(a.alone(), triangle, &normal);
+      if (distance < best.distance && distance <= within) {
+        best = {distance, normal, face_a, face_b};
+        way = normal;
+        axis = view.axis_along(a, b, way);
+        of_other = extent_along(a.is_mesh() ? b.alone() : a.alone(), way);
+      }
     }
     if (best.distance <= enough) return detail::kEnough;
     limit = std::min(best.distance, within);

@@ -150,7 +150,15 @@ inline double distance(const Piece& a, const Piece& b, double limit) {
 }
 // 0 for pieces that overlap, whatever rounding says.
 inline double clearance(const Piece& a, const Piece& b, double limit) {
-  return overlap(a, b) ? 0.0 : std::max(0.0, distance(a, b, limit));
+  if (a.tree == nullptr && b.tree == nullptr) return overlap(a, b) ? 0.0 : std::max(0.0, distance(a, b, limit));
+  const MeshSide x = a.side(), y = b.side();
+  const double found = nearest_elements(x, y, limit, 0.0).distance;
+  if (found <= 0) return 0;
+  double size = 0;
+  for (std::size_t k = 0; k < 6; ++k) size += std::abs(a.box[k]) + std::abs(b.box[k]);
+  // Thousands of rounding errors: what is farther apart does not overlap.
+  const bool is_clear = std::min(found, limit) > 1e-12 * size;
+  return !is_clear && boxes_meet(a.box, b.box) && overlaps(x, y) ? 0.0 : found;
 }
 
 // A box in floats, measured from a middle and rounded outwards: of two that do not meet, the given ones do not.

@@ -109,7 +109,7 @@ inline void check_tree(const MeshTree& tree) {
   for (const int times : found) CHECK(times == 1);
 }
 
-// Two meshes and a ball, against each other face by face.
+// Two meshes, a ball, a capsule and a turned box, against each other face by face.
 inline void check_meshes(Random& random) {
   const bool lattice = random.chance(0.5);
   const std::size_t faces_a = 1 + random.below(20), faces_b = 1 + random.below(20);
@@ -139,6 +139,20 @@ inline void check_meshes(Random& random) {
   const MeshSide shape(ShapeView<3>{ShapeKind::kBall, ball});
   check_pair(a, faces_a, shape, 1, motion, tolerance);
   check_pair(shape, 1, b, faces_b, motion, tolerance);
+  const double length = random.chance(0.1) ? 0 : random.chance(0.3) ? 100 * size : size;
+  std::array<double, 7> capsule{ball[0], ball[1], ball[2], ball[0], ball[1], ball[2], ball[3]};
+  for (std::size_t k = 3; k < 6; ++k) capsule[k] += lattice ? (k == 4 ? length : 0) : around(random, 1) * length;
+  const std::span<const double> axes(place_b.begin() + 4, 9);
+  std::array<double, 15> box{ball[0], ball[1], ball[2], length, ball[3], random.uniform() * size};
+  std::copy(axes.begin(), axes.end(), box.begin() + 6);
+  for (const ShapeView<3>& long_one : {ShapeView<3>{ShapeKind::kCapsule, capsule},
+                                       {ShapeKind::kSegment, std::span(capsule).first(6)},
+                                       {ShapeKind::kOrientedBox, box}}) {
+    const MeshSide side(long_one);
+    const double rough = std::max(tolerance, 1e-12 * length);
+    check_pair(a, faces_a, side, 1, motion, rough);
+    check_pair(side, 1, b, faces_b, motion, rough);
+  }
   const Vec<3> origin{around(random, 3) * size, around(random, 3) * size, around(random, 3) * size};
   Vec<3> normal{}, direction = random.chance(0.05) ? Vec<3>{} : motion;
   double wanted = detail::kNone;

@@ -239,3 +239,28 @@ def test_a_large_mesh_against_small_ones_inside_and_outside_is_as_near_as_its_tr
     wanted = bp.distance(parts, pieces, pairs=pairs)
     assert (np.linalg.norm(small.positions, axis=1) < 12).any()
     assert np.allclose(bp.distance(large, small, pairs=pairs), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["capsules", "boxes", "hulls", "compounds"])
+@pytest.mark.parametrize("origin", [0.0, 1e6])
+def test_long_shapes_across_small_meshes_are_as_near_as_their_triangles(kind, origin):
+    rng = np.random.default_rng(2)
+    vertices, faces = rough_sphere(rng, rounds=2)
+    places = rng.normal(size=(30, 3)) * 0.1 + origin
+    turns = quaternions(rng, 30)
+    meshes = bp.Shapes(bp.Mesh(vertices * 0.02, faces), places, turns)
+    parts = bp.Shapes(as_compound(vertices * 0.02, faces), places, turns)
+    limb = bp.Capsule((0, 0, -1), (0, 0, 1), 0.01)
+    long = {"capsules": limb, "boxes": bp.Box(2, 0.02, 0.1), "hulls": bp.ConvexHull(CUBE * [0.05, 2, 0.02]),
+            "compounds": bp.Compound([limb, bp.Box(0.1, 0.1, 2)])}[kind]  # fmt: skip
+    others = bp.Shapes(long, rng.normal(size=(30, 3)) * 0.03 + origin, quaternions(rng, 30))
+    pairs = every_pair(meshes, others)
+    wanted, exact = bp.distance(parts, others, pairs=pairs), 1e-12 * (1 + origin)
+    assert (wanted < 0).sum() > 10 < (wanted > 0).sum()
+    assert np.abs(bp.distance(meshes, others, pairs=pairs) - wanted).max() < exact
+    assert np.abs(bp.distance(others, meshes, pairs=pairs[:, ::-1]) - wanted).max() < exact
+    hits = {tuple(pair) for pair in bp.overlaps(meshes, others, pairs).tolist()}
+    clear = np.abs(wanted) > exact
+    assert all(
+        (tuple(pair) in hits) == (gap < 0) for pair, gap in zip(pairs[clear].tolist(), wanted[clear], strict=True)
+    )
