@@ -233,7 +233,7 @@ def shape_of(case: Case, sizes: Array) -> Any:
     """Make a shape for each row, of some sizes."""
     flat = case.dim == 2
     if case.kind == "ball":
-        return (bp.Circle if flat else bp.Sphere)(sizes[:, 0] / 2)
+        return (bp.Circle if flat else bp.Sphere)(sizes.min(axis=1) / 2)
     if case.kind in ("box", "turned box"):
         return (bp.Rectangle if flat else bp.Box)(*sizes.T)
     if case.kind == "capsule":
@@ -460,7 +460,7 @@ FEATURES: dict[str, tuple[Any, ...]] = {
     "margin": ("tiny", "size"),
     "touching": (False,),
     "sort": (True,),
-    "chunk": (1, 100, 100_000),
+    "chunk": (10, 100, 100_000),  # of 1: a row of pairs.py
     "workers": (2,),
     "state": ("half removed", "moved a little", "moved far", "one moved far", "inserted"),
     "places": ("outside", "one spot", "at lower corners", "far away", "ascending"),
