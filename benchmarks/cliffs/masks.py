@@ -33,6 +33,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _world(pace)
     yield from _copies(pace)
     yield from _bodies(pace)
+    yield from _batches_and_masks(pace)
     yield from _points(pace)
     yield from _decades(pace)
 
@@ -158,6 +159,43 @@ def _bodies(pace: float) -> Iterator[Row]:
     }
     times = _times(asked, pace)
     yield ratio("nearest by mask, 1 of 1,000 copies, of the subset", times["many"], times["few"], 3.0)
+
+
+def _batches_and_masks(pace: float) -> Iterator[Row]:
+    """Measure queries among copies that are in batches, or of which a mask leaves some, beside one of each kind."""
+    rng = np.random.default_rng(9)
+    at, ways = rng.random((QUERIES, 3)), rng.normal(size=(QUERIES, 3))
+    for copies in (10, 100, 10_000):
+        count = COUNT // copies
+        centers, radius, kind = rng.random((count, 3)), 0.15 * count ** (-1 / 3), np.arange(COUNT) % count
+        keys, layers = np.arange(count) % 10, np.where(rng.random(COUNT) < 0.1, 2, 1)
+        boxes = np.stack([centers - radius, centers + radius], axis=1)
+        worlds = {name: bp.World(3) for name in ("copies", "one", "masked", "all")}
+        worlds["copies"].add_many(bp.Sphere(radius), centers[kind], batch=keys[kind])
+        worlds["one"].add_many(bp.Sphere(radius), centers, batch=keys)
+        worlds["masked"].add_many(bp.Sphere(radius), centers[kind], layer=layers)
+        worlds["all"].add_many(bp.Sphere(radius), centers)
+        indexes = {
+            "copies": bp.Index(boxes[kind], batch=keys[kind]),
+            "one": bp.Index(boxes, batch=keys),
+            "masked": bp.Index(boxes[kind], layer=layers.astype(np.uint64)),
+            "all": bp.Index(boxes),
+        }
+        own = {"batch": rng.integers(0, 10, QUERIES)}
+        options: dict[str, Options] = {"copies": own, "one": own, "masked": {"mask": 2}, "all": {}}
+        for what, targets in (("body", worlds), ("box", indexes)):
+            calls: dict[str, Call] = {}
+            for name, target in targets.items():
+                asked: Any = target
+                calls[f"raycast, {name}"] = partial(asked.raycast, at, ways, **options[name])
+                calls[f"nearest, {name}"] = partial(asked.nearest, at, 4, **options[name])
+            times = _times(calls, 2 * pace)
+            for query in ("raycast", "nearest"):
+                found, plain = times[f"{query}, copies"], times[f"{query}, one"]
+                yield ratio(f"{query} in 10 batches, {copies:,} copies of each {what}", found, plain, ALIKE)
+                if copies > 10:  # or those that match are farther apart than the others are
+                    found, plain = times[f"{query}, masked"], times[f"{query}, all"]
+                    yield ratio(f"{query}, 10 % of {copies:,} copies of each {what} match", found, plain, ALIKE)
 
 
 def _points(pace: float) -> Iterator[Row]:

@@ -17,6 +17,7 @@
 
 #include "base/memory.hpp"
 #include "base/radix_sort.hpp"
+#include "base/samples.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/any_boxes.hpp"
 #include "bvh/build.hpp"
@@ -65,11 +66,15 @@ class Forest {
   // How many trees were packed since the first build began.
   std::uint64_t packed_count() const { return packed_; }
 
+  // How often the trees have changed.
+  std::uint64_t changes() const { return changes_; }
+
   // Replaces all trees by those of `count` rows; keys are by row. After bad_alloc or Interrupted it must be called
   // again before anything else.
   template <class T>
   void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const std::int64_t* keys,
              const Work& work) {
+    ++changes_;
     memory_.clear();
     trees_.clear();
     slots_.clear();
@@ -145,6 +150,7 @@ class Forest {
   template <class T>
   void follow(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const bool* alive,
               const std::int64_t* keys, const Work& work) {
+    ++changes_;
     grow(boxes.count);
     const std::vector<Edit> edits = edits_of(rows, count, alive, keys, boxes.count, work.interrupt);
     // A row may leave one tree and come into another.
@@ -195,6 +201,24 @@ class Forest {
     if (at == keys_.end() || *at != key) return kNoTree;
     position = static_cast<std::size_t>(at - keys_.begin());
     return numbers_[position];
+  }
+
+  // The number of the tree of a row; all are below number_limit().
+  std::uint32_t number_of(std::int32_t row) const {
+    return static_cast<std::size_t>(row) < rows_ ? tree_of_[static_cast<std::size_t>(row)] : kNoTree;
+  }
+  bool has(std::int32_t row) const { return number_of(row) != kNoTree; }
+  std::size_t number_limit() const { return slots_.size(); }
+
+  // Calls use(blocks, block) for so many blocks, some perhaps several times, of trees of more than a few rows. Not all
+  // are in use.
+  template <class Use>
+  void for_some_blocks(std::size_t count, const Use& use) const {
+    const StratifiedSample trees(trees_.size(), count);
+    for (std::size_t k = 0; k < count && trees.size() > 0; ++k) {
+      const Blocks& blocks = trees_[trees[k % trees.size()]].blocks;
+      if (blocks.limit() > 0) use(blocks, static_cast<std::int32_t>(detail::hashed(k + 1) % blocks.limit()));
+    }
   }
 
   // Room for the block of a few rows.
@@ -598,6 +622,7 @@ class Forest {
   PlainArray<std::uint32_t> places_;       // of each row in its tree
   PlainArray<std::uint32_t> tree_of_;      // of each row; kNoTree: in none
   std::atomic<std::uint64_t> packed_{0};
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace broadphase

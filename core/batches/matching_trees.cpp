@@ -73,26 +73,18 @@ MatchingTree tree_of_matching(const BlockTree& tree, const AnyBoxes& boxes, cons
   constexpr std::size_t kSample = 16;
   const Blocks& blocks = tree.blocks;
   if (tree.root == kNoBlock) return nullptr;
-  std::vector<bool> is_ignored(filter.ignored_count > 0 ? boxes.count() : 0);
-  for (std::size_t k = 0; k < filter.ignored_count; ++k)
-    if (const std::int32_t row = filter.ignored_by(query)[k]; row >= 0)
-      is_ignored[static_cast<std::size_t>(row)] = true;
-  const QueryFilter by_layers = filter.without_ignored();
-  const auto is_allowed = [&](std::int32_t row) {
-    const auto at = static_cast<std::size_t>(row);
-    return by_layers.allows(at, query) && (is_ignored.empty() || !is_ignored[at]);
-  };
+  const AllowedRows allowed(filter, query, boxes.count());
   Share sampled, all;
   const StratifiedSample sample(blocks.limit(), kSample);
   for (std::size_t at = 0; at < sample.size(); ++at)
     for_each_row_of(blocks, static_cast<std::int32_t>(sample[at]), [&](std::int32_t row) {
       if (static_cast<std::size_t>(row) < boxes.count())  // not so of a block that is not in the tree, perhaps
-        sampled.add(is_allowed(row));
+        sampled.add(allowed.has(row));
     });
   if (sampled.is_large()) return nullptr;
   std::vector<std::int32_t> rows;
   for_each_row(tree, [&](std::int32_t row) {
-    const bool matches = is_allowed(row);
+    const bool matches = allowed.has(row);
     all.add(matches);
     if (matches) rows.push_back(row);
   });

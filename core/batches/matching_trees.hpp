@@ -21,6 +21,26 @@ inline bool has_inner_blocks(const BlockTree& tree) {
   return tree.root != kNoBlock && tree.blocks.rows(tree.root) != tree.blocks.occupied(tree.root);
 }
 
+// Which rows a filter lets a query find.
+class AllowedRows {
+ public:
+  AllowedRows(const QueryFilter& filter, std::size_t query, std::size_t row_count)
+      : by_layers_(filter.without_ignored()), query_(query), is_ignored_(filter.ignored_count > 0 ? row_count : 0) {
+    for (std::size_t k = 0; k < filter.ignored_count; ++k)
+      if (const std::int32_t row = filter.ignored_by(query)[k]; row >= 0)
+        is_ignored_[static_cast<std::size_t>(row)] = true;
+  }
+  bool has(std::int32_t row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return by_layers_.allows(at, query_) && (is_ignored_.empty() || !is_ignored_[at]);
+  }
+
+ private:
+  QueryFilter by_layers_;
+  std::size_t query_;
+  std::vector<bool> is_ignored_;
+};
+
 // The rows of a tree that a filter lets a query find, packed in a tree of their own; null where they are so many that
 // this would hardly be faster to walk. O(rows of the tree). Throws bad_alloc.
 MatchingTree tree_of_matching(const BlockTree& tree, const AnyBoxes& boxes, const QueryFilter& filter,

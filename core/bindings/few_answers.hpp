@@ -380,17 +380,26 @@ class FewAnswers {
     const auto make = [&] { return tree_of_matching(tree, boxes, filter.without_ignored(), 0, kernels); };
     MatchingTrees::State matching;
     if (can_match) matching = index.matching.get(match, changes_, make);
-    if (matching.tree != nullptr) return search(TreeQueries(*matching.tree, boxes, filter.without_layers(), kernels));
+    const BlockTree& base = matching.tree != nullptr ? *matching.tree : tree;
+    const auto make_distinct = [&] { return copies->make(base, filter.without_ignored(), 0); };
+    WhenCopies when{};
     DistinctTrees::State distinct;
-    if (copies != nullptr && has_inner) distinct = copies->get();
+    if (copies != nullptr && has_inner) {
+      when = copies->when;
+      if (can_match) when.version = changes_;
+      distinct = when.get(copies->trees, match, make_distinct);
+    }
     const bool are_known = distinct.tree != nullptr;
-    const TreeQueries queries(are_known ? distinct.tree->tree : tree, boxes, filter, kernels,
+    const TreeQueries queries(are_known ? distinct.tree->tree : base, boxes,
+                              are_known || matching.tree != nullptr ? filter.without_layers() : filter, kernels,
                               are_known ? distinct.tree->next_copy.data() : nullptr);
     search(queries);
-    if (can_match && !matching.is_decided)
+    if (can_match && !matching.is_decided && !are_known)
       index.matching.add_lost(match, changes_, queries.rejected(), MatchingTrees::enough(boxes.count()), make);
-    if (copies != nullptr && has_inner && !distinct.is_decided && DistinctTrees::lost(queries.visited()) > 0)
-      copies->add_lost(DistinctTrees::lost(queries.visited()));
+    // To take note of a little is a part of what one query takes.
+    constexpr std::uint64_t kFew = 32;
+    if (copies != nullptr && has_inner && !distinct.is_decided && queries.visited() > kFew)
+      when.add_lost(copies->trees, match, DistinctTrees::lost(queries.visited()), false, make_distinct);
   }
 
   // Results.

@@ -412,9 +412,12 @@ class FewBodies : public FewAnswers {
   // The same where the tree may be that of bodies that differ.
   template <class Search>
   bool walk_distinct(const Allowed& allowed, const Search& search) const {
-    const SearchForCopies copies{tree_.distinct, changes(), slots_, true, [this] {
+    const SearchForCopies copies{tree_.distinct,
+                                 {changes(), slots_ / 4, true},
+                                 [this](const BlockTree& of, const QueryFilter& filter, std::size_t query) {
                                    return in_plane_or_space(dimension(), [&](auto d) {
-                                     return tree_of_distinct(tree_.walked(), boxes(), bodies<d()>(), chosen_kernels());
+                                     return tree_of_distinct(of, boxes(), bodies<d()>(), chosen_kernels(), filter,
+                                                             query);
                                    });
                                  }};
     return walk_bodies(allowed, search, &copies);

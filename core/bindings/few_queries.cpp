@@ -236,10 +236,9 @@ class FewQueries : public FewAnswers {
     return true;
   }
 
-  // The same where the tree may be that of boxes that differ. Where a filter leaves out many, it is that of the others.
+  // The same where the tree may be that of boxes that differ.
   template <class Search>
   bool answer_distinct(const Allowed& allowed, const Search& search) {
-    if (allowed.filter.has_layers()) return answer(allowed, search);
     const SearchForCopies copies = index_.search_for_equal(boxes_);
     return answer(allowed, search, &copies);
   }

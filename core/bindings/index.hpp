@@ -14,7 +14,7 @@
 #include "tree/pairs.hpp"
 
 namespace broadphase {
-class Forest;
+struct SearchedForest;
 }
 
 namespace broadphase::python {
@@ -26,21 +26,24 @@ struct BlockIndex {
   BlockTree packed;
 
   // Where queries have keys: the tree of each. Then the tree above is empty.
-  const Forest* forest = nullptr;
+  const SearchedForest* forest = nullptr;
   const std::uint32_t* tree_of = nullptr;
 
   // Of rows of the tree above.
   MatchingTrees matching;
   DistinctTrees distinct;        // of bodies
-  DistinctTrees distinct_boxes;  // of its version: how often the trees above have changed
+  DistinctTrees distinct_boxes;  // without layers, of its version: how often the trees above have changed
 
   const BlockTree& walked() const { return packed.root != kNoBlock ? packed : tree; }
-  // To be used while `boxes`, those of the rows, are there. Indexes that change between a few queries are asked as they
+  // To be used while the boxes of the rows are there. Indexes that change between a few queries are asked as they
   // are.
   SearchForCopies search_for_equal(const AnyBoxes& boxes) const {
     const std::uint64_t version = tree.exact_bounds.changes() + packed.exact_bounds.changes();
-    return {distinct_boxes, version, boxes.count() / 4, false,
-            [this, &boxes] { return tree_of_distinct(walked(), boxes, EqualBoxes(boxes), chosen_kernels()); }};
+    return {distinct_boxes,
+            {version, boxes.count() / 4, false},
+            [&boxes](const BlockTree& of, const QueryFilter& filter, std::size_t query) {
+              return tree_of_distinct(of, boxes, EqualBoxes(boxes), chosen_kernels(), filter, query);
+            }};
   }
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/radix_sort.hpp"
+#include "batches/distinct_forest.hpp"
 #include "batches/distinct_trees.hpp"
 #include "batches/forest.hpp"
 #include "batches/matching_trees.hpp"
@@ -32,33 +33,27 @@ inline BoxView<double> places_of(const double* points, std::size_t count, std::s
 class ManyQueries {
  public:
   ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter)
-      : ManyQueries(index, boxes, filter, index.matching) {}
-  // `trees` are those of the rows of the index, if it is a copy of another one. With `copies`, the queries may be in
-  // the tree of rows that differ.
+      : ManyQueries(index, boxes, filter, index.matching, Copies()) {}
+  // How queries come to trees of rows that differ, those of an index or of a forest.
+  struct Copies {
+    std::optional<SearchForCopies> of_tree{};
+    std::optional<SearchForestForCopies> of_forest{};
+  };
+  // `trees` are those of the rows of the index, if it is a copy of another one. With `copies`, the queries may be in a
+  // tree of rows that differ.
   ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const MatchingTrees& trees,
-              std::optional<SearchForCopies> copies = std::nullopt)
-      : index_(index),
-        boxes_(boxes),
-        trees_(trees),
-        matching_(tree_for_all(index, boxes, filter, trees)),
-        filter_(matching_ != nullptr ? filter.without_layers() : filter),
-        queries_(tree(), boxes_, filter_, chosen_kernels()),
-        rows_(boxes.count()),
-        can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
-    if (copies && index.forest == nullptr && matching_ == nullptr && has_inner_blocks(tree()))
-      copies_.emplace(*std::move(copies));
-    if (can_match_ && (ignores_many() || filter_.version == QueryFilter::kNoVersion)) of_call_.emplace();
-  }
+              Copies copies)
+      : ManyQueries(index, boxes, filter, trees, [&](const AnyBoxes&) { return std::move(copies); }) {}
   ManyQueries(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper, const RowFilter* filter)
       : ManyQueries(index, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter()) {}
   ManyQueries(const ManyQueries&) = delete;
   ManyQueries& operator=(const ManyQueries&) = delete;
 
-  // Lets queries for the nearest boxes, or for those touched, be in the tree of boxes that differ. Where the filter
-  // leaves out many, they are in the tree of the others.
-  void look_for_equal_boxes() {
-    if (index_.forest == nullptr && matching_ == nullptr && has_inner_blocks(tree()) && !can_match_)
-      copies_.emplace(index_.search_for_equal(boxes_));
+  // For the nearest boxes, or those touched: these may be in a tree of boxes that differ.
+  static ManyQueries among_distinct(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper,
+                                    const RowFilter* filter) {
+    return {index, any_boxes(lower, upper), filter != nullptr ? filter->get() : QueryFilter(), index.matching,
+            [&](const AnyBoxes& boxes) { return equal_boxes(index, boxes); }};
   }
 
   // search(queries, query, scratch, rows) appends the result of a query; `places` are the boxes that they search about.
@@ -168,11 +163,22 @@ class ManyQueries {
   // The tree of the rows that all queries match, if it is known. Then their layers need no test.
   static MatchingTree tree_for_all(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter,
                                    const MatchingTrees& trees) {
-    if (index.forest != nullptr || !filter.is_uniform || filter.version == QueryFilter::kNoVersion) return nullptr;
+    if (index.forest != nullptr || !is_known(filter)) return nullptr;
     const auto make = [&] {
       return tree_of_matching(index.walked(), boxes, filter.without_ignored(), 0, chosen_kernels());
     };
     return trees.get(LayerMatch::of(filter, 0), filter.version, make).tree;
+  }
+
+  // The same of the rows that differ among those.
+  static std::shared_ptr<const DistinctTree> distinct_for_all(const BlockIndex& index, const QueryFilter& filter,
+                                                              const BlockTree& tree, const SearchForCopies& copies) {
+    if (index.forest != nullptr || !has_inner_blocks(tree) || (filter.has_layers() && !is_known(filter)))
+      return nullptr;
+    const LayerMatch match = LayerMatch::of(filter, 0);
+    return copies.when_by(filter)
+        .get(copies.trees, match, [&] { return copies.make(tree, filter.without_ignored(), 0); })
+        .tree;
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
@@ -189,166 +195,223 @@ class ManyQueries {
   const QueryFilter& filter() const { return filter_; }
 
  private:
-  // One tree of a forest, as if it were alone.
+  // `copies_of(boxes)`: of the boxes that this keeps.
+  template <class CopiesOf>
+  ManyQueries(const BlockIndex& index, const AnyBoxes& boxes, const QueryFilter& filter, const MatchingTrees& trees,
+              const CopiesOf& copies_of)
+      : index_(index),
+        boxes_(boxes),
+        trees_(trees),
+        copies_(copies_of(boxes_)),
+        matching_(tree_for_all(index, boxes, filter, trees)),
+        distinct_(known_distinct(filter)),
+        filter_(matching_ != nullptr || distinct_ != nullptr ? filter.without_layers() : filter),
+        queries_(tree(), boxes_, filter_, chosen_kernels(),
+                 distinct_ != nullptr ? distinct_->next_copy.data() : nullptr),
+        rows_(boxes.count()),
+        can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
+    // There may still be many copies among rows that match.
+    all_match_ = matching_ != nullptr ? LayerMatch::of(filter, 0) : LayerMatch{};
+    all_version_ = matching_ != nullptr ? filter.version : copies_.of_tree ? copies_.of_tree->when.version : 0;
+    if (index.forest != nullptr || distinct_ != nullptr || !has_inner_blocks(tree())) copies_.of_tree.reset();
+    if (can_match_ && (ignores_many() || filter_.version == QueryFilter::kNoVersion)) of_call_.emplace();
+  }
+  // One tree of a forest, as if it were alone; or of one of rows that differ, see DistinctTree.
   struct Walked {
-    std::uint32_t number;
+    std::uint32_t number;  // of queries
     BlockTree tree;
     TreeQueries queries;
-    Walked(const Forest& forest, std::uint32_t of, const AnyBoxes& boxes, const QueryFilter& filter, Forest::Room& room)
-        : number(of), tree(forest.tree_of(of, boxes, room)), queries(tree, boxes, filter, chosen_kernels()) {}
+    Walked(std::uint32_t of_queries, const Forest& forest, std::uint32_t of, const ManyQueries& all, Forest::Room& room,
+           const std::int32_t* next_copy)
+        : number(of_queries),
+          tree(forest.tree_of(of, all.boxes_, room)),
+          queries(tree, all.boxes_, all.filter_, chosen_kernels(), next_copy) {}
   };
-  // The queries as one thread asks them. Those by layers, and those that ignore many rows, look among all rows, until
-  // so many were rejected that those that match are given a tree.
+
+  // What queries have lost to copies so far.
+  class Lost {
+   public:
+    // The rows that queries have visited since begin().
+    void note(const TreeQueries* queries) {
+      if (queries == nullptr || queries != used_) return;
+      lost_ += DistinctTrees::lost(queries->visited() - visited_);
+      used_ = nullptr;
+    }
+    const TreeQueries& begin(const TreeQueries& queries) {
+      used_ = &queries;
+      visited_ = queries.visited();
+      return queries;
+    }
+    bool is_more_than(std::uint64_t count) const { return lost_ >= added_ + count; }
+    // Those that have not been taken.
+    std::uint64_t take() { return lost_ - std::exchange(added_, lost_); }
+
+   private:
+    const TreeQueries* used_ = nullptr;
+    std::uint64_t visited_ = 0, lost_ = 0, added_ = 0;
+  };
+  static constexpr std::size_t kMostKinds = 16, kLooks = 4;  // what is lost is looked at so often before it is enough
+
+  // Queries that may find the same rows, if they are by layers; or all. They look among all rows until so many were
+  // rejected, or so many copies visited, that the rows that match, or those that differ, are given a tree.
+  class Kind {
+    auto make_matching() const {
+      return [this] { return all_.tree_for(query_); };
+    }
+    auto make_distinct() const {
+      return [this] {
+        return all_.copies_.of_tree->make(matching_ != nullptr ? *matching_ : all_.tree(),
+                                          is_by_match_ ? all_.shared_filter() : QueryFilter(), query_);
+      };
+    }
+
+   public:
+    // `query` is one of them. `is_by_match`: they may find those rows alone that match.
+    Kind(const ManyQueries& all, const LayerMatch& match, std::size_t query, bool is_by_match)
+        : all_(all), match_(match), query_(query), is_by_match_(is_by_match), is_matching_decided_(!is_by_match) {
+      queries_.emplace(all.queries_);
+      if (!is_matching_decided_) {
+        if (all.ignores_nearly_all())
+          look_at_rejected(0);
+        else
+          take(all.matching_trees().get(match_, version(), make_matching()));
+      }
+      are_copies_decided_ = !all.copies_.of_tree;
+      if (!are_copies_decided_) take(when().get(all.distinct_trees(), match_, make_distinct()));
+    }
+    ~Kind() {
+      if (!is_matching_decided_)
+        all_.matching_trees().add_lost(match_, version(), rejected(), kNever, [] { return nullptr; });
+      if (are_copies_decided_) return;
+      lost_.note(&*queries_);
+      if (lost_.is_more_than(1))
+        when().add_lost(all_.distinct_trees(), match_, lost_.take(), true, [] { return nullptr; });
+    }
+    Kind(const Kind&) = delete;
+    Kind& operator=(const Kind&) = delete;
+
+    const LayerMatch& match() const { return match_; }
+    // For the next query.
+    const TreeQueries& next() {
+      if (!are_copies_decided_) lost_.note(&*queries_);
+      if (!is_matching_decided_ && rejected() >= all_.rows_ / kLooks)
+        look_at_rejected(MatchingTrees::enough(all_.rows_));
+      if (are_copies_decided_) return *queries_;
+      if (lost_.is_more_than(all_.rows_ / kLooks))
+        take(when().add_lost(all_.distinct_trees(), match_, lost_.take(), false, make_distinct()));
+      return lost_.begin(*queries_);
+    }
+
+   private:
+    static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+    std::uint64_t version() const { return all_.filter_.version; }
+    WhenCopies when() const {
+      WhenCopies when = all_.copies_.of_tree->when;
+      when.version = is_by_match_ ? version() : all_.all_version_;
+      return when;
+    }
+    // So many rows were rejected since they were looked at.
+    std::uint64_t rejected() const { return queries_->rejected() - looked_at_; }
+    void look_at_rejected(std::uint64_t enough) {
+      const std::uint64_t more = rejected();
+      looked_at_ += more;
+      take(all_.matching_trees().add_lost(match_, version(), more, enough, make_matching()));
+    }
+    // Rows are still tested by the filter: with others, queries may be at their end in another tree.
+    void take(const MatchingTrees::State& state) {
+      is_matching_decided_ = state.is_decided;
+      if (state.tree == nullptr) return;
+      matching_ = state.tree;
+      queries_.emplace(*matching_, all_.boxes_, all_.filter_, chosen_kernels());
+    }
+    // Only rows that match are in such a tree.
+    void take(const DistinctTrees::State& state) {
+      are_copies_decided_ = state.is_decided;
+      if (state.tree == nullptr) return;
+      is_matching_decided_ = true;
+      distinct_ = state.tree;
+      queries_.emplace(distinct_->tree, all_.boxes_, all_.filter_, chosen_kernels(), distinct_->next_copy.data());
+    }
+
+    const ManyQueries& all_;
+    LayerMatch match_;
+    std::size_t query_;
+    MatchingTree matching_{};  // kept where the others follow: queries may be at their end in it
+    std::shared_ptr<const DistinctTree> distinct_{};
+    std::optional<TreeQueries> queries_{};
+    bool is_by_match_, is_matching_decided_, are_copies_decided_ = true;
+    std::uint64_t looked_at_ = 0;  // when so many rows were rejected
+    Lost lost_{};
+  };
+
+  // The queries as one thread asks them.
   class Asking {
    public:
     Asking() = default;
     ~Asking() {
-      if (copies_ == nullptr) return;
-      note_visits();
-      if (!is_decided_ && lost_ > added_) add_lost(true);
+      if (of_forest_ == nullptr || are_copies_decided_) return;
+      if (walked_) lost_.note(&walked_->queries);
+      if (lost_.is_more_than(1)) of_forest_->add_lost(lost_.take(), true);
     }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
 
     const TreeQueries& of_all(const ManyQueries& all) {
-      if (all.copies_) look_for_copies(all);
-      if (distinct_ != nullptr) return *among_distinct_;
-      return used(among_all(all));
+      if (!all_) all_.emplace(all, all.all_match_, 0, false);
+      return all_->next();
     }
     const TreeQueries& of(const ManyQueries& all, std::size_t query) {
-      if (all.copies_) look_for_copies(all);
-      const TreeQueries& found = among_matching(all, query);
-      if (distinct_ == nullptr) return used(found);
-      return last_ != nullptr && &found == &*last_->queries ? last_->among(*distinct_, all) : *among_distinct_;
+      if (all.index_.forest != nullptr) return in_batch(all, all.index_.tree_of[query]);
+      if (!all.can_match_) return of_all(all);
+      const LayerMatch match = LayerMatch::of(all.filter_, query);
+      if (last_ == nullptr || !(last_->match() == match)) {
+        const auto known =
+            std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) { return kind->match() == match; });
+        if (known == kinds_.end() && kinds_.size() == kMostKinds) return of_all(all);
+        last_ = known != kinds_.end() ? known->get()
+                                      : kinds_.emplace_back(std::make_unique<Kind>(all, match, query, true)).get();
+      }
+      return last_->next();
     }
 
    private:
-    const TreeQueries& among_all(const ManyQueries& all) {
-      if (!all_) all_.emplace(all.queries_);
-      return *all_;
-    }
-    const TreeQueries& among_matching(const ManyQueries& all, std::size_t query) {
-      if (all.index_.forest != nullptr) {
-        const std::uint32_t number = all.index_.tree_of[query];
-        if (!walked_ || walked_->number != number)
-          walked_.emplace(*all.index_.forest, number, all.boxes_, all.filter_, room_);
-        return walked_->queries;
+    const TreeQueries& in_batch(const ManyQueries& all, std::uint32_t number) {
+      if (all.copies_.of_forest && of_forest_ == nullptr) {
+        of_forest_ = &*all.copies_.of_forest;
+        take(of_forest_->get());
       }
-      if (!all.can_match_) return among_all(all);
-      const LayerMatch match = LayerMatch::of(all.filter_, query);
-      if (last_ == nullptr || !(last_->match == match)) {
-        const auto known =
-            std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& kind) { return kind->match == match; });
-        if (known == kinds_.end() && kinds_.size() == kMostKinds) return among_all(all);
-        last_ =
-            known != kinds_.end() ? known->get() : kinds_.emplace_back(std::make_unique<Kind>(all, match, query)).get();
+      if (!are_copies_decided_) {
+        if (walked_) lost_.note(&walked_->queries);
+        if (lost_.is_more_than(all.rows_ / kLooks)) take(of_forest_->add_lost(lost_.take(), false));
       }
-      if (!last_->is_decided && last_->rejected() >= last_->looked_at + all.rows_ / kLooks)
-        last_->look(all, query, MatchingTrees::enough(all.rows_));
-      return *last_->queries;
-    }
-
-    // Decides, where queries have visited many rows by now, whether these are copies.
-    void look_for_copies(const ManyQueries& all) {
-      if (copies_ == nullptr) {
-        copies_ = &*all.copies_;
-        take(all, copies_->get());
+      if (!walked_ || walked_->number != number) {
+        if (distinct_ != nullptr)
+          walked_.emplace(number, distinct_->forest, distinct_->number_of(number), all, room_,
+                          distinct_->next_copy.data());
+        else
+          walked_.emplace(number, *all.index_.forest, number, all, room_, nullptr);
       }
-      if (is_decided_) return;
-      note_visits();
-      if (lost_ >= added_ + all.rows_ / kLooks) take(all, add_lost(false));
+      return are_copies_decided_ ? walked_->queries : lost_.begin(walked_->queries);
     }
-    DistinctTrees::State add_lost(bool is_last) {
-      return copies_->add_lost(lost_ - std::exchange(added_, lost_), is_last);
-    }
-    void take(const ManyQueries& all, const DistinctTrees::State& state) {
-      is_decided_ = state.is_decided;
+    void take(const DistinctForests::State& state) {
+      are_copies_decided_ = state.is_decided;
       if (state.tree == nullptr) return;
       distinct_ = state.tree;
-      among_distinct_.emplace(distinct_->tree, all.boxes_, all.filter_, chosen_kernels(), distinct_->next_copy.data());
-    }
-    const TreeQueries& used(const TreeQueries& queries) {
-      used_ = &queries;
-      visited_ = queries.visited();
-      return queries;
-    }
-    void note_visits() {
-      if (used_ != nullptr) lost_ += DistinctTrees::lost(used_->visited() - visited_);
-      used_ = nullptr;
+      walked_.reset();
     }
 
-    static constexpr std::size_t kMostKinds = 16, kLooks = 4;
-    struct Kind {
-      const MatchingTrees& trees;
-      LayerMatch match;
-      std::uint64_t version;
-      MatchingTree tree{};
-      std::optional<TreeQueries> queries{};
-      std::uint64_t looked_at = 0;  // when so many rows were rejected
-      bool is_decided = false, is_among_distinct = false;
-
-      Kind(const ManyQueries& all, const LayerMatch& of, std::size_t query)
-          : trees(all.trees()), match(of), version(all.filter_.version) {
-        queries.emplace(all.queries_);
-        if (all.ignores_nearly_all())
-          look(all, query, 0);
-        else
-          take(all, trees.get(match, version, [&] { return all.tree_for(query); }));
-      }
-      ~Kind() {
-        if (!is_decided) tell();
-      }
-      Kind(const Kind&) = delete;
-      Kind& operator=(const Kind&) = delete;
-
-      // Unless it has a tree of rows that match, looks among those that differ: what is rejected there counts as well.
-      const TreeQueries& among(const DistinctTree& distinct, const ManyQueries& all) {
-        if (tree == nullptr && !is_among_distinct) {
-          if (!is_decided) tell();
-          is_among_distinct = true;
-          looked_at = 0;
-          queries.emplace(distinct.tree, all.boxes_, all.filter_, chosen_kernels(), distinct.next_copy.data());
-        }
-        return *queries;
-      }
-      // How many rows were rejected in vain. Of copies, a few may be before one that matches: in a tree of those that
-      // do, many would follow it.
-      std::uint64_t rejected() const {
-        constexpr std::uint64_t kCopies = 16;
-        const std::uint64_t all = queries->rejected(), few = is_among_distinct ? kCopies * queries->visited() : 0;
-        return all > few ? std::max(all - few, looked_at) : looked_at;
-      }
-      // Says so, without a decision.
-      void tell() {
-        trees.add_lost(match, version, rejected() - looked_at, kNever, [] { return nullptr; });
-      }
-      void look(const ManyQueries& all, std::size_t query, std::uint64_t enough) {
-        const std::uint64_t more = rejected() - looked_at;
-        looked_at += more;
-        take(all, trees.add_lost(match, version, more, enough, [&] { return all.tree_for(query); }));
-      }
-      // Rows are still tested by the filter: with others, queries may be at their end in another tree.
-      void take(const ManyQueries& all, const MatchingTrees::State& state) {
-        is_decided = state.is_decided;
-        if (state.tree == nullptr) return;
-        tree = state.tree;
-        queries.emplace(*tree, all.boxes_, all.filter_, chosen_kernels());
-      }
-      static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-    };
-
-    std::optional<TreeQueries> all_;
-    Forest::Room room_{};           // before what lies in it
-    std::optional<Walked> walked_;  // by the last query
+    std::optional<Kind> all_;
     std::vector<std::unique_ptr<Kind>> kinds_;
     Kind* last_ = nullptr;
 
-    const SearchForCopies* copies_ = nullptr;
-    std::shared_ptr<const DistinctTree> distinct_;  // null: not known, or there are few copies
-    std::optional<TreeQueries> among_distinct_;
-    const TreeQueries* used_ = nullptr;  // by the last query, and how many rows it had visited before
-    std::uint64_t visited_ = 0, lost_ = 0, added_ = 0;
-    bool is_decided_ = false;
+    // Of the trees of a forest.
+    const SearchForestForCopies* of_forest_ = nullptr;
+    std::shared_ptr<const DistinctForest> distinct_;  // null: not known, or there are few copies
+    Forest::Room room_{};                             // before what lies in it
+    std::optional<Walked> walked_;                    // by the last query
+    Lost lost_;
+    bool are_copies_decided_ = true;
   };
   template <class Scratch>
   struct OfWorker {
@@ -356,19 +419,41 @@ class ManyQueries {
     Asking queries{};
   };
 
-  const BlockTree& tree() const { return matching_ != nullptr ? *matching_ : index_.walked(); }
+  static Copies equal_boxes(const BlockIndex& index, const AnyBoxes& boxes) {
+    if (index.forest == nullptr) return {index.search_for_equal(boxes), std::nullopt};
+    const SearchedForest& forest = *index.forest;
+    return {std::nullopt, SearchForestForCopies{
+                              forest.distinct_boxes, {forest.changes(), boxes.count() / 4, false}, [&forest, &boxes] {
+                                return forest_of_distinct(forest, boxes, EqualBoxes(boxes), chosen_kernels());
+                              }}};
+  }
+  // Whether trees of rows that all queries match may be known.
+  static bool is_known(const QueryFilter& filter) {
+    return filter.is_uniform && filter.version != QueryFilter::kNoVersion;
+  }
+  std::shared_ptr<const DistinctTree> known_distinct(const QueryFilter& filter) const {
+    if (!copies_.of_tree || ignores_many(filter)) return nullptr;
+    return distinct_for_all(index_, filter, matching_ != nullptr ? *matching_ : index_.walked(), *copies_.of_tree);
+  }
+
+  const BlockTree& tree() const {
+    return distinct_ != nullptr ? distinct_->tree : matching_ != nullptr ? *matching_ : index_.walked();
+  }
+  // What trees say of the rows of a query.
+  QueryFilter shared_filter() const { return ignores_many() ? filter_ : filter_.without_ignored(); }
   MatchingTree tree_for(std::size_t query) const {
-    const QueryFilter filter = ignores_many() ? filter_ : filter_.without_ignored();
-    return tree_of_matching(tree(), boxes_, filter, query, chosen_kernels());
+    return tree_of_matching(tree(), boxes_, shared_filter(), query, chosen_kernels());
   }
   // Rows that all queries ignore have no share in the tree of a call, if they are many. If they are nearly all, it is
   // packed at once: it takes no longer than to hand them over.
-  bool ignores_many() const {
-    return filter_.ignored_step == 0 && filter_.ignored_count > QueryFilter::kFewIgnored &&
-           filter_.ignored_count >= rows_ / 4;
+  bool ignores_many() const { return ignores_many(filter_); }
+  bool ignores_many(const QueryFilter& filter) const {
+    return filter.ignored_step == 0 && filter.ignored_count > QueryFilter::kFewIgnored &&
+           filter.ignored_count >= boxes_.count() / 4;
   }
   bool ignores_nearly_all() const { return ignores_many() && filter_.ignored_count >= rows_ - rows_ / 8; }
-  const MatchingTrees& trees() const { return of_call_ ? *of_call_ : trees_; }
+  const MatchingTrees& matching_trees() const { return of_call_ ? of_call_->matching : trees_; }
+  const DistinctTrees& distinct_trees() const { return of_call_ ? of_call_->distinct : copies_.of_tree->trees; }
 
   template <class Scratch, class Ahead, class Search, class Finish>
   void in_order(const std::vector<std::uint32_t>& order, std::size_t count, unsigned workers, Interrupt& interrupt,
@@ -448,13 +533,20 @@ class ManyQueries {
   const BlockIndex& index_;
   AnyBoxes boxes_;
   const MatchingTrees& trees_;
-  MatchingTree matching_;  // of the rows that all queries match, if that is known
+  Copies copies_;                                 // while it is not known of all
+  MatchingTree matching_;                         // of the rows that all queries match, if that is known
+  std::shared_ptr<const DistinctTree> distinct_;  // the same, of those that differ
   QueryFilter filter_;
   TreeQueries queries_;
   std::size_t rows_;
-  bool can_match_;                        // whether rows may be given a tree because they match
-  std::optional<MatchingTrees> of_call_;  // where others have no use for it
-  std::optional<SearchForCopies> copies_;
+  bool can_match_;  // whether rows may be given a tree because they match
+  LayerMatch all_match_;
+  std::uint64_t all_version_;
+  struct Trees {
+    MatchingTrees matching;
+    DistinctTrees distinct;
+  };
+  std::optional<Trees> of_call_;  // where others have no use for them
 };
 
 }  // namespace broadphase::python

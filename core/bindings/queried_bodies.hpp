@@ -69,18 +69,18 @@ class BodiesInTree {
   const BlockTree& tree() const { return tree_->walked(); }
   ManyQueries queries() const { return {*tree_, boxes(), filter_}; }
   // The same for walks with tests of shapes, which may be in the tree of bodies that differ.
-  ManyQueries distinct_queries() const { return {*tree_, boxes(), filter_, tree_->matching, search_for_copies()}; }
+  ManyQueries distinct_queries() const { return {*tree_, boxes(), filter_, tree_->matching, copies()}; }
   // The same on a tree around the boxes themselves, in `tight`, where there are so many queries that it pays: from
   // `for_a_copy` for each body and thread on, see QueryLimits.
   ManyQueries distinct_queries(std::size_t count, double for_a_copy, unsigned workers, BlockIndex& tight) const {
     const std::size_t bodies = slots() * std::max(1u, workers);
     if (tree_->forest != nullptr || static_cast<double>(count) < for_a_copy * static_cast<double>(bodies) ||
         ManyQueries::tree_for_all(*tree_, boxes(), filter_, tree_->matching) != nullptr ||
-        search_for_copies().get().tree != nullptr)
+        ManyQueries::distinct_for_all(*tree_, filter_, tree(), search_for_copies()) != nullptr)
       return distinct_queries();
     const ReleasedGil release;
     const bool is_copy = tighten(tree(), view(), tight.tree);
-    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching, search_for_copies()};
+    return {is_copy ? tight : *tree_, boxes(), filter_, tree_->matching, copies()};
   }
   template <std::size_t D>
   QueriedBodies<D> bodies() const {
@@ -89,11 +89,22 @@ class BodiesInTree {
 
  private:
   SearchForCopies search_for_copies() const {
-    return {tree_->distinct, version_, slots(), true, [this] {
+    return {tree_->distinct,
+            {version_, slots() / 4, true},
+            [this](const BlockTree& of, const QueryFilter& filter, std::size_t query) {
               return in_plane_or_space(dimension(), [&](auto d) {
-                return tree_of_distinct(tree(), boxes(), bodies<d()>(), chosen_kernels());
+                return tree_of_distinct(of, boxes(), bodies<d()>(), chosen_kernels(), filter, query);
               });
             }};
+  }
+  ManyQueries::Copies copies() const {
+    if (tree_->forest == nullptr) return {search_for_copies(), std::nullopt};
+    return {std::nullopt, SearchForestForCopies{tree_->forest->distinct, {version_, slots() / 4, true}, [this] {
+                                                  return in_plane_or_space(dimension(), [&](auto d) {
+                                                    return forest_of_distinct(*tree_->forest, boxes(), bodies<d()>(),
+                                                                              chosen_kernels());
+                                                  });
+                                                }}};
   }
 
   nb::object tree_owner_, shapes_owner_, geometries_owner_, filter_owner_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "batches/forest.hpp"
+#include "batches/distinct_forest.hpp"
 #include "filters.hpp"
 #include "index.hpp"
 #include "many_queries.hpp"
@@ -59,7 +59,7 @@ class Sweeps {
 class KeyedQueries : public BlockIndex {
  public:
   KeyedQueries(nb::object of, Vector<std::int64_t> keys) : kept_(std::move(of)), numbers_(keys.shape(0)) {
-    forest = &nb::cast<const Forest&>(kept_);
+    forest = &nb::cast<const SearchedForest&>(kept_);
     tree.blocks = Blocks(forest->dimension());
     std::size_t position = 0;
     for (std::size_t k = 0; k < numbers_.size(); ++k) numbers_[k] = forest->find(keys.data()[k], position);
@@ -124,8 +124,7 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   distances.grow(count * wanted);
   std::fill_n(rows.get(), count * wanted, -1);
   std::fill_n(distances.get(), count * wanted, kNever);
-  ManyQueries all(index, lower, upper, filter);
-  all.look_for_equal_boxes();
+  const ManyQueries all = ManyQueries::among_distinct(index, lower, upper, filter);
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
   const auto alone = [&](const TreeQueries& queries, std::size_t query, TreeQueries::NearestScratch& scratch) {
@@ -214,8 +213,7 @@ nb::object sweep_first(const BlockIndex& index, AnyArray lower, AnyArray upper, 
     rows[query] = row;
     times[query] = time;
   };
-  ManyQueries all(index, lower, upper, filter);
-  all.look_for_equal_boxes();
+  const ManyQueries all = ManyQueries::among_distinct(index, lower, upper, filter);
   if (sweeps.count() < kManyQueries || !all.can_interleave() || all.has_keys() || all.filter().has_layers() ||
       all.filter().ignored_count > QueryFilter::kFewIgnored) {
     all.each<SweepWalk>(
@@ -256,8 +254,7 @@ nb::object sweep_all(const BlockIndex& index, AnyArray lower, AnyArray upper, Ta
   const auto ahead = [&](std::size_t query) { sweeps.read_ahead_of(query); };
   std::vector<std::vector<KeyedRow>> found(sweeps.count());
   using Scratch = TreeQueries::TouchedScratch;
-  ManyQueries all(index, lower, upper, filter);
-  all.look_for_equal_boxes();
+  const ManyQueries all = ManyQueries::among_distinct(index, lower, upper, filter);
   all.each<Scratch>(sweeps.places(), sweeps.dimension(), workers, ahead,
                     [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
                       queries.all_touched(query, sweeps.sweep(query), sweeps.limit(query), scratch,

@@ -138,3 +138,66 @@ def test_copies_that_single_queries_ignore_are_not_found() -> None:
             expected = oracle.raycast(boxes[kept], points[[query]], ways[[query]], rows=kept)
             assert (rays.rows[query::FEW] == expected[0]).all()
             assert (near.rows[query::FEW] == oracle.nearest(boxes[kept], points[[query]], 2, rows=kept)[0]).all()
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_copies_in_batches_are_found_in_the_order_of_rows_of_each(name: str) -> None:
+    boxes, asked = scene(2, np.float64)
+    random, every = np.random.default_rng(5), 2**64 - 1
+    keys = random.choice([3, 7, 8, 2000], len(boxes), p=[0.5, 0.3, 0.199, 0.001])
+    layer = np.uint64(1) << random.integers(0, 3, len(boxes)).astype(np.uint64)
+    index = getattr(bp, name)(boxes, batch=keys, layer=layer)
+
+    def check_all(label: str) -> None:
+        for key in (3, 7, 8, 2000):
+            own = index.rows[keys[index.rows] == key]
+            check(index, asked, f"{name}, batch {key}: {label}", options={"batch": key}, rows=own)
+
+    before = index._trees(1).memory_bytes
+    check_all("at first")
+    assert index._trees(1).memory_bytes > before  # what was checked is about the trees of boxes that differ
+    own = index.rows[keys == 7]
+    layers = {"layers": (layer[own], every, every, 6)}
+    check(index, asked, f"{name}: with a mask", options={"batch": 7, "mask": 6}, rows=own, known=layers)
+    index.remove(np.arange(0, 200))
+    check_all("after a removal")
+    index.move(np.arange(300, 360), boxes[-60:])
+    check_all("after a few moves")
+
+
+def test_many_queries_of_copies_in_batches_are_each_about_its_own() -> None:
+    boxes, asked = scene(3, np.float64)
+    random = np.random.default_rng(6)
+    keys, of_query = random.integers(0, 4, len(boxes)), random.integers(0, 5, MANY)
+    index = bp.Index(boxes, batch=keys)
+    points, ways = np.resize(asked["points"], (MANY, 3)), np.resize(asked["ways"], (MANY, 3))
+    for _ in range(ROUNDS):
+        rays, near = index.raycast(points, ways, batch=of_query), index.nearest(points, 3, batch=of_query)
+        hit = index.raycast_any(points, ways, batch=of_query)
+        for key in range(5):
+            own, some = np.flatnonzero(keys == key), np.flatnonzero(of_query == key)
+            given = points[some], ways[some]
+            expected = oracle.raycast(boxes[own], *given, rows=own)
+            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), expected, f"rays of {key}")
+            assert np.array_equal(hit[some], expected[0] >= 0)
+            expected = oracle.nearest(boxes[own], points[some], 3, rows=own)
+            oracle.assert_same_answers((near.rows[some], near.distances[some]), expected, f"nearest of {key}")
+
+
+def test_copies_that_differing_masks_leave_are_found() -> None:
+    boxes, asked = scene(2, np.float64)
+    random, every = np.random.default_rng(7), 2**64 - 1
+    # By the first bits a half and less match, by the last one a single row of a kind.
+    layer = np.uint64(1) << np.minimum(random.geometric(0.5, len(boxes)), 11).astype(np.uint64)
+    index = bp.BVH(boxes, layer=layer)
+    masks = np.resize(np.uint64(1) << np.arange(1, 13, dtype=np.uint64), MANY)
+    points, ways = np.resize(asked["points"], (MANY, 2)), np.resize(asked["ways"], (MANY, 2))
+    points, ways = random.permutation(points), random.permutation(ways)
+    for _ in range(2 * ROUNDS):
+        rays, near = index.raycast(points, ways, mask=masks), index.nearest(points, 3, mask=masks)
+        for mask in np.unique(masks):
+            some, known = masks == mask, {"layers": (layer, every, every, int(mask))}
+            expected = oracle.raycast(boxes, points[some], ways[some], **known)
+            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), expected, f"rays by {mask}")
+            expected = oracle.nearest(boxes, points[some], 3, **known)
+            oracle.assert_same_answers((near.rows[some], near.distances[some]), expected, f"nearest by {mask}")

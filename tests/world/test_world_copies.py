@@ -194,3 +194,27 @@ def test_few_of_many_copies_match_after_all_have_been_asked_for(dim, share):
             order = np.lexsort((np.arange(len(kind)), far))[:4]
             order[~np.isfinite(far[order])] = -1
             np.testing.assert_array_equal(found.rows[query], order)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_queries_of_copies_in_batches_find_the_lowest_rows_of_each(dim):
+    rng = np.random.default_rng(10)
+    places, kind = rng.random((KINDS, dim)), rng.permutation(np.repeat(np.arange(KINDS), 2 * COPIES))
+    keys = rng.choice([4, -9], len(kind))
+    world = bp.World(dim)
+    ball = bp.Circle(RADIUS) if dim == 2 else bp.Sphere(RADIUS)
+    layers = np.where(rng.random(len(kind)) < 0.5, "odd", "even")
+    world.add_many(ball, places[kind], batch=keys, layer=layers.tolist())
+    before = world._scene.index()._trees(1).memory_bytes
+    for key in (4, -9):
+        check(world, places, kind, keys == key, key % 7, batch=key)
+    assert world._scene.index()._trees(1).memory_bytes > before  # trees of bodies that differ
+    odd = (keys == 4) & (layers == "odd")
+    points, ways = queries(dim, 5)
+    for _ in range(3):
+        hits = world.raycast(points, ways, batch=4, mask="odd")
+        np.testing.assert_array_equal(hits.rows, first_rows(ray_times(points, ways, places), kind, odd))
+    kind = (kind + 1) % KINDS
+    world.move(np.arange(len(kind), dtype=np.int32), places[kind])
+    for key in (4, -9):
+        check(world, places, kind, keys == key, key % 7, batch=key)
