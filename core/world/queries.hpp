@@ -44,6 +44,8 @@ struct QueriedBodies {
     if (ball[0] != ShapeStore::kNoBall) return {ShapeKind::kBall, {ball.data(), D + 1}};
     return shapes->placed<D>(static_cast<std::size_t>(row));
   }
+  // And so no custom shape, which would have to be known.
+  bool is_ball_or_box(std::int32_t row) const { return shapes->balls()[row][0] != ShapeStore::kNoBall; }
   void read_ahead_of(std::int32_t row) const {
     read_ahead(shapes->balls() + row);
     read_ahead(box(row));
@@ -174,6 +176,8 @@ struct BodyRay {
   }
   // Tests a row, and keeps it if it is the first so far: of several at one distance, the lowest. Returns the reach.
   double visit(const QueriedBodies<D>& bodies, std::int32_t row) {
+    // Of bodies that hold the origin, only a lower row can take the place of the best.
+    if (best.first <= 0 && row > best.second && bodies.is_ball_or_box(row)) return reach();
     Vec<D> way;
     const KeyedRow hit(test(bodies, row, &way), row);
     if (hit.first < kNever && (best.second < 0 || hit < best)) {
@@ -253,6 +257,10 @@ class NearestBodies {
   // Tests a row at a point, and takes it and its copies; returns how far away others may be. With `once`, the point is
   // one of several images of that of the query, and the nearest counts.
   double visit(const TreeQueries& tree, std::size_t query, const Vec<D>& point, std::int32_t row, bool once = false) {
+    // Of bodies that hold the point, only a lower row can take the place of the last.
+    if (is_full() && wanted_ > 0 && found_.back().first <= 0 && row > found_.back().second &&
+        bodies_.is_ball_or_box(row))
+      return reach();
     if (bodies_.is_left_out(row)) return reach();
     const StoredBall& ball = bodies_.shapes->balls()[row];
     double distance;

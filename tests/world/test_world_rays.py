@@ -323,3 +323,19 @@ def test_nearest_of_many_points_are_those_of_every_row_tried(dim, scene):
     rest = world.rows[world.rows % 3 != 0]
     check_nearest(world, points, 3, np.full(len(points), np.inf), {"ignore": [world.rows[::3].tolist()]}, rest)
     check_nearest(world, points, 3, np.full(len(points), np.inf), {"ignore": [[0, 5]]}, np.delete(world.rows, [0, 5]))
+
+
+@pytest.mark.parametrize("count", [40, 600])
+def test_queries_from_inside_many_bodies_find_the_lowest_rows(count):
+    rng = np.random.default_rng(14)
+    places, radii = rng.random((3000, 3)), rng.uniform(0.05, 0.3, 3000)
+    world = bp.World(3)
+    world.add_many(bp.Sphere(radii), places)
+    points, ways = rng.random((count, 3)), rng.normal(size=(count, 3))
+    holds = np.linalg.norm(points[:, None] - places, axis=2) <= radii
+    assert holds.sum(axis=1).min() > 3
+    hits, near = world.raycast(points, ways), world.nearest(points, 3)
+    np.testing.assert_array_equal(hits.rows, holds.argmax(axis=1))
+    assert not hits.distances.any()
+    for query in range(count):
+        np.testing.assert_array_equal(near.rows[query], np.flatnonzero(holds[query])[:3])
