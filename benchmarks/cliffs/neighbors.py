@@ -164,14 +164,22 @@ def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[R
 
 def _sorted(points: Any, cutoff: float, pace: float) -> Iterator[Row]:
     """Measure sorted lists beside unsorted ones; and points in a thin cell beside so many pairs in open space."""
-    for more in ({}, _WANTED):
+    crowd = np.random.default_rng(5).normal(0, 0.03, (1000, 3))
+    few, _, short = _cube(1000, 20)
+    all_of_it: dict[str, Any] = {"vectors": True, **_WANTED}
+    for name, some, reach, more in (
+        ("10⁵ points, 40 neighbors", points, cutoff, {}),
+        ("10⁵ points, 40 neighbors, with details", points, cutoff, _WANTED),
+        ("1,000 points, 800 neighbors", crowd, 0.1, {}),
+        ("1,000 points, 800 neighbors, with details", crowd, 0.1, all_of_it),
+        ("1,000 points, 20 neighbors, full, with vectors", few, short, {"full": True, "vectors": True}),
+    ):
         calls: dict[str, Callable[[], Any]] = {
-            "sorted": partial(bp.neighbors, points, cutoff, sort=True, **more),
-            "unsorted": partial(bp.neighbors, points, cutoff, **more),
+            "sorted": partial(bp.neighbors, some, reach, sort=True, **more),
+            "unsorted": partial(bp.neighbors, some, reach, **more),
         }
         found = median_times(calls, budget=pace)
-        what = "neighbors(sort=True) of 10⁵ points, 40 neighbors" + (", with details" if more else "")
-        yield ratio(what, found["sorted"], found["unsorted"], 3.0)
+        yield ratio(f"neighbors(sort=True) of {name}", found["sorted"], found["unsorted"], 3.0)
     line = np.full((4000, 3), 0.5)
     line[:, 2] = np.linspace(0, 1, 4000)
     reaches, near = np.full(4000, 0.02), np.full(4000, 0.44)

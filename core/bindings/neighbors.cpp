@@ -102,7 +102,7 @@ nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool bot
   NeighborLists lists;
   at_work([&](Interrupt& interrupt) {
     pairs = find(interrupt);
-    if (by_point) lists = list_by_point(pairs, points, others, both, sorted, workers, interrupt);
+    if (by_point) lists = list_by_point(std::move(pairs), points, others, both, sorted, workers, interrupt);
   });
   NeighborPairs& found = by_point ? lists.entries : pairs;
   const nb::tuple more = details(found);

@@ -580,10 +580,6 @@ void NeighborPairs::copy(const NeighborPairs& from, std::size_t begin, std::size
                 count * dimension * sizeof(double));
 }
 
-void NeighborPairs::clear_shifts() const {
-  if (has_shifts) std::memset(shifts.get(), 0, size * dimension * sizeof(std::int32_t));
-}
-
 void NeighborPairs::grow(std::size_t needed) {
   NeighborPairs larger(dimension, has_distances, has_vectors, has_shifts);
   larger.capacity = std::max({needed, expected_, capacity + capacity / 2 + 1024});

@@ -67,9 +67,6 @@ class NeighborPairs {
   // Writes those of another one behind its own, for which there is room.
   void copy(const NeighborPairs& from, std::size_t begin, std::size_t end, std::size_t to) const;
 
-  // Makes those of all its pairs 0.
-  void clear_shifts() const;
-
   std::size_t dimension = 3;
   bool has_distances = false, has_vectors = false, has_shifts = false;
   std::size_t size = 0, capacity = 0;

@@ -127,10 +127,10 @@ void check_scene(Random& random, bool many) {
   for_each_level([&](const Kernels& kernels) {
     for (const unsigned workers : {1u, 3u}) {
       Interrupt interrupt;
-      const NeighborPairs found = find_neighbors(query, kernels.window_hits, plain_overlaps, workers, interrupt);
+      NeighborPairs found = find_neighbors(query, kernels.window_hits, plain_overlaps, workers, interrupt);
       CHECK(rows_of(found) == expected);
       if (query.cross) continue;
-      const NeighborLists lists = list_by_point(found, count, count, true, true, workers, interrupt);
+      const NeighborLists lists = list_by_point(std::move(found), count, count, true, true, workers, interrupt);
       CHECK(lists.entries.size == 2 * expected.size());
       CHECK(lists.offsets.size() == count + 1 &&
             lists.offsets.back() == static_cast<std::int64_t>(2 * expected.size()));

@@ -208,26 +208,29 @@ def test_neighbors_many_of_one_point_take_several_batches():
 @pytest.mark.parametrize("wanted", [{}, {"distances": True}, {"vectors": True, "shifts": True}, WANTED])
 def test_neighbors_sorted_are_the_others_in_order_for_any_workers(wanted):
     rng = np.random.default_rng(12)
+    many = 2**17  # of more points, each stretch of lists is sorted by itself
+    line = np.stack([rng.permutation(many + 999), rng.random(many + 999)], axis=1)
     scenes = [
-        (rng.random((3000, 3)), {"cell": [1, 1, 0.05], "full": True}),  # many images of each
-        (rng.random((2, 2)), {"cell": [0.01, 0.02]}),  # thousands of images of one pair
-        (np.zeros((300, 3)), {"full": True}),
-        (rng.random((20_000, 2)), {}),
+        (rng.random((3000, 3)), 0.15, {"cell": [1, 1, 0.05], "full": True}),  # many images of each
+        (rng.random((2, 2)), 0.15, {"cell": [0.01, 0.02]}),  # thousands of images of one pair
+        (np.zeros((300, 3)), 0.15, {"full": True}),
+        (rng.random((20_000, 2)), 0.03, {}),
+        (line[:many], 1.1, {}),
+        (line, 1.1, {"full": True}),
+        (line, 1.1, {"cell": [1, 0.4], "periodic": [False, True]}),
     ]
-    for points, options in scenes:
-        found = bp.neighbors(points, 0.15 if len(points) < 20_000 else 0.03, **options, **wanted)
+    for points, cutoff, options in scenes:
+        found = bp.neighbors(points, cutoff, **options, **wanted)
         keys = [found.pairs, *([] if found.shifts is None else [found.shifts])]
         order = np.lexsort(np.concatenate(keys, axis=1).T[::-1])
         for workers in (1, 3):
-            ordered = bp.neighbors(
-                points, 0.15 if len(points) < 20_000 else 0.03, sort=True, workers=workers, **options, **wanted
-            )
+            ordered = bp.neighbors(points, cutoff, sort=True, workers=workers, **options, **wanted)
             for name in ("pairs", "distances", "vectors", "shifts"):
                 one, two = getattr(found, name), getattr(ordered, name)
                 assert (one is None) == (two is None)
                 assert one is None or np.array_equal(one[order], two), name
             starts = np.searchsorted(found.pairs[order, 0], np.arange(len(points) + 1))
-            assert ordered.offsets.tolist() == starts.tolist()
+            assert np.array_equal(ordered.offsets, starts)
 
 
 def test_neighbors_other_dtypes_and_layouts():
