@@ -1,11 +1,13 @@
 // The lattice of a periodic cell, seen in a frame in which a box holds one image of each point.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 
 namespace broadphase {
 
@@ -30,6 +32,38 @@ struct Cell {
     return sum;
   }
 };
+
+inline Vector3 cross(const Vector3& a, const Vector3& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+// The square of the least height of a cell: no image of a point is nearer to it. Infinity where nothing repeats; 0
+// where the cell may be flat, or its numbers are too large or too small.
+inline double squared_height(const Cell& cell) {
+  Vector3 vectors[3];
+  std::size_t count = 0;
+  double longest = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (!cell.periodic[k]) continue;
+    vectors[count++] = cell.vectors[k];
+    longest = std::max(longest, dot(cell.vectors[k], cell.vectors[k]));
+  }
+  if (count == 0) return std::numeric_limits<double>::infinity();
+  double height = longest;
+  if (count > 1) {
+    const Vector3 &a = vectors[0], &b = vectors[1];
+    const Vector3 normal = cross(a, b);
+    double widest = longest, volume = dot(normal, normal);
+    if (count > 2) {
+      const Vector3 &c = vectors[2], of_a = cross(b, c), of_b = cross(c, a);
+      widest = std::max({volume, dot(of_a, of_a), dot(of_b, of_b)});
+      volume = dot(normal, c) * dot(normal, c);
+    }
+    height = volume / widest;
+  }
+  // Not less than a hundredth of the longest vector: then rounding does not matter, and the lattice is valid.
+  return 1e4 * height > longest && longest < 1e200 && longest > 1e-200 ? height : 0.0;
+}
 
 // The periodic vectors of a cell, `count` of them, replaced by short ones that span the same lattice, in an orthonormal
 // frame whose first axes they span: vector k has components along axes 0 to k only. So the box with the edges

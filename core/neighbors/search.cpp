@@ -699,7 +699,7 @@ class BatchSearch {
   // On more threads than one only where the points are many: with a room for each.
   void run(const PointView& points, const PointView& others, std::size_t cell, std::vector<Room>& rooms,
            unsigned workers, Interrupt& interrupt, NeighborPairs& out) const {
-    if (points.count == 0 || (query_.cross && others.count == 0)) return;
+    if (points.count == 0 || (query_.cross && others.count == 0) || is_alone(points, cell)) return;
     std::optional<Lattice> own_lattice;
     if (!whole_) own_lattice.emplace(lattice_of(cell));
     SearchPart part;
@@ -745,6 +745,15 @@ class BatchSearch {
     Lattice lattice(query_.cells[cell]);
     if (!lattice.is_valid()) throw FlatCell(cell, query_.cell_count == 1);
     return lattice;
+  }
+
+  // Whether it is one point, which is not near its own images, nor too many cells away to say so.
+  bool is_alone(const PointView& points, std::size_t cell) const {
+    constexpr double kFar = 0x1p40, kSlack = 1.001;
+    if (points.count != 1 || query_.cross) return false;
+    const double height = squared_height(query_.cells[cell]);
+    const Vector3 at = points.at(0);
+    return query_.cutoff * query_.cutoff * kSlack < height && dot(at, at) < kFar * height;
   }
 
   void run(const SearchPart& part, std::vector<Room>& rooms, unsigned workers, Interrupt& interrupt,

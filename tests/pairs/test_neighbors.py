@@ -558,3 +558,39 @@ def test_flags_of_any_byte_count_as_true():
     flags = np.array([77, 0, 255], np.uint8).view(np.bool_)
     found = bp.neighbors(points, 1.0, cell=cell, periodic=flags, **WANTED)
     assert listed(found) == listed(bp.neighbors(points, 1.0, cell=cell, periodic=[True, False, True], **WANTED))
+
+
+def test_single_points_in_cells_of_any_form_meet_their_images_as_in_a_cell_of_their_own():
+    rng = np.random.default_rng(31)
+    forms = [np.eye(3), np.tri(3), np.diag([1, 1, 0.02]), np.eye(3) + 0.9 * rng.random((3, 3)), np.eye(3)[[1, 0, 2]]]
+    cells = np.concatenate([np.array(forms) * size for size in (1e-9, 0.04, 0.05, 0.0501, 1, 40)])
+    flags = np.array([[axis in repeated for axis in range(3)] for repeated in ((0,), (1, 2), (0, 1, 2), ())])
+    points = rng.normal(0, 30, (len(cells), 3))
+    tiny = np.linalg.norm(cells, axis=2).max(axis=1) < 1e-6
+    points[::3] = points[tiny] = 0
+    for periodic in flags:
+        for cutoff in (0.0, 1e-9, 0.05, np.full(len(cells), 0.025)):
+            reach = cutoff if np.isscalar(cutoff) else 0.05
+            chosen = np.flatnonzero(~tiny | (reach <= 1e-9))  # not billions of images
+            own = cutoff if np.isscalar(cutoff) else cutoff[chosen]
+            found = bp.neighbors(
+                points[chosen, np.newaxis], own, cell=cells[chosen], periodic=periodic, sort=True, **WANTED
+            )
+            # Beside a point that is too far away to matter.
+            for at, row in enumerate(chosen):
+                pair = [points[row], points[row] + 0.1 * cells[row].sum(axis=0)]
+                both = bp.neighbors(pair, reach, cell=cells[row], periodic=periodic, sort=True, **WANTED)
+                mine = np.flatnonzero((both.pairs == 0).all(axis=1))
+                here = slice(found.offsets[at], found.offsets[at + 1])
+                assert found.shifts[here].tolist() == both.shifts[mine].tolist()
+                assert found.distances[here].tolist() == both.distances[mine].tolist()
+
+
+def test_single_point_too_many_cells_away_or_in_a_flat_cell_is_named():
+    points = np.zeros((3, 1, 3))
+    points[1] = 2.0**40
+    with pytest.raises(ValueError, match="row 1 is more than"):
+        bp.neighbors(points, 0.1, cell=np.array([np.eye(3)] * 3))
+    cells = np.array([np.eye(3), np.ones((3, 3)), np.eye(3)])
+    with pytest.raises(ValueError, match="cell 1 do not span"):
+        bp.neighbors(points * 0, 0.1, cell=cells)
