@@ -24,18 +24,20 @@ constexpr std::size_t kWorthWorkers = 20000;  // entries
 
 int bits_of(std::size_t count) { return static_cast<int>(std::bit_width(count > 0 ? count - 1 : 0)); }
 
-// Stable, by number(item), which has so many bits. Returns the one of the two arrays that holds the result.
+// Stable, by the bits [from, to) of number(item), which has none above. Returns the one of the two arrays that holds
+// the result.
 template <class Item, class Number>
-Item* sort_items(Item* items, Item* spare, std::size_t count, int bits, const Number& number) {
+Item* sort_items(Item* items, Item* spare, std::size_t count, int from, int to, const Number& number) {
   constexpr std::size_t kInsertionSize = 32, kFewItems = 1000;
-  if (bits == 0) return items;
+  if (to == from) return items;
   if (count <= kInsertionSize) {
-    insertion_sort(items, count, number, count * count);
+    const auto above = [&number, from](const Item& item) { return number(item) >> from; };
+    insertion_sort(items, count, above, count * count);
     return items;
   }
   Interrupt none;  // this may not be the calling thread, the only one that can be interrupted
-  return count < kFewItems ? radix_sort<8>(items, spare, count, 0, bits, number, 1, none)
-                           : radix_sort<11>(items, spare, count, 0, bits, number, 1, none);
+  return count < kFewItems ? radix_sort<8>(items, spare, count, from, to, number, 1, none)
+                           : radix_sort<11>(items, spare, count, from, to, number, 1, none);
 }
 
 struct SignedShift {
@@ -78,7 +80,7 @@ class ImageSorter {
       images[k] = {is_one ? first << low_bits | low : low, static_cast<std::uint32_t>(first), entries[k]};
     });
     const auto sort_by = [&](int width, const auto& number) {
-      if (sort_items(images, spare, count, width, number) == spare) std::swap(images, spare);
+      if (sort_items(images, spare, count, 0, width, number) == spare) std::swap(images, spare);
     };
     sort_by(is_one ? bits[0] + low_bits : low_bits, [](const Image& image) { return image.low; });
     if (!is_one) sort_by(bits[0], [](const Image& image) { return image.high; });
@@ -171,8 +173,8 @@ class ListMaker {
         total_(both ? 2 * pairs.size : pairs.size),
         origin_bits_(kHasOrigin ? bits_of(2 * pairs.size) : 0),
         origin_mask_((Key{1} << origin_bits_) - 1),
-        starts_(points + 1, 0),
-        other_starts_(both ? 0 : others + 1, 0) {
+        others_(others),
+        starts_(points + 1, 0) {
     // More than 2^31 rows, or 2^33 entries, and then neither keys nor entries would fit into memory.
     if (origin_bits_ + bits_of(std::max(points, others)) > std::numeric_limits<Key>::digits) throw std::bad_alloc();
   }
@@ -224,7 +226,8 @@ class ListMaker {
   template <bool Others>
   void count() {
     const std::int32_t *first = pairs_.first(), *second = pairs_.second();
-    std::int64_t *own = starts_.data() + 1, *others = both_ ? own : other_starts_.data() + 1;
+    if (Others && !both_) other_starts_.assign(others_ + 1, 0);
+    std::int64_t *own = starts_.data() + 1, *others = both_ || !Others ? own : other_starts_.data() + 1;
     for (std::size_t k = 0; k < pairs_.size; ++k) {
       ++own[first[k]];
       if constexpr (Others) ++others[second[k]];
@@ -383,6 +386,7 @@ class ListMaker {
   std::size_t total_;
   int origin_bits_;
   Key origin_mask_;
+  std::size_t others_;
   Starts starts_, other_starts_;
   PlainArray<Origin> origins_;
   NeighborPairs entries_;
@@ -436,8 +440,7 @@ class ListSorter {
       const std::uint64_t point = static_cast<std::uint64_t>(points[k]) - first;
       keys[k] = (point << row_bits_ | static_cast<std::uint64_t>(rows[k])) << place_bits | (has_more ? k : 0);
     }
-    keys = sort_items(keys, scratch.spare.get(), count, bits - place_bits,
-                      [place_bits](std::uint64_t key) { return key >> place_bits; });
+    keys = sort_items(keys, scratch.spare.get(), count, place_bits, bits, [](std::uint64_t key) { return key; });
     const std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
     if (entries.has_shifts) {
       for (std::size_t k = 0, end = 0; k < count; k = end) {
@@ -484,11 +487,12 @@ class ListSorter {
 
 NeighborLists list_by_point(NeighborPairs pairs, std::size_t points, std::size_t others, bool both, bool sorted,
                             unsigned workers, Interrupt& interrupt) {
-  // The lists of more points are written to in no order that a cache could follow: then each stretch is sorted in it.
-  constexpr std::size_t kManyPoints = std::size_t{1} << 17;
+  // The lists of more points are written to in no order that a cache could follow, and few pairs of a point are soon
+  // compared: then each stretch of lists is sorted in a cache.
+  constexpr std::size_t kManyPoints = std::size_t{1} << 17, kFewPairs = 4;
   const auto made_by = [&]<class Key, class Origin>() {
     ListMaker<Key, Origin> maker(pairs, points, others, both, workers, interrupt);
-    if (sorted && points <= kManyPoints) return maker.sorted();
+    if (sorted && points <= kManyPoints && pairs.size >= kFewPairs * points) return maker.sorted();
     NeighborLists lists = maker.in_order();
     if (sorted && lists.entries.size > 0) ListSorter(lists, others).run(workers, interrupt);
     return lists;
