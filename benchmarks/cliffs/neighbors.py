@@ -24,6 +24,8 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _in_batches(pace)
     yield from _in_tiny_cells(pace)
     yield from _own_cutoffs(pace)
+    yield from _small_with_own_cutoffs(pace)
+    yield from _updates_in_a_thin_cell(pace)
     points, edge, cutoff = _cube(100_000, 40)
     yield from _updates(points, edge, cutoff, pace)
     yield from _sorted(points, cutoff, pace)
@@ -152,6 +154,38 @@ def _own_cutoffs(pace: float) -> Iterator[Row]:
         what = f"neighbors of 10⁵ points, log-normal cutoffs (s = {spread})"
         yield ratio(f"{what}, of boxes and a filter in NumPy", found["neighbors"], found["boxes"], 1.0)
         yield ratio(f"{what}, in a periodic cell, of open space", found["periodic"], found["neighbors"], 3.0)
+
+
+def _small_with_own_cutoffs(pace: float) -> Iterator[Row]:
+    """Measure 1,000 points with log-normal cutoffs in a periodic cell beside a cutoff for all in it, by the pair."""
+    rng = np.random.default_rng(5)
+    points = rng.random((1000, 3))
+    factors = np.exp(rng.normal(0, 1, 1000))
+    reaches = np.minimum(0.159 * factors / np.mean((2 * factors) ** 3) ** (1 / 3), 0.5)
+    calls = {"own": partial(bp.neighbors, points, reaches, cell=[1, 1, 1], **_WANTED)}
+    calls["one"] = partial(bp.neighbors, points, 0.11, cell=[1, 1, 1], **_WANTED)
+    pairs = {name: len(call().pairs) for name, call in calls.items()}
+    found = median_times(calls, budget=pace)
+    what = "neighbors of 1,000 points in a cell, log-normal cutoffs, of one for all, each pair"
+    yield ratio(what, found["own"], found["one"], 3.0, scale=pairs["one"] / pairs["own"])
+
+
+def _updates_in_a_thin_cell(pace: float) -> Iterator[Row]:
+    """Measure a list of a corner of a thin cell, whose skin is longer than the cutoff, by the pairs that it keeps."""
+    points = np.random.default_rng(6).random((4000, 3))
+    calls: dict[str, Callable[[], Any]] = {}
+    kept: dict[str, int] = {}
+    for name, some, cutoff, skin, cell in (
+        ("thin", points**6, 5e-5, 0.005, [1, 1, 0.05]),
+        ("even", points, 0.12, 0.005, None),
+    ):
+        near = bp.NeighborList(cutoff, skin=skin, **_WANTED)
+        calls[name] = partial(near.update, some, cell)
+        calls[name]()
+        kept[name] = len(bp.neighbors(some, cutoff + skin, cell=cell).pairs)
+    found = median_times(calls, budget=pace)
+    what = "NeighborList of a corner of a thin cell, of even points in open space, each pair within the skin"
+    yield ratio(what, found["thin"], found["even"], 3.0, scale=kept["even"] / kept["thin"])
 
 
 def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[Row]:
