@@ -441,9 +441,8 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
       within = signed_distance(shape, {ShapeKind::kTriangle, corners}, &normal);
       if (within <= deepest) return;
     }
-    const MeshSide side(shape);
     // Not deeper than another one: cheaper to find out than whether it is inside.
-    const NearestElements nearest = nearest_elements(side, outer.side, within, deepest);
+    const NearestElements nearest = nearest_face(point, outer.side, within, deepest);
     if (nearest.second != last) outer.side.element(last = nearest.second, corners);
     if (!(nearest.distance > deepest)) return;
     const double clear =

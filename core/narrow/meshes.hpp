@@ -1061,6 +1061,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
     return (is_clear ? -0x1p-8 : distance <= 0 ? -0x1p-6 : 1.0) * view.rounding();
   };
   const auto bounds = [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
+    if (!(best.distance < detail::kNone)) return view.apart(box, block, of_first);
     const RelativePose::Lanes<double> along = view.apart(box, block, of_first, axis);
     const double least = *std::min_element(along.begin(), along.begin() + block.count);
     return least > 0 && least > limit ? along : view.apart(box, block, of_first);
@@ -1101,6 +1102,79 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
     limit = std::min(best.distance, within);
     return limit;
   });
+  return best;
+}
+
+// The triangle of a mesh that is nearest to a point, as `second`: what nearest_elements would find, in half the time,
+// because a point is compared with boxes along the axes of the mesh alone.
+inline NearestElements nearest_face(const Vec<3>& point, const MeshSide& mesh, double within, double enough) {
+  const MeshUnits& units = mesh.units();
+  const double inverse = power_of_two(-units.exponent);
+  Vec<3> at;
+  double size = units.size;
+  for (std::size_t i = 0; i < 3; ++i) {
+    at[i] = -units.middle[i];
+    for (std::size_t k = 0; k < 3; ++k) at[i] += mesh.axis(i)[k] * (point[k] - mesh.origin(k));
+    at[i] *= inverse;
+    size += std::abs(point[i]) + std::abs(mesh.origin(i));
+  }
+  // Floats tell four boxes apart together. What is farther away than they can tell is not nearer than that.
+  constexpr double kFarthest = 1e18;
+  std::array<float, 3> seen;
+  double most = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double there = std::clamp(at[i], -kFarthest, kFarthest);
+    seen[i] = static_cast<float>(there);
+    most = std::max(most, std::abs(there));
+  }
+  const auto spare = static_cast<float>(std::min(1e-13 * size * inverse + 0x1p-21 * most, kFarthest));
+  struct Entry {
+    std::uint32_t first;  // as in MeshBlock
+    float square;         // of a lower bound of the distance, in units
+  };
+  constexpr std::size_t kBoxes = MeshBlock::kBoxes;
+  std::array<Entry, (kBoxes - 1) * MeshTree::kMostLevels + kBoxes> stack;
+  std::size_t count = 0;
+  stack[count++] = {0, 0.0F};
+  NearestElements best;
+  const auto square_of = [](double x) { return x * x * (1 + 1e-6); };  // more than the rounding of squares
+  const ShapeView<3> shape{ShapeKind::kPoint, point};
+  double limit = within, farthest = square_of(within * inverse);
+  while (count > 0) {
+    const Entry entry = stack[--count];
+    if (static_cast<double>(entry.square) > farthest) continue;
+    if ((entry.first & MeshBlock::kFace) != 0) {
+      const auto face = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
+      std::array<double, 9> corners;
+      const Element triangle = mesh.element(face, corners);
+      if (best.distance < detail::kNone &&
+          extent_along(corners, best.normal).lower - solid::dot(point, best.normal) > limit)
+        continue;
+      Vec<3> normal;
+      const double distance = signed_distance(shape, triangle.shape, &normal);
+      if (!(distance < best.distance && distance <= within)) continue;
+      best = {distance, normal, 0, face};
+      if (distance <= enough) return best;
+      limit = distance;
+      farthest = square_of(distance * inverse);
+      continue;
+    }
+    const MeshBlock& block = mesh.blocks()[entry.first];
+    std::array<float, kBoxes> squares{};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t lane = 0; lane < kBoxes; ++lane) {
+        const float gap = std::abs(seen[i] - block.centre[i][lane]) - block.half[i][lane] - spare;
+        squares[lane] += gap > 0 ? gap * gap : 0;
+      }
+    const std::size_t begin = count;
+    for (std::size_t lane = 0; lane < block.count; ++lane) {
+      if (static_cast<double>(squares[lane]) > farthest) continue;
+      std::size_t place = count++;
+      for (; place > begin && stack[place - 1].square <= squares[lane]; --place) stack[place] = stack[place - 1];
+      stack[place] = {block.first[lane], squares[lane]};
+    }
+    assert(count + kBoxes <= stack.size());
+  }
   return best;
 }
 
