@@ -20,6 +20,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _mesh_rows(pace)
     yield from _hull_rows(pace)
     yield from _part_rows(pace)
+    yield from _turned_rows(pace)
 
 
 def _mesh_rows(pace: float) -> Iterator[Row]:
@@ -88,6 +89,23 @@ def _deep_rows(rng: np.random.Generator, pace: float) -> Iterator[Row]:
             each = found[what].milliseconds / counts[what]
             label = f"{name}, one pair of hulls of 18 corners, {what}"
             yield Row(label, each / plain, "×", 3.0, milliseconds=found[what].milliseconds, note="to anywhere")
+
+
+def _turned_rows(pace: float) -> Iterator[Row]:
+    """Contacts of boxes that are turned by quarters, beside those of the same boxes turned in any way."""
+    rng = np.random.default_rng(4)
+    places, sizes = rng.random((2000, 3)) * 12, rng.uniform(0.5, 1.5, (2000, 3))
+    turns = {"quarters": np.tile([1.0, 0, 0, 1.0], (2000, 1)), "any": rng.normal(size=(2000, 4))}
+    scenes = {name: bp.Shapes(bp.Box(sizes), places, turn) for name, turn in turns.items()}
+    pairs = {name: bp.overlaps(shapes) for name, shapes in scenes.items()}
+    for name, call in (("overlaps", bp.overlaps), ("contacts", bp.contacts), ("distance", bp.distance)):
+        calls = {what: partial(call, scenes[what], pairs=pairs[what]) for what in scenes}
+        found = median_times(calls, budget=pace, clock=time.thread_time)
+        each = {what: found[what].milliseconds / len(pairs[what]) for what in scenes}
+        label = f"{name}, one pair of boxes turned by a quarter"
+        each_ratio = each["quarters"] / each["any"]
+        taken = found["quarters"].milliseconds
+        yield Row(label, each_ratio, "×", 1.0, milliseconds=taken, note="to any turn")
 
 
 def _part_rows(pace: float) -> Iterator[Row]:

@@ -275,6 +275,29 @@ bool has_coordinate_axes(const double* record) {
   return true;
 }
 
+// Whether axes, one after the other, are coordinate axes in any order and direction: a box with these is turned
+// exactly.
+template <std::size_t D>
+bool are_coordinate_axes(const double* axes) {
+  return std::all_of(axes, axes + D * D, [](double x) { return x == 0.0 || x == 1.0 || x == -1.0; });
+}
+
+// Makes the placed record of an oriented box that of a `kBox`, and the rest of it 0. Precondition: its axes are
+// coordinate axes.
+template <std::size_t D>
+void write_parallel_box(double* placed) {
+  Vec<D> centre, half{};
+  std::copy_n(placed, D, centre.begin());
+  for (std::size_t axis = 0; axis < D; ++axis)
+    for (std::size_t k = 0; k < D; ++k)
+      if (placed[(2 + axis) * D + k] != 0.0) half[k] = placed[D + axis];
+  for (std::size_t k = 0; k < D; ++k) {
+    placed[k] = centre[k] - half[k];
+    placed[D + k] = centre[k] + half[k];
+  }
+  std::fill_n(placed + 2 * D, D * D, 0.0);
+}
+
 // Writes the placed record of a local one to `to`, which has room for as many values. Returns the kind of the placed
 // record, which differs only for an oriented box that is parallel to the axes: it is placed as a `kBox`.
 template <std::size_t D>
@@ -311,6 +334,10 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
       pose.place(from, to);
       std::copy_n(from + D, D, to + D);
       for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + (2 + axis) * D, to + (2 + axis) * D);
+      if (are_coordinate_axes<D>(to + 2 * D)) {
+        write_parallel_box<D>(to);
+        kind = ShapeKind::kBox;
+      }
       break;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < local.size();) {
@@ -386,13 +413,6 @@ struct ShapeBounds {
   }
 };
 
-// Whether axes, one after the other, are coordinate axes in any order and direction: a box with these is turned
-// exactly.
-template <std::size_t D>
-bool are_coordinate_axes(const double* axes) {
-  return std::all_of(axes, axes + D * D, [](double x) { return x == 0.0 || x == 1.0 || x == -1.0; });
-}
-
 // Extends `bounds` by a placed shape. An axis-aligned box is its own bounding box; others are enlarged slightly, so
 // that shapes which touch according to rounded calculations have boxes that overlap. `vertices` are those of a hull or
 // a mesh; without them, the box around them in their own frame is turned, as that of a custom shape is.
@@ -448,7 +468,7 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, con
           return;
         }
       }
-      Vec<D> centre, half;
+      Vec<D> centre, half{};
       std::copy_n(origin, D, centre.begin());
       for (std::size_t axis = 0; axis < D; ++axis) {
         half[axis] = 0.5 * high[axis] - 0.5 * low[axis];

@@ -186,6 +186,8 @@ class ShapeStore {
     LocalRoom room;
     const ShapeKind placed_kind = place_shape<D>(slot.kind, local(row, room), Pose<D>(position, rotation), to);
     if (placed_kind != slot.placed_kind) set_placed_kind(row, placed_kind);
+    if (placed_kind == ShapeKind::kBox && lacks_axes(slot))  // where boxes are that are not turned
+      std::copy_n(to, 2 * D, placed_.begin() + static_cast<std::ptrdiff_t>(slot.at));
     ShapeBounds<D> bounds;
     const ShapeView<D> shape = placed<D>(row);
     add_bounds<D, true>(shape, bounds, vertices(shape.kind, shape.record));
