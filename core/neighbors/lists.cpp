@@ -487,12 +487,13 @@ class ListSorter {
 
 NeighborLists list_by_point(NeighborPairs pairs, std::size_t points, std::size_t others, bool both, bool sorted,
                             unsigned workers, Interrupt& interrupt) {
-  // The lists of more points are written to in no order that a cache could follow, and few pairs of a point are soon
-  // compared: then each stretch of lists is sorted in a cache.
+  // The lists of more points are written to in no order that a cache could follow, few pairs of a point are soon
+  // compared, and several workers share the stretches: then each stretch of lists is sorted in a cache.
   constexpr std::size_t kManyPoints = std::size_t{1} << 17, kFewPairs = 4;
   const auto made_by = [&]<class Key, class Origin>() {
     ListMaker<Key, Origin> maker(pairs, points, others, both, workers, interrupt);
-    if (sorted && points <= kManyPoints && pairs.size >= kFewPairs * points) return maker.sorted();
+    const bool is_shared = workers > 2 && pairs.size >= kWorthWorkers;
+    if (sorted && !is_shared && points <= kManyPoints && pairs.size >= kFewPairs * points) return maker.sorted();
     NeighborLists lists = maker.in_order();
     if (sorted && lists.entries.size > 0) ListSorter(lists, others).run(workers, interrupt);
     return lists;
