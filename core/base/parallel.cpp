@@ -4,8 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <thread>
-#include <vector>
+#include <optional>
 
 #include "base/team.hpp"
 
@@ -53,36 +52,16 @@ void run_tasks(std::size_t tasks, unsigned workers, Interrupt& interrupt, const 
       fail();
     }
   };
-  if (Team* team = Team::at_rest()) {
-    const auto call = [](void* callable, unsigned worker) { (*static_cast<decltype(loop)*>(callable))(worker); };
-    team->start(call, &loop, workers);
-    loop(0);
-    team->wait(check);
-    if (error) std::rethrow_exception(error);
-    return;
-  }
-  Countdown running;
-  std::vector<std::thread> threads;
-  try {
-    threads.reserve(workers - 1);
-    for (unsigned worker = 1; worker < workers; ++worker) {
-      running.add();
-      try {
-        threads.emplace_back([&, worker] {
-          loop(worker);
-          running.end_one();
-        });
-      } catch (...) {
-        running.end_one();
-        throw;
-      }
-    }
-  } catch (...) {
-    // No more threads to be had, or no memory for them: those that started, and this one, do it all.
-  }
-  loop(0);
-  running.wait(check);
-  for (std::thread& thread : threads) thread.join();
+  struct Both {
+    decltype(loop)& work;
+    decltype(check)& meanwhile;
+  } both{loop, check};
+  const Round round{[](void* about, unsigned worker) { static_cast<Both*>(about)->work(worker); },
+                    [](void* about) { static_cast<Both*>(about)->meanwhile(); }, &both};
+  std::optional<Team> own;  // outside of a call with a team, or within a task of one
+  Team* team = Team::at_rest();
+  if (team == nullptr) team = &own.emplace();
+  team->run(round, workers);
   if (error) std::rethrow_exception(error);
 }
 

@@ -9,7 +9,10 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
+
+#include "base/team.hpp"
 
 namespace broadphase::python {
 
@@ -36,21 +39,26 @@ inline void take_back() {
 
 }  // namespace gil
 
-// The thread has no GIL while this exists. In the thread that finalizes the interpreter, or where the GIL is given away
-// already, nothing happens.
+// The thread has no GIL while this exists, and a team for all that is done meanwhile, whose threads have ended when the
+// GIL is taken back. In the thread that finalizes the interpreter, or where the GIL is given away already, nothing
+// happens.
 class ReleasedGil {
  public:
-  ReleasedGil() : releases_(gil::given_away == nullptr && Py_IsInitialized()) {
-    if (releases_) gil::given_away = PyEval_SaveThread();
+  ReleasedGil() {
+    if (gil::given_away != nullptr || !Py_IsInitialized()) return;
+    gil::given_away = PyEval_SaveThread();
+    team_.emplace();
   }
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
   ~ReleasedGil() {
-    if (releases_) gil::take_back();
+    if (!team_) return;
+    team_.reset();
+    gil::take_back();
   }
 
  private:
-  bool releases_;
+  std::optional<Team> team_;
 };
 
 // The thread has the GIL again while this exists.

@@ -469,8 +469,7 @@ void bind_world(nb::module_& module) {
       .def_rw("rows_for_a_tree", &StepLimits::rows_for_a_tree)
       .def_rw("rows_for_near_pairs", &StepLimits::rows_for_near_pairs)
       .def_rw("steady", &StepLimits::steady)
-      .def_rw("followed", &StepLimits::followed)
-      .def_rw("rows_for_threads", &StepLimits::rows_for_threads);
+      .def_rw("followed", &StepLimits::followed);
   module.attr("step_limits") = nb::cast(&step_limits, nb::rv_policy::reference);
   nb::class_<Found>(module, "StepFound", "What a step found; arrays are made when they are looked at.")
       .def_prop_ro("number", &Found::number)

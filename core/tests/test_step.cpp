@@ -264,7 +264,6 @@ int main() {
   using namespace broadphase;
   using namespace broadphase::tests;
   step_limits.rows_for_a_tree = step_limits.rows_for_near_pairs = 4;
-  step_limits.rows_for_threads = 16;
   step_limits.steps_before_a_tree = 1;
   step_limits.few = 0.7;
   step_limits.steady = 0.7;

@@ -20,7 +20,6 @@ struct StepLimits {
   // to search among all: from a tenth to a quarter of the rows on, measured with 1,000 and 20,000 bodies; below, the
   // search would take up to five times.
   double followed = 1.0 / 4;
-  std::size_t rows_for_threads = 20'000;  // once, for all parts of the step
 };
 inline StepLimits step_limits;
 

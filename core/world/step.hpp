@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/team.hpp"
 #include "narrow/batch.hpp"
 #include "world/boundary.hpp"
 #include "world/callbacks.hpp"
@@ -104,8 +103,6 @@ class World {
   Step<D> step(const Columns<D>& columns, StepMemory& memory, const StepRequest& request, StepCallbacks<D>& callbacks,
                Interrupt& interrupt) {
     const unsigned workers = request.search.workers;
-    std::optional<Team> team;
-    if (workers > 1 && columns.slots >= step_limits.rows_for_threads) team.emplace(workers);
     const Clock::time_point began = Clock::now();
     const std::size_t slots = columns.slots;
     Step<D> step;

@@ -295,8 +295,7 @@ def changed_at_random(world, rng, held):
 
 
 @pytest.mark.parametrize("boundary", ["none", "wrap"])
-def test_step_with_threads_shared_by_its_parts_is_as_one_without(boundary, monkeypatch):
-    monkeypatch.setattr(_native.step_limits, "rows_for_threads", 1)
+def test_step_with_threads_shared_by_its_parts_is_as_one_without(boundary):
     frames = []
     for workers in (1, 3):
         rng = np.random.default_rng(6)

@@ -259,7 +259,6 @@ def test_impacts_do_not_depend_on_which_rows_are_left_out_nor_on_threads(boundar
             frame = worlds[0].step(0.25)
             with monkeypatch.context() as patch:
                 patch.setattr(_native.step_limits, "followed", -1.0)
-                patch.setattr(_native.step_limits, "rows_for_threads", 0)
                 expected = worlds[1].step(0.25)
             for one, other in zip(frame.impacts, expected.impacts, strict=True):
                 np.testing.assert_array_equal(one, other)
