@@ -1,7 +1,8 @@
 """Measure every speed target of the project and say which are met.
 
-Times are medians of interleaved runs of the public calls, NumPy in to NumPy out, one thread. T is the time of
-``np.argsort`` of as many random float32, taken in between, so that the figures travel from machine to machine.
+Times are medians of interleaved runs of the public calls, NumPy in to NumPy out, one thread but for the shares of
+`benchmarks.cores`. T is the time of ``np.argsort`` of as many random float32, taken in between, so that the figures
+travel from machine to machine.
 
     python -m benchmarks.targets              # about five minutes
     python -m benchmarks.targets --quick      # about a minute
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import broadphase as bp
-from benchmarks import cliffs, coast
+from benchmarks import cliffs, coast, cores
 from benchmarks.measuring import argsort_call, describe_machine, median_times, timed
 from benchmarks.queries import best_other, compare_queries, first_own, ratio as query_ratio
 from benchmarks.rows import Row, in_t, ratio
@@ -273,6 +274,7 @@ def main() -> int:
             real_rows(pace, chosen.data),
             process_rows(),
             index_rows(pace),
+            cores.rows(pace),
             *parts,
         ]
     for part in parts:
