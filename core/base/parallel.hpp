@@ -75,6 +75,15 @@ void for_each_task(std::size_t tasks, unsigned workers, Interrupt& interrupt, Wo
   detail::run_tasks(tasks, workers, interrupt, {&work, call}, grain);
 }
 
+// As in_stretches, on threads where that is worth it: the stretches come in any order.
+template <class Work>
+void in_stretches_on_threads(std::size_t count, unsigned workers, Interrupt& interrupt, Work&& work) {
+  constexpr std::size_t kStretch = std::size_t{1} << 14;  // some 50 us
+  if (workers <= 1 || count < 2 * kStretch) return in_stretches(count, interrupt, work);
+  for_each_task((count + kStretch - 1) / kStretch, workers, interrupt,
+                [&](unsigned, std::size_t task) { work(task * kStretch, std::min(count, (task + 1) * kStretch)); });
+}
+
 // Splits [0, count) into `parts` ranges of nearly equal length; the limits of range k are at(k) and at(k + 1).
 struct EvenSplit {
   std::size_t count, parts;

@@ -85,7 +85,7 @@ class BatchedPairs {
   };
 
   BatchedPairs(const Problem<T>& problem, const Preparation& with)
-      : problem_(checked(problem, with.interrupt)),
+      : problem_(checked(problem, with)),
         kernels_(with.kernels),
         name_(with.name),
         overlaps_(overlap_kernels<T>(with.kernels, problem.touching).runs[problem.dimension - 1]) {

@@ -184,7 +184,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   const SceneReport found = query.with_problem([&](const auto& given) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    check(given, interrupt);
+    check(given, {chosen_kernels(), 1, interrupt});
     using T = std::remove_cvref_t<decltype(given.grow)>;
     std::optional<CellProblem<T>> in_cell;
     if (period) in_cell.emplace(given, query.cell(), interrupt);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 #include "base/parallel.hpp"
@@ -11,15 +12,17 @@ namespace broadphase {
 
 // True if no box has NaN or lower > upper.
 template <class T>
-bool all_valid(const BoxView<T>& boxes, std::size_t dimension, Interrupt& interrupt) {
-  bool valid = true;
-  in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+bool all_valid(const BoxView<T>& boxes, std::size_t dimension, unsigned workers, Interrupt& interrupt) {
+  std::atomic<bool> all{true};
+  in_stretches_on_threads(boxes.count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    bool valid = true;
     for (std::size_t row = begin; row < end; ++row) {
       const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
       for (std::size_t k = 0; k < dimension; ++k) valid &= lower[k] <= upper[k];  // false for NaN
     }
+    if (!valid) all.store(false, std::memory_order_relaxed);
   });
-  return valid;
+  return all.load(std::memory_order_relaxed);
 }
 
 // The first box with NaN or lower > upper; their number if there is none.

@@ -81,8 +81,7 @@ class BruteForce {
  public:
   struct Scratch {};
 
-  BruteForce(const Problem<T>& problem, const Preparation& with)
-      : BruteForce(checked(problem, with.interrupt), with, {}) {}
+  BruteForce(const Problem<T>& problem, const Preparation& with) : BruteForce(checked(problem, with), with, {}) {}
   // `some`: the rows to compare where there is one set, ascending; empty: all. Precondition: boxes are valid.
   BruteForce(const Problem<T>& problem, const Preparation& with, std::vector<std::int32_t> some)
       : cross_(problem.cross),

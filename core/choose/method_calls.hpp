@@ -23,25 +23,25 @@ class OverCopies {
  public:
   using Scratch = typename M::Scratch;
 
-  OverCopies(const Problem<T>& problem, const Preparation& with) : method_(copied(problem, with.interrupt), with) {}
+  OverCopies(const Problem<T>& problem, const Preparation& with) : method_(copied(problem, with), with) {}
 
   std::size_t task_count() const { return method_.task_count(); }
   void run(std::size_t task, Scratch& scratch, PairBuffer& out) const { method_.run(task, scratch, out); }
 
  private:
-  Problem<T> copied(const Problem<T>& given, Interrupt& interrupt) {
+  Problem<T> copied(const Problem<T>& given, const Preparation& with) {
     Problem<T> problem = given;
     if (!given.is_own) {
-      problem.first = copy(given.first, given.dimension, copies_[0], interrupt);
-      if (given.cross) problem.second = copy(given.second, given.dimension, copies_[1], interrupt);
+      problem.first = copy(given.first, given.dimension, copies_[0], with);
+      if (given.cross) problem.second = copy(given.second, given.dimension, copies_[1], with);
       problem.is_own = true;
     }
-    check(problem, interrupt);
+    check(problem, with);
     return problem;
   }
-  static BoxView<T> copy(const BoxView<T>& boxes, std::size_t dimension, PlainArray<T>& to, Interrupt& interrupt) {
+  static BoxView<T> copy(const BoxView<T>& boxes, std::size_t dimension, PlainArray<T>& to, const Preparation& with) {
     to.grow(2 * dimension * boxes.count);
-    in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+    in_stretches_on_threads(boxes.count, with.workers, with.interrupt, [&](std::size_t begin, std::size_t end) {
       T* at = to.get() + 2 * dimension * begin;
       for (std::size_t row = begin; row < end; ++row) {
         at = std::copy_n(boxes.lower_of(row), dimension, at);

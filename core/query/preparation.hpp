@@ -36,14 +36,17 @@ struct Preparation {
 };
 
 template <class T>
-void check(const Problem<T>& problem, Interrupt& interrupt) {
-  if (!all_valid(problem.first, problem.dimension, interrupt)) throw InvalidBoxes();
-  if (problem.cross && !all_valid(problem.second, problem.dimension, interrupt)) throw InvalidBoxes();
+void check(const Problem<T>& problem, const Preparation& with) {
+  const auto check_set = [&](const BoxView<T>& boxes) {
+    if (!all_valid(boxes, problem.dimension, with.workers, with.interrupt)) throw InvalidBoxes();
+  };
+  check_set(problem.first);
+  if (problem.cross) check_set(problem.second);
 }
 // The same problem, after the check: for the first of a constructor's initializers.
 template <class T>
-const Problem<T>& checked(const Problem<T>& problem, Interrupt& interrupt) {
-  check(problem, interrupt);
+const Problem<T>& checked(const Problem<T>& problem, const Preparation& with) {
+  check(problem, with);
   return problem;
 }
 

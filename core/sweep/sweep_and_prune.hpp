@@ -76,7 +76,7 @@ class SweepAndPrune {
 
   // Along the axis where the fewest intervals overlap. Boxes of one axis are checked in a pass that is made anyway.
   SweepAndPrune(const Problem<T>& problem, const Preparation& with)
-      : SweepAndPrune(problem.dimension > 1 ? checked(problem, with.interrupt) : problem, with,
+      : SweepAndPrune(problem.dimension > 1 ? checked(problem, with) : problem, with,
                       with.axis < 0 ? best_axis(problem) : SweepDirection{with.axis, {}}) {}
   // Precondition: boxes of more than one axis are valid.
   SweepAndPrune(const Problem<T>& problem, const Preparation& with, const SweepDirection& direction);
