@@ -137,12 +137,24 @@ class RowSorter {
   }
   std::size_t bytes() const { return capacity_ * sizeof(Item) * (spare_ ? 2 : 1); }
 
+  // Adds the rows at(k) for k below `count`, each a value and a row, on threads.
+  template <class At>
+  void add_all(std::size_t count, unsigned workers, Interrupt& interrupt, const At& at) {
+    Item* const items = items_.get() + count_;
+    in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) {
+        const std::pair<T, std::uint32_t> item = at(k);
+        items[k] = {order_bits(item.first), item.second};
+      }
+    });
+    count_ += count;
+  }
   void add(T value, std::uint32_t row) { items_[count_++] = {order_bits(value), row}; }
   std::size_t count() const { return count_; }
   std::uint32_t row(std::size_t position) const { return items_[position].row; }
   Bits bits(std::size_t position) const { return items_[position].key; }  // order_bits of its value
 
-  void sort(Interrupt& interrupt);
+  void sort(Interrupt& interrupt, unsigned workers = 1);
 
  private:
   struct Item {
@@ -156,19 +168,19 @@ class RowSorter {
   // About what three more passes cost.
   static constexpr std::size_t kMovesPerItem = 4;
 
-  void sort_digits(int from, int to, Interrupt& interrupt) {
+  void sort_digits(int from, int to, Interrupt& interrupt, unsigned workers) {
     if (count_ < kFewRows)
-      sort_digits<kShortDigit>(from, to, interrupt);
+      sort_digits<kShortDigit>(from, to, interrupt, 1);
     else
-      sort_digits<kDigit>(from, to, interrupt);
+      sort_digits<kDigit>(from, to, interrupt, workers);
   }
 
   // By the bits [from, to) of key - least.
   template <int Digit>
-  void sort_digits(int from, int to, Interrupt& interrupt) {
+  void sort_digits(int from, int to, Interrupt& interrupt, unsigned workers) {
     const Bits least = least_;
     const auto key = [least](const Item& item) { return static_cast<Bits>(item.key - least); };
-    if (radix_sort<Digit>(items_.get(), spare_.get(), count_, from, to, key, 1, interrupt) != items_.get())
+    if (radix_sort<Digit>(items_.get(), spare_.get(), count_, from, to, key, workers, interrupt) != items_.get())
       items_.swap(spare_);
   }
 
@@ -182,7 +194,7 @@ class RowSorter {
 };
 
 template <class T>
-void RowSorter<T>::sort(Interrupt& interrupt) {
+void RowSorter<T>::sort(Interrupt& interrupt, unsigned workers) {
   if (count_ <= kInsertionSize) {
     insert(count_ * count_);
     return;
@@ -197,8 +209,8 @@ void RowSorter<T>::sort(Interrupt& interrupt) {
   // The highest 32 bits settle all 32-bit keys, and all but a few of the 64-bit ones: those are then near their
   // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
   const int skipped = width > 32 ? width - 32 : 0;
-  sort_digits(skipped, width, interrupt);
-  if (skipped > 0 && !insert(kMovesPerItem * count_)) sort_digits(0, width, interrupt);
+  sort_digits(skipped, width, interrupt, workers);
+  if (skipped > 0 && !insert(kMovesPerItem * count_)) sort_digits(0, width, interrupt, workers);
 }
 
 // Compiled once: radix_sort.cpp.

@@ -67,10 +67,10 @@ class LinearTreeIndex : public BlockIndex {
       const LinearSource<T> source = index_.source_of(boxes);
       if (covered_ && !index_.cells().is_crowded())
         use(CoveredLeaves<T>(index_.order(), index_.cells(), index_.world(), source, search.touching, chosen_kernels(),
-                             search.interrupt));
+                             search.workers, search.interrupt));
       else
         use(LinearWalk<T>(index_.order(), index_.nodes(), source, false, search.touching, chosen_kernels(),
-                          search.interrupt));
+                          search.workers, search.interrupt));
     });
   }
   void note(const auto& method, std::uint64_t found) { last_.note(method.test_count(), found); }

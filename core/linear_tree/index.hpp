@@ -299,7 +299,7 @@ class LinearIndex {
       world_.high[k] = std::max(world_.low[k], world_.high[k]);
     }
     if (!options_.fixed) depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
-    order_ = make_order(source, items, world_, depth_, interrupt);
+    order_ = make_order(source, items, world_, depth_, 1, interrupt);
     arrange(boxes, true, interrupt);
     filed_.assign(boxes.count, false);
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
@@ -315,7 +315,7 @@ class LinearIndex {
     for (const std::int32_t row : fresh_)
       if (std::find(rows, rows + count, row) == rows + count) items.push_back(static_cast<std::uint32_t>(row));
     drop(gone_);
-    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, interrupt);
+    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, 1, interrupt);
     merge(changed);
     arrange(boxes, tree_.is_wide(), interrupt);
   }
@@ -362,7 +362,7 @@ class LinearIndex {
   // `new_frame`: take a frame for these boxes; otherwise the present one stays unless it has become too coarse.
   template <class T>
   void arrange(const BoxView<T>& boxes, bool new_frame, Interrupt& interrupt) {
-    order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, interrupt);
+    order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, 1, interrupt);
     if (new_frame || is_blurred(boxes)) {
       const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
       tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());

@@ -271,18 +271,20 @@ void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std:
 }
 
 template <class Key, class KeyOf>
-void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, KeyOf&& key_of, Interrupt& interrupt) {
+void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, KeyOf&& key_of, unsigned workers,
+                 Interrupt& interrupt) {
   RowSorter<Key> sorter(items.size());
-  in_stretches(items.size(), interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; ++at) sorter.add(static_cast<Key>(key_of(items[at])), items[at]);
-  });
-  sorter.sort(interrupt);
+  sorter.add_all(items.size(), workers, interrupt,
+                 [&](std::size_t at) { return std::pair(static_cast<Key>(key_of(items[at])), items[at]); });
+  sorter.sort(interrupt, workers);
   order.key.resize(items.size());
   order.item.resize(items.size());
-  for (std::size_t at = 0; at < items.size(); ++at) {
-    order.key[at] = sorter.bits(at);
-    order.item[at] = sorter.row(at);
-  }
+  in_stretches_on_threads(items.size(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      order.key[at] = sorter.bits(at);
+      order.item[at] = sorter.row(at);
+    }
+  });
 }
 
 }  // namespace detail
@@ -290,22 +292,31 @@ void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, Ke
 // Sorts the runs of equal keys that are longer than `few`.
 template <class T>
 void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t few, const Kernels& kernels,
-                  Interrupt& interrupt) {
+                  unsigned workers, Interrupt& interrupt) {
+  struct Run {
+    std::size_t begin, count;
+  };
+  std::vector<Run> runs;
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && order.key[end] == order.key[begin]) ++end;
+    if (end - begin > few) runs.push_back({begin, end - begin});
+    begin = end;
+  }
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
-    for (std::size_t begin = 0; begin < order.size();) {
-      std::size_t end = begin + 1;
-      while (end < order.size() && order.key[end] == order.key[begin]) ++end;
-      if (end - begin > few)
-        detail::order_within_cell<D>(source, order.item.data() + begin, end - begin, kernels, interrupt);
-      begin = end;
-    }
+    for_each_task(runs.size(), workers, interrupt, [&](unsigned worker, std::size_t number) {
+      Interrupt alone;  // for threads other than the calling one
+      const Run& run = runs[number];
+      detail::order_within_cell<D>(source, order.item.data() + run.begin, run.count, kernels,
+                                   worker == 0 ? interrupt : alone);
+    });
   });
 }
 
 // Sorts the items by key. Throws bad_alloc.
 template <class T>
 LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uint32_t>& items, const LinearWorld& world,
-                       std::size_t depth, Interrupt& interrupt) {
+                       std::size_t depth, unsigned workers, Interrupt& interrupt) {
   LinearOrder order;
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     const CellMap<D> map(world, depth);
@@ -314,9 +325,9 @@ LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uin
       return map.key(source.lower(item), source.upper(item), source.grow);
     };
     if (order.keys.bits() <= 32)
-      detail::sort_by_key<std::uint32_t>(items, order, key_of, interrupt);
+      detail::sort_by_key<std::uint32_t>(items, order, key_of, workers, interrupt);
     else
-      detail::sort_by_key<std::uint64_t>(items, order, key_of, interrupt);
+      detail::sort_by_key<std::uint64_t>(items, order, key_of, workers, interrupt);
   });
   return order;
 }

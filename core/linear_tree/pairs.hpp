@@ -30,7 +30,7 @@ struct LinearBoxes {
   std::vector<std::int32_t> rows[2];
   std::vector<std::uint32_t> rank;  // with two sets: the number of entries of the first set before each entry
 
-  LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, bool two_sets, bool touching,
+  LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, bool two_sets, bool touching, unsigned workers,
               Interrupt& interrupt)
       : cross(two_sets) {
     std::size_t count[2] = {order.size(), 0};
@@ -49,7 +49,8 @@ struct LinearBoxes {
       columns[set] = BoxColumns<T>(count[set], source.dimension);
       rows[set].resize(count[set]);
     }
-    with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, interrupt); });
+    with_dimension(source.dimension,
+                   [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, workers, interrupt); });
   }
 
   // Where an entry's boxes begin in the columns of a set.
@@ -60,14 +61,15 @@ struct LinearBoxes {
 
  private:
   template <std::size_t D>
-  void fill(const LinearOrder& order, const LinearSource<T>& source, bool touching, Interrupt& interrupt) {
+  void fill(const LinearOrder& order, const LinearSource<T>& source, bool touching, unsigned workers,
+            Interrupt& interrupt) {
     T* column[2][2 * D] = {};
     for (std::size_t set = 0; set < (cross ? 2 : 1); ++set)
       for (std::size_t k = 0; k < D; ++k) {
         column[set][k] = columns[set].lower(k);
         column[set][D + k] = columns[set].upper(k);
       }
-    in_stretches(order.size(), interrupt, [&](std::size_t begin, std::size_t end) {
+    in_stretches_on_threads(order.size(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
       for (std::size_t entry = begin; entry < end; ++entry) {
         const std::uint32_t item = order.item[entry];
         const std::size_t set = cross && item >= source.first_count ? 1 : 0, at = place(set, entry);
@@ -185,7 +187,7 @@ class LinearWalk {
   using Scratch = WalkScratch<T>;
 
   LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
-             bool touching, const Kernels& kernels, Interrupt& interrupt);
+             bool touching, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
   LinearWalk(const LinearWalk&) = delete;
   LinearWalk& operator=(const LinearWalk&) = delete;
 
@@ -209,29 +211,31 @@ class LinearWalk {
   std::size_t place(std::size_t set, std::size_t entry) const { return boxes_.place(set, entry); }
   const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
 
-  // The bounding box of all boxes of a node, for each set.
-  void bound() {
+  // The bounding box of all boxes of a node, for each set: of leaves from their boxes, then of others from their
+  // children, which come after them.
+  void bound(unsigned workers, Interrupt& interrupt) {
     with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
       for (std::size_t set = 0; set < sides(); ++set) {
         std::vector<T>& bounds = bounds_[set];
         bounds.resize(nodes_.count() * 2 * D);
-        for (std::size_t at = 0; at < bounds.size(); ++at)
-          bounds[at] = at % (2 * D) < D ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
-        for (std::size_t node = nodes_.count(); node-- > 0;) {
-          T* box = bounds.data() + node * 2 * D;
-          if (nodes_.is_leaf(node)) {
-            const std::size_t begin = place(set, nodes_[node].begin), end = place(set, nodes_[node].end);
+        in_stretches_on_threads(nodes_.count(), workers, interrupt, [&](std::size_t from, std::size_t to) {
+          for (std::size_t node = from; node < to; ++node) {
+            const std::size_t begin = place(set, nodes_[node].begin);
+            const std::size_t end = nodes_.is_leaf(node) ? place(set, nodes_[node].end) : begin;
             for (std::size_t k = 0; k < D; ++k) {
               const T *lower = boxes_.columns[set].lower(k), *upper = boxes_.columns[set].upper(k);
-              T low = box[k], high = box[D + k];
+              T low = std::numeric_limits<T>::infinity(), high = -low;
               for (std::size_t at = begin; at < end; ++at) {
                 low = lower[at] < low ? lower[at] : low;
                 high = upper[at] > high ? upper[at] : high;
               }
-              box[k] = low;
-              box[D + k] = high;
+              bounds[node * 2 * D + k] = low;
+              bounds[node * 2 * D + D + k] = high;
             }
           }
+        });
+        for (std::size_t node = nodes_.count(); node-- > 0;) {
+          const T* box = bounds.data() + node * 2 * D;
           if (nodes_[node].parent == kNoNode) continue;
           T* around = bounds.data() + nodes_[node].parent * 2 * D;
           for (std::size_t k = 0; k < D; ++k) {
@@ -393,15 +397,15 @@ class LinearWalk {
 
 template <class T>
 LinearWalk<T>::LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
-                          bool touching, const Kernels& kernels, Interrupt& interrupt)
+                          bool touching, const Kernels& kernels, unsigned workers, Interrupt& interrupt)
     : nodes_(nodes),
       dimension_(source.dimension),
       cross_(cross),
       overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
       overlaps_(overlap_kernels<T>(kernels, touching).runs[source.dimension - 1]),
-      boxes_(order, source, cross, touching, interrupt) {
+      boxes_(order, source, cross, touching, workers, interrupt) {
   if (nodes.count() == 0) return;
-  bound();
+  bound(workers, interrupt);
   plan(interrupt);
 }
 
@@ -434,7 +438,8 @@ class CoveredLeaves {
   };
 
   CoveredLeaves(const LinearOrder& order, const LinearCells& cells, const LinearWorld& world,
-                const LinearSource<T>& source, bool touching, const Kernels& kernels, Interrupt& interrupt);
+                const LinearSource<T>& source, bool touching, const Kernels& kernels, unsigned workers,
+                Interrupt& interrupt);
   CoveredLeaves(const CoveredLeaves&) = delete;
   CoveredLeaves& operator=(const CoveredLeaves&) = delete;
 
@@ -548,13 +553,13 @@ class CoveredLeaves {
 
 template <class T>
 CoveredLeaves<T>::CoveredLeaves(const LinearOrder& order, const LinearCells& cells, const LinearWorld& world,
-                                const LinearSource<T>& source, bool touching, const Kernels& kernels,
+                                const LinearSource<T>& source, bool touching, const Kernels& kernels, unsigned workers,
                                 Interrupt& interrupt)
     : cells_(cells),
       world_(world),
       dimension_(source.dimension),
       overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
-      boxes_(order, source, false, touching, interrupt) {
+      boxes_(order, source, false, touching, workers, interrupt) {
   plan();
 }
 
@@ -589,9 +594,9 @@ class LinearTree {
 
   LinearTree(const Problem<T>& problem, const Preparation& with)
       : source_(source_of(problem)),
-        order_(file(problem, with.kernels, with.interrupt)),
+        order_(file(problem, with)),
         nodes_(order_),
-        walk_(order_, nodes_, source_, problem.cross, problem.touching, with.kernels, with.interrupt) {}
+        walk_(order_, nodes_, source_, problem.cross, problem.touching, with.kernels, with.workers, with.interrupt) {}
   LinearTree(const LinearTree&) = delete;
   LinearTree& operator=(const LinearTree&) = delete;
 
@@ -603,7 +608,7 @@ class LinearTree {
   static LinearSource<T> source_of(const Problem<T>& problem) {
     return {problem.first, problem.second, problem.first.count, problem.dimension, problem.grow};
   }
-  LinearOrder file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const;
+  LinearOrder file(const Problem<T>& problem, const Preparation& with) const;
 
   LinearSource<T> source_;
   LinearOrder order_;
@@ -612,13 +617,14 @@ class LinearTree {
 };
 
 template <class T>
-LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Kernels& kernels, Interrupt& interrupt) const {
+LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Preparation& with) const {
   const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
   std::vector<std::uint32_t> items(count);
   for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
   const LinearWorld world = world_around(source_, items.data(), count);
-  LinearOrder order = make_order(source_, items, world, measured_depth(source_, items, world, interrupt), interrupt);
-  order_crowds(source_, order, kLeafBoxes, kernels, interrupt);
+  const std::size_t depth = measured_depth(source_, items, world, with.interrupt);
+  LinearOrder order = make_order(source_, items, world, depth, with.workers, with.interrupt);
+  order_crowds(source_, order, kLeafBoxes, with.kernels, with.workers, with.interrupt);
   return order;
 }
 
