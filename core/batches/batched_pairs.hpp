@@ -91,7 +91,7 @@ class BatchedPairs {
         overlaps_(overlap_kernels<T>(with.kernels, problem.touching).runs[problem.dimension - 1]) {
     const std::vector<Batch>& batches = problem.batches->with_pairs;
     if (sorts_intervals()) {
-      sort_intervals(with.interrupt);
+      sort_intervals(with.workers, with.interrupt);
       return;
     }
     std::uint32_t begin = 0;
@@ -163,7 +163,7 @@ class BatchedPairs {
     return is_chosen && problem_.dimension == 1 &&
            problem_.first.count + problem_.second.count >= kWorthSorting * problem_.batches->with_pairs.size();
   }
-  void sort_intervals(Interrupt& interrupt) {
+  void sort_intervals(unsigned workers, Interrupt& interrupt) {
     PlainArray<std::uint32_t> keys[2];
     KeyedIntervals<T> sets[2];
     for (std::size_t k = 0; k < (problem_.cross ? 2u : 1u); ++k) {
@@ -180,7 +180,7 @@ class BatchedPairs {
     }
     intervals_ =
         std::make_unique<IntervalPairs<T>>(sets[0], sets[1], problem_.cross, problem_.batches->with_pairs.size(),
-                                           problem_.touching, problem_.grow, interrupt);
+                                           problem_.touching, problem_.grow, workers, interrupt);
   }
 
   double candidates(const Batch& batch) const { return batch.all_pairs(problem_.cross); }

@@ -28,6 +28,7 @@ struct IntervalQuery {
   std::optional<Columns> second;
   std::size_t key_count;
   bool touching;
+  unsigned workers = 1;  // for sorting them
 
   // Calls use(intervals, interrupt) for those of the right type, without the GIL.
   template <class Use>
@@ -56,17 +57,18 @@ struct IntervalQuery {
     at_work([&](Interrupt& interrupt) {
       const KeyedIntervals<T> own = as<T>(first), other = second ? as<T>(*second) : KeyedIntervals<T>{};
       if constexpr (sizeof(T) == 8) {
-        const IntervalPairs<std::int32_t> small(own, other, second.has_value(), key_count, touching, 0, interrupt);
+        const IntervalPairs<std::int32_t> small(own, other, second.has_value(), key_count, touching, 0, workers,
+                                                interrupt);
         if (small.is_exact()) return use(small, interrupt);
       }
-      use(IntervalPairs<T>(own, other, second.has_value(), key_count, touching, T(0), interrupt), interrupt);
+      use(IntervalPairs<T>(own, other, second.has_value(), key_count, touching, T(0), workers, interrupt), interrupt);
     });
   }
 };
 
 nb::object interval_pairs(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
                           const PairFilter* filter, unsigned workers, bool sort, std::uint64_t limit) {
-  const IntervalQuery query{first, second, key_count, touching};
+  const IntervalQuery query{first, second, key_count, touching, workers};
   Pairs result;
   query.sorted([&](const auto& intervals, Interrupt& interrupt) {
     result = collect_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, limit, interrupt);
@@ -79,7 +81,7 @@ nb::object interval_pairs(Columns first, std::optional<Columns> second, std::siz
 
 std::uint64_t count_intervals(Columns first, std::optional<Columns> second, std::size_t key_count, bool touching,
                               const PairFilter* filter, unsigned workers) {
-  const IntervalQuery query{first, second, key_count, touching};
+  const IntervalQuery query{first, second, key_count, touching, workers};
   std::uint64_t result = 0;
   query.sorted([&](const auto& intervals, Interrupt& interrupt) {
     result = count_pairs(intervals, filter != nullptr ? filter->get() : nullptr, workers, interrupt);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -60,21 +61,21 @@ class IntervalPairs {
   // Numbers of another type are kept as T if T holds each of them: see is_exact().
   template <class Given>
   IntervalPairs(const KeyedIntervals<Given>& first, const KeyedIntervals<Given>& second, bool cross,
-                std::size_t key_count, bool touching, T grow, Interrupt& interrupt)
+                std::size_t key_count, bool touching, T grow, unsigned workers, Interrupt& interrupt)
       : is_cross_(cross), is_closed_(touching), grow_(grow), rows_{first.boxes.count, second.boxes.count} {
     const KeyedIntervals<Given> sets[2] = {first, second};
-    if (!plan_buckets(sets, std::max<std::size_t>(key_count, 1)) || !scatter(sets, interrupt)) {
+    if (!plan_buckets(sets, std::max<std::size_t>(key_count, 1)) || !scatter(sets, workers, interrupt)) {
       is_exact_ = false;
       return;
     }
-    sort(interrupt);
-    add_tasks(0, interrupt);
-    if (is_cross_) add_tasks(1, interrupt);
+    sort(workers, interrupt);
+    add_tasks(0, workers, interrupt);
+    if (is_cross_) add_tasks(1, workers, interrupt);
   }
-  IntervalPairs(const Problem<T>& problem, Interrupt& interrupt)
+  IntervalPairs(const Problem<T>& problem, unsigned workers, Interrupt& interrupt)
       : IntervalPairs(KeyedIntervals<T>{problem.first, nullptr},
                       KeyedIntervals<T>{problem.cross ? problem.second : BoxView<T>{}, nullptr}, problem.cross, 1,
-                      problem.touching, problem.grow, interrupt) {}
+                      problem.touching, problem.grow, workers, interrupt) {}
   IntervalPairs(const IntervalPairs&) = delete;
   IntervalPairs& operator=(const IntervalPairs&) = delete;
 
@@ -198,6 +199,10 @@ class IntervalPairs {
       return place < top ? place : top;
     }
   };
+  // Where its items begin, and how many items of the first set are before it.
+  struct Bucket {
+    std::uint32_t begin, of_first;
+  };
   struct Column {
     std::size_t count = 0;
     PlainArray<T> lower, upper;
@@ -309,67 +314,95 @@ class IntervalPairs {
     }
   }
 
-  // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets. False if T does not
-  // hold one of them. Numbers are read twice, and another thread may write to them in between: a row goes to the bucket
-  // in which it was counted.
+  // Rows of one set that one task counts, and then puts into their buckets.
+  struct Part {
+    std::size_t set, begin, end;
+    std::vector<std::uint32_t> next;  // for each bucket: a count, then the place of its next row
+  };
+
+  // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets, those of the first
+  // set first, each set in the order of its rows. False if T does not hold one of them. Numbers are read twice, and
+  // another thread may write to them in between: a row goes to the bucket in which it was counted.
   template <class Given>
-  bool scatter(const KeyedIntervals<Given> (&sets)[2], Interrupt& interrupt) {
-    next_.assign(bucket_count_ + 1, 0);
-    const PlainMemory<std::uint32_t> buckets = allocate_plain<std::uint32_t>(rows_[0] + rows_[1]);
-    const PlainMemory<std::uint16_t> parts = allocate_plain<std::uint16_t>(rows_[0] + rows_[1]);
-    bool is_exact = true, is_valid = true;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const KeyedIntervals<Given>& set = sets[k];
-      std::uint32_t* const bucket_of = buckets.get() + (k == 0 ? 0 : rows_[0]);
-      std::uint16_t* const part_of_row = parts.get() + (k == 0 ? 0 : rows_[0]);
-      in_stretches(set.boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
-        if (!is_exact) return;
-        const bool has_keys = set.keys != nullptr;
-        each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item& item) {
-          const Given lower = set.boxes.lower_of(row)[0], upper = set.boxes.upper_of(row)[0];
-          const bool counts = !has_keys || set.keys[row] != kNoKey;
-          is_valid &= lower <= upper || !counts;  // false for NaN
-          if constexpr (!std::is_same_v<Given, T>)
-            is_exact &= (static_cast<Given>(item.lower) == lower && static_cast<Given>(item.upper) == upper) || !counts;
-          ++next_[bucket];
-          bucket_of[row] = bucket;
-          part_of_row[row] = static_cast<std::uint16_t>(item.part);
-        });
-        if (!is_valid) throw InvalidBoxes();
-      });
+  bool scatter(const KeyedIntervals<Given> (&sets)[2], unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kPartRows = 20000;  // fewer are read sooner than a thread wakes
+    std::vector<Part> parts;
+    for (std::size_t set = 0; set < 2; ++set) {
+      const EvenSplit split{rows_[set], std::clamp<std::size_t>(rows_[set] / kPartRows, 1, std::max(1u, workers))};
+      for (std::size_t k = 0; k < split.parts; ++k)
+        parts.push_back({set, split.at(k), split.at(k + 1), std::vector<std::uint32_t>(bucket_count_ + 1, 0)});
     }
-    if (!is_exact) return false;
-    largest_ = 0;
-    std::uint32_t sum = 0;
-    for (std::uint32_t& count : next_) {
-      if (&count != &next_.back()) largest_ = std::max<std::size_t>(largest_, count);
-      sum += std::exchange(count, sum);
+    const PlainMemory<std::uint32_t> buckets = allocate_plain<std::uint32_t>(rows_[0] + rows_[1]);
+    const PlainMemory<std::uint16_t> bucket_parts = allocate_plain<std::uint16_t>(rows_[0] + rows_[1]);
+    std::atomic<bool> is_exact{true};
+    // Calls work(part, from, to, bucket_of, part_of_row) for stretches of the parts' rows.
+    const auto in_parts = [&](const auto& work) {
+      for_each_task(parts.size(), workers, interrupt, [&](unsigned worker, std::size_t number) {
+        Interrupt alone;  // for threads other than the calling one
+        Part& part = parts[number];
+        const std::size_t before = part.set == 0 ? 0 : rows_[0];
+        in_stretches(part.end - part.begin, worker == 0 ? interrupt : alone, [&](std::size_t from, std::size_t to) {
+          work(part, part.begin + from, part.begin + to, buckets.get() + before, bucket_parts.get() + before);
+        });
+      });
+    };
+    in_parts([&](Part& part, std::size_t from, std::size_t to, std::uint32_t* bucket_of, std::uint16_t* part_of_row) {
+      if (!is_exact.load(std::memory_order_relaxed)) return;
+      const KeyedIntervals<Given>& set = sets[part.set];
+      const bool has_keys = set.keys != nullptr;
+      bool are_exact = true, are_valid = true;
+      std::uint32_t* const counts = part.next.data();
+      each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item& item) {
+        const Given lower = set.boxes.lower_of(row)[0], upper = set.boxes.upper_of(row)[0];
+        const bool matters = !has_keys || set.keys[row] != kNoKey;
+        are_valid &= lower <= upper || !matters;  // false for NaN
+        if constexpr (!std::is_same_v<Given, T>)
+          are_exact &= (static_cast<Given>(item.lower) == lower && static_cast<Given>(item.upper) == upper) || !matters;
+        ++counts[bucket];
+        bucket_of[row] = bucket;
+        part_of_row[row] = static_cast<std::uint16_t>(item.part);
+      });
+      if (!are_valid) throw InvalidBoxes();
+      if (!are_exact) is_exact.store(false, std::memory_order_relaxed);
+    });
+    if (!is_exact.load(std::memory_order_relaxed)) return false;
+    buckets_.resize(bucket_count_ + 1);
+    std::uint32_t sum = 0, of_first = 0;
+    for (std::uint32_t bucket = 0; bucket <= bucket_count_; ++bucket) {
+      buckets_[bucket] = {sum, of_first};
+      for (Part& part : parts) {
+        const std::uint32_t count = std::exchange(part.next[bucket], sum);
+        sum += count;
+        of_first += part.set == 0 ? count : 0;
+      }
     }
     items_ = allocate_plain<Item>(rows_[0] + rows_[1]);
-    for (std::uint32_t k = 0; k < 2; ++k) {
-      const BoxView<Given>& boxes = sets[k].boxes;
-      const std::uint32_t mark = k == 0 ? 0 : kSecond;
-      const std::uint32_t* const bucket_of = buckets.get() + (k == 0 ? 0 : rows_[0]);
-      const std::uint16_t* const part_of_row = parts.get() + (k == 0 ? 0 : rows_[0]);
-      in_stretches(boxes.count, interrupt, [&](std::size_t from, std::size_t to) {
-        for (std::size_t row = from; row < to; ++row) {
-          const T lower = kept(boxes.lower_of(row)[0]) - grow_, upper = kept(boxes.upper_of(row)[0]) + grow_;
-          const std::uint32_t bucket = bucket_of[row];
-          is_valid &= lower <= upper || bucket == bucket_count_;
-          items_[next_[bucket]++] = {lower, upper, static_cast<std::uint32_t>(row) | mark, part_of_row[row]};
-        }
-        if (!is_valid) throw InvalidBoxes();
-      });
-    }
+    in_parts([&](Part& part, std::size_t from, std::size_t to, const std::uint32_t* bucket_of,
+                 const std::uint16_t* part_of_row) {
+      const BoxView<Given>& boxes = sets[part.set].boxes;
+      const std::uint32_t mark = part.set == 0 ? 0 : kSecond;
+      std::uint32_t* const next = part.next.data();
+      bool are_valid = true;
+      for (std::size_t row = from; row < to; ++row) {
+        const T lower = kept(boxes.lower_of(row)[0]) - grow_, upper = kept(boxes.upper_of(row)[0]) + grow_;
+        const std::uint32_t bucket = bucket_of[row];
+        are_valid &= lower <= upper || bucket == bucket_count_;
+        items_[next[bucket]++] = {lower, upper, static_cast<std::uint32_t>(row) | mark, part_of_row[row]};
+      }
+      if (!are_valid) throw InvalidBoxes();
+    });
     return true;
   }
 
-  // Sorts bucket after bucket, and puts its items behind the others of their set.
-  void sort(Interrupt& interrupt);
+  // Sorts the items of each bucket, and puts them into the columns of their sets.
+  void sort(unsigned workers, Interrupt& interrupt);
 
-  void sort_bucket(Item* items, std::size_t count, Interrupt& interrupt) {
+  void sort_bucket(std::uint32_t bucket, PlainArray<Item>& spare, unsigned workers, Interrupt& interrupt) {
+    const Bucket& from = buckets_[bucket];
+    Item* const items = items_.get() + from.begin;
+    const std::size_t count = buckets_[bucket + 1].begin - from.begin;
     const auto in_place = [](std::size_t k) { return k; };
-    if (count > kMostInCache) return file(sort_many(items, count, interrupt), count, in_place);
+    if (count > kMostInCache) return file(sort_many(items, count, spare, workers, interrupt), count, from, in_place);
     std::uint16_t order[kMostInCache];
     if (count <= kFew) {
       for (std::size_t k = 0; k < count; ++k) order[k] = static_cast<std::uint16_t>(k);
@@ -390,11 +423,12 @@ class IntervalPairs {
       std::sort(order, order + count, [&](std::uint16_t a, std::uint16_t b) {
         return items[a].lower < items[b].lower || (items[a].lower == items[b].lower && a < b);
       });
-    file(items, count, [&](std::size_t k) { return order[k]; });
+    file(items, count, from, [&](std::size_t k) { return order[k]; });
   }
 
   // By radix: the highest 33 bits, which settle all but a few, or all of them. Returns where the items are then.
-  Item* sort_many(Item* items, std::size_t count, Interrupt& interrupt) {
+  Item* sort_many(Item* items, std::size_t count, PlainArray<Item>& spare, unsigned workers, Interrupt& interrupt) {
+    spare.grow(count);
     using Bits = OrderBits<T>;
     const auto bits = [](const Item& item) {
       if constexpr (std::is_floating_point_v<T>)
@@ -411,22 +445,22 @@ class IntervalPairs {
     const auto key = [&](const Item& item) { return static_cast<Bits>(bits(item) - least); };
     const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(most - least)));
     const int skipped = width > 33 ? width - 33 : 0;
-    Item* sorted = radix_sort<11>(items, spare_.get(), count, skipped, width, key, 1, interrupt);
+    Item* sorted = radix_sort<11>(items, spare.get(), count, skipped, width, key, workers, interrupt);
     const auto begin = [](const Item& item) { return item.lower; };
     if (skipped > 0 && !insertion_sort(sorted, count, begin, 4 * count))
-      sorted = radix_sort<11>(sorted, sorted == items ? spare_.get() : items, count, 0, width, key, 1, interrupt);
+      sorted = radix_sort<11>(sorted, sorted == items ? spare.get() : items, count, 0, width, key, workers, interrupt);
     return sorted;
   }
 
   template <class Order>
-  void file(const Item* items, std::size_t count, const Order& order) {
+  void file(const Item* items, std::size_t count, const Bucket& from, const Order& order) {
     if (is_cross_)
-      file<true>(items, count, order);
+      file<true>(items, count, from, order);
     else
-      file<false>(items, count, order);
+      file<false>(items, count, from, order);
   }
   template <bool Cross, class Order>
-  void file(const Item* items, std::size_t count, const Order& order) {
+  void file(const Item* items, std::size_t count, const Bucket& from, const Order& order) {
     T *lower[2], *upper[2];
     std::int32_t* rows[2];
     std::uint32_t* begins[2];
@@ -436,7 +470,7 @@ class IntervalPairs {
       rows[k] = columns_[k].rows.get();
       begins[k] = columns_[k].begins.get();
     }
-    std::size_t first = columns_[0].count, second = columns_[1].count;
+    std::size_t first = from.of_first, second = from.begin - from.of_first;
     for (std::size_t k = 0; k < count; ++k) {
       const Item& item = items[order(k)];
       // Without a branch, which would be as good as random.
@@ -449,8 +483,6 @@ class IntervalPairs {
       first += 1 - set;
       second += set;
     }
-    columns_[0].count = first;
-    columns_[1].count = second;
   }
 
   // The set in which the runs of a set lie.
@@ -475,7 +507,8 @@ class IntervalPairs {
   }
 
   // Divides the runs of a set into tasks, by how long those of some rows together can be at most.
-  void add_tasks(std::uint32_t set, Interrupt& interrupt);
+  void add_tasks(std::uint32_t set, unsigned workers, Interrupt& interrupt);
+  std::vector<std::uint64_t> reaches(std::uint32_t set, unsigned workers, Interrupt& interrupt) const;
 
   // Long runs, one by one.
   void divide(std::uint32_t set, std::uint32_t s, std::size_t begin, std::size_t end) {
@@ -664,9 +697,8 @@ class IntervalPairs {
   SweepDirection direction_{0, {}};
   std::vector<Place> places_;  // of each key
   std::uint32_t bucket_count_ = 0;
-  std::size_t largest_ = 0;
-  std::vector<std::uint32_t> next_;  // the end of each bucket, when all rows are in theirs
-  PlainMemory<Item> items_, spare_;
+  std::vector<Bucket> buckets_;  // and one for the rows that are in no pair
+  PlainMemory<Item> items_;
   Column columns_[2];
   std::vector<Stretch> stretches_;
   std::vector<Task> tasks_;
@@ -684,34 +716,68 @@ void IntervalPairs<T>::run(std::size_t number, PairBuffer& out) const {
 }
 
 template <class T>
-void IntervalPairs<T>::sort(Interrupt& interrupt) {
+void IntervalPairs<T>::sort(unsigned workers, Interrupt& interrupt) {
+  constexpr std::uint32_t kTogetherBuckets = 16;
+  constexpr std::size_t kLarge = std::size_t{1} << 17;  // items that take some milliseconds, on all threads
   for (std::size_t k = 0; k < 2; ++k) {
     columns_[k].lower.grow(rows_[k]);
     columns_[k].upper.grow(rows_[k]);
     columns_[k].rows.grow(rows_[k]);
     if (is_cross_) columns_[k].begins.grow(rows_[k]);
   }
-  if (largest_ > kMostInCache) spare_ = allocate_plain<Item>(largest_);
-  std::size_t done = 0;
+  columns_[0].count = buckets_[bucket_count_].of_first;
+  columns_[1].count = buckets_[bucket_count_].begin - columns_[0].count;
+  std::vector<PlainArray<Item>> spares(std::max(1u, workers));
+  const auto is_large = [&](std::uint32_t bucket) {
+    return buckets_[bucket + 1].begin - buckets_[bucket].begin > kLarge;
+  };
+  for (std::uint32_t bucket = 0; bucket < bucket_count_; ++bucket)
+    if (is_large(bucket)) sort_bucket(bucket, spares[0], workers, interrupt);
+  const std::uint32_t tasks = (bucket_count_ + kTogetherBuckets - 1) / kTogetherBuckets;
+  const bool is_alone = rows_[0] + rows_[1] < kLarge / 8;
+  for_each_task(tasks, is_alone ? 1 : workers, interrupt, [&](unsigned worker, std::size_t task) {
+    Interrupt alone;  // for threads other than the calling one
+    const auto begin = static_cast<std::uint32_t>(task) * kTogetherBuckets;
+    for (std::uint32_t bucket = begin; bucket < std::min(begin + kTogetherBuckets, bucket_count_); ++bucket)
+      if (!is_large(bucket)) sort_bucket(bucket, spares[worker], 1, alone);
+  });
   for (const Place& place : places_) {
-    const std::size_t before[2] = {columns_[0].count, columns_[1].count};
-    for (std::uint32_t k = 0; k < place.buckets; ++k) {
-      const std::size_t end = next_[place.bucket + k];
-      sort_bucket(items_.get() + done, end - done, interrupt);
-      done = end;
-      if (k % 64 == 0) interrupt.check();
-    }
-    const Stretch stretch{{before[0], before[1]}, {columns_[0].count, columns_[1].count}};
-    const std::size_t own = stretch.end[0] - before[0], other = stretch.end[1] - before[1];
+    const Bucket &begin = buckets_[place.bucket], &end = buckets_[place.bucket + place.buckets];
+    const Stretch stretch{{begin.of_first, begin.begin - begin.of_first}, {end.of_first, end.begin - end.of_first}};
+    const std::size_t own = stretch.end[0] - stretch.begin[0], other = stretch.end[1] - stretch.begin[1];
     if (is_cross_ ? own > 0 && other > 0 : own > 1) stretches_.push_back(stretch);
   }
   items_.reset();
-  spare_.reset();
+}
+
+// For each kTogether rows of a set in a stretch, one stretch after the other: how long a run of theirs can be.
+template <class T>
+std::vector<std::uint64_t> IntervalPairs<T>::reaches(std::uint32_t set, unsigned workers, Interrupt& interrupt) const {
+  const Column &queried = columns_[set], &column = columns_[other(set)];
+  std::vector<std::size_t> first(1, 0);  // of each stretch
+  for (const Stretch& stretch : stretches_)
+    first.push_back(first.back() + (stretch.end[set] - stretch.begin[set] + kTogether - 1) / kTogether);
+  std::vector<std::uint64_t> found(first.back());
+  constexpr std::size_t kATask = 512;
+  for_each_task((found.size() + kATask - 1) / kATask, workers, interrupt, [&](unsigned, std::size_t task) {
+    std::size_t at = task * kATask;
+    auto s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), at) - first.begin()) - 1;
+    for (const std::size_t last = std::min(found.size(), at + kATask); at < last; ++at) {
+      while (first[s + 1] <= at) ++s;
+      const Stretch& stretch = stretches_[s];
+      const std::size_t k = stretch.begin[set] + (at - first[s]) * kTogether;
+      const std::size_t end = std::min(k + kTogether, stretch.end[set]), stop = stretch.end[other(set)];
+      const std::size_t begin = begin_of_run(set, k);
+      const T furthest = greatest(queried.upper.get() + k, end - k);
+      found[at] = end_of(column, begin, stop, furthest) - std::min(begin, stop);
+    }
+  });
+  return found;
 }
 
 template <class T>
-void IntervalPairs<T>::add_tasks(std::uint32_t set, Interrupt& interrupt) {
-  const Column &queried = columns_[set], &column = columns_[other(set)];
+void IntervalPairs<T>::add_tasks(std::uint32_t set, unsigned workers, Interrupt& interrupt) {
+  const std::vector<std::uint64_t> all_reaches = reaches(set, workers, interrupt);
   Task open{set, 0, 0, 0, 0, 0, false};
   std::uint64_t pending = 0;
   const auto flush = [&] {
@@ -719,14 +785,12 @@ void IntervalPairs<T>::add_tasks(std::uint32_t set, Interrupt& interrupt) {
     open.begin = open.end;
     pending = 0;
   };
+  std::size_t group = 0;
   for (std::uint32_t s = 0; s < stretches_.size(); ++s) {
     const Stretch& stretch = stretches_[s];
-    const std::size_t last = stretch.end[other(set)];
     for (std::size_t k = stretch.begin[set]; k < stretch.end[set]; k += kTogether) {
       const std::size_t end = std::min(k + kTogether, stretch.end[set]);
-      const std::size_t begin = begin_of_run(set, k);
-      const T furthest = greatest(queried.upper.get() + k, end - k);
-      const std::uint64_t reach = end_of(column, begin, last, furthest) - std::min(begin, last);
+      const std::uint64_t reach = all_reaches[group++];
       if (pending == 0) open.begin = static_cast<std::uint32_t>(k), open.stretch = s;
       open.end = static_cast<std::uint32_t>(end);
       // Rows count as well.

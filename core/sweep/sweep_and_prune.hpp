@@ -147,12 +147,12 @@ SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Preparation& wi
       if (problem.grow == 0) {
         const KeyedIntervals<T> own{problem.first, nullptr},
             other{problem.cross ? problem.second : BoxView<T>{}, nullptr};
-        whole_ =
-            std::make_unique<IntervalPairs<std::int32_t>>(own, other, problem.cross, 1, problem.touching, 0, interrupt);
+        whole_ = std::make_unique<IntervalPairs<std::int32_t>>(own, other, problem.cross, 1, problem.touching, 0,
+                                                               with.workers, interrupt);
         if (whole_->is_exact()) return;
         whole_.reset();
       }
-    intervals_ = std::make_unique<IntervalPairs<T>>(problem, interrupt);
+    intervals_ = std::make_unique<IntervalPairs<T>>(problem, with.workers, interrupt);
     return;
   }
   SweptRows rows{rows_of(problem.first, direction, interrupt), {}};

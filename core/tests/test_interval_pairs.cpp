@@ -72,7 +72,7 @@ void check_pairs(std::uint64_t seed, std::size_t count) {
         current_case() = "layout " + std::to_string(layout) + ", seed " + std::to_string(seed);
         const Intervals<T>& other = cross ? second : first;
         const IntervalPairs<Kept> pairs(first.view(with_keys), cross ? other.view(with_keys) : KeyedIntervals<T>{},
-                                        cross, keys, touching, Kept(0), never);
+                                        cross, keys, touching, Kept(0), static_cast<unsigned>(1 + seed % 3), never);
         CHECK(pairs.is_exact());
         const PairList expected = plain(first, other, cross, with_keys, touching);
         CHECK(pairs_of(pairs, nullptr, 1) == expected);
@@ -94,7 +94,7 @@ void check_nearest(std::uint64_t seed) {
   const Intervals<T> second = random_intervals<T>(random, random.below(60), layout, keys);
   Interrupt never;
   current_case() = "nearest, seed " + std::to_string(seed);
-  const IntervalPairs<T> pairs(first.view(true), second.view(true), true, keys, true, T(0), never);
+  const IntervalPairs<T> pairs(first.view(true), second.view(true), true, keys, true, T(0), 1, never);
   std::vector<std::int32_t> nearest(first.count());
   std::vector<double> gaps(first.count());
   pairs.find_nearest(nearest.data(), gaps.data(), never);
@@ -113,6 +113,39 @@ void check_nearest(std::uint64_t seed) {
   }
 }
 
+// The same pairs in the same order, whatever the number of threads: of many keys, and where one bucket has nearly all.
+void check_threads() {
+  Random random(5);
+  Interrupt never;
+  for (const bool is_crowded : {false, true}) {
+    constexpr std::size_t kCount = 200'000;
+    current_case() = is_crowded ? "threads, one bucket" : "threads, many keys";
+    Intervals<double> sets[2];
+    for (Intervals<double>& set : sets)
+      for (std::size_t k = 0; k < kCount; ++k) {
+        const auto begin = static_cast<double>(random.below(10 * kCount));
+        set.lower.push_back(is_crowded && k == kCount / 2 ? 1e15 : begin);
+        set.upper.push_back(set.lower.back() + static_cast<double>(random.below(20)));
+        set.keys.push_back(static_cast<std::uint32_t>(is_crowded ? 0 : random.below(50)));
+      }
+    for (const bool cross : {false, true}) {
+      const auto found = [&](unsigned workers) {
+        const IntervalPairs<double> pairs(sets[0].view(true), cross ? sets[1].view(true) : KeyedIntervals<double>{},
+                                          cross, 50, true, 0.0, workers, never);
+        PairBuffer out(nullptr, false);
+        for (std::size_t task = 0; task < pairs.task_count(); ++task) pairs.run(task, out);
+        std::vector<std::int32_t> columns(out.first_column(), out.first_column() + out.size());
+        columns.insert(columns.end(), out.second_column(), out.second_column() + out.size());
+        return columns;
+      };
+      const std::vector<std::int32_t> expected = found(1);
+      CHECK(!expected.empty());
+      CHECK(found(2) == expected);
+      CHECK(found(7) == expected);
+    }
+  }
+}
+
 // Runs longer than a task, and one interval over all others.
 void check_long_runs() {
   constexpr std::size_t kCount = 3000, kMany = 2'500'000;
@@ -120,7 +153,7 @@ void check_long_runs() {
   current_case() = "equal intervals";
   const std::vector<double> zeros(kCount, 0.5);
   const KeyedIntervals<double> equal{{zeros.data(), zeros.data(), 1, 1, kCount}, nullptr};
-  const IntervalPairs<double> all(equal, {}, false, 1, true, 0.0, never);
+  const IntervalPairs<double> all(equal, {}, false, 1, true, 0.0, 1, never);
   CHECK(all.task_count() > 2);
   CHECK(count_of(all, nullptr, 2) == kCount * (kCount - 1) / 2);
   CHECK(pairs_of(all, nullptr, 2).size() == kCount * (kCount - 1) / 2);
@@ -129,7 +162,7 @@ void check_long_runs() {
   for (std::size_t k = 0; k < kMany; ++k) lower[k] = upper[k] = static_cast<float>(k);
   upper[0] = static_cast<float>(kMany);
   const KeyedIntervals<float> line{{lower.data(), upper.data(), 1, 1, kMany}, nullptr};
-  const IntervalPairs<float> one(line, {}, false, 1, true, 0.0f, never);
+  const IntervalPairs<float> one(line, {}, false, 1, true, 0.0f, 1, never);
   CHECK(one.task_count() > 2);
   CHECK(count_of(one, nullptr, 1) == kMany - 1);
 }
@@ -139,7 +172,7 @@ void check_what_is_kept_and_refused() {
   current_case() = "kept as int32";
   const auto is_exact = [&](double lower, double upper) {
     const KeyedIntervals<double> set{{&lower, &upper, 1, 1, 1}, nullptr};
-    return IntervalPairs<std::int32_t>(set, set, true, 1, true, 0, never).is_exact();
+    return IntervalPairs<std::int32_t>(set, set, true, 1, true, 0, 1, never).is_exact();
   };
   CHECK(is_exact(-2147483648.0, 2147483647.0) && is_exact(-0.0, 0.0));
   CHECK(!is_exact(0, 2147483648.0) && !is_exact(0.5, 1) && !is_exact(0, 1.5));
@@ -147,12 +180,12 @@ void check_what_is_kept_and_refused() {
   const std::uint32_t none = kNoKey;
   const double blank = std::numeric_limits<double>::quiet_NaN(), half = 0.5;
   const KeyedIntervals<double> skipped{{&blank, &half, 1, 1, 1}, &none};
-  CHECK(IntervalPairs<std::int32_t>(skipped, skipped, true, 1, true, 0, never).is_exact());
+  CHECK(IntervalPairs<std::int32_t>(skipped, skipped, true, 1, true, 0, 1, never).is_exact());
   current_case() = "invalid intervals";
   const auto is_refused = [&](double lower, double upper) {
     const KeyedIntervals<double> set{{&lower, &upper, 1, 1, 1}, nullptr};
     try {
-      const IntervalPairs<double> pairs(set, {}, false, 1, false, 0.0, never);
+      const IntervalPairs<double> pairs(set, {}, false, 1, false, 0.0, 1, never);
     } catch (const InvalidBoxes&) {
       return true;
     }
@@ -187,6 +220,7 @@ void check_names() {
 int main(int argc, char** argv) {
   using namespace broadphase::tests;
   const std::size_t scenes = rounds(argc, argv, 60);
+  check_threads();
   check_long_runs();
   check_what_is_kept_and_refused();
   check_names();
