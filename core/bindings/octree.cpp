@@ -41,9 +41,10 @@ class OctreeIndex : public BlockIndex {
   }
   void remove(const Rows& rows) { octree_.remove(rows.data(), rows.shape(0)); }
 
-  void settle(const AnyArray& lower, const AnyArray& upper) {
-    on_boxes(lower, upper,
-             [&](const auto& boxes, Interrupt& interrupt) { octree_.settle(boxes, chosen_kernels(), interrupt); });
+  void settle(const AnyArray& lower, const AnyArray& upper, unsigned workers) {
+    on_boxes(lower, upper, [&](const auto& boxes, Interrupt& interrupt) {
+      octree_.settle(boxes, chosen_kernels(), workers, interrupt);
+    });
   }
   void pack(const AnyArray& lower, const AnyArray& upper) {
     on_boxes(lower, upper,
@@ -198,7 +199,7 @@ void bind_octree(nb::module_& module) {
   bound
       .def(nb::init<std::size_t, double, double, std::size_t, std::vector<double>, std::vector<double>>(),
            "dimension"_a, "minimum"_a, "looseness"_a, "leaf_capacity"_a, "world_lower"_a, "world_upper"_a)
-      .def("settle", &OctreeIndex::settle, "lower"_a, "upper"_a)
+      .def("settle", &OctreeIndex::settle, "lower"_a, "upper"_a, "workers"_a)
       .def("pack", &OctreeIndex::pack, "lower"_a, "upper"_a)
       .def("pack_for_pairs", &OctreeIndex::pack_for_pairs, "lower"_a, "upper"_a)
       .def("world", &OctreeIndex::world)

@@ -145,7 +145,7 @@ class History {
       for (const std::int32_t row : some) alive_[static_cast<std::size_t>(row)] = 1;
     }
     if (random_.chance(0.1)) bvh_.optimize(never_);
-    octree_.settle(view(), *kernels_, never_);
+    octree_.settle(view(), *kernels_, 1, never_);
     if (octree_.needs_packing() || (random_.chance(0.1) && packed_.root == kNoBlock && !rows().empty()))
       octree_.pack(view(), *kernels_, never_);
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -57,10 +58,10 @@ class OctreeCells {
     return children_[static_cast<std::size_t>(number) << blocks().dimension() | octant];
   }
   std::int32_t root() const { return child(kTop, 0); }
-  std::int32_t place_of(std::int32_t row) const { return place_[static_cast<std::size_t>(row)]; }
+  std::int32_t place_of(std::int32_t row) const { return places_[row]; }
   bool has(std::int32_t row) const { return static_cast<std::size_t>(row) < place_.size() && place_of(row) != kUnhung; }
   std::int32_t cell_of(std::int32_t row) const { return cell_at(place_of(row)); }
-  int level_of(std::int32_t row) const { return level_[static_cast<std::size_t>(row)]; }
+  int level_of(std::int32_t row) const { return levels_[row]; }
   std::size_t bytes() const {
     return blocks().bytes() + cells_.capacity() * sizeof(OctreeCell) +
            (children_.capacity() + place_.capacity() + pool_.capacity() + idle_.capacity()) * sizeof(std::int32_t) +
@@ -112,14 +113,25 @@ class OctreeCells {
 
   // Releases all cells and makes a top without a root, for rows below `row_limit`.
   void start(std::size_t row_limit) {
+    place_.assign(row_limit, kUnhung);
+    level_.assign(row_limit, 0);
+    places_ = place_.data();
+    levels_ = level_.data();
+    start();
+  }
+  // The same for a branch of another tree, which has the places of its rows.
+  void start_branch_of(const OctreeCells& whole) {
+    places_ = whole.places_;
+    levels_ = whole.levels_;
+    start();
+  }
+  void start() {
     tree_->blocks.clear();
     cells_.clear();
     children_.clear();
     pool_.clear();
     idle_.clear();
     for (auto& cells : dirty_) cells.clear();
-    place_.assign(row_limit, kUnhung);
-    level_.assign(row_limit, 0);
     const std::int32_t top = add_cell(kNoCell, 0);
     at(top).level = OctreeLattice::kOutside;
     tree_->root = at(top).block;
@@ -134,6 +146,8 @@ class OctreeCells {
     if (row_limit <= place_.size()) return;
     place_.resize(row_limit, kUnhung);
     level_.resize(row_limit, 0);
+    places_ = place_.data();
+    levels_ = level_.data();
   }
 
   // Adds an empty child, not yet on a lane of its parent. Its corner and level are set by the caller.
@@ -173,7 +187,7 @@ class OctreeCells {
   void add_row(std::int32_t number, std::int32_t row, int level, const float* box) {
     wake(at(number));
     const std::int32_t place = add_lane(number, box, row, true);
-    place_[static_cast<std::size_t>(row)] = place;
+    places_[row] = place;
     ++at(number).rows;
     set_level(number, row, level, false);
     mark_dirty(number);
@@ -182,7 +196,7 @@ class OctreeCells {
     const std::int32_t place = place_of(row), number = cell_at(place);
     OctreeCell& cell = at(number);
     clear_lane(number, place);
-    place_[static_cast<std::size_t>(row)] = kUnhung;
+    places_[row] = kUnhung;
     --cell.rows;
     cell.sinking -= level_of(row) < cell.level;
     mark_dirty(number);
@@ -194,6 +208,17 @@ class OctreeCells {
     tree_->blocks.set_box(place / kWidth, static_cast<std::size_t>(place % kWidth), box);
     set_level(number, row, level, true);
     mark_dirty(number);
+  }
+
+  // Hangs the cells below one by octant, from the lowest up. Recursion: one call a level.
+  void hang_below(std::int32_t number) {
+    for_each_child(number, [&](std::int32_t child) {
+      if (cell(child).place != kUnhung) return;
+      hang_below(child);
+      float box[8];
+      const bool is_empty = !bounds(child, box);
+      hang(child, box, is_empty);
+    });
   }
 
   // Starts the countdown of a leaf without rows.
@@ -225,6 +250,79 @@ class OctreeCells {
         if (number != kTop && hang(number, box, is_empty)) mark_dirty(at(number).parent);
       }
     for (auto& cells : dirty_) cells.clear();
+  }
+
+  // The same where no cell is on a lane yet, but those below a branch that was taken over.
+  void hang_all() {
+    hang_below(kTop);
+    for (OctreeCell& cell : cells_) cell.is_dirty = false;
+    for (auto& cells : dirty_) cells.clear();
+  }
+
+  // Cells and blocks of a branch: its root is cell `root` here, all else follows from `first_cell` on. Its blocks in
+  // use have numbers here, the others kNoBlock.
+  struct Grafting {
+    const OctreeCells* branch;
+    std::int32_t root, first_cell;
+    std::vector<std::int32_t> block_here;
+
+    std::int32_t cell_here(std::int32_t number) const { return number == 1 ? root : number - 2 + first_cell; }
+  };
+  // Makes room for a branch that has begun with start_branch_of() and add_root(), and whose cells hang below its root:
+  // in place of a cell without rows and children.
+  Grafting graft(const OctreeCells& branch, std::int32_t root) {
+    Grafting to{&branch, root, static_cast<std::int32_t>(cells_.size()),
+                std::vector<std::int32_t>(branch.blocks().limit(), kNoBlock)};
+    cells_.resize(cells_.size() + branch.cells_.size() - 2);
+    children_.resize(cells_.size() << blocks().dimension(), kNoCell);
+    figures_.created += branch.cells_.size() - 2;
+    for (std::int32_t number = 1; static_cast<std::size_t>(number) < branch.limit(); ++number)
+      for (std::int32_t block = branch.cell(number).block; block != kNoBlock; block = branch.blocks().next(block))
+        to.block_here[static_cast<std::size_t>(block)] =
+            block == branch.cell(1).block ? cell(root).block : tree_->blocks.add();
+    tree_->lossy = tree_->lossy || branch.tree_->lossy;
+    return to;
+  }
+  // Copies it there. Several may be copied at the same time.
+  void fill_in(const Grafting& to) {
+    const OctreeCells& branch = *to.branch;
+    const std::size_t words = blocks().layout().words(), children = std::size_t{1} << blocks().dimension();
+    const auto block_here = [&](std::int32_t block) {
+      return block == kNoBlock ? kNoBlock : to.block_here[static_cast<std::size_t>(block)];
+    };
+    for (std::int32_t number = 1; static_cast<std::size_t>(number) < branch.limit(); ++number) {
+      const std::int32_t here = to.cell_here(number);
+      OctreeCell& made = at(here);
+      const OctreeCell before = made;
+      made = branch.cell(number);
+      made.block = block_here(made.block);
+      made.parent = number == 1 ? before.parent : to.cell_here(made.parent);
+      if (number == 1) made.octant = before.octant;
+      made.place = number == 1 || made.place == kUnhung
+                       ? kUnhung
+                       : block_here(made.place / kWidth) * kWidth + made.place % kWidth;
+      for (std::size_t octant = 0; octant < children; ++octant) {
+        const std::int32_t child = branch.child(number, octant);
+        children_[static_cast<std::size_t>(here) * children + octant] =
+            child == kNoCell ? kNoCell : to.cell_here(child);
+      }
+      for (std::int32_t block = branch.cell(number).block; block != kNoBlock; block = branch.blocks().next(block)) {
+        Blocks& own = tree_->blocks;
+        const std::int32_t copy = block_here(block);
+        std::memcpy(own.lower(copy, 0) - own.layout().lower(0), branch.blocks().lower(block, 0) - own.layout().lower(0),
+                    words * sizeof(float));
+        own.parent(copy) = here;
+        own.next(copy) = block_here(branch.blocks().next(block));
+        for (auto bits = static_cast<std::uint32_t>(own.occupied(copy)); bits != 0; bits &= bits - 1) {
+          const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
+          const std::int32_t what = own.child(copy)[lane];
+          if ((static_cast<std::uint32_t>(own.rows(copy)) >> lane & 1u) != 0)
+            places_[what] = copy * kWidth + static_cast<std::int32_t>(lane);
+          else
+            own.set_child(copy, lane, block_here(what));
+        }
+      }
+    }
   }
 
   // Adds, updates or removes a cell's lane in its parent; false if nothing changes.
@@ -274,7 +372,7 @@ class OctreeCells {
 
   void set_level(std::int32_t number, std::int32_t row, int level, bool was_here) {
     OctreeCell& cell = at(number);
-    auto& stored = level_[static_cast<std::size_t>(row)];
+    std::int8_t& stored = levels_[row];
     if (was_here) cell.sinking -= stored < cell.level;
     stored = static_cast<std::int8_t>(level);
     cell.sinking += level < cell.level;
@@ -341,7 +439,7 @@ class OctreeCells {
     blocks.set_lane(block, lane, box, what, is_row);
     const std::int32_t place = block * kWidth + static_cast<std::int32_t>(lane);
     if (is_row)
-      place_[static_cast<std::size_t>(what)] = place;
+      places_[what] = place;
     else
       at(blocks.parent(what)).place = place;
   }
@@ -355,6 +453,9 @@ class OctreeCells {
   std::vector<std::int32_t> dirty_[kLevels];
   std::vector<std::int32_t> place_;  // of each row: block * 8 + lane
   std::vector<std::int8_t> level_;   // of each row: of the smallest cell that would contain it
+  // Those, or the ones of the tree that this is a branch of.
+  std::int32_t* places_ = nullptr;
+  std::int8_t* levels_ = nullptr;
   OctreePoolFigures figures_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,8 @@ class OctreeArrangement : public OctreeCells {
 
   // Replaces all rows by these.
   template <class T>
-  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt);
+  void build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
+             Interrupt& interrupt);
 
  protected:
   template <std::size_t D>
@@ -218,27 +220,79 @@ class OctreeArrangement : public OctreeCells {
   }
 
   template <std::size_t D>
-  void build_all(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-    std::vector<Item> items, outside;
-    items.reserve(count);
+  void build_all(const AnyBoxes& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
+                 Interrupt& interrupt) {
+    constexpr std::size_t kFewRows = 4096;  // a branch of so many takes some 0.5 ms
+    const PlainMemory<Item> items = allocate_plain<Item>(count), spare = allocate_plain<Item>(count);
     make_room(count, options_.capacity);
     const int bits = key_bits(), skipped = lattice_.levels() - bits;
-    for (std::size_t k = 0; k < count; ++k) {
-      const Corners<D> corners = corners_of<D>(boxes, rows[k]);
-      Spot spot;
-      if (lattice_.place<D>(corners.lower, corners.upper, spot)) {
+    in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) {
+        const Corners<D> corners = corners_of<D>(boxes, rows[k]);
+        Spot spot;
         std::uint64_t key = 0;
-        for (std::size_t axis = 0; axis < D; ++axis)
-          key |= spread_bits<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
-        items.push_back({key, rows[k], spot.level});
-      } else {
-        outside.push_back({0, rows[k], spot.level});
+        if (lattice_.place<D>(corners.lower, corners.upper, spot))
+          for (std::size_t axis = 0; axis < D; ++axis)
+            key |= spread_bits<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
+        items[k] = {key, rows[k], spot.level};
       }
-      if (k % kStretch == 0) interrupt.check();
-    }
-    std::vector<Item> spare(items.size());
-    fill<D>(boxes, root(), items.data(), items.data() + items.size(), spare.data(), interrupt);
+    });
+    std::vector<Item> outside;
+    std::size_t inside = 0;
+    for (std::size_t k = 0; k < count; ++k)
+      if (items[k].level == OctreeLattice::kOutside)
+        outside.push_back(items[k]);
+      else
+        items[inside++] = items[k];
+    std::vector<Branch> branches;
+    Filling filling{interrupt, workers > 1 ? &branches : nullptr,
+                    std::max(kFewRows, count / (std::size_t{kBranchesAWorker} * workers))};
+    fill<D>(boxes, root(), items.get(), items.get() + inside, spare.get(), filling);
     file<D>(boxes, kTop, outside.data(), outside.data() + outside.size());
+    add_branches<D>(boxes, branches, workers, interrupt);
+  }
+
+  // A cell whose rows one thread files into a tree of its own.
+  struct Branch {
+    std::int32_t number;
+    Item *begin, *end, *spare;
+    std::unique_ptr<BlockTree> blocks{};
+    std::unique_ptr<OctreeArrangement> tree{};
+  };
+  static constexpr std::size_t kBranchesAWorker = 16;
+  struct Filling {
+    Interrupt& interrupt;
+    std::vector<Branch>* branches;  // null: everything is filed at once
+    std::size_t most;               // rows of a branch
+  };
+
+  // Files the rows of branches, and takes these over.
+  template <std::size_t D>
+  void add_branches(const AnyBoxes& boxes, std::vector<Branch>& branches, unsigned workers, Interrupt& interrupt) {
+    for_each_task(branches.size(), workers, interrupt, [&](unsigned worker, std::size_t k) {
+      Interrupt alone;  // for threads other than the calling one
+      Branch& branch = branches[k];
+      branch.blocks.reset(new BlockTree{Blocks(D), kNoBlock, frame()});
+      branch.tree = std::make_unique<OctreeArrangement>(*branch.blocks, options_);
+      OctreeArrangement& it = *branch.tree;
+      it.lattice_ = lattice_;
+      it.start_branch_of(*this);
+      it.add_root();
+      OctreeCell& root = it.at(it.root());
+      root.level = cell(branch.number).level;
+      std::copy_n(cell(branch.number).corner, 4, root.corner);
+      it.make_room(static_cast<std::size_t>(branch.end - branch.begin), options_.capacity);
+      Filling filling{worker == 0 ? interrupt : alone, nullptr, 0};
+      it.fill<D>(boxes, it.root(), branch.begin, branch.end, branch.spare, filling);
+      it.hang_all();
+    });
+    std::vector<Grafting> graftings;
+    for (const Branch& branch : branches) graftings.push_back(graft(*branch.tree, branch.number));
+    for_each_task(branches.size(), workers, interrupt, [&](unsigned, std::size_t k) {
+      fill_in(graftings[k]);
+      branches[k].tree.reset();
+      branches[k].blocks.reset();
+    });
   }
   // Bits of each coordinate that a key holds.
   int key_bits() const {
@@ -263,7 +317,13 @@ class OctreeArrangement : public OctreeCells {
 
   // Recursion: one call a level, OctreeLattice::kMostLevels at most.
   template <std::size_t D>
-  void fill(const AnyBoxes& boxes, std::int32_t number, Item* begin, Item* end, Item* spare, Interrupt& interrupt) {
+  void fill(const AnyBoxes& boxes, std::int32_t number, Item* begin, Item* end, Item* spare, Filling& filling) {
+    constexpr std::ptrdiff_t kFewForABranch = 256;
+    if (filling.branches != nullptr && end - begin > kFewForABranch && number != root() &&
+        static_cast<std::size_t>(end - begin) <= filling.most) {
+      filling.branches->push_back({number, begin, end, spare});
+      return;
+    }
     const int level = cell(number).level, depth = lattice_.levels() - level;
     const bool has_key = depth < key_bits();
     const auto stays = [level](const Item& item) { return item.level >= level; };
@@ -272,7 +332,7 @@ class OctreeArrangement : public OctreeCells {
       split_if_full<D>(boxes, number);
       return;
     }
-    interrupt.check();
+    filling.interrupt.check();
     // Sorted by octant into `spare`, rows of this cell last; the recursion uses the part of the other array that is
     // free here.
     constexpr std::size_t kOctants = std::size_t{1} << D;
@@ -289,7 +349,7 @@ class OctreeArrangement : public OctreeCells {
     for (std::size_t octant = 0; octant < kOctants; ++octant)
       if (first[octant] < first[octant + 1])
         fill<D>(boxes, child_for(number, octant), spare + first[octant], spare + first[octant + 1],
-                begin + first[octant], interrupt);
+                begin + first[octant], filling);
     file<D>(boxes, number, spare + first[kOctants], spare + first[kOctants + 1]);
   }
 
@@ -301,7 +361,7 @@ class OctreeArrangement : public OctreeCells {
 };
 
 template <class T>
-void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count,
+void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
                               Interrupt& interrupt) {
   const std::size_t dimension = blocks().dimension();
   tree().frame = frame_of(boxes, dimension, rows, count);
@@ -310,9 +370,9 @@ void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows,
   start(boxes.count);
   add_root();
   const AnyBoxes any(boxes, dimension);
-  with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(any, rows, count, interrupt); });
+  with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(any, rows, count, workers, interrupt); });
   most_outside_ = kFewOutside + 2 * static_cast<std::size_t>(cell(kTop).rows);
-  clean();
+  hang_all();
 }
 
 // With more rows than this in the cells on the way down to an average row, going through them takes longer than all the
@@ -370,7 +430,7 @@ class PendingOctree : public OctreeArrangement {
 
   // Applies all queued changes. If this throws, the next call rebuilds the tree.
   template <class T>
-  void settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
+  void settle(const BoxView<T>& boxes, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
 
   // True if the settled tree is to be packed before it is queried.
   bool needs_packing() const { return is_crowded_ && !is_packed(); }
@@ -448,12 +508,12 @@ class PendingOctree : public OctreeArrangement {
   }
 
   template <class T>
-  void build_all(const BoxView<T>& boxes, Interrupt& interrupt) {
+  void build_all(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
     needs_build_ = true;
     tree().exact_bounds.forget();
     const std::vector<std::int32_t> rows = alive_rows();
     for (std::uint8_t& state : state_) state &= kAlive;
-    build(boxes, rows.data(), rows.size(), interrupt);
+    build(boxes, rows.data(), rows.size(), workers, interrupt);
     needs_build_ = false;
     ++builds_;
   }
@@ -521,14 +581,14 @@ class PendingOctree : public OctreeArrangement {
 };
 
 template <class T>
-void PendingOctree::settle(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
+void PendingOctree::settle(const BoxView<T>& boxes, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
   if (is_settled()) return;
   changes_ += queue_.size();
   if (!needs_build_) apply(boxes, kernels, interrupt);
   const bool is_built = needs_build_;
   if (is_built) {
     unpack();
-    build_all(boxes, interrupt);
+    build_all(boxes, workers, interrupt);
   }
   if (is_built || changes_ > alive_ / kManyChanges) {
     changes_ = 0;
@@ -702,11 +762,13 @@ class OctreeCheck {
 };
 
 // Compiled once: octree.cpp.
-extern template void OctreeArrangement::build(const BoxView<float>&, const std::int32_t*, std::size_t, Interrupt&);
-extern template void PendingOctree::settle(const BoxView<float>&, const Kernels&, Interrupt&);
+extern template void OctreeArrangement::build(const BoxView<float>&, const std::int32_t*, std::size_t, unsigned,
+                                              Interrupt&);
+extern template void PendingOctree::settle(const BoxView<float>&, const Kernels&, unsigned, Interrupt&);
 extern template void PendingOctree::pack(const BoxView<float>&, const Kernels&, Interrupt&);
-extern template void OctreeArrangement::build(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
-extern template void PendingOctree::settle(const BoxView<double>&, const Kernels&, Interrupt&);
+extern template void OctreeArrangement::build(const BoxView<double>&, const std::int32_t*, std::size_t, unsigned,
+                                              Interrupt&);
+extern template void PendingOctree::settle(const BoxView<double>&, const Kernels&, unsigned, Interrupt&);
 extern template void PendingOctree::pack(const BoxView<double>&, const Kernels&, Interrupt&);
 
 }  // namespace broadphase

@@ -789,7 +789,7 @@ Octree<T>::Octree(const Problem<T>& problem, const Preparation& with)
   }
   std::vector<std::int32_t> rows(rows_.count);
   std::iota(rows.begin(), rows.end(), 0);
-  arrangement_.build(rows_, rows.data(), rows.size(), with.interrupt);
+  arrangement_.build(rows_, rows.data(), rows.size(), with.workers, with.interrupt);
   of_cells_.emplace(arrangement_, rows_, problem.touching, kinds, with.kernels, with.interrupt);
   if (!of_cells_->is_in_vain(with.interrupt)) return;
   of_cells_.reset();

@@ -110,7 +110,7 @@ void try_history(std::uint64_t seed) {
       }
     }
     if (random.chance(0.3)) continue;  // several changes of a row are one
-    octree.settle(store.view(), kernels, never);
+    octree.settle(store.view(), kernels, 1, never);
     // Not crowded: what is packed is kept until crowds are looked for.
     if (random.chance(0.3) && !octree.is_packed()) octree.pack(store.view(), kernels, never);
     compare(octree, store, random);
@@ -155,7 +155,7 @@ void try_crowd(std::uint64_t seed) {
   Interrupt never;
   std::size_t levels = 0;
   const Kernels& kernels = *available_kernels(levels)[0];
-  octree.settle(store.view(), kernels, never);
+  octree.settle(store.view(), kernels, 1, never);
   CHECK(octree.needs_packing());
   octree.pack(store.view(), kernels, never);
   std::vector<std::int32_t> come, moved, gone;
@@ -173,16 +173,62 @@ void try_crowd(std::uint64_t seed) {
     store.alive[static_cast<std::size_t>(come[row])] = true;
     store.alive[static_cast<std::size_t>(gone[row])] = false;
   }
-  octree.settle(store.view(), kernels, never);
+  octree.settle(store.view(), kernels, 1, never);
   CHECK(octree.is_packed());
   compare(octree, store, random);
   const std::vector<std::int32_t> all = store.rows();
   for (const bool is_long : {true, false}) {
     for (const std::int32_t row : all) put(static_cast<std::size_t>(row), is_long);
     octree.update(all.data(), all.size());
-    octree.settle(store.view(), kernels, never);
+    octree.settle(store.view(), kernels, 1, never);
     CHECK(octree.is_packed() == is_long);
     compare(octree, store, random);
+  }
+}
+
+// Branches that threads build: all is in its place, also after changes, and pairs come in the same order as by one.
+template <class T>
+void try_threads(std::uint64_t seed) {
+  Random random(seed);
+  constexpr std::size_t kCount = 30'000;
+  Store<T> store{2 + seed % 2, {}, std::vector<bool>(kCount, true)};
+  store.corners.resize(2 * store.dimension * kCount);
+  // A sixth of them in few places, which are crowded down to the smallest cells.
+  const std::size_t reach = seed < 2 ? 800 : 40'000;
+  for (std::size_t row = 0; row < kCount; ++row) store.set(row, random, row % 6 == 0 ? 30 : reach);
+  Interrupt never;
+  std::size_t levels = 0;
+  const Kernels& kernels = *available_kernels(levels)[0];
+  OctreeOptions options;
+  options.capacity = 4 + 4 * seed;
+  std::vector<std::vector<std::int32_t>> found;
+  for (const unsigned workers : {1u, 2u, 5u}) {
+    current_case() = "seed " + std::to_string(seed) + ", " + std::to_string(workers) + " workers";
+    BlockTree tree{Blocks(store.dimension), kNoBlock, {}}, packed{Blocks(store.dimension), kNoBlock, {}};
+    PendingOctree octree(tree, packed, options);
+    const std::vector<std::int32_t> rows = store.rows();
+    octree.replace(kCount, rows.data(), kCount);
+    Store<T> moved = store;
+    for (std::size_t round = 0; round < 2; ++round) {
+      octree.settle(moved.view(), kernels, workers, never);
+      const std::string fault = OctreeCheck(octree, {moved.view(), store.dimension}).fault(rows.data(), kCount);
+      if (!fault.empty()) current_case() += ": " + fault;
+      CHECK(fault.empty());
+      const OctreeKinds kinds = OctreeKinds::of_static(nullptr);
+      const OctreePairs<T> pairs(octree, moved.view(), true, kinds, kernels, never);
+      PairBuffer out(nullptr, false);
+      typename OctreePairs<T>::Scratch scratch;
+      for (std::size_t task = 0; task < pairs.task_count(); ++task) pairs.run(task, scratch, out);
+      std::vector<std::int32_t> columns(out.first_column(), out.first_column() + out.size());
+      columns.insert(columns.end(), out.second_column(), out.second_column() + out.size());
+      if (found.size() <= round) found.push_back(columns);
+      CHECK(!columns.empty() && columns == found[round]);
+      Random again(seed + 9);
+      for (std::size_t row = 0; row < kCount; row += 7) moved.set(row, again, reach);
+      std::vector<std::int32_t> changed;
+      for (std::size_t row = 0; row < kCount; row += 7) changed.push_back(static_cast<std::int32_t>(row));
+      octree.update(changed.data(), changed.size());
+    }
   }
 }
 
@@ -195,6 +241,10 @@ int main(int argc, char** argv) {
   for (std::uint64_t seed = 0; seed < histories; ++seed) {
     try_history<float>(seed);
     try_history<double>(seed + 1'000'000'000);
+  }
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    try_threads<float>(seed);
+    try_threads<double>(seed);
   }
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     try_crowd<float>(seed);

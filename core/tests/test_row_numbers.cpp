@@ -103,12 +103,12 @@ struct OctreeUnderTest : Tree {
     for (long long allowed = 0; allowed < 20; allowed += 3) {
       allow_allocations(allowed);
       try {
-        octree.settle(boxes, best_kernels(), never);
+        octree.settle(boxes, best_kernels(), 1, never);
       } catch (const std::bad_alloc&) {
       }
       allow_allocations(-1);
     }
-    octree.settle(boxes, best_kernels(), never);
+    octree.settle(boxes, best_kernels(), 1, never);
     return OctreeCheck(octree, {boxes, tree.dimension()}).fault(rows.data(), rows.size());
   }
 };

@@ -72,7 +72,7 @@ void add_octree(const std::vector<std::int32_t>& rows, Interrupt& interrupt) {
   packed.blocks = Blocks(2);
   PendingOctree octree(tree, packed, {});
   octree.replace(rows.size(), rows.data(), rows.size());
-  octree.settle(scene.view(), kernels(), interrupt);
+  octree.settle(scene.view(), kernels(), 1, interrupt);
   for_each_cell(octree, [&](std::int32_t number, std::int32_t depth) {
     const OctreeCell& cell = octree.cell(number);
     double at[4];

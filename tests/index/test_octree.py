@@ -496,3 +496,17 @@ def test_many_equal_boxes_are_not_tested_in_vain():
     tree = bp.Octree(boxes)
     assert tree.count_pairs() == len(oracle.pairs(boxes))
     assert tree._arrangement.needs_packing
+
+
+@pytest.mark.parametrize("scene", ["uniform", "clusters", "giant"])
+def test_octree_that_threads_build_is_the_same(scene):
+    boxes = make_scene(scene, 20_000)
+    one, several = (bp.Octree(boxes, workers=workers) for workers in (1, 3))
+    np.testing.assert_array_equal(one.pairs(), several.pairs())
+    found, expected = several.query(boxes[::7]), one.query(boxes[::7])
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+    several.validate()
+    several.remove(np.arange(0, 20_000, 3))
+    several.query(boxes[:10])
+    several.validate()

@@ -130,8 +130,8 @@ class BoxIndex(queries.Queries):
         As in `broadphase.pairs`. They decide `dim` and `dtype`; to begin without boxes, give
         ``np.empty((0, 2, d), dtype)``. None: the boxes of `spheres`.
     workers : int
-        Threads of queries that are not given theirs; of a tree of `BVH` and `Index` also to build it and to move many
-        boxes. -1 for one per core.
+        Threads of queries that are not given theirs; also to build the tree of `BVH`, `Index` and `Octree`, and to move
+        many boxes of the first two. -1 for one per core.
     layer, mask : array_like of uint64, shape (n,), or int, optional
         Bits that filter queries and pairs. Default: all bits.
     batch : array_like of int, shape (n,), or int, optional

@@ -389,7 +389,7 @@ class Octree(BoxIndex):
             with self._guard.building:
                 if not core.is_settled:
                     work, began = "build" if core.needs_build else "update", perf_counter()
-                    core.settle(*self._store.views)
+                    core.settle(*self._store.views, self._threads)
                     self._seconds[work] = perf_counter() - began
         return core
 
