@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import broadphase as bp
 from benchmarks.measuring import Timing, argsort_call, median_times
+from benchmarks.robots import ball
 from benchmarks.rows import Row, in_t, ratio
 
 _COUNT = 100_000
@@ -52,15 +53,21 @@ def _many_steps_of(world: bp.World, jumps: bool) -> Callable[[], Any]:
     return run
 
 
-def _followed_balls(
-    dimension: int, radii: float, is_followed: bool, boundary: Any = "none", asleep: bool = False
+def _followed_bodies(
+    dimension: int,
+    radii: float,
+    is_followed: bool,
+    boundary: Any = "none",
+    asleep: bool = False,
+    are_hulls: bool = False,
 ) -> Callable[[], Any]:
-    """Make the call of a step of 20,000 balls that move so many radii in it, with or without ccd."""
+    """Make the call of a step of 20,000 balls, or hulls in them, that move so many radii in it, with or without ccd."""
     random, count, radius = np.random.default_rng(7), 20_000, 0.4
     edge = 200.0 if dimension == 2 else count ** (1 / 3)
     bounds = None if boundary == "none" else [[0.0] * dimension, [edge] * dimension]
     world = bp.World(dimension, bounds=bounds, boundary=boundary)
-    shape = bp.Circle(radius) if dimension == 2 else bp.Sphere(radius)
+    ball_shape = bp.Circle(radius) if dimension == 2 else bp.Sphere(radius)
+    shape = bp.ConvexHull(ball(1)[0] * radius) if are_hulls else ball_shape
     velocities = random.normal(size=(count, dimension)) * radii * radius
     rows = world.add_many(shape, random.random((count, dimension)) * edge, velocities=velocities, ccd=is_followed)
     if asleep:
@@ -99,13 +106,15 @@ def _followed_rows(budget: float) -> Iterator[Row]:
         ("discs, moving a quarter of their radius on a torus", 2, 0.25, {"boundary": "wrap"}),
         ("balls, moving a quarter of their radius and bouncing", 3, 0.25, {"boundary": "bounce"}),
         ("balls, moving a quarter of their radius on a torus", 3, 0.25, {"boundary": "wrap"}),
+        ("hulls, moving a quarter of their radius and bouncing", 3, 0.25, {"boundary": "bounce", "are_hulls": True}),
         ("discs, moving 2.5 radii", 2, 2.5, {}),
         ("discs, moving 2.5 radii and bouncing", 2, 2.5, {"boundary": "bounce"}),
         ("discs, moving 2.5 radii on a torus", 2, 2.5, {"boundary": "wrap"}),
         ("balls, moving 2.5 radii and bouncing", 3, 2.5, {"boundary": "bounce"}),
         ("balls, moving 2.5 radii on a torus", 3, 2.5, {"boundary": "wrap"}),
+        ("hulls, moving 2.5 radii and bouncing", 3, 2.5, {"boundary": "bounce", "are_hulls": True}),
     ):
-        calls = {name: _followed_balls(dimension, radii, name == "ccd", **options) for name in ("ccd", "plain")}
+        calls = {name: _followed_bodies(dimension, radii, name == "ccd", **options) for name in ("ccd", "plain")}
         found = median_times(calls, budget=budget, most=12, clock=thread_time)
         more = _route_pairs(dimension, radii) if radii > 1 else 1.0
         note = "to the same without" if more == 1.0 else f"to the same without; of pairs of boxes {more:.1f} ×"

@@ -19,6 +19,7 @@
 #include <concepts>
 #include <cstddef>
 #include <numbers>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ struct Extent {
 //   size()                       the largest absolute coordinate, or more: the scale of rounding errors
 //   for_each_highest(way, depth, visit)   its corners at most so far below the highest along a unit vector
 //   move(by)
+// and of one that is not curved:
+//   reach()                      how far it reaches from its middle, or more
+//   finds_farthest()             whether `farthest` looks at all corners
 template <class Core>
 concept ConvexCore = requires(Core core, const Core& fixed, const Vec3& way, typename Core::Corner name) {
   { Core::kIsCurved } -> std::convertible_to<bool>;
@@ -465,14 +469,90 @@ inline bool overlap(const Cores<Core>& cores) {
   return gap_of(cores).distance <= radii;
 }
 
-// When the first, moved by `motion`, first touches the second: it advances as far as the planes across the gap allow,
-// again and again. Infinite if not before `limit`.
+// ---- When cores first touch ----
+
+// In sizes of the hull: what is nearer touches.
+inline constexpr double kNear = 1e-12;
+
+// Where to look first for what keeps two cores apart: from middle to middle when balls around them meet, or are nearest
+// to each other. Nothing if these balls never meet.
+inline std::optional<Vec3> way_where_balls_meet(const Vec3& between, const Vec3& motion, double reach,
+                                                double rounding) {
+  const double square = squared(motion), along = square > 0 ? dot(between, motion) / square : 0.0;
+  const Vec3 nearest = between - motion * solid::clamped(along, 0, 1);
+  const double limit = reach + rounding;
+  if (squared(nearest) > limit * limit) return {};
+  const Vec3 aside = between - motion * along;
+  const double before = square > 0 ? std::sqrt(std::max(0.0, reach * reach - squared(aside)) / square) : 0.0;
+  const Vec3 way = between - motion * solid::clamped(along - before, 0, 1);
+  return squared(way) > 0 ? way : Vec3{1, 0, 0};
+}
+
+// When the first, moved by `motion`, first touches the second, by a cast of the origin along the motion against the
+// difference: GJK that goes on with its simplex whenever a plane in its way lets the origin advance. Each plane proves
+// that there is nothing before the time reached, and the simplex that it is at the surface. Infinite if not before
+// `limit`; nothing where that is in doubt, as of cores that touch at the begin.
+//
+// G. van den Bergen, "Ray Casting against General Convex Objects with Application to Continuous Collision Detection",
+// 2004.
 template <class Core>
-inline double first_touch(const Cores<Core>& cores, const Vec3& motion, double limit, Vec3& normal) {
-  // In sizes of the hull: what is nearer than `kNear` touches. The normal of cores nearer than `kWide` may be little
-  // but rounding: it counts if the gap along it is wider. A motion that has not got there after so many steps is
-  // grazing, and the time reached is not too late.
-  constexpr double kNear = 1e-12, kWide = 1e-6;
+std::optional<double> cast_origin(const Cores<Core>& cores, const Vec3& motion, double limit, Vec3& normal) {
+  constexpr int kMostSteps = 64;
+  const double radii = cores.radii(), rounding = 4 * cores.rounding(), length = std::sqrt(squared(motion));
+  const auto first_way =
+      way_where_balls_meet(cores.second.middle() - cores.first.middle(), motion,
+                           cores.first.reach() + cores.second.reach() + radii, rounding + 0x1p-50 * length);
+  if (!first_way) return kInfinity;
+  Vec3 way = *first_way;
+  const bool is_proven = cores.first.finds_farthest() && cores.second.finds_farthest();
+  // Whether the cores are apart up to a time, on either side of a plane.
+  const auto are_apart = [&](const Vec3& along, double until) {
+    return is_proven || cores.gap(along) - radii * std::sqrt(squared(along)) - until * dot(motion, along) >=
+                            -rounding * std::sqrt(squared(along));
+  };
+  double time = 0;
+  Simplex<typename Core::Corner> s;
+  typename Core::Corner one{}, two{};
+  for (int step = 0; step < kMostSteps; ++step) {
+    one = cores.first.farthest(way, one);
+    two = cores.second.farthest(-way, two);
+    const Vec3 between = cores.second.corner(two) - cores.first.corner(one);
+    const double size = std::sqrt(squared(way)), gap = dot(between, way) - radii * size, speed = dot(motion, way);
+    const bool advances = gap - time * speed > rounding * size;
+    if (advances) {
+      const double last = time;
+      if (speed > 0) time = gap / speed;
+      if (!(speed > 0) || time > 1 || time >= limit)
+        return are_apart(way, std::min({time, limit, 1.0})) ? std::optional(kInfinity) : std::nullopt;
+      normal = way * (1 / size);
+      const Vec3 back = motion * (time - last);
+      for (std::size_t k = 0; k < s.count; ++k) s.corners[k].at = s.corners[k].at - back;
+    }
+    bool is_known = false;
+    for (std::size_t k = 0; k < s.count; ++k)
+      is_known = is_known || (s.corners[k].first == one && s.corners[k].second == two);
+    if (is_known && !advances) return {};
+    if (!is_known) s.corners[s.count++] = {between - motion * time, one, two, 1.0};
+    switch (s.count) {
+      case 1: way = s.corners[0].at; break;
+      case 2: way = nearest_of_segment(s); break;
+      case 3: way = nearest_of_triangle(s); break;
+      default: way = nearest_of_tetrahedron(s); break;
+    }
+    if (s.count == 4) way = nearest_of_faces(s);  // the origin is inside, or on a side but for rounding
+    if (std::sqrt(squared(way)) <= radii + std::max(kNear, rounding + 0x1p-50 * time * length))
+      return time > 0 && are_apart(normal, time) ? std::optional(time) : std::nullopt;
+    if (s.count == 4) return {};
+  }
+  return {};
+}
+
+// The same where that is in doubt: the first advances as far as the planes across the gap allow, again and again.
+template <class Core>
+double advance(const Cores<Core>& cores, const Vec3& motion, double limit, Vec3& normal) {
+  // The normal of cores nearer than `kWide` may be little but rounding: it counts if the gap along it is wider. A
+  // motion that has not got there after so many steps is grazing, and the time reached is not too late.
+  constexpr double kWide = 1e-6;
   constexpr int kMostSteps = 100;
   double time = 0;
   for (int step = 0; step < kMostSteps; ++step) {
@@ -490,6 +570,14 @@ inline double first_touch(const Cores<Core>& cores, const Vec3& motion, double l
     if (time > 1 || time >= limit) return kInfinity;
   }
   return time;
+}
+
+// When the first, moved by `motion`, first touches the second. Infinite if not before `limit`.
+template <class Core>
+double first_touch(const Cores<Core>& cores, const Vec3& motion, double limit, Vec3& normal) {
+  if constexpr (!Core::kIsCurved)
+    if (const std::optional<double> time = cast_origin(cores, motion, limit, normal)) return *time;
+  return advance(cores, motion, limit, normal);
 }
 
 // ---- The area in which two cores touch, seen along the normal ----

@@ -110,9 +110,18 @@ class Core {
     return origin_ + axes_[0] * polytope_->x()[k] + axes_[1] * polytope_->y()[k] + axes_[2] * polytope_->z()[k];
   }
   Vec3 middle() const {
-    if (polytope_ != nullptr) return origin_;
+    if (polytope_ != nullptr) return origin_ + turned(polytope_->middle());
     return (own_[0] + own_[count_ - 1]) * 0.5;
   }
+  // How far it reaches from there, or more.
+  double reach() const {
+    if (polytope_ != nullptr) return polytope_->reach() / unit_;
+    double most = 0;
+    for (std::size_t k = 0; k < count_; ++k) most = std::max(most, squared(own_[k] - middle()));
+    return std::sqrt(most) * (1 + 0x1p-40);
+  }
+  // Whether `farthest` looks at all corners.
+  bool finds_farthest() const { return count_ <= kMostScanned; }
 
   // How far it reaches along a direction of any length, computed from all corners.
   Extent extent(const Vec3& way) const {

@@ -32,6 +32,7 @@ Polytope::Polytope(std::span<const double> points) {
   triangles_ = Quickhull(scaled).triangles();
   keep_corners(scaled);
   keep_faces();
+  keep_middle();
 }
 
 bool Polytope::precedes(const Polytope& other) const {
@@ -61,6 +62,17 @@ void Polytope::keep_corners(const std::vector<double>& points) {
       }
       row = numbers[point];
     }
+}
+
+void Polytope::keep_middle() {
+  if (x_.empty()) return;
+  constexpr double kSlack = 1 + 0x1p-40;
+  for (const auto& [axis, values] : {std::pair{0, &x_}, {1, &y_}, {2, &z_}}) {
+    const auto [low, high] = std::minmax_element(values->begin(), values->end());
+    middle_[static_cast<std::size_t>(axis)] = 0.5 * (*low + *high);
+  }
+  for (std::size_t k = 0; k < x_.size(); ++k)
+    reach_ = std::max(reach_, kSlack * std::sqrt(solid::squared(solid::operator-(corner(k), middle_))));
 }
 
 void Polytope::keep_faces() {

@@ -45,6 +45,9 @@ class Polytope {
   std::span<const std::int32_t> neighbours(std::size_t corner) const {
     return {neighbours_.data() + begins_[corner], begins_[corner + 1] - begins_[corner]};
   }
+  // The middle of the box around it, and how far it reaches from there, or more.
+  const Vec<3>& middle() const { return middle_; }
+  double reach() const { return reach_; }
   // An order of hulls that are not the same.
   bool precedes(const Polytope& other) const;
   std::size_t memory_bytes() const;
@@ -56,11 +59,14 @@ class Polytope {
   void keep_corners(const std::vector<double>& points);
 
   void keep_faces();
+  void keep_middle();
 
   // A box or a prism has few directions of edges: to try these all is quicker than to look at pairs of edges.
   void join_parallel_edges();
 
   int exponent_ = 0;
+  Vec<3> middle_{};
+  double reach_ = 0;
   std::vector<double> x_, y_, z_, limits_;
   std::vector<HullTriangle> triangles_;
   std::vector<Vec<3>> normals_;

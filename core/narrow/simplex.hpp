@@ -96,6 +96,24 @@ inline Vec3 nearest_of_triangle(Simplex<Name>& s) {
   return nearest;
 }
 
+// Its point on the surface of a tetrahedron that is nearest to the origin. Keeps all corners.
+template <class Name>
+inline Vec3 nearest_of_faces(const Simplex<Name>& s) {
+  Vec3 nearest{};
+  double least = kInfinity;
+  for (std::size_t left_out = 0; left_out < 4; ++left_out) {
+    Simplex<Name> triangle;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (k != left_out) triangle.corners[triangle.count++] = s.corners[k];
+    const Vec3 point = nearest_of_triangle(triangle);
+    if (const double far = squared(point); far < least) {
+      least = far;
+      nearest = point;
+    }
+  }
+  return nearest;
+}
+
 // If the origin is inside, all four corners are kept.
 template <class Name>
 inline Vec3 nearest_of_tetrahedron(Simplex<Name>& s) {

@@ -193,6 +193,78 @@ def test_moving_hulls_of_boxes_hit_when_the_boxes_do(seed):
         assert (np.einsum("kj,kj->k", normals, motions)[hit & (wanted > 0)] > 0).all()
 
 
+def entry_of(planes, motion):
+    """When the origin, moved, enters the planes around a difference, when it leaves them, and by which it enters."""
+    speeds, beyond = planes[:, :3] @ motion, planes[:, 3]
+    speeds[np.abs(speeds) < 1e-12] = 0  # along a plane, but for rounding
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = -beyond / speeds
+    entering = np.where(speeds < 0, times, -np.inf)
+    leaves = np.where(speeds > 0, times, np.inf).min()
+    if ((speeds == 0) & (beyond > 0)).any():
+        leaves = -np.inf
+    return entering.max(), leaves, planes[entering > entering.max() - 1e-6, :3]
+
+
+@pytest.mark.parametrize("scale", [2.0**-60, 1.0, 2.0**80])
+@pytest.mark.parametrize(("lattice", "most_corners"), [(True, 13), (False, 20), (False, 80)])
+def test_hulls_that_move_hit_when_the_origin_enters_their_difference(lattice, most_corners, scale):
+    rng = np.random.default_rng([9, most_corners])
+    kinds = {"hit": 0, "miss": 0, "late": 0, "inside": 0}
+    row = np.zeros(1, np.int32)
+    for _ in range(80):
+        first, second = (
+            random_points(rng, lattice)
+            if lattice
+            else on_sphere(rng, rng.integers(4, most_corners)) * rng.uniform(0, 2, 3)
+            for _ in range(2)
+        )
+        place, aside, away = rng.normal(size=(3, 3)) * [[2.0], [1.0], [50.0]]
+        motion = place * rng.uniform(0, 3) + aside
+        if lattice:
+            place, motion, away = np.round(1.5 * place), np.round(motion), np.round(away)
+        difference = ((second + place)[:, np.newaxis] - first).reshape(-1, 3)
+        enters, leaves, faces = entry_of(scipy_spatial.ConvexHull(difference).equations, motion)
+        if abs(leaves - max(enters, 0)) < 1e-6 or abs(enters - 1) < 1e-6 or abs(enters) < 1e-6:
+            continue
+        # The points of the first are far from the position of its body.
+        a = bp.Shapes(bp.ConvexHull((first + away) * scale), [-away * scale])
+        b = bp.Shapes(bp.ConvexHull(second * scale), [place * scale])
+        times, normals = row_pairs.impacts(a, b, row, row, motion[np.newaxis] * scale)
+        back, opposite = row_pairs.impacts(b, a, row, row, -motion[np.newaxis] * scale)
+        assert (back[0], *opposite[0]) == (times[0], *(0.0 - normals[0]))
+        if leaves < max(enters, 0):
+            kinds["miss"] += 1
+            assert times[0] == np.inf
+        elif enters > 1:
+            kinds["late"] += 1
+            assert times[0] == np.inf
+        elif enters < 0:
+            kinds["inside"] += 1
+            assert times[0] == 0
+        else:
+            kinds["hit"] += 1
+            assert np.isclose(times[0], enters, rtol=0, atol=1e-9)
+            assert normals[0] @ motion > 0
+            reached = (difference - times[0] * motion) @ normals[0]
+            assert np.isclose(reached.min(), 0, atol=1e-9)
+            if len(faces) == 1:
+                assert np.allclose(normals[0], -faces[0], atol=1e-6)
+    assert min(kinds.values()) > 1, kinds
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_shapes_that_move_past_a_hull_at_its_height_touch_it(radius):
+    """A ball comes along a face, at its height but for rounding or a billionth of it."""
+    hull, ball = bp.Shapes(bp.ConvexHull(CUBE), [[0, 0, 0]]), bp.Sphere(radius) if radius else bp.Point()
+    heights = 1 + radius + np.array([0.0, -1e-9, 1e-9])
+    balls = bp.Shapes(ball, np.stack([np.full(3, -3.0), np.zeros(3), heights], axis=1))
+    rows = np.arange(3, dtype=np.int32)
+    times, _ = row_pairs.impacts(balls, hull, rows, np.zeros(3, np.int32), np.tile([4.0, 0, 0], (3, 1)))
+    assert np.isfinite(times).tolist() == [True, True, False]
+    assert np.allclose(times[:2], [0.5, 0.5], atol=1e-4)
+
+
 def test_nothing_is_too_fast_for_a_thin_hull():
     sheet = bp.Shapes(bp.ConvexHull(CUBE * [5, 5, 1e-6]), [[0, 0, 0]])
     bullets = bp.Shapes(bp.ConvexHull(CUBE * 1e-3), [[0.1, 0.2, 1000]])
