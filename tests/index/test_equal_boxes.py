@@ -171,17 +171,18 @@ def test_many_queries_of_copies_in_batches_are_each_about_its_own() -> None:
     keys, of_query = random.integers(0, 4, len(boxes)), random.integers(0, 5, MANY)
     index = bp.Index(boxes, batch=keys)
     points, ways = np.resize(asked["points"], (MANY, 3)), np.resize(asked["ways"], (MANY, 3))
+    expected = []
+    for key in range(5):
+        own, some = np.flatnonzero(keys == key), np.flatnonzero(of_query == key)
+        hits = oracle.raycast(boxes[own], points[some], ways[some], rows=own)
+        expected.append((some, hits, oracle.nearest(boxes[own], points[some], 3, rows=own)))
     for _ in range(ROUNDS):
         rays, near = index.raycast(points, ways, batch=of_query), index.nearest(points, 3, batch=of_query)
         hit = index.raycast_any(points, ways, batch=of_query)
-        for key in range(5):
-            own, some = np.flatnonzero(keys == key), np.flatnonzero(of_query == key)
-            given = points[some], ways[some]
-            expected = oracle.raycast(boxes[own], *given, rows=own)
-            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), expected, f"rays of {key}")
-            assert np.array_equal(hit[some], expected[0] >= 0)
-            expected = oracle.nearest(boxes[own], points[some], 3, rows=own)
-            oracle.assert_same_answers((near.rows[some], near.distances[some]), expected, f"nearest of {key}")
+        for key, (some, hits, nearest) in enumerate(expected):
+            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), hits, f"rays of {key}")
+            assert np.array_equal(hit[some], hits[0] >= 0)
+            oracle.assert_same_answers((near.rows[some], near.distances[some]), nearest, f"nearest of {key}")
 
 
 def test_copies_that_differing_masks_leave_are_found() -> None:
@@ -193,11 +194,12 @@ def test_copies_that_differing_masks_leave_are_found() -> None:
     masks = np.resize(np.uint64(1) << np.arange(1, 13, dtype=np.uint64), MANY)
     points, ways = np.resize(asked["points"], (MANY, 2)), np.resize(asked["ways"], (MANY, 2))
     points, ways = random.permutation(points), random.permutation(ways)
+    some_of = {int(mask): masks == mask for mask in np.unique(masks)}
+    known = {mask: {"layers": (layer, every, every, mask)} for mask in some_of}
+    hits = {mask: oracle.raycast(boxes, points[some], ways[some], **known[mask]) for mask, some in some_of.items()}
+    nearest = {mask: oracle.nearest(boxes, points[some], 3, **known[mask]) for mask, some in some_of.items()}
     for _ in range(2 * ROUNDS):
         rays, near = index.raycast(points, ways, mask=masks), index.nearest(points, 3, mask=masks)
-        for mask in np.unique(masks):
-            some, known = masks == mask, {"layers": (layer, every, every, int(mask))}
-            expected = oracle.raycast(boxes, points[some], ways[some], **known)
-            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), expected, f"rays by {mask}")
-            expected = oracle.nearest(boxes, points[some], 3, **known)
-            oracle.assert_same_answers((near.rows[some], near.distances[some]), expected, f"nearest by {mask}")
+        for mask, some in some_of.items():
+            oracle.assert_same_answers((rays.rows[some], rays.distances[some]), hits[mask], f"rays by {mask}")
+            oracle.assert_same_answers((near.rows[some], near.distances[some]), nearest[mask], f"nearest by {mask}")

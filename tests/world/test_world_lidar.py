@@ -13,8 +13,9 @@ from cases import METHOD_NAMES, run_script
 from world_query_cases import Draws
 
 
-def circles(world, centers, radii, origins, directions, keys):
+def circles(centers, radii, looking, directions, keys):
     """Give distances and rows by the formula of circles and balls, (n, b), without the bodies that look."""
+    origins = centers[looking]
     distances = np.full(directions.shape[:2], np.inf)
     rows = np.full(distances.shape, -1)
     for row, (center, radius) in enumerate(zip(centers, radii, strict=True)):
@@ -25,7 +26,7 @@ def circles(world, centers, radii, origins, directions, keys):
             enter = ahead - np.sqrt(radius * radius - aside)
         inside = ((to * to).sum(axis=1) <= radius * radius)[:, np.newaxis]
         enter = np.where(inside, 0.0, np.where(enter >= 0, enter, np.inf))
-        enter[(keys != keys[row]) | (np.arange(len(keys)) == row)] = np.inf
+        enter[(keys[looking] != keys[row]) | (looking == row)] = np.inf
         nearer = enter < distances
         distances[nearer], rows[nearer] = enter[nearer], row
     return distances, rows
@@ -119,13 +120,13 @@ def check_beside_the_formula(d, count):
     world.add_many((bp.Circle if d == 2 else bp.Sphere)(radii), places, batch=keys)
     rows, fan = draws.rng.permutation(count)[:40], fans_of(draws, 21)
     ways = np.stack([np.cos(fan), np.sin(fan)], axis=1) if d == 2 else fan
-    wanted = np.broadcast_to(ways, (count, *ways.shape))
-    distances, found = circles(world, places, radii, places, wanted, keys)
+    wanted = np.broadcast_to(ways, (len(rows), *ways.shape))
+    distances, found = circles(places, radii, rows, wanted, keys)
     for limit in (np.inf, 2.0):
         scan = world.lidar(rows, fan, max_distance=limit)
-        within = distances[rows] <= limit
-        assert scan.rows.tolist() == np.where(within, found[rows], -1).tolist()
-        np.testing.assert_allclose(scan.distances, np.where(within, distances[rows], np.inf), rtol=1e-9, atol=1e-9)
+        within = distances <= limit
+        assert scan.rows.tolist() == np.where(within, found, -1).tolist()
+        np.testing.assert_allclose(scan.distances, np.where(within, distances, np.inf), rtol=1e-9, atol=1e-9)
         single = world.lidar(rows, fan, max_distance=limit, dtype=np.float32)
         assert single.distances.dtype == np.float32
         assert single.distances.tolist() == scan.distances.astype(np.float32).tolist()
