@@ -18,6 +18,8 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numbers>
 #include <optional>
 #include <type_traits>
@@ -227,42 +229,63 @@ WayOut widest_nearby(const Cores<Core>& cores, WayOut out) {
 
 // EPA: a polytope of corners of the difference around the origin grows towards the nearest face of the difference. Its
 // surface is closed, and all of it is at least as far from the origin as the nearest of its planes: a lower bound of
-// the depth. The gap along that plane's normal is an upper bound.
+// the depth. The gap along that plane's normal is an upper bound: faces beyond it are never grown.
+//
+// Faces know those beside them, so that a step looks at the faces that its corner sees and those around them only.
 template <class Core>
 class Expansion {
  public:
+  using Index = std::uint32_t;
+
   struct Corner {
     Vec3 at;
     typename Core::Corner first, second;
   };
   struct Face {
-    std::array<std::size_t, 3> corners;  // counterclockwise from outside
+    std::array<Index, 3> corners;  // counterclockwise from outside
+    std::array<Index, 3> beside;   // the faces across its edges, the k-th from corner k to the next
     Vec3 normal;
-    double height;  // a lower bound of that of its plane over the origin
+    double height;  // a lower bound of that of its plane over the origin; 0 if it is none of the polytope's any more
     double above;   // what is higher sees it
   };
-  using Edge = std::array<std::size_t, 2>;
+  // Between a face that is seen and one that is not, as the first has it.
+  struct Edge {
+    Index from, to, face, side;  // of the second face
+  };
 
-  // Room for so many corners, and twice as many faces and edges.
-  Expansion(Corner* corners, Face* faces, Edge* edges, std::size_t most_corners)
-      : corners_(corners), faces_(faces), edges_(edges), most_corners_(most_corners) {}
+  // Room for so many corners, and the faces between them.
+  template <std::size_t kCorners>
+  struct Room {
+    std::array<Corner, kCorners> corners;
+    std::array<Index, kCorners> first;  // the number of the face that a corner begins on the edge of what is seen
+    std::array<Face, 2 * kCorners> faces;
+    std::array<Index, 2 * kCorners> spare;  // faces that are none any more
+    std::array<Edge, 2 * kCorners> edges;
+    std::array<double, 2 * kCorners> heights;  // of the faces that may be grown; infinite for others
+  };
+  // As much as cores in nearly the same place need that have many corners. Beyond, each corner costs as much as
+  // hundreds of pairs of edges.
+  static constexpr std::size_t kMostCorners = 2048;
+
+  // `grows`: whether it may take more room, if that is too little.
+  template <std::size_t kCorners>
+  Expansion(Room<kCorners>& room, bool grows) : grows_(grows) {
+    use(room);
+  }
 
   // Whether more room might have helped.
   bool was_full() const { return was_full_; }
 
   // Returns whether the way out is known up to rounding. Precondition: the tetrahedron holds the origin.
   bool find(const Cores<Core>& cores, const Simplex<typename Core::Corner>& tetrahedron, WayOut& out) {
-    rounding_ = cores.rounding();
-    corner_count_ = face_count_ = 0;
-    least_ = kInfinity;
-    was_full_ = false;
+    begin(cores.rounding());
     for (std::size_t k = 0; k < 4; ++k) {
       const auto& corner = tetrahedron.corners[k];
       corners_[corner_count_++] = {corner.at, corner.first, corner.second};
     }
     const Vec3 &a = corners_[0].at, &b = corners_[1].at, &c = corners_[2].at, &d = corners_[3].at;
     if (dot(cross(b - a, c - a), d - a) > 0) std::swap(corners_[1], corners_[2]);
-    return put(0, 1, 2) && put(0, 2, 3) && put(2, 1, 3) && put(1, 0, 3) && grow(cores, out);
+    return add(0, 1, 2) && add(0, 2, 3) && add(2, 1, 3) && add(1, 0, 3) && grow(cores, out);
   }
 
   // The same from the corners that are extreme along three axes: where the origin is on a side of every simplex, as of
@@ -273,43 +296,64 @@ class Expansion {
 
   // Whether those corners hold the origin, farther from the faces between them than `rounding`.
   bool surrounds(const Cores<Core>& cores, const std::array<Vec3, 3>& axes, double rounding) {
-    rounding_ = rounding;
-    corner_count_ = face_count_ = 0;
-    least_ = kInfinity;
-    was_full_ = false;
+    begin(rounding);
     for (const Vec3& axis : axes)
       for (const Vec3& way : {axis, -axis}) {
         const auto one = cores.first.farthest(-way, {}), two = cores.second.farthest(way, {});
         corners_[corner_count_++] = {cores.second.corner(two) - cores.first.corner(one), one, two};
       }
-    for (std::size_t x = 0; x < 2; ++x)
-      for (std::size_t y = 2; y < 4; ++y)
-        for (std::size_t z = 4; z < 6; ++z)
-          if (!((x + y + z) % 2 == 0 ? put(x, y, z) : put(x, z, y))) return false;
+    for (Index x = 0; x < 2; ++x)
+      for (Index y = 2; y < 4; ++y)
+        for (Index z = 4; z < 6; ++z)
+          if (!((x + y + z) % 2 == 0 ? add(x, y, z) : add(x, z, y))) return false;
     return true;
   }
 
  private:
+  static constexpr Index kNone = ~Index{0};
+
+  template <std::size_t kCorners>
+  void use(Room<kCorners>& room) {
+    corners_ = room.corners.data();
+    first_ = room.first.data();
+    faces_ = room.faces.data();
+    spare_ = room.spare.data();
+    edges_ = room.edges.data();
+    heights_ = room.heights.data();
+    most_corners_ = kCorners;
+  }
+
+  void begin(double rounding) {
+    rounding_ = rounding;
+    corner_count_ = face_count_ = spare_count_ = 0;
+    was_full_ = false;
+  }
+
   bool grow(const Cores<Core>& cores, WayOut& out) {
     out.gap = -kInfinity;
-    while (corner_count_ < most_corners_) {
-      const Face face = faces_[nearest_];
-      const auto one = cores.first.farthest(-face.normal, corners_[face.corners[0]].first);
-      const auto two = cores.second.farthest(face.normal, corners_[face.corners[0]].second);
+    join_faces();
+    for (std::size_t k = 0; k < face_count_; ++k) heights_[k] = faces_[k].height;
+    while (const Face* const face = nearest()) {
+      const auto one = cores.first.farthest(-face->normal, corners_[face->corners[0]].first);
+      const auto two = cores.second.farthest(face->normal, corners_[face->corners[0]].second);
       const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
-      const double height = dot(at, face.normal);
-      if (-height > out.gap) out = {-height, -face.normal};
-      if (-out.gap - face.height <= kExact * rounding_) {
-        out.gap = cores.gap(out.normal);
-        return -out.gap - face.height <= kExact * rounding_;
-      }
-      for (const std::size_t k : face.corners)
+      const double height = dot(at, face->normal);
+      if (-height > out.gap) out = {-height, -face->normal};
+      if (-out.gap - face->height <= kExact * rounding_) return is_exact(cores, face->height, out);
+      for (const Index k : face->corners)
         if (corners_[k].first == one && corners_[k].second == two) return false;
+      const auto number = static_cast<Index>(face - faces_);
+      if (corner_count_ == most_corners_ && !take_more_room()) return full();
       corners_[corner_count_] = {at, one, two};
-      if (!expand()) return false;
+      if (!expand(number, -out.gap)) return false;
       ++corner_count_;
     }
-    return full();
+    return is_exact(cores, -out.gap, out);  // all faces are as far as the nearest plane, or farther
+  }
+
+  bool is_exact(const Cores<Core>& cores, double least, WayOut& out) const {
+    out.gap = cores.gap(out.normal);
+    return -out.gap - least <= kExact * rounding_;
   }
 
   bool full() {
@@ -317,67 +361,123 @@ class Expansion {
     return false;
   }
 
-  bool put(std::size_t i, std::size_t j, std::size_t k) {
-    if (face_count_ == 2 * most_corners_) return full();
-    const Vec3 &a = corners_[i].at, &b = corners_[j].at, &c = corners_[k].at;
-    const Vec3 one = b - a, two = c - a, normal = cross(one, two);
-    const double size = std::sqrt(squared(normal));
-    if (!(size > 0)) return false;
-    // The error of the normal leans the plane by that of the edges over the width of the triangle.
-    const double longest = std::sqrt(std::max(squared(one), squared(two)));
-    const double error = rounding_ * (1 + longest * (longest + std::sqrt(squared(a))) / size);
-    const Vec3 unit = normal * (1 / size);
-    const double height = dot(unit, a);
-    if (!(height - error > 0)) return false;
-    note(face_count_, height - error);
-    faces_[face_count_++] = {{i, j, k}, unit, height - error, height + error};
+  bool take_more_room() {
+    if (!grows_ || more_room_ != nullptr) return false;
+    more_room_ = std::make_unique_for_overwrite<Room<kMostCorners>>();
+    std::copy_n(corners_, corner_count_, more_room_->corners.data());
+    std::copy_n(faces_, face_count_, more_room_->faces.data());
+    std::copy_n(spare_, spare_count_, more_room_->spare.data());
+    std::copy_n(heights_, face_count_, more_room_->heights.data());
+    use(*more_room_);
     return true;
   }
 
-  // The first of the nearest faces is that to grow next.
-  void note(std::size_t face, double height) {
-    if (!(height < least_)) return;
-    least_ = height;
-    nearest_ = face;
+  // The nearest of the faces that may be grown; null if there are none. A heap takes longer for as many faces as there
+  // usually are: which way it goes cannot be predicted.
+  const Face* nearest() const {
+    std::array<double, 4> least;
+    least.fill(kInfinity);
+    std::size_t k = 0;
+    for (; k + 4 <= face_count_; k += 4)
+      for (std::size_t j = 0; j < 4; ++j) least[j] = heights_[k + j] < least[j] ? heights_[k + j] : least[j];
+    for (; k < face_count_; ++k) least[0] = heights_[k] < least[0] ? heights_[k] : least[0];
+    const double height = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+    if (height == kInfinity) return nullptr;
+    return faces_ + (std::find(heights_, heights_ + face_count_, height) - heights_);
   }
 
-  // Replaces the faces that the last corner sees.
-  bool expand() {
-    const std::size_t top = corner_count_, nearest = nearest_;
-    least_ = kInfinity;
-    std::size_t edge_count = 0;
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < face_count_; ++k) {
-      if (k != nearest && !(dot(faces_[k].normal, corners_[top].at) > faces_[k].above)) {
-        note(kept, faces_[k].height);
-        faces_[kept++] = faces_[k];
-        continue;
-      }
-      for (std::size_t c = 0; c < 3; ++c) {
-        const std::size_t p = faces_[k].corners[c], q = faces_[k].corners[(c + 1) % 3];
-        std::size_t back = 0;
-        while (back < edge_count && !(edges_[back][0] == q && edges_[back][1] == p)) ++back;
-        if (back < edge_count) {
-          edges_[back] = edges_[--edge_count];
-        } else {
-          if (edge_count == 2 * most_corners_) return full();
-          edges_[edge_count++] = {p, q};
+  // ---- The surface ----
+
+  bool add(Index i, Index j, Index k) { return put(static_cast<Index>(face_count_++), i, j, k); }
+
+  bool put(Index face, Index i, Index j, Index k) {
+    // Half of the time of a step: written out, because compilers call the functions of vectors here.
+    const Vec3 &a = corners_[i].at, &b = corners_[j].at, &c = corners_[k].at;
+    const double ax = a[0], ay = a[1], az = a[2];
+    const double px = b[0] - ax, py = b[1] - ay, pz = b[2] - az, qx = c[0] - ax, qy = c[1] - ay, qz = c[2] - az;
+    const double x = py * qz - pz * qy, y = pz * qx - px * qz, z = px * qy - py * qx, square = x * x + y * y + z * z;
+    if (!(square > 0)) return false;
+    // The error of the normal leans the plane by that of the edges over the width of the triangle.
+    const double longest = std::max(px * px + py * py + pz * pz, qx * qx + qy * qy + qz * qz);
+    const double scale = 1 / std::sqrt(square);
+    const double error = rounding_ * (1 + (longest + std::sqrt(longest * (ax * ax + ay * ay + az * az))) * scale);
+    const double height = (x * ax + y * ay + z * az) * scale;
+    if (!(height - error > 0)) return false;
+    faces_[face] = {{i, j, k}, {}, {x * scale, y * scale, z * scale}, height - error, height + error};
+    return true;
+  }
+
+  // Finds which of the first faces are beside each other.
+  void join_faces() {
+    for (Index one = 0; one < face_count_; ++one)
+      for (Index other = 0; other < face_count_; ++other)
+        for (std::size_t k = 0; k < 3; ++k)
+          if (side_from(faces_[other], faces_[one].corners[(k + 1) % 3], faces_[one].corners[k]) != kNone)
+            faces_[one].beside[k] = other;
+  }
+
+  // Which edge of a face that between two corners is.
+  static Index side_from(const Face& face, Index from, Index to) {
+    for (Index k = 0; k < 3; ++k)
+      if (face.corners[k] == from && face.corners[(k + 1) % 3] == to) return k;
+    return kNone;
+  }
+
+  void drop(Index face) {
+    faces_[face].height = 0;
+    heights_[face] = kInfinity;
+    spare_[spare_count_++] = face;
+  }
+
+  // Replaces the faces that the last corner sees, `seen` and those around it. Faces of a height of `limit` or more are
+  // never grown.
+  bool expand(Index seen, double limit) {
+    const auto top = static_cast<Index>(corner_count_);
+    std::size_t edge_count = 0, at = spare_count_;
+    drop(seen);
+    for (; at < spare_count_; ++at) {
+      const Face& face = faces_[spare_[at]];
+      for (std::size_t k = 0; k < 3; ++k) {
+        const Index other = face.beside[k], from = face.corners[k], to = face.corners[(k + 1) % 3];
+        if (!(faces_[other].height > 0)) continue;
+        if (dot(faces_[other].normal, corners_[top].at) > faces_[other].above) {
+          drop(other);
+          continue;
         }
+        if (edge_count == 2 * most_corners_) return false;
+        edges_[edge_count++] = {from, to, other, side_from(faces_[other], to, from)};
+        first_[from] = kNone;
       }
     }
-    face_count_ = kept;
-    for (std::size_t k = 0; k < edge_count; ++k)
-      if (!put(edges_[k][0], edges_[k][1], top)) return false;
+    // The edges are one line around what was seen, or rounding has spoilt it.
+    for (std::size_t k = 0; k < edge_count; ++k) {
+      const Edge& edge = edges_[k];
+      if (spare_count_ == 0 && face_count_ == 2 * most_corners_) return false;
+      const Index face = spare_count_ > 0 ? spare_[--spare_count_] : static_cast<Index>(face_count_++);
+      if (first_[edge.from] != kNone || !put(face, edge.from, edge.to, top)) return false;
+      first_[edge.from] = face;
+      faces_[face].beside[0] = edge.face;
+      faces_[edge.face].beside[edge.side] = face;
+    }
+    for (std::size_t k = 0; k < edge_count; ++k) {
+      const Index face = first_[edges_[k].from], next = first_[edges_[k].to];
+      faces_[face].beside[1] = next;
+      faces_[next].beside[2] = face;
+      heights_[face] = faces_[face].height < limit ? faces_[face].height : kInfinity;
+    }
     return true;
   }
 
-  double rounding_ = 0, least_ = kInfinity;
-  std::size_t nearest_ = 0;
+  bool grows_, was_full_ = false;
+  double rounding_ = 0;
   Corner* corners_;
+  Index* first_;
   Face* faces_;
+  Index* spare_;
   Edge* edges_;
-  std::size_t most_corners_, corner_count_ = 0, face_count_ = 0;
-  bool was_full_ = false;
+  double* heights_;
+  std::size_t most_corners_, corner_count_ = 0, face_count_ = 0, spare_count_ = 0;
+  std::unique_ptr<Room<kMostCorners>> more_room_;
 };
 
 // Of cores beside each other along an axis, the origin often lies on a side of the simplex. From ways that are not
@@ -391,6 +491,8 @@ inline bool expand_from(const Cores<Core>& cores, const Search<Core>& found, Exp
                         WayOut& out) {
   if (found.relation == Relation::kInside && expansion.find(cores, found.simplex, out)) return true;
   if (!is_round || expansion.was_full()) return false;
+  if (expansion.find_around(cores, kAxes, out)) return true;
+  if (expansion.was_full()) return false;
   for (const Vec3& way : kAxes) {
     const Search<Core> other = search(cores, [](double, double) { return false; }, &way);
     if (other.relation == Relation::kApart) return false;
@@ -398,7 +500,7 @@ inline bool expand_from(const Cores<Core>& cores, const Search<Core>& found, Exp
     if (expansion.find(cores, other.simplex, out)) return true;
     if (expansion.was_full()) return false;
   }
-  return expansion.find_around(cores, kAxes, out);
+  return false;
 }
 
 // ---- The queries on two cores ----
@@ -461,10 +563,8 @@ inline bool overlap(const Cores<Core>& cores) {
   if (found.upper < sure || (found.relation == Relation::kInside && holds_origin(found.simplex, rounding))) return true;
   // The difference of equal cores in one place is the same seen from both sides: the origin lies between two corners.
   if (found.relation == Relation::kInside || found.upper <= rounding) {
-    std::array<typename Expansion<Core>::Corner, 6> corners;
-    std::array<typename Expansion<Core>::Face, 12> faces;
-    if (Expansion<Core>(corners.data(), faces.data(), nullptr, corners.size()).surrounds(cores, kAxes, rounding))
-      return true;
+    typename Expansion<Core>::template Room<6> room;
+    if (Expansion<Core>(room, false).surrounds(cores, kAxes, rounding)) return true;
   }
   return gap_of(cores).distance <= radii;
 }
@@ -826,11 +926,8 @@ class SupportCore {
 template <class Support>
 WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<SupportCore<Support>>& found) {
   using Growth = Expansion<SupportCore<Support>>;
-  constexpr std::size_t kCorners = 256;
-  std::array<typename Growth::Corner, kCorners> corners;
-  std::array<typename Growth::Face, 2 * kCorners> faces;
-  std::array<typename Growth::Edge, 2 * kCorners> edges;
-  Growth expansion(corners.data(), faces.data(), edges.data(), kCorners);
+  typename Growth::template Room<256> room;
+  Growth expansion(room, false);
   WayOut out{cores.gap(found.normal), found.normal};
   if (found.upper - out.gap <= kExact * cores.rounding()) return out;
   out = {};

@@ -204,28 +204,16 @@ inline WayOut widest_gap(const Cores<Core>& cores, double most) {
 }
 
 inline WayOut way_out(const Cores<Core>& cores, const Search<Core>& found) {
-  // Nanoseconds, roughly: of separating axes; EPA takes a few thousand.
-  constexpr std::size_t kWorthIt = 4000, kRound = 20000;
+  // Nanoseconds, roughly: of separating axes; EPA takes one or two thousand.
+  constexpr std::size_t kWorthIt = 2000, kRound = 20000;
   const std::size_t corners = cores.first.corner_count() + cores.second.corner_count();
   const std::size_t cost = (cores.first.normal_count() + cores.second.normal_count()) * corners * 3 / 2 +
                            cores.first.edge_count() * cores.second.edge_count() * 20;
   if (cost <= kWorthIt) return widest_gap(cores, found.upper);
   WayOut out;
-  constexpr std::size_t kCorners = 128;
-  std::array<Expansion<Core>::Corner, kCorners> some_corners;
-  std::array<Expansion<Core>::Face, 2 * kCorners> faces;
-  std::array<Expansion<Core>::Edge, 2 * kCorners> edges;
-  Expansion<Core> expansion(some_corners.data(), faces.data(), edges.data(), kCorners);
-  if (expand_from(cores, found, expansion, cost > kRound, out)) return out;
-  if (cost <= kRound || !expansion.was_full()) return widest_gap(cores, found.upper);
-  // Of round cores in nearly the same place, all corners of the difference are needed. Beyond so many, each costs as
-  // much as hundreds of pairs of edges.
-  constexpr std::size_t kMostCorners = 2048;
-  std::vector<Expansion<Core>::Corner> all_corners(kMostCorners);
-  std::vector<Expansion<Core>::Face> all_faces(2 * kMostCorners);
-  std::vector<Expansion<Core>::Edge> all_edges(2 * kMostCorners);
-  Expansion<Core> whole(all_corners.data(), all_faces.data(), all_edges.data(), kMostCorners);
-  return expand_from(cores, found, whole, true, out) ? out : widest_gap(cores, found.upper);
+  Expansion<Core>::Room<128> room;
+  Expansion<Core> expansion(room, cost > kRound);
+  return expand_from(cores, found, expansion, cost > kRound, out) ? out : widest_gap(cores, found.upper);
 }
 
 // The distance of two cores that are hardly apart, by at least `least` along its direction and at most `most`: that of

@@ -433,6 +433,24 @@ def test_depth_of_round_hulls_is_that_of_their_difference(offset):
     assert not len(bp.overlaps(moved))
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e-9, 0.02, 0.5])
+@pytest.mark.parametrize("count", [6, 7, 12, 18, 60, 120])
+def test_hulls_turned_about_one_middle_are_as_deep_as_their_difference_says(count, offset):
+    rng = np.random.default_rng([3, count])
+    half = on_sphere(rng, count // 2)
+    for points in (on_sphere(rng, count), np.concatenate([half, -half])):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        second, place = points @ turn, offset * on_sphere(rng, 1)
+        shapes = bp.Shapes([bp.ConvexHull(points), bp.ConvexHull(second)], [(0, 0, 0), place[0]])
+        limit = difference_limit(points, second + place)
+        found = bp.contacts(shapes, pairs=[[0, 1], [1, 0]])
+        assert limit < 0
+        assert np.allclose(found.depths, -limit, rtol=0, atol=1e-12)
+        heights = ((second + place)[:, np.newaxis] - points) @ found.normals[0]
+        assert np.isclose(heights.min(), limit, rtol=0, atol=1e-12)
+        assert np.array_equal(found.normals[1], 0.0 - found.normals[0])
+
+
 @pytest.mark.parametrize("exponent", [-40, 0, 40])
 @pytest.mark.parametrize("count", [3, 4, 9, 20])
 def test_equal_hulls_that_are_symmetric_overlap_within_twice_their_size(count, exponent):
