@@ -490,9 +490,10 @@ template <class Core>
 inline bool expand_from(const Cores<Core>& cores, const Search<Core>& found, Expansion<Core>& expansion, bool is_round,
                         WayOut& out) {
   if (found.relation == Relation::kInside && expansion.find(cores, found.simplex, out)) return true;
-  if (!is_round || expansion.was_full()) return false;
+  const bool is_between_corners = found.relation == Relation::kDoubt && found.upper <= cores.rounding();
+  if (!(is_round || is_between_corners) || expansion.was_full()) return false;
   if (expansion.find_around(cores, kAxes, out)) return true;
-  if (expansion.was_full()) return false;
+  if (!is_round || expansion.was_full()) return false;
   for (const Vec3& way : kAxes) {
     const Search<Core> other = search(cores, [](double, double) { return false; }, &way);
     if (other.relation == Relation::kApart) return false;
