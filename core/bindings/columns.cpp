@@ -18,7 +18,6 @@
 #include "world/larger_boxes.hpp"
 #include "world/motion.hpp"
 #include "world/placing.hpp"
-#include "world/touching.hpp"
 
 namespace broadphase::python {
 
@@ -108,8 +107,6 @@ nb::object wrap_rows(Changed positions, Table<double> bounds, Flags moves) {
   require(moves.shape(0) == count && bounds.shape(0) == 2 && bounds.shape(1) == dimension);
   return rows_of(dimension, [&](auto d) { return wrap<d()>(positions.data(), bounds.data(), moves.data(), count); });
 }
-
-PairColumns columns(const Rows& first, const Rows& second) { return {first.data(), second.data(), first.shape(0)}; }
 
 // The rows that are behind, and whose boxes are not within those kept.
 nb::object left_boxes(Boxes boxes, Boxes kept, Vector<std::uint8_t> behind, Vector<bool> alive, std::size_t slots) {
@@ -241,14 +238,6 @@ nb::object boxes_as_shapes(nb::object corners, std::optional<Table<double>> boun
   return as_array(std::move(moved), {count, std::size_t{2}, dimension});
 }
 
-// Which of a few pairs are among many.
-nb::object among(Rows first, Rows second, Rows of_first, Rows of_second, bool is_ordered) {
-  const std::size_t count = first.shape(0);
-  std::vector<std::uint8_t> found(count);
-  at_work([&](Interrupt&) { mark_among(columns(first, second), columns(of_first, of_second), is_ordered, found); });
-  return as_array(std::move(found));
-}
-
 }  // namespace
 
 void bind_columns(nb::module_& module) {
@@ -266,8 +255,6 @@ void bind_columns(nb::module_& module) {
              "Reflect rows into the bounds in place, and their velocities; which of the rows have changed.");
   module.def("wrap", &wrap_rows, positions, "bounds"_a, "moves"_a,
              "Move rows into the half-open bounds in place, by multiples of their size; which are others now.");
-  module.def("among", &among, "first"_a, "second"_a, "of_first"_a, "of_second"_a, "is_ordered"_a,
-             "Whether each of a few pairs is among many others.");
   module.def("near_and_far", &near_and_far, "shapes"_a, "moved"_a, "boxes"_a.noconvert(), "positions"_a.noconvert(),
              "rotations"_a.noconvert().none(), "bounds"_a, "alive"_a,
              "A box around the bodies near a periodic world; None, or what is far away, at its images there.");
