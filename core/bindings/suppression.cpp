@@ -47,7 +47,8 @@ nb::object overlap_ratios(Table<double> boxes, Table<double> others, Vector<std:
 bool few_overlap(Corners boxes, double few) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
   const auto share = [&]<class T>(const T* corners) {
-    const StratifiedSample some(count, 8), others(count, 128);
+    // So many that what is found is no mere chance.
+    const StratifiedSample some(count, 8), others(count, std::clamp<std::size_t>(count / 16, 128, 1 << 14));
     std::array<std::size_t, 8> rows{};
     for (std::size_t i = 0; i < some.size(); ++i) rows[i] = some[i];
     std::size_t met = 0;
