@@ -23,6 +23,20 @@
 
 namespace broadphase {
 
+// What parts of a search are done by: how many threads, and what may stop them.
+struct Threads {
+  unsigned workers;
+  Interrupt& interrupt;
+
+  // Calls work(k) for k < count, `many` of them in a row: some 50 us.
+  template <class Work>
+  void each(std::size_t count, std::size_t many, const Work& work) const {
+    for_each_task((count + many - 1) / many, workers, interrupt, [&](unsigned, std::size_t task) {
+      for (std::size_t k = task * many; k < std::min(count, (task + 1) * many); ++k) work(k);
+    });
+  }
+};
+
 // A box is compared with a few of those that are kept: those whose lower corner is near its own. How near is what its
 // class says (`Reach`). Kept boxes are in cells by their lower corners, in levels by their sizes; few are in no cells.
 template <class Boxes>
@@ -30,7 +44,6 @@ class KeptBoxes {
  public:
   using Box = std::remove_cvref_t<decltype(std::declval<const Boxes&>()[0])>;
   using Reach = typename Box::Reach;
-
   // `boxes` stay where they are.
   KeptBoxes(const Boxes& boxes, Reach reach) : boxes_(boxes), reach_(reach), cell_(reach.cell()) {}
 
@@ -45,21 +58,47 @@ class KeptBoxes {
 
   // `next(k)` is the row of the k-th of `rest` boxes, among which are all that are kept after this one.
   template <class Next>
-  void keep(const Box& box, std::size_t rest, Next&& next) {
+  void keep(const Box& box, std::size_t rest, Next&& next, const Threads& threads) {
     if (!cells_.empty()) {
-      put(box, count_++);
+      Filed to = cell_of(box);
+      put(box, count_++, to);
+      note(to);
       return;
     }
     kept_.push_back(box);
     orders_.push_back(count_++);
-    if (kept_.size() == kMostScanned && rest > kMostScanned) file(rest, next);
+    if (kept_.size() == kMostScanned && rest > kMostScanned) {
+      file(rest, next, threads);
+      filed_ = {};
+    }
+  }
+
+  // The same for `count` boxes, row(k), of which `rest` follow.
+  template <class Row, class Next>
+  void keep_all(std::size_t count, Row&& row, std::size_t rest, Next&& next, const Threads& threads) {
+    const bool chooses_cells = cells_.empty();
+    if (chooses_cells) {
+      if (count_ + count <= kMostScanned) {
+        for (std::size_t k = 0; k < count; ++k) {
+          kept_.push_back(boxes_[row(k)]);
+          orders_.push_back(count_++);
+        }
+        return;
+      }
+      file(count + rest, [&](std::size_t k) { return k < count ? row(k) : next(k - count); }, threads);
+    }
+    filed_.resize(count);
+    if (!chooses_cells) threads.each(count, kFiledATask, [&](std::size_t k) { filed_[k] = cell_of(boxes_[row(k)]); });
+    by_cell(threads, [&](std::size_t k) { put(boxes_[row(k)], count_ + static_cast<std::uint32_t>(k), filed_[k]); });
+    for (const Filed& to : filed_) note(to);
+    count_ += static_cast<std::uint32_t>(count);
   }
 
   // Calls visit(kept, number) for those with a number from `since` on that may overlap the box by more than the
   // threshold, until one returns true. In no order, and some twice.
   template <class Visit>
   bool any_near(const Box& box, std::uint32_t since, Visit&& visit) const {
-    if (cells_.empty()) return any_of(since, static_cast<std::uint32_t>(kept_.size()), 0, at_place, visit);
+    if (cells_.empty()) return any_of(since, 0, static_cast<std::uint32_t>(kept_.size()), at_place, visit);
     const double size = size_of(box), least_share = reach_.least_share();
     for (std::size_t level = 0; level < levels_; ++level) {
       if (by_level_[level].empty()) continue;
@@ -73,17 +112,21 @@ class KeptBoxes {
 
  private:
   static constexpr std::size_t D = Box::kDimension;
-  static constexpr std::size_t kMostScanned = 48;
+  static constexpr std::size_t kMostScanned = 48, kFiledATask = 1024;
   static constexpr double kMore = 1e-5;
   static constexpr std::size_t kLevels = 64;
 
   struct Cell {
     std::uint32_t begin, size;  // of what is kept, in `kept_`
   };
+  // Where a box belongs.
+  struct Filed {
+    std::uint32_t cell, level, slot;
+  };
 
   // Chooses cells for these boxes, which are to come, and puts those that are kept into them.
   template <class Next>
-  void file(std::size_t count, Next&& next) {
+  void file(std::size_t count, Next&& next, const Threads& threads) {
     const StratifiedSample sample(count, 256);
     std::vector<double> sides(sample.size());
     for (std::size_t k = 0; k < D; ++k) {
@@ -98,11 +141,18 @@ class KeptBoxes {
       for (std::size_t k = 0; k < D; ++k)
         cells_a_unit_[level][k] = 1 / std::ldexp(side_[k] * cell_, static_cast<int>(level));
     cells_.assign(std::bit_ceil(2 * count), {0, 0});
-    by_level_.assign(kLevels, {});
+    by_level_.resize(kLevels);
+    for (std::vector<std::uint32_t>& slots : by_level_) slots.clear();
     levels_ = 0;
     const std::vector<Box> before = std::move(kept_);
-    for (std::size_t k = 0; k < count; ++k) ++cell_at(boxes_[next(k)]).size;
-    for (const Box& box : before) ++cell_at(box).size;
+    filed_.resize(count);
+    threads.each(count, kFiledATask, [&](std::size_t k) {
+      constexpr std::size_t kAhead = 8;  // about as long as memory takes
+      if (k + kAhead < count) boxes_.read_ahead(next(k + kAhead));
+      filed_[k] = cell_of(boxes_[next(k)]);
+    });
+    by_cell(threads, [&](std::size_t k) { ++cells_[filed_[k].cell].size; });
+    for (const Box& box : before) ++cells_[cell_of(box).cell].size;
     std::uint32_t end = 0;
     for (Cell& cell : cells_) {
       cell.begin = end;
@@ -110,7 +160,23 @@ class KeptBoxes {
     }
     kept_.resize(end);
     orders_.resize(end);
-    for (std::uint32_t k = 0; k < before.size(); ++k) put(before[k], k);
+    for (std::uint32_t k = 0; k < before.size(); ++k) {
+      Filed to = cell_of(before[k]);
+      put(before[k], k, to);
+      note(to);
+    }
+  }
+
+  // Calls work(k) for all k of `filed_`, those of a cell one after the other on one thread.
+  template <class Work>
+  void by_cell(const Threads& threads, const Work& work) const {
+    constexpr std::size_t kFewest = 1024;
+    const EvenSplit parts{cells_.size(), filed_.size() < kFewest ? 1 : threads.workers};
+    for_each_task(parts.parts, threads.workers, threads.interrupt, [&](unsigned, std::size_t part) {
+      const std::size_t begin = parts.at(part), end = parts.at(part + 1);
+      for (std::size_t k = 0; k < filed_.size(); ++k)
+        if (filed_[k].cell - begin < end - begin) work(k);
+    });
   }
 
   // How many times as long as a usual box this one is at most, along any axis.
@@ -130,39 +196,45 @@ class KeptBoxes {
   }
   std::int64_t place_of(double at, std::size_t axis, std::size_t level) const {
     constexpr double kMost = 0x1p60;
-    const double place = std::floor(at * cells_a_unit_[level][axis]);
-    return static_cast<std::int64_t>(std::clamp(place, -kMost, kMost));
+    const double place = std::clamp(at * cells_a_unit_[level][axis], -kMost, kMost);
+    const auto towards_zero = static_cast<std::int64_t>(place);
+    return towards_zero - (static_cast<double>(towards_zero) > place ? 1 : 0);
   }
 
-  // Boxes that begin in a place, and perhaps in others. Places side by side are side by side in memory.
-  std::size_t cell_of(const std::array<std::int64_t, D>& place, std::size_t level) const {
+  // The cell of boxes that begin in a place, and perhaps in others, is that of its line along the first axis, and as
+  // many behind it: places side by side are side by side in memory.
+  std::size_t line_of(const std::array<std::int64_t, D>& place, std::size_t level) const {
     auto mixed = static_cast<std::uint64_t>(level) * 0x9e3779b97f4a7c15u;
     for (std::size_t k = 1; k < D; ++k) {
       mixed = (mixed ^ static_cast<std::uint64_t>(place[k])) * 0xbf58476d1ce4e5b9u;
       mixed ^= mixed >> 29;
     }
-    return static_cast<std::size_t>(mixed + static_cast<std::uint64_t>(place[0])) & (cells_.size() - 1);
+    return static_cast<std::size_t>(mixed);
   }
-  Cell& cell_at(const Box& box) {
+  std::size_t cell_of(std::size_t line, std::int64_t place) const {
+    return (line + static_cast<std::size_t>(place)) & (cells_.size() - 1);
+  }
+  Filed cell_of(const Box& box) const {
     const std::size_t level = level_of(size_of(box));
     std::array<std::int64_t, D> place;
     for (std::size_t k = 0; k < D; ++k) place[k] = place_of(box.lower(k), k, level);
-    return cells_[cell_of(place, level)];
+    return {static_cast<std::uint32_t>(cell_of(line_of(place, level), place[0])), static_cast<std::uint32_t>(level), 0};
   }
 
-  void put(const Box& box, std::uint32_t order) {
-    Cell& cell = cell_at(box);
-    const std::uint32_t slot = cell.begin + cell.size++;
-    kept_[slot] = box;
-    orders_[slot] = order;
-    const std::size_t level = level_of(size_of(box));
-    by_level_[level].push_back(slot);
-    levels_ = std::max(levels_, level + 1);
+  void put(const Box& box, std::uint32_t order, Filed& to) {
+    Cell& cell = cells_[to.cell];
+    to.slot = cell.begin + cell.size++;
+    kept_[to.slot] = box;
+    orders_[to.slot] = order;
+  }
+  void note(const Filed& at) {
+    by_level_[at.level].push_back(at.slot);
+    levels_ = std::max(levels_, std::size_t{at.level} + 1);
   }
 
   // Slots [begin, end) of a list that has them in the order in which they came.
   template <class Slot, class Visit>
-  bool any_of(std::uint32_t since, std::uint32_t end, std::uint32_t begin, Slot&& slot, Visit&& visit) const {
+  bool any_of(std::uint32_t since, std::uint32_t begin, std::uint32_t end, Slot&& slot, Visit&& visit) const {
     std::uint32_t from = begin;
     if (since > 0)
       for (from = end; from > begin && orders_[slot(from - 1)] >= since;) --from;
@@ -184,11 +256,18 @@ class KeptBoxes {
     }
     const std::vector<std::uint32_t>& all = by_level_[level];
     if (cells > static_cast<double>(all.size()))
-      return any_of(since, static_cast<std::uint32_t>(all.size()), 0, [&](std::uint32_t k) { return all[k]; }, visit);
+      return any_of(since, 0, static_cast<std::uint32_t>(all.size()), [&](std::uint32_t k) { return all[k]; }, visit);
+    const bool is_full = since == 0 && count_ == kept_.size();  // no room is left between cells
     for (std::array<std::int64_t, D> place = from;;) {
-      for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
-        const Cell cell = cells_[cell_of(place, level)];
-        if (any_of(since, cell.begin + cell.size, cell.begin, at_place, visit)) return true;
+      const std::size_t line = line_of(place, level);
+      const std::size_t first = cell_of(line, from[0]), last = cell_of(line, to[0]);
+      if (is_full && first <= last) {
+        if (any_of(0, cells_[first].begin, cells_[last].begin + cells_[last].size, at_place, visit)) return true;
+      } else {
+        for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
+          const Cell cell = cells_[cell_of(line, place[0])];
+          if (any_of(since, cell.begin, cell.begin + cell.size, at_place, visit)) return true;
+        }
       }
       std::size_t axis = 1;
       while (axis < D && ++place[axis] > to[axis]) {
@@ -205,7 +284,8 @@ class KeptBoxes {
   std::vector<Box> kept_;
   std::vector<std::uint32_t> orders_;  // of what is in `kept_`
   std::uint32_t count_ = 0;
-  std::vector<Cell> cells_;  // by hash of the place; empty: all boxes are scanned
+  std::vector<Cell> cells_;   // by hash of the place; empty: all boxes are scanned
+  std::vector<Filed> filed_;  // of those that are filed together
   std::vector<std::vector<std::uint32_t>> by_level_;
   std::size_t levels_ = 0;
   std::array<double, D> side_{}, boxes_a_unit_{};  // of a usual box
@@ -264,65 +344,239 @@ inline Batches in_batches(std::vector<std::int32_t> rows, const std::int64_t* ke
   return {std::move(rows), std::move(starts)};
 }
 
-// Calls run(workspace, rows, count, interrupt) for each batch, on threads where there are several; make() makes a
-// workspace.
+// Calls run(workspace, rows, count, workers, interrupt) for each batch; make() makes a workspace. Batches of at least
+// `large` rows, and of more than the share of a worker, are run one after the other with all workers; the others side
+// by side, with one each.
 template <class Make, class Run>
-void for_each_batch(const Batches& batches, unsigned workers, Interrupt& interrupt, const Make& make, const Run& run) {
+void for_each_batch(const Batches& batches, std::size_t large, unsigned workers, Interrupt& interrupt, const Make& make,
+                    const Run& run) {
   constexpr std::size_t kRowsATask = 4096;
   const std::vector<std::size_t>& starts = batches.starts;
   const std::int32_t* rows = batches.rows.data();
-  if (starts.size() == 2) {
-    auto workspace = make();
-    run(workspace, rows, starts[1], interrupt);
-    return;
+  const auto size = [&](std::size_t k) { return starts[k + 1] - starts[k]; };
+  const auto is_large = [&](std::size_t k) {
+    return starts.size() == 2 || (size(k) >= large && size(k) > starts.back() / workers);
+  };
+  struct Stretch {
+    std::size_t begin, end;
+  };
+  std::vector<Stretch> tasks;
+  std::size_t task_rows = kRowsATask;
+  for (std::size_t k = 0; k + 1 < starts.size(); ++k) {
+    if (is_large(k)) {
+      auto workspace = make();
+      run(workspace, rows + starts[k], size(k), workers, interrupt);
+      task_rows = kRowsATask;
+      continue;
+    }
+    if (task_rows >= kRowsATask) {
+      tasks.push_back({k, k});
+      task_rows = 0;
+    }
+    tasks.back().end = k + 1;
+    task_rows += size(k);
   }
-  std::vector<std::size_t> tasks{0};  // of whole batches
-  for (std::size_t k = 1; k < starts.size(); ++k)
-    if (k + 1 == starts.size() || starts[k] - starts[tasks.back()] >= kRowsATask) tasks.push_back(k);
-  for_each_task(tasks.size() - 1, workers, interrupt, [&](unsigned, std::size_t task) {
+  for_each_task(tasks.size(), workers, interrupt, [&](unsigned, std::size_t task) {
     Interrupt none;
     auto workspace = make();
-    for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k)
-      run(workspace, rows + starts[k], starts[k + 1] - starts[k], none);
+    for (std::size_t k = tasks[task].begin; k < tasks[task].end; ++k)
+      run(workspace, rows + starts[k], size(k), 1, none);
   });
 }
 
 }  // namespace detail
+
+// Greedy suppression of one batch after the other. `flags` of the rows that are kept are set.
+template <class Boxes>
+class Greedy {
+ public:
+  using Kept = KeptBoxes<Boxes>;
+  using Box = typename Kept::Box;
+  static constexpr std::size_t kFewestShared = 4096;  // rows that are worth several workers
+
+  Greedy(const Boxes& boxes, Exclusion exclusion, std::uint8_t* flags)
+      : boxes_(boxes),
+        exclusion_(exclusion),
+        flags_(flags),
+        kept_(boxes, typename Kept::Reach(exclusion.threshold, exclusion.measure)),
+        portion_(kept_) {}
+
+  // Of rows in the order of their scores. With several workers, in portions: the boxes of a portion are compared with
+  // all that were kept before, then those that are left with each other. The first ones are few, and each is half as
+  // long as all before: most boxes have met what excludes them when their turn comes. What is left then is decided in
+  // order.
+  void run(const std::int32_t* rows, std::size_t count, unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kFirst = 1024;
+    const Threads threads{count < kFewestShared ? 1 : workers, interrupt};
+    rows_ = rows, count_ = count;
+    kept_.clear();
+    if (threads.workers <= 1) return run_in_order(count, threads);
+    run_in_order(kFirst, threads);
+    for (std::size_t begin = kFirst, end = 0; begin < count; begin = end) {
+      end = std::min(count, begin + begin / 2);
+      leave_out_excluded(begin, end, threads);
+      decide_open(threads);
+      keep_open(end, threads);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
+  static constexpr std::size_t kComparedATask = 64;
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  enum class State : std::uint8_t { kOpen, kKept, kGone };
+  // A box of a portion that nothing kept before excludes.
+  struct Open {
+    std::uint32_t place;
+    std::uint32_t tests;          // that it is worth to compare it with others of the portion
+    std::uint32_t rival = kNone;  // a better one that excludes it if it is kept
+    State state = State::kOpen, next = State::kOpen;
+  };
+
+  std::size_t row(std::size_t place) const { return static_cast<std::size_t>(rows_[place]); }
+  void read_ahead(std::size_t place) const {
+    if (place + kRowsAhead < count_) boxes_.read_ahead(row(place + kRowsAhead));
+  }
+  bool exceed(const Box& a, const Box& b) const { return a.exceeds(b, exclusion_.measure, exclusion_.threshold); }
+
+  void run_in_order(std::size_t end, const Threads& threads) {
+    for (std::size_t place = 0; place < end; ++place) {
+      read_ahead(place);
+      const auto& box = boxes_[row(place)];
+      if (!box.has_volume()) {  // overlaps none
+        flags_[row(place)] = 1;
+        continue;
+      }
+      if (place % 1024 == 1023) threads.interrupt.check();
+      if (kept_.any_near(box, 0, [&](const Box& other, std::uint32_t) { return exceed(other, box); })) continue;
+      flags_[row(place)] = 1;
+      kept_.keep(box, count_ - place - 1, [&](std::size_t next) { return row(place + 1 + next); }, threads);
+    }
+  }
+
+  // Sets `open_`.
+  void leave_out_excluded(std::size_t begin, std::size_t end, const Threads& threads) {
+    // To find a rival in the portion is worth some times as much as it took to find none before.
+    constexpr std::uint32_t kFewTests = 256, kTimes = 2;
+    open_.resize(end - begin);
+    threads.each(end - begin, kComparedATask, [&](std::size_t k) {
+      const std::size_t place = begin + k;
+      read_ahead(place);
+      const auto& box = boxes_[row(place)];
+      Open& own = open_[k] = {static_cast<std::uint32_t>(place), kFewTests, kNone, State::kGone, State::kOpen};
+      if (!box.has_volume()) {
+        flags_[row(place)] = 1;
+        return;
+      }
+      std::uint32_t tests = 0;
+      const bool is_excluded = kept_.any_near(box, 0, [&](const Box& other, std::uint32_t) {
+        ++tests;
+        return exceed(other, box);
+      });
+      own.tests += kTimes * tests;
+      if (!is_excluded) own.state = State::kOpen;
+    });
+    std::erase_if(open_, [](const Open& box) { return box.state == State::kGone; });
+  }
+
+  // Leaves in `undecided_` what is not to be decided side by side.
+  void decide_open(const Threads& threads) {
+    constexpr std::size_t kFew = 64, kLeastShare = 4;
+    portion_.clear();
+    portion_.keep_all(
+        open_.size(), [&](std::size_t k) { return row(open_[k].place); }, 0, [](std::size_t) { return std::size_t{0}; },
+        threads);
+    undecided_.resize(open_.size());
+    for (std::uint32_t k = 0; k < undecided_.size(); ++k) undecided_[k] = k;
+    // In each round, those are decided whose rivals were before. They are few where rivals are mostly one behind the
+    // other, or too many to be looked at.
+    while (undecided_.size() > kFew) {
+      const std::size_t before = undecided_.size();
+      threads.each(before, kComparedATask, [&](std::size_t k) { look(undecided_[k]); });
+      std::erase_if(undecided_, [&](std::uint32_t k) {
+        open_[k].state = open_[k].next;
+        return open_[k].state != State::kOpen;
+      });
+      if (before - undecided_.size() < before / kLeastShare) break;
+    }
+  }
+
+  // Keeps what has been decided to be, and decides the rest, of a portion up to `end`.
+  void keep_open(std::size_t end, const Threads& threads) {
+    const std::uint32_t first = kept_.count();
+    places_.clear();
+    for (const Open& own : open_)
+      if (own.state == State::kKept) places_.push_back(own.place);
+    const std::size_t left = undecided_.size();
+    const auto next = [&](std::size_t k) { return row(k < left ? open_[undecided_[k]].place : end + (k - left)); };
+    const std::size_t rest = left + (count_ - end);
+    kept_.keep_all(places_.size(), [&](std::size_t k) { return row(places_[k]); }, rest, next, threads);
+    for (std::size_t k = 0; k < left; ++k) {
+      Open& own = open_[undecided_[k]];
+      const Box& box = boxes_[row(own.place)];
+      if (k % 1024 == 1023) threads.interrupt.check();
+      own.state = State::kGone;
+      if (own.rival != kNone && open_[own.rival].state == State::kKept) continue;
+      if (kept_.any_near(box, first, [&](const Box& other, std::uint32_t) { return exceed(other, box); })) continue;
+      own.state = State::kKept;
+      flags_[row(own.place)] = 1;
+      kept_.keep(box, rest - k - 1, [&](std::size_t at) { return next(k + 1 + at); }, threads);
+    }
+  }
+
+  // Decides for one that is open, if that can be done by what was decided before. Writes to it and its flag alone.
+  void look(std::uint32_t k) {
+    Open& own = open_[k];
+    if (own.tests == 0) return;
+    if (own.rival != kNone && open_[own.rival].state != State::kGone) {
+      if (open_[own.rival].state == State::kKept) own.next = State::kGone;
+      return;
+    }
+    const Box& box = boxes_[row(own.place)];
+    std::uint32_t tests = own.tests;
+    own.rival = kNone;
+    const bool stops = portion_.any_near(box, 0, [&](const Box& other, std::uint32_t number) {
+      if (tests-- == 0) return true;
+      // A worse one that is kept does not exclude this one: it would still be open, too.
+      const State state = open_[number].state;
+      if (state == State::kGone || (state == State::kOpen && number >= k) || !exceed(other, box)) return false;
+      own.rival = number;
+      return true;
+    });
+    if (!stops) {
+      own.next = State::kKept;
+      flags_[row(own.place)] = 1;
+    } else if (own.rival == kNone) {
+      own.tests = 0;
+    } else if (open_[own.rival].state == State::kKept) {
+      own.next = State::kGone;
+    }
+  }
+
+  const Boxes& boxes_;
+  Exclusion exclusion_;
+  std::uint8_t* flags_;
+  Kept kept_, portion_;
+  const std::int32_t* rows_ = nullptr;
+  std::size_t count_ = 0;
+  std::vector<Open> open_;                // of a portion
+  std::vector<std::uint32_t> undecided_;  // of `open_`
+  std::vector<std::uint32_t> places_;     // that are kept
+};
 
 // Flags of the rows that are kept, of `rows` in the order of their scores. Only rows with the same key exclude each
 // other; `keys` may be null.
 template <class Boxes>
 std::vector<std::uint8_t> keep_best(const Boxes& boxes, std::vector<std::int32_t> rows, const std::int64_t* keys,
                                     Exclusion exclusion, unsigned workers, Interrupt& interrupt) {
-  using Kept = KeptBoxes<Boxes>;
-  constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
-  const auto [measure, threshold] = exclusion;
-  const bool keeps_all = threshold >= 1;  // no ratio is larger, as it is rounded
+  const bool keeps_all = exclusion.threshold >= 1;  // no ratio is larger, as it is rounded
   std::vector<std::uint8_t> flags(rows.size(), keeps_all ? 1 : 0);
   if (keeps_all) return flags;
-  const auto make = [&, measure = measure, threshold = threshold] {
-    return Kept(boxes, typename Kept::Reach(threshold, measure));
-  };
-  const auto run = [&, measure = measure, threshold = threshold](Kept& kept, const std::int32_t* batch,
-                                                                 std::size_t count, Interrupt& pause) {
-    kept.clear();
-    for (std::size_t k = 0; k < count; ++k) {
-      if (k + kRowsAhead < count) boxes.read_ahead(static_cast<std::size_t>(batch[k + kRowsAhead]));
-      const auto row = static_cast<std::size_t>(batch[k]);
-      const auto& box = boxes[row];
-      if (!box.has_volume()) {  // overlaps none
-        flags[row] = 1;
-        continue;
-      }
-      if (k % 1024 == 1023) pause.check();
-      if (kept.any_near(box, 0,
-                        [&](const auto& other, std::uint32_t) { return other.exceeds(box, measure, threshold); }))
-        continue;
-      flags[row] = 1;
-      kept.keep(box, count - k - 1, [&](std::size_t next) { return static_cast<std::size_t>(batch[k + 1 + next]); });
-    }
-  };
-  detail::for_each_batch(detail::in_batches(std::move(rows), keys, interrupt), workers, interrupt, make, run);
+  const auto make = [&] { return Greedy<Boxes>(boxes, exclusion, flags.data()); };
+  const auto run = [](Greedy<Boxes>& greedy, const std::int32_t* batch, std::size_t count, unsigned threads,
+                      Interrupt& pause) { greedy.run(batch, count, threads, pause); };
+  detail::for_each_batch(detail::in_batches(std::move(rows), keys, interrupt), Greedy<Boxes>::kFewestShared, workers,
+                         interrupt, make, run);
   return flags;
 }
 
@@ -435,7 +689,8 @@ class TakenByPlace {
   }
   std::uint32_t count() const { return kept_.count(); }
   void take(std::size_t, const Box& box) {
-    kept_.keep(box, rows_, [&](std::size_t next) { return static_cast<std::size_t>(batch_[next]); });
+    Interrupt none;
+    kept_.keep(box, rows_, [&](std::size_t next) { return static_cast<std::size_t>(batch_[next]); }, Threads{1, none});
   }
   // Calls visit(taken, number) for those with a number from `since` on that may overlap the box. In no order, and some
   // twice.
@@ -520,7 +775,7 @@ Softened soften(const Boxes& boxes, const MakeTaken& make_taken, std::vector<dou
   std::vector<std::uint32_t> seen(count);  // how many were taken when the score was computed
   std::vector<std::uint8_t> flags(count);
   const auto make = [&] { return Workspace{make_taken(), {}}; };
-  const auto run = [&](Workspace& workspace, const std::int32_t* batch, std::size_t rows, Interrupt& pause) {
+  const auto run = [&](Workspace& workspace, const std::int32_t* batch, std::size_t rows, unsigned, Interrupt& pause) {
     auto& [taken, hits] = workspace;
     taken.start(batch, rows);
     std::vector<SoftEntry> entries(rows);
@@ -560,7 +815,8 @@ Softened soften(const Boxes& boxes, const MakeTaken& make_taken, std::vector<dou
   };
   std::vector<std::int32_t> all(count);
   for (std::size_t row = 0; row < count; ++row) all[row] = static_cast<std::int32_t>(row);
-  detail::for_each_batch(detail::in_batches(std::move(all), keys, interrupt), workers, interrupt, make, run);
+  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+  detail::for_each_batch(detail::in_batches(std::move(all), keys, interrupt), kNever, workers, interrupt, make, run);
   Softened result;
   const auto order = best_first(scores.data(), count, interrupt);
   for (const std::int32_t row : *order)

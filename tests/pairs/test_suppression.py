@@ -107,6 +107,39 @@ def test_nms_of_many_boxes_as_the_loop(name, dimension, dtype):
         assert found.tolist() == nms_in_dtype(boxes, scores, threshold, metric, batch)
 
 
+@pytest.mark.parametrize("order", ["any", "by place", "chain"])
+@pytest.mark.parametrize(
+    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "nearly equal", "far", "flat"]
+)
+def test_nms_of_one_large_class_is_the_same_for_any_number_of_workers(name, order):
+    rng = np.random.default_rng(7)
+    count = 6000
+    boxes = detections(rng, name, count, 2)
+    if name in ("uniform", "sizes", "flat"):
+        boxes = boxes + rng.integers(0, 3, (count, 1, 2)) * 12.0
+    if order == "chain":
+        boxes[:2000] = np.stack([np.arange(2000) / 50, np.zeros(2000)], axis=1)[:, np.newaxis] + [[0, 0], [4, 1]]
+    scores = rng.integers(0, 4000, count) / 8 if order == "any" else -boxes[:, 0, 0] - (boxes[:, 0, 1] > 5) * 1e3
+    batch = np.where(rng.random(count) < 0.9, 5, rng.integers(-3, 3, count))
+    for threshold, metric, keys in product((0.0, 0.4, 0.97), ("iou", "ios"), (None, batch)):
+        alone = bp.nms(boxes, scores, threshold, metric=metric, batch=keys)
+        if keys is None and len(alone) < 500:
+            assert alone.tolist() == nms_in_dtype(boxes, scores, threshold, metric)
+        assert np.array_equal(bp.nms(boxes, scores, threshold, metric=metric, batch=keys, workers=3), alone)
+
+
+@pytest.mark.parametrize("form", ["cxcywhr", "xyzlwhr"])
+def test_nms_of_many_rotated_boxes_is_the_same_for_any_number_of_workers(form):
+    rng = np.random.default_rng(8)
+    dimension, count = (2, 3)[form == "xyzlwhr"], 7000
+    center, sides = rng.random((count, dimension)) * 60, rng.uniform(1, 9, (count, dimension))
+    boxes = np.column_stack([center, sides, rng.uniform(-9, 9, count)])
+    scores = rng.random(count)
+    for threshold in (0.0, 0.2, 0.6):
+        alone = bp.nms(boxes, scores, threshold, form=form)
+        assert np.array_equal(bp.nms(boxes, scores, threshold, form=form, workers=4), alone)
+
+
 def test_nms_of_a_million_tiny_batches_keeps_all():
     boxes = np.tile(np.array([[0, 0, 2, 2]], np.float32), (200_000, 1))
     keys = np.arange(200_000) // 2 * (2**40)
