@@ -89,13 +89,13 @@ bool copy_finite(const T* corners, std::size_t count, std::size_t dimension, T* 
 }
 
 // As `best_first`, for scores of any type.
-std::optional<std::vector<std::int32_t>> order_of(const Scores& scores, Interrupt& interrupt) {
+std::optional<std::vector<std::int32_t>> order_of(const Scores& scores, unsigned workers, Interrupt& interrupt) {
   const std::size_t count = scores.shape(0);
   if (scores.dtype() == nb::dtype<float>())
-    return best_first(static_cast<const float*>(scores.data()), count, interrupt);
+    return best_first(static_cast<const float*>(scores.data()), count, workers, interrupt);
   if (scores.dtype() == nb::dtype<double>())
-    return best_first(static_cast<const double*>(scores.data()), count, interrupt);
-  return best_first(static_cast<const std::uint64_t*>(scores.data()), count, interrupt);
+    return best_first(static_cast<const double*>(scores.data()), count, workers, interrupt);
+  return best_first(static_cast<const std::uint64_t*>(scores.data()), count, workers, interrupt);
 }
 
 using Keys = std::optional<Vector<std::int64_t>>;
@@ -117,7 +117,7 @@ nb::object best_of(const Boxes& boxes, std::size_t count, const Scores& scores, 
   require_one_each(count, scores.shape(0), keys);
   auto rows = without_gil(count, [&] {
     Interrupt interrupt(signal_pending);
-    auto best = order_of(scores, interrupt);
+    auto best = order_of(scores, workers, interrupt);
     if (!best) return best;
     const std::vector<std::uint8_t> kept =
         rivals ? keep_best_by_pairs(boxes, *best, rivals->shape(0), pairs_of(*rivals), exclusion, interrupt)

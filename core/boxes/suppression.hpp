@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -300,18 +301,20 @@ struct Exclusion {
 
 // Rows by descending score, equal ones ascending. Null: a score is NaN.
 template <class Score>
-std::optional<std::vector<std::int32_t>> best_first(const Score* scores, std::size_t count, Interrupt& interrupt) {
+std::optional<std::vector<std::int32_t>> best_first(const Score* scores, std::size_t count, unsigned workers,
+                                                    Interrupt& interrupt) {
   RowSorter<Score> sorter(count);
-  bool is_number = true;
-  for (std::size_t row = 0; row < count; ++row) {
-    is_number &= scores[row] == scores[row];
+  std::atomic<bool> is_number{true};
+  sorter.add_all(count, workers, interrupt, [&](std::size_t row) {
+    const Score score = scores[row];
+    if (score != score) is_number.store(false, std::memory_order_relaxed);
     if constexpr (std::is_unsigned_v<Score>)
-      sorter.add(static_cast<Score>(~scores[row]), static_cast<std::uint32_t>(row));
+      return std::pair{static_cast<Score>(~score), static_cast<std::uint32_t>(row)};
     else
-      sorter.add(-scores[row], static_cast<std::uint32_t>(row));
-  }
+      return std::pair{-score, static_cast<std::uint32_t>(row)};
+  });
   if (!is_number) return std::nullopt;
-  sorter.sort(interrupt);
+  sorter.sort(interrupt, workers);
   std::vector<std::int32_t> rows(count);
   for (std::size_t k = 0; k < count; ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
   return rows;
@@ -818,7 +821,7 @@ Softened soften(const Boxes& boxes, const MakeTaken& make_taken, std::vector<dou
   constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
   detail::for_each_batch(detail::in_batches(std::move(all), keys, interrupt), kNever, workers, interrupt, make, run);
   Softened result;
-  const auto order = best_first(scores.data(), count, interrupt);
+  const auto order = best_first(scores.data(), count, workers, interrupt);
   for (const std::int32_t row : *order)
     if (flags[static_cast<std::size_t>(row)] != 0) result.rows.push_back(row);
   result.scores = std::move(scores);
