@@ -67,7 +67,7 @@ site: $(DONE)/package $(DONE)/docs ## build the documentation site in build/site
 	@echo 'open build/site/index.html'
 
 # The core with one instruction set and without bindings.
-WEB_SHARED := base/forks base/memory base/parallel base/team base/radix_sort bvh/bvh choose/choose grid/plan linear_tree/linear_tree octree/octree query/collect simd/levels sweep/sweep tree/exact_bounds tree/nearest_rows tree/orders
+WEB_SHARED := base/forks base/memory base/parallel base/team base/radix_sort bvh/bvh choose/choose grid/few_in_cells grid/plan linear_tree/linear_tree octree/octree query/collect simd/levels sweep/sweep tree/exact_bounds tree/nearest_rows tree/orders
 WEB_KERNELS := kernels tree_kernels eight_kernels
 WEB_FLAGS := -std=c++20 -Os -Icore -include core/web/missing.hpp -fwasm-exceptions -msimd128 -ffp-contract=off -fvisibility=hidden
 WEB := build/playground

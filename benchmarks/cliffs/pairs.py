@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ UNEVEN = {
     "unlike_clusters": (4.0, None),
     "unlike_clusters_4d": (4.0, None),
 }
+FEW = 1, 30, 500, 5_000
+FEW_TO_MANY = 0.35
 WORST = 6.0  # × uniform of as many axes, "auto" on the worst scenes of the climb
 
 
@@ -47,6 +50,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from uneven_rows(pace)
     yield from climbed_rows(pace)
     yield from tiny_rows(pace)
+    yield from few_rows(pace)
     yield from chunk_rows(pace)
     yield from thread_rows(pace)
 
@@ -127,6 +131,23 @@ def tiny_rows(pace: float) -> Iterator[Row]:
             calls: dict[str, Call] = {"tiny": partial(bp.pairs, tiny), "plain": partial(bp.pairs, plain)}
             times = median_times(calls, budget=pace)
             yield ratio(f"pairs of 100,000 boxes of {scale:g} in {dim}D, {dtype}", times["tiny"], times["plain"], 3.0)
+
+
+def few_rows(pace: float) -> Iterator[Row]:
+    """Compare pairs of a few boxes and many, whichever comes first, with those of the many."""
+    n = 1_000_000 if pace >= 1 else 200_000
+    for dim, dtype in product((2, 3), ("float32", "float64")):
+        name = "uniform" if dim == 3 else "uniform_2d"
+        many, others = (make_scene(name, n, seed=seed, dtype=dtype) for seed in (0, 1))
+        calls: dict[str, Call] = {"many": partial(bp.pairs, many)}
+        for k in FEW:
+            calls[f"{k}, many"] = partial(bp.pairs, others[:: n // k][:k], many)
+            calls[f"many, {k}"] = partial(bp.pairs, many, others[:: n // k][:k])
+        times = median_times(calls, budget=5 * pace)
+        for k in FEW:
+            slower = max(times[f"{k}, many"], times[f"many, {k}"], key=lambda timing: timing.milliseconds)
+            what = f"pairs of {grouped(k)} and {grouped(n)} boxes / pairs of the latter, {dim}D, {dtype}"
+            yield ratio(what, slower, times["many"], FEW_TO_MANY)
 
 
 def chunk_rows(pace: float) -> Iterator[Row]:

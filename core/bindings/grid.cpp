@@ -14,8 +14,10 @@
 #include "bindings.hpp"
 #include "choose/method_calls.hpp"
 #include "grid/box_cells.hpp"
+#include "grid/few_in_cells.hpp"
 
 BROADPHASE_COMPILED(Grid);
+BROADPHASE_COMPILED(FewInCells);
 
 namespace broadphase::python {
 

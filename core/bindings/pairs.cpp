@@ -198,8 +198,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
       SceneReport result = are_few ? report_scene(of)
                                    : with_plan(MethodName::automatic, of, {chosen_kernels(), 1, interrupt}, history,
                                                [&](const SceneReport& plan, const Preparation& with) {
-                                                 if (!std::isinf(with.most_tests))
-                                                   calls_by<T>(plan.choice).prepare(of, with);
+                                                 if (!std::isinf(with.most_tests)) calls_by<T>(plan).prepare(of, with);
                                                  return plan;
                                                });
       clustering = clustering_of(sample_of(of), result.shape, dimension);
@@ -247,6 +246,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
   result["clustering"] = clustering;
   result["cells"] = axes(found.plan.cells);
   result["sweep_axis"] = found.plan.sweep_axis;
+  result["is_of_few"] = found.plan.few != nullptr;
   result["brute_force"] = found.costs.brute_force;
   result["sweep_and_prune"] = found.costs.sweep_and_prune;
   result["grid"] = found.costs.grid;

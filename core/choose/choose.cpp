@@ -5,10 +5,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/samples.hpp"
 #include "choose/costs.hpp"
+#include "grid/few_in_cells.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
@@ -91,6 +93,31 @@ double blur_cost(const SceneShape& shape, const GridPlan& plan, double box_count
          std::min(auto_costs.grid_blur_ranked * GridCosts::kRank, GridCosts::kUndecided * blur / along * box_count);
 }
 
+// Cells of the few boxes of one set instead of the method of the report, where they take less.
+template <class T>
+void consider_few(const Problem<T>& problem, unsigned look, SceneReport& report) {
+  if (!FewCells<T>::suit(problem)) return;
+  const AutoCosts& in = auto_costs;
+  const auto cells = std::make_shared<const FewCells<T>>(problem, look);
+  const auto few = static_cast<double>(std::min(problem.first.count, problem.second.count)),
+             many = static_cast<double>(std::max(problem.first.count, problem.second.count));
+  constexpr double kWidth = sizeof(T) == 4 ? 1 : 2;
+  const auto axes = static_cast<double>(problem.dimension);
+  const auto& work = cells->work();
+  const double each = in.few_row_for_each_axis * axes * kWidth + work.listed * in.few_listed +
+                      work.tests * in.few_test + work.wide * in.few_wide_for_each_axis * axes * kWidth +
+                      work.long_tests * in.sweep_pair * in.pair_for_each_axis * axes * kWidth,
+               cost = few * in.few_box + many * each;
+  MethodCosts& costs = report.costs;
+  if (cost >= kMillisecond * std::min({costs.brute_force, costs.sweep_and_prune, costs.grid, costs.bvh})) return;
+  costs.grid = cost / kMillisecond;
+  report.choice = MethodName::grid;
+  report.plan.few = cells;
+  report.plan.cost = cost;
+  report.plan.tests = report.tests = many * (work.tests + work.long_tests + work.wide);
+  for (std::size_t d = 0; d < problem.dimension; ++d) report.plan.cells[d] = static_cast<double>(cells->cells_along(d));
+}
+
 }  // namespace
 
 bool is_worth_another_look(const SceneReport& report, std::size_t dimension) {
@@ -112,7 +139,7 @@ double most_tests_of(const SceneReport& report) {
 }
 
 bool is_same_plan(const SceneReport& one, const SceneReport& other, std::size_t dimension) {
-  if (one.choice != other.choice) return false;
+  if (one.choice != other.choice || (one.plan.few != nullptr) != (other.plan.few != nullptr)) return false;
   // Samples of the same boxes differ by less.
   constexpr double kMostApart = 1.5;
   return std::equal(one.plan.cells, one.plan.cells + dimension, other.plan.cells,
@@ -130,6 +157,7 @@ SceneReport report_grid(const Problem<T>& problem, unsigned look) {
   report.choice = MethodName::grid;
   report.tests = report.plan.tests;
   report.costs = {kNone, kNone, report.plan.cost / kMillisecond, kNone};
+  consider_few(problem, look, report);
   return report;
 }
 template SceneReport report_grid(const Problem<float>&, unsigned);
@@ -203,6 +231,7 @@ SceneReport report_scene(const Problem<T>& problem, unsigned look) {
     report.choice = MethodName::brute_force;
   if (report.costs.bvh < least && problem.dimension > 1) report.choice = MethodName::bvh;
   report.tests = report.choice == MethodName::grid ? report.plan.tests : kNone;
+  consider_few(problem, look, report);
   return report;
 }
 template SceneReport report_scene(const Problem<float>&, unsigned);

@@ -38,6 +38,13 @@ namespace broadphase {
   /* Boxes that whole numbers do not tell apart: only so many more than chance, and such a share of all at most. */ \
   each(grid_blur_chance, 1.0 / 8192, 0) \
   each(grid_blur_ranked, 0.6, 1) \
+  /* A few boxes in cells: one of the few; of the many, one for each axis, one that has a list, a test, \
+     and for each axis a test of a wide one. */ \
+  each(few_box, 300, 0) \
+  each(few_row_for_each_axis, 1.5, 0) \
+  each(few_listed, 15, 0) \
+  each(few_test, 12, 0) \
+  each(few_wide_for_each_axis, 0.4, 0) \
   /* The tree: a call, a box and level, the same where scales nest, and a pair that it finds. */ \
   each(bvh_call, 10000, 0) \
   each(bvh_box, 20, 10) \

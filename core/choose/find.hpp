@@ -15,6 +15,8 @@ namespace broadphase {
 
 template <class T>
 class BatchedPairs;
+template <class T>
+class FewInCells;
 
 // What can be done with a method, without its type: each prepares the method for the problem first.
 template <class T>
@@ -39,6 +41,12 @@ const MethodCalls<T>& calls_by(MethodName name) {
 #undef BROADPHASE_CASE
   }
   return calls_of<BruteForce, T>();
+}
+
+// Those that follow the plan.
+template <class T>
+const MethodCalls<T>& calls_by(const SceneReport& report) {
+  return report.plan.few != nullptr ? calls_of<FewInCells, T>() : calls_by<T>(report.choice);
 }
 
 // How the plan of a search came about.
@@ -91,7 +99,7 @@ auto with_method(MethodName name, const Problem<T>& problem, Preparation with, U
     if (name != MethodName::automatic && name != MethodName::grid) return use(calls_by<T>(name), of, with, boxes);
     PlanHistory history;
     return with_plan(name, of, with, history, [&](const SceneReport& report, const Preparation& planned) {
-      return use(calls_by<T>(report.choice), of, planned, boxes);
+      return use(calls_by<T>(report), of, planned, boxes);
     });
   };
   if (name != MethodName::brute_force && !are_few && are_tiny(problem)) {

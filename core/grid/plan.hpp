@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "base/samples.hpp"
@@ -182,6 +183,8 @@ struct GridPlan {
   double cells[4] = {1, 1, 1, 1};
   double cost;
   double tests = 0;  // pairs of boxes to compare
+  // FewCells, which replace the grid where one set is far smaller than the other: see few_in_cells.hpp.
+  std::shared_ptr<const void> few;
 };
 
 GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimension);

@@ -3,10 +3,12 @@
 #include "choose/methods.hpp"
 #include "batches/batched_pairs.hpp"
 #include "choose/method_calls.hpp"
+#include "grid/few_in_cells.hpp"
 
 #define BROADPHASE_COMPILED_METHOD(name, Method, slowness) BROADPHASE_COMPILED(Method);
 BROADPHASE_METHODS(BROADPHASE_COMPILED_METHOD)
 BROADPHASE_COMPILED(BatchedPairs);
+BROADPHASE_COMPILED(FewInCells);
 
 namespace broadphase {
 

@@ -14,6 +14,7 @@
 #include "choose/find.hpp"
 #include "choose/method_calls.hpp"
 #include "choose/methods.hpp"
+#include "grid/few_in_cells.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/index.hpp"
 #include "octree/index.hpp"
@@ -22,6 +23,7 @@ namespace broadphase {
 
 #define BROADPHASE_COMPILED_FLOAT(name, Method, slowness) template const MethodCalls<float>& calls_of<Method, float>();
 BROADPHASE_METHODS(BROADPHASE_COMPILED_FLOAT)
+template const MethodCalls<float>& calls_of<FewInCells, float>();
 template <>
 const MethodCalls<float>& calls_of<BatchedPairs, float>() {  // the page has no batches
   static const MethodCalls<float> none{};

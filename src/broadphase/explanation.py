@@ -207,4 +207,8 @@ def _reason_of_choice(found: dict[str, Any], batch_count: int) -> str:
     if method == "bvh":
         return "bvh: boxes overlap on each axis, but seldom on all of them: neither cells nor a sweep keep them apart."
     cells = " x ".join(str(int(count)) for count in found["cells"])
+    if found["is_of_few"]:
+        return (
+            f"grid: a few boxes are put into {cells} cells, and each of the others is compared with those of its cell."
+        )
     return f"grid: {cells} cells, swept along axis {found['sweep_axis']}, leave few candidates for each box."
