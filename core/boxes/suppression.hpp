@@ -45,6 +45,8 @@ class KeptBoxes {
  public:
   using Box = std::remove_cvref_t<decltype(std::declval<const Boxes&>()[0])>;
   using Reach = typename Box::Reach;
+  static constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
+
   // `boxes` stay where they are.
   KeptBoxes(const Boxes& boxes, Reach reach) : boxes_(boxes), reach_(reach), cell_(reach.cell()) {}
 
@@ -148,8 +150,7 @@ class KeptBoxes {
     const std::vector<Box> before = std::move(kept_);
     filed_.resize(count);
     threads.each(count, kFiledATask, [&](std::size_t k) {
-      constexpr std::size_t kAhead = 8;  // about as long as memory takes
-      if (k + kAhead < count) boxes_.read_ahead(next(k + kAhead));
+      if (k + kRowsAhead < count) boxes_.read_ahead(next(k + kRowsAhead));
       filed_[k] = cell_of(boxes_[next(k)]);
     });
     by_cell(threads, [&](std::size_t k) { ++cells_[filed_[k].cell].size; });
@@ -424,7 +425,7 @@ class Greedy {
   }
 
  private:
-  static constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
+  static constexpr std::size_t kRowsAhead = Kept::kRowsAhead;
   static constexpr std::size_t kComparedATask = 64;
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   enum class State : std::uint8_t { kOpen, kKept, kGone };

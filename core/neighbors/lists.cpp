@@ -355,14 +355,11 @@ class ListMaker {
   // A column of the pairs, which is given back, by entries. Signed: the other way round for pairs that are.
   template <std::size_t Width, bool Signed, class T>
   PlainMemory<T> gathered(PlainMemory<T>& column) {
-    constexpr std::size_t kTask = std::size_t{1} << 14;
-    const unsigned workers = total_ < kWorthWorkers ? 1 : workers_;
     PlainMemory<T> result = allocate_plain<T>(total_ * Width);
     const T* from = column.get();
     T* to = result.get();
     const Origin* origins = origins_.get();
-    for_each_task((total_ + kTask - 1) / kTask, workers, interrupt_, [=, this](unsigned, std::size_t task) {
-      const std::size_t begin = task * kTask, end = std::min(total_, begin + kTask);
+    in_stretches_on_threads(total_, workers_, interrupt_, [=](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         if (k + kAhead < end) read_ahead(from + origins[k + kAhead] / 2 * Width);
         const T* entry = from + origins[k] / 2 * Width;
