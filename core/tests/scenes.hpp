@@ -55,6 +55,18 @@ struct SceneOptions {
   double step = 1, origin = 0;  // of the lattice
 };
 
+// Of a lattice with any numbers, of at most so many points along each axis.
+inline SceneOptions any_lattice(Random& random, std::size_t dimension, std::size_t most_cells) {
+  SceneOptions options;
+  options.dimension = dimension;
+  options.cells = 1 + random.below(random.chance(0.5) ? 6 : most_cells);
+  options.largest = random.below(4);
+  options.infinite = random.chance(0.2) ? 0.05 : 0;
+  options.step = random.chance(0.3) ? 0.1 : 1;  // 0.1 is rounded, so that sums are
+  options.origin = random.chance(0.3) ? -2 : random.chance(0.2) ? 1e6 : 0;
+  return options;
+}
+
 template <class T>
 Boxes<T> lattice_boxes(Random& random, const SceneOptions& options) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();

@@ -43,13 +43,8 @@ void try_problem(const Boxes<T>& first, const Boxes<T>& second, std::size_t dime
 template <class T>
 void try_scene(std::uint64_t seed, std::size_t most) {
   Random random(seed);
-  SceneOptions options;
-  const std::size_t dimension = options.dimension = 1 + random.below(4);
-  options.cells = 1 + random.below(random.chance(0.5) ? 6 : 40);
-  options.largest = random.below(4);
-  options.infinite = random.chance(0.2) ? 0.05 : 0;
-  options.step = random.chance(0.3) ? 0.1 : 1;  // 0.1 is rounded, so that sums are
-  options.origin = random.chance(0.3) ? -2 : random.chance(0.2) ? 1e6 : 0;
+  const std::size_t dimension = 1 + random.below(4);
+  SceneOptions options = any_lattice(random, dimension, 40);
   options.count = random.below(most + 1);
   options.layout = random.below(3);
   const Boxes<T> first = lattice_boxes<T>(random, options);

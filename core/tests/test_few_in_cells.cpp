@@ -49,13 +49,8 @@ Boxes<T> uneven_boxes(Random& random, std::size_t count, std::size_t dimension, 
 template <class T>
 void try_scene(std::uint64_t seed) {
   Random random(seed);
-  SceneOptions options;
-  const std::size_t dimension = options.dimension = 2 + random.below(2);
-  options.cells = 1 + random.below(random.chance(0.5) ? 6 : 60);
-  options.largest = random.below(4);
-  options.infinite = random.chance(0.2) ? 0.05 : 0;
-  options.step = random.chance(0.3) ? 0.1 : 1;  // 0.1 is rounded, so that sums are
-  options.origin = random.chance(0.3) ? -2 : random.chance(0.2) ? 1e6 : 0;
+  const std::size_t dimension = 2 + random.below(2);
+  SceneOptions options = any_lattice(random, dimension, 60);
   const bool is_lattice = random.chance(0.6);
   const auto boxes = [&](std::size_t count) {
     options.count = count;
