@@ -185,9 +185,57 @@ std::uint64_t count(const Tasks& tasks, const Filter* filter, unsigned workers, 
 
 }  // namespace detail
 
+namespace {
+
+// Fewer pairs are sorted sooner than threads are started.
+constexpr std::size_t kWorthWorkers = 20000;
+
+// Sorts pairs by their second rows, then by their first, each by counting: for pairs and rows that a near cache holds.
+void sort_by_counting(Pairs& pairs, std::size_t rows) {
+  std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
+  PlainArray<std::uint32_t> places;
+  PlainArray<std::uint64_t> by_second;
+  places.grow(2 * rows);
+  by_second.grow(pairs.size);
+  std::uint32_t *const of_first = places.get(), *const of_second = of_first + rows;
+  std::fill_n(places.get(), 2 * rows, 0u);
+  for (std::size_t k = 0; k < pairs.size; ++k) {
+    ++of_first[first[k]];
+    ++of_second[second[k]];
+  }
+  std::uint32_t before_first = 0, before_second = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    before_first += std::exchange(of_first[row], before_first);
+    before_second += std::exchange(of_second[row], before_second);
+  }
+  for (std::size_t k = 0; k < pairs.size; ++k)
+    by_second[of_second[second[k]]++] =
+        static_cast<std::uint64_t>(first[k]) << 32 | static_cast<std::uint32_t>(second[k]);
+  for (std::size_t k = 0; k < pairs.size; ++k)
+    second[of_first[by_second[k] >> 32]++] = static_cast<std::int32_t>(by_second[k] & 0xFFFFFFFF);
+  // Four at once, of which those too many are overwritten: most rows have few pairs, and there is no branch to guess.
+  constexpr std::size_t kAtOnce = 4;
+  std::size_t k = 0, row = 0;
+  for (; row < rows && k + kAtOnce <= pairs.size; ++row) {
+    const std::size_t end = of_first[row];
+    std::fill_n(first + k, kAtOnce, static_cast<std::int32_t>(row));
+    for (k += kAtOnce; k < end; ++k) first[k] = static_cast<std::int32_t>(row);
+    k = end;
+  }
+  for (; row < rows; ++row)
+    for (; k < of_first[row]; ++k) first[k] = static_cast<std::int32_t>(row);
+}
+
+}  // namespace
+
 void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt) {
   constexpr std::size_t kPairsAStretch = 40000, kMostStretches = 2048, kPairsByInsertion = 4;
+  // Bytes of pairs and counters that are sorted by counting.
+  constexpr std::size_t kBytesByCounting = std::size_t{1} << 23;
   if (pairs.size < 2) return;
+  if (pairs.size < kWorthWorkers) workers = 1;
+  if (workers <= 1 && rows / 2 <= pairs.size && 8 * (pairs.size + rows) <= kBytesByCounting)
+    return sort_by_counting(pairs, rows);
   std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
   const int row_bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));
   const std::size_t wanted = std::clamp<std::size_t>(pairs.size / kPairsAStretch, 1, kMostStretches);
@@ -197,14 +245,27 @@ void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& int
 
   PlainArray<std::uint64_t> keys;
   keys.grow(pairs.size);
-  std::vector<std::size_t> start(stretches + 1, 0);
-  for (std::size_t k = 0; k < pairs.size; ++k) ++start[(static_cast<std::size_t>(first[k]) >> stretch_bits) + 1];
-  for (std::size_t s = 0; s < stretches; ++s) start[s + 1] += start[s];
-  std::vector<std::size_t> next(start.begin(), start.end() - 1);
-  for (std::size_t k = 0; k < pairs.size; ++k) {
-    const auto row = static_cast<std::uint64_t>(first[k]);
-    keys[next[row >> stretch_bits]++] = (row & low_mask) << row_bits | static_cast<std::uint32_t>(second[k]);
+  // For each part of the pairs, which the threads share, and each stretch: where the next of them goes.
+  const EvenSplit split{pairs.size, std::max(1u, workers)};
+  std::vector<std::size_t> start(stretches + 1), next(split.parts * stretches, 0);
+  for_each_task(split.parts, workers, interrupt, [&](unsigned, std::size_t part) {
+    std::size_t* const counts = next.data() + part * stretches;
+    for (std::size_t k = split.at(part), end = split.at(part + 1); k < end; ++k)
+      ++counts[static_cast<std::size_t>(first[k]) >> stretch_bits];
+  });
+  std::size_t sum = 0;
+  for (std::size_t s = 0; s < stretches; ++s) {
+    start[s] = sum;
+    for (std::size_t part = 0; part < split.parts; ++part) sum += std::exchange(next[part * stretches + s], sum);
   }
+  start[stretches] = sum;
+  for_each_task(split.parts, workers, interrupt, [&](unsigned, std::size_t part) {
+    std::size_t* const places = next.data() + part * stretches;
+    for (std::size_t k = split.at(part), end = split.at(part + 1); k < end; ++k) {
+      const auto row = static_cast<std::uint64_t>(first[k]);
+      keys[places[row >> stretch_bits]++] = (row & low_mask) << row_bits | static_cast<std::uint32_t>(second[k]);
+    }
+  });
   interrupt.check();
   std::vector<PlainArray<std::uint64_t>> spares(std::max(1u, workers));
   for_each_task(stretches, workers, interrupt, [&](unsigned worker, std::size_t s) {

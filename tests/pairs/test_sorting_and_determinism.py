@@ -90,3 +90,16 @@ def test_sorting_many_pairs_equals_lexsort():
         expected = found[np.lexsort((found[:, 1], found[:, 0]))]
         assert np.array_equal(bp.pairs(boxes, method=method, sort=True), expected)
         assert np.array_equal(bp.pairs(boxes, method=method, sort=True, workers=2), expected)
+
+
+# Sorted by insertion, by counting (on one thread), and in stretches, on any number of threads.
+@pytest.mark.parametrize(
+    ("name", "count"), [("uniform", 200), ("uniform", 3000), ("uniform", 20_000), ("flat", 20_000)]
+)
+def test_sorted_pairs_are_the_same_for_any_number_of_threads(name, count):
+    boxes, other = scene(name, count), scene(name, count // 3, seed=5)
+    for found, options in ((bp.pairs(boxes), {}), (bp.pairs(other, boxes), {"other": boxes})):
+        expected = found[np.lexsort((found[:, 1], found[:, 0]))]
+        own = other if options else boxes
+        for workers in (1, 2, 3, 8):
+            assert np.array_equal(bp.pairs(own, **options, sort=True, workers=workers), expected), workers
