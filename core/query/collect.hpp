@@ -132,8 +132,8 @@ std::uint64_t count_pairs(const M& method, const Filter* filter, unsigned worker
   return detail::count(detail::tasks_of(method, scratch.data()), filter, workers, interrupt);
 }
 
-// Sorts pairs lexicographically. `rows`: of the larger set. Pairs that fit a near cache are sorted by counting; others go
-// to stretches of first rows that do, and are sorted there by radix. Time O(pairs); memory of the pairs once more.
+// Sorts pairs lexicographically. `rows`: of the larger set. Pairs that fit a near cache are sorted by counting; others
+// go to stretches of first rows that do, and are sorted there by radix. Time O(pairs); memory of the pairs once more.
 void sort_pairs(Pairs& pairs, std::size_t rows, unsigned workers, Interrupt& interrupt);
 
 }  // namespace broadphase
