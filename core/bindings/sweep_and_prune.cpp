@@ -84,7 +84,7 @@ class SweepBoxes {
   // For each row of `queries`, which must be in use: the rows that interfere with it, without itself.
   nb::object query_rows(AnyArray lower, AnyArray upper, Rows queries, unsigned workers) {
     const std::int32_t* rows = queries.data();
-    return answer(lower, upper, queries.shape(0), workers, [=](const auto& index, const auto& interference) {
+    return answer(lower, upper, queries.shape(0), workers, true, [=](const auto& index, const auto& interference) {
       return [&, rows](std::size_t k, auto& scratch, auto& found) {
         interference.query_position(index.order().position_of(static_cast<std::size_t>(rows[k])), scratch, found);
       };
@@ -92,7 +92,7 @@ class SweepBoxes {
   }
   // For boxes in the dtype of the store; where they had to be rounded to it, lower corners up and upper corners down.
   nb::object query(AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper, unsigned workers) {
-    return answer(lower, upper, query_lower.shape(0), workers, [&](const auto&, const auto& interference) {
+    return answer(lower, upper, query_lower.shape(0), workers, false, [&](const auto&, const auto& interference) {
       using T = std::remove_cvref_t<decltype(*interference.sorted().begins())>;
       return [&, queries = view<T>(query_lower, query_upper)](std::size_t k, auto& scratch, auto& found) {
         interference.query(queries.lower_of(k), queries.upper_of(k), scratch, found);
@@ -207,15 +207,15 @@ class SweepBoxes {
       use(*std::get<Index<double>>(*index_), view<double>(lower, upper), interrupt);
   }
 
-  // make(index, interference) returns the function that answers each query.
+  // make(index, interference) returns the function that answers each query, by positions of rows or not.
   template <class Make>
-  nb::object answer(const AnyArray& lower, const AnyArray& upper, std::size_t count, unsigned workers,
+  nb::object answer(const AnyArray& lower, const AnyArray& upper, std::size_t count, unsigned workers, bool by_position,
                     const Make& make) {
     Ragged answers;
     answers.offsets.assign(count + 1, 0);
     with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       using T = std::remove_cvref_t<decltype(*boxes.lower)>;
-      const Interference<T>& interference = index.interference(boxes, chosen_kernels(), interrupt);
+      const Interference<T>& interference = index.interference(boxes, chosen_kernels(), interrupt, by_position);
       answers = collect_ragged<typename Interference<T>::Scratch>(count, interference.count(), workers, interrupt,
                                                                   make(std::as_const(index), interference));
     });

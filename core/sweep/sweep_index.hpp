@@ -31,9 +31,9 @@ struct VoidBorder {
 // Overlap queries on closed boxes that are sorted. Everything const is safe to call from many threads at once.
 //
 // Intervals that begin within the queried one are a run, found by binary search. Those that begin before may reach
-// into it; no earlier one does than the first place where the furthest end so far reaches it. That place is never
-// before a void border, as the furthest end so far does not reach over one. In between, blocks of boxes that all end
-// too early are passed over: a single long box in front costs no more than that.
+// into it; no earlier one does than the first block where the furthest end so far reaches it, and that is never before
+// the block with a void border, as the furthest end so far does not reach over one. In between, blocks of boxes that
+// all end too early are passed over: a single long box in front costs no more than that.
 template <class T>
 class Interference {
  public:
@@ -49,14 +49,23 @@ class Interference {
     sorted_ = &sorted;
     overlap_ = overlap_kernels<T>(kernels, true).run[sorted.dimension() - 1];
     const T* end = sorted.ends();
-    furthest_.resize(count());
-    block_end_.clear();
+    const std::size_t blocks = (count() + kBlock - 1) / kBlock;
+    block_end_.resize(blocks);
+    furthest_.resize(blocks);
     group_end_.clear();
-    in_stretches(count(), interrupt, [&](std::size_t from, std::size_t to) {
-      for (std::size_t position = from; position < to; ++position) {
-        furthest_[position] = position == 0 ? end[0] : std::max(furthest_[position - 1], end[position]);
-        raise(block_end_, position / kBlock, end[position]);
-        raise(group_end_, position / (kBlock * kBlock), end[position]);
+    in_stretches(blocks, interrupt, [&](std::size_t from, std::size_t to) {
+      for (std::size_t block = from; block < to; ++block) {
+        const std::size_t begin = block * kBlock, behind = std::min(count(), begin + kBlock);
+        // Four at a time, which wait for no other.
+        T most[4] = {end[begin], end[begin], end[begin], end[begin]};
+        std::size_t position = begin;
+        for (; position + 4 <= behind; position += 4)
+          for (std::size_t k = 0; k < 4; ++k) most[k] = std::max(most[k], end[position + k]);
+        for (; position < behind; ++position) most[0] = std::max(most[0], end[position]);
+        block_end_[block] = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+        furthest_[block] = block == 0 ? block_end_[0] : std::max(furthest_[block - 1], block_end_[block]);
+        if (block % kBlock == 0) group_end_.push_back(block_end_[block]);
+        group_end_.back() = std::max(group_end_.back(), block_end_[block]);
       }
     });
   }
@@ -69,9 +78,12 @@ class Interference {
 
   std::vector<VoidBorder<T>> void_borders() const {
     std::vector<VoidBorder<T>> result;
-    for (std::size_t position = 1; position < count(); ++position)
-      if (furthest_[position - 1] < sorted_->begins()[position])
-        result.push_back({furthest_[position - 1], sorted_->begins()[position]});
+    const T *begin = sorted_->begins(), *end = sorted_->ends();
+    T furthest = count() > 0 ? end[0] : T(0);
+    for (std::size_t position = 1; position < count(); ++position) {
+      if (furthest < begin[position]) result.push_back({furthest, begin[position]});
+      furthest = std::max(furthest, end[position]);
+    }
     return result;
   }
 
@@ -96,21 +108,15 @@ class Interference {
   // 64 blocks of 64 boxes are a group. Runs are tested a piece at a time, so that a small scratch does.
   static constexpr std::size_t kBlock = 64, kPiece = 1024;
 
-  static void raise(std::vector<T>& ends, std::size_t at, T end) {
-    if (at == ends.size())
-      ends.push_back(end);
-    else
-      ends[at] = std::max(ends[at], end);
-  }
-
   void search(const T* box, const Interval<T>& queried, std::size_t left_out, Scratch& scratch,
               std::vector<std::int32_t>& rows) const {
     const T* begins = sorted_->begins();
     const std::size_t known = rows.size();
     const auto last = static_cast<std::size_t>(std::upper_bound(begins, begins + count(), queried.end) - begins);
     const auto sure = static_cast<std::size_t>(std::lower_bound(begins, begins + last, queried.begin) - begins);
-    auto position = static_cast<std::size_t>(std::lower_bound(furthest_.begin(), furthest_.end(), queried.begin) -
-                                             furthest_.begin());
+    std::size_t position =
+        kBlock * static_cast<std::size_t>(std::lower_bound(furthest_.begin(), furthest_.end(), queried.begin) -
+                                          furthest_.begin());
     scratch.resize(kPiece + 64);
     while (position < last) {
       if (position < sure && position % (kBlock * kBlock) == 0 &&
@@ -133,7 +139,7 @@ class Interference {
 
   const SortedIntervals<T>* sorted_ = nullptr;
   OverlapRun<T> overlap_ = nullptr;
-  std::vector<T> furthest_;               // end of all intervals up to and with a position
+  std::vector<T> furthest_;               // end of all intervals up to and with a block
   std::vector<T> block_end_, group_end_;  // of the intervals in each block, in each group
 };
 
@@ -255,7 +261,9 @@ class SweepIndex {
 
   // What is returned is valid until the next change.
   const SweepAndPrune<T>& sweep(const BoxView<T>& boxes, bool touching, const Kernels& kernels, Interrupt& interrupt);
-  const Interference<T>& interference(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt);
+  // `places`: order() is asked for positions of rows.
+  const Interference<T>& interference(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt,
+                                      bool places = false);
 
   Pairs pairs(const BoxView<T>& boxes, bool touching, const Filter* filter, const Kernels& kernels, unsigned workers,
               std::uint64_t limit, Interrupt& interrupt);
@@ -309,13 +317,11 @@ void SweepIndex<T>::arrange(const BoxView<T>& boxes, Interrupt& interrupt) {
 
 template <class T>
 const Interference<T>& SweepIndex<T>::interference(const BoxView<T>& boxes, const Kernels& kernels,
-                                                   Interrupt& interrupt) {
+                                                   Interrupt& interrupt, bool places) {
   const std::lock_guard<ForkedMutex> guard(lock_);
   bring_up_to_date(boxes, interrupt);
-  if (!interference_is_ready_) {
-    order_.note_places(interrupt);
-    interference_.prepare(order_, kernels, interrupt);
-  }
+  if (places) order_.note_places(interrupt);
+  if (!interference_is_ready_) interference_.prepare(order_, kernels, interrupt);
   interference_is_ready_ = true;
   return interference_;
 }

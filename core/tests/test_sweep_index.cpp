@@ -85,7 +85,7 @@ void check_answers(SweepIndex<T>& index, const Store<T>& store, Random& random) 
   CHECK(index.count(store.view(), touching, nullptr, kernels, workers, never) == expected.size());
   check_order(index, store);
   if (random.chance(0.5)) return;
-  const Interference<T>& interference = index.interference(store.view(), kernels, never);
+  const Interference<T>& interference = index.interference(store.view(), kernels, never, true);
   const PairList touch = store.pairs(true);
   std::vector<std::uint32_t> scratch;
   for (const std::int32_t row : store.rows()) {
@@ -179,7 +179,7 @@ void check_memory(std::size_t kind) {
       index.pairs(store.view(), true, nullptr, kernels, 1, kNoLimit, never);
     else
       index.count(store.view(), true, nullptr, kernels, 1, never);
-    index.interference(store.view(), kernels, never);
+    index.interference(store.view(), kernels, never, true);
     allow_allocations(-1);
   }
   const SortCounts& sorts = index.order().sorts();
