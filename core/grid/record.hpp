@@ -131,8 +131,9 @@ struct SweepRequest {
   bool skip_own_bucket;  // of another set: from the bucket behind the record's own on
   std::size_t begin, end;
   std::size_t capacity;  // in blocks; three or more
-  // Where the last call stopped: the candidate to go on with, 0 at a new record, and of 32 records those that are still
-  // to be tested, one by one, from the candidate of the first on.
+  // Where the last call stopped: the candidate to go on with, 0 at a new record, and of 32 records of one set those
+  // that are still to be tested, one by one, from the candidate of the first on; of another set, whether all 32 are,
+  // side by side.
   std::uint32_t begin_candidate = 0, left = 0, left_candidate = 0;
 };
 

@@ -286,22 +286,109 @@ std::size_t sweep_behind(SweepRequest& request, CandidateBlock* blocks) {
   return static_cast<std::size_t>(to - blocks);
 }
 
+// The runs of 32 records in another set, as steps of all 32 side by side: at step j, record i + k is tested against
+// candidate j + k.
+struct RunsSideBySide {
+  static constexpr std::uint32_t kMostApart = 64;  // how many steps after the first run the last one may begin
+  std::uint32_t begin, all_begun, end;             // steps
+  std::uint32_t beginning[kMostApart];             // at each step from `begin` on, the lanes whose runs begin there
+};
+
+// Of each so many times 32 records, the first are looked at, while they are sooner tested one by one.
+inline constexpr std::size_t kLookEvery = 8;
+
+inline std::uint32_t run_begin(const SweepRequest& request, std::size_t i) {
+  const std::uint32_t* const ends = request.b->bucket_end;
+  const std::uint32_t bucket = bucket_of(request.a->lower[request.sweep_axis][i], *request.buckets);
+  return request.skip_own_bucket ? ends[bucket] : (bucket == 0 ? 0 : ends[bucket - 1]);
+}
+inline std::uint32_t run_end(const SweepRequest& request, std::size_t i) {
+  return request.b->bucket_end[bucket_of(-request.a->negated_upper[request.sweep_axis][i], *request.buckets)];
+}
+
+// Sets the runs of the records from i on. False if they are sooner tested one by one, or a run begins before the lane
+// of its record.
+inline bool find_side_by_side(const SweepRequest& request, std::size_t i, RunsSideBySide& runs) {
+  constexpr auto kLanes = static_cast<std::int32_t>(kBlockLanes);
+  std::int32_t steps[kBlockLanes], first = 0, last = 0, end = 0;
+  // Some of them first: mostly they show it.
+  constexpr std::int32_t kStrides[] = {10, 1};
+  for (const std::int32_t stride : kStrides) {
+    first = 2147483647;
+    last = end = 0;
+    std::int32_t blocks = 0;
+    for (std::int32_t lane = 0; lane < kLanes; lane += stride) {
+      const std::size_t k = i + static_cast<std::size_t>(lane);
+      const auto from = static_cast<std::int32_t>(run_begin(request, k)),
+                 to = static_cast<std::int32_t>(run_end(request, k));
+      const std::int32_t step = steps[lane] = from - lane;
+      first = step < first ? step : first;
+      last = step > last ? step : last;
+      end = to - lane > end ? to - lane : end;
+      blocks += to > from ? (to - from - 1) / kLanes + 1 : 1;
+    }
+    if (first < 0 || last - first >= static_cast<std::int32_t>(RunsSideBySide::kMostApart)) return false;
+    if (end - first > blocks * stride * static_cast<std::int32_t>(kAlone)) return false;
+  }
+  runs.begin = static_cast<std::uint32_t>(first);
+  runs.all_begun = static_cast<std::uint32_t>(last);
+  runs.end = static_cast<std::uint32_t>(end);
+  for (std::uint32_t& lanes_there : runs.beginning) lanes_there = 0;
+  for (std::int32_t lane = 0; lane < kLanes; ++lane) runs.beginning[steps[lane] - first] |= std::uint32_t{1} << lane;
+  return true;
+}
+
 // The pairs of two sets: the same.
 template <std::size_t D>
 std::size_t sweep_across(SweepRequest& request, CandidateBlock* blocks) {
   const CellArrays &a = *request.a, &b = *request.b;
   const SweptSet<D> own(a, request.sweep_axis), other(b, request.sweep_axis);
   CandidateBlock *to = blocks, *const full = blocks + request.capacity;
-  for (; request.begin < request.end; ++request.begin) {
+  RunsSideBySide runs;
+  std::size_t next_look = 0;
+  while (request.begin < request.end) {
     const std::size_t i = request.begin;
-    std::uint32_t& from = request.begin_candidate;
-    if (from == 0) {
-      const std::uint32_t bucket = bucket_of(a.lower[request.sweep_axis][i], *request.buckets);
-      from = request.skip_own_bucket ? b.bucket_end[bucket] : (bucket == 0 ? 0 : b.bucket_end[bucket - 1]);
+    const bool all_32 = i % kBlockLanes == 0 && i + kBlockLanes <= request.end;
+    const bool looked_at = all_32 && request.begin_candidate == 0 && (i >= next_look || request.left != 0);
+    if (looked_at && find_side_by_side(request, i, runs)) {
+      const SweptRecords<D, Words::kParts> all = own.side_by_side(i);
+      Words::Vector begins[Words::kParts];
+      std::uint32_t j = request.left != 0 ? request.left_candidate : runs.begin, begun = 0;
+      request.left = 0;
+      for (std::uint32_t step = runs.begin; step < j && step <= runs.all_begun; ++step)
+        begun |= runs.beginning[step - runs.begin];
+      while (j < runs.end) {
+        if (to == full) {
+          request.left = 1;
+          request.left_candidate = j;
+          return static_cast<std::size_t>(to - blocks);
+        }
+        to->record = static_cast<std::uint32_t>(i) | kDiagonal;
+        to->candidate = j;
+        const bool any = all.test(other.lower, other.upper, other.before, j, begins, *to);
+        if (j <= runs.all_begun) {
+          begun |= runs.beginning[j - runs.begin];
+          to->sure &= begun;
+          to->possible &= begun;
+          to += to->possible != 0;
+        } else {
+          to += any;
+        }
+        ++j;
+      }
+      request.begin += kBlockLanes;
+      continue;
     }
-    const std::uint32_t end = b.bucket_end[bucket_of(-a.negated_upper[request.sweep_axis][i], *request.buckets)];
-    if (!sweep_run(own, other, i, from, end, to, full)) break;
-    from = 0;
+    // Where these are not, the next ones will hardly be, but for the first of a cell.
+    if (looked_at && i > 0) next_look = i + kBlockLanes * kLookEvery;
+    const std::size_t behind = i - i % kBlockLanes + kBlockLanes, end = behind < request.end ? behind : request.end;
+    for (; request.begin < end; ++request.begin) {
+      const std::size_t k = request.begin;
+      std::uint32_t& from = request.begin_candidate;
+      if (from == 0) from = run_begin(request, k);
+      if (!sweep_run(own, other, k, from, run_end(request, k), to, full)) return static_cast<std::size_t>(to - blocks);
+      from = 0;
+    }
   }
   return static_cast<std::size_t>(to - blocks);
 }

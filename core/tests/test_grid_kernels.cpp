@@ -290,6 +290,12 @@ std::vector<CandidateBlock> swept(const Kernels& kernels, SweepRequest request) 
 template <std::size_t D>
 void check_sweep(const Kernels& kernels, const SweepRequest& request) {
   const CellArrays &a = *request.a, &b = *request.b;
+  const std::int16_t *begin_a = a.lower[request.sweep_axis], *begin_b = b.lower[request.sweep_axis];
+  const auto bucket = [&](std::int16_t x) { return (x - request.buckets->lowest) >> request.buckets->shift; };
+  // Of another set: whether the record finds the candidate, and not the candidate the record.
+  const auto begins_behind = [&](std::size_t i, std::size_t j) {
+    return bucket(begin_b[j]) >= bucket(begin_a[i]) + (request.skip_own_bucket ? 1 : 0);
+  };
   std::vector<std::uint8_t> found(a.count * std::max<std::size_t>(b.count, 1), 0);
   for (const CandidateBlock& block : swept<D>(kernels, request))
     for (std::size_t lane = 0; lane < kBlockLanes; ++lane) {
@@ -301,7 +307,8 @@ void check_sweep(const Kernels& kernels, const SweepRequest& request) {
         worst = std::max(worst, a.lower[d][i] + b.negated_upper[d][j]);
         worst = std::max(worst, a.negated_upper[d][i] + b.lower[d][j]);
       }
-      const bool elsewhere = (a.began_before[i] & b.began_before[j]) != 0;
+      const bool elsewhere =
+          (a.began_before[i] & b.began_before[j]) != 0 || (request.a != request.b && !begins_behind(i, j));
       CHECK((block.sure >> lane & 1u) == (worst < 0 && !elsewhere));
       CHECK((block.possible >> lane & 1u) == (worst <= 0 && !elsewhere));
       if ((block.possible >> lane & 1u) == 0) continue;
@@ -309,8 +316,6 @@ void check_sweep(const Kernels& kernels, const SweepRequest& request) {
       ++found[i * b.count + j];
     }
   // Nothing that may overlap is left out, and nothing is found twice.
-  const std::int16_t *begin_a = a.lower[request.sweep_axis], *begin_b = b.lower[request.sweep_axis];
-  const auto bucket = [&](std::int16_t x) { return (x - request.buckets->lowest) >> request.buckets->shift; };
   for (std::size_t i = request.begin; i < request.end; ++i)
     for (std::size_t j = 0; j < b.count; ++j) {
       bool expected = (a.began_before[i] & b.began_before[j]) == 0;
@@ -319,7 +324,7 @@ void check_sweep(const Kernels& kernels, const SweepRequest& request) {
       if (request.a == request.b)
         expected &= j > i;
       else
-        expected &= bucket(begin_b[j]) >= bucket(begin_a[i]) + (request.skip_own_bucket ? 1 : 0);
+        expected &= begins_behind(i, j);
       CHECK(found[i * b.count + j] == (expected ? 1 : 0));
     }
 }
