@@ -61,9 +61,10 @@ def positions_of(demo: DemoPage) -> np.ndarray:
 
 def middles_of_touching(demo: DemoPage, tab: Watched) -> np.ndarray:
     """Wait until the picture of the newest tab stands still, and return the pixels (x, y) in which bodies that touch
-    others have their middle.
+    others have their middle, where the mouse reaches the picture.
 
-    Not the middles of what is vermilion: bodies are a few pixels wide, and a press may fall between two of them.
+    Not the middles of what is vermilion: bodies are a few pixels wide, and a press may fall between two of them. Over
+    the edges of the picture are the handles that resize the panels.
     """
     pixels, simulation = tab.still_pixels(), demo.simulation
     places = simulation.stage.positions(simulation.touching_rows())
@@ -71,7 +72,8 @@ def middles_of_touching(demo: DemoPage, tab: Watched) -> np.ndarray:
     share = 0.5 + 0.5 * ends[:, :2] / ends[:, 3:] * [1, -1]
     found = (share * pixels.shape[1::-1]).astype(int)
     assert is_near(pixels, TOUCHING)[found[:, 1], found[:, 0]].mean() > 0.95  # a few are below what touches nothing
-    return found
+    is_picture = "places => places.map(([x, y]) => document.elementFromPoint(x, y).matches('canvas[data-engine]'))"
+    return found[tab.page.evaluate(is_picture, (found + tab.place() + 0.5).tolist())]
 
 
 def pause(demo: DemoPage, tab: Watched) -> None:
