@@ -7,6 +7,8 @@
 
 namespace broadphase::BROADPHASE_LEVEL::with_avx2 {
 
+using with_scalar::full_bytes;
+using with_scalar::kIsTestedByBoundsFirst;
 using with_sse2::EightWords;
 
 template <class T>
@@ -170,6 +172,11 @@ class WideTests {
   __m256d low_ = _mm256_castsi256_pd(_mm256_set1_epi32(-1)), high_ = low_;
 };
 
+inline WideEight widened(const float* p) {
+  return {_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))};
+}
+inline WideEight widened(const double* p) { return WideEight::read(p); }
+inline Eight narrowed(WideEight a) { return {_mm256_set_m128(_mm256_cvtpd_ps(a.high), _mm256_cvtpd_ps(a.low))}; }
 inline Eight upper_halves(WideEight numbers, std::int32_t most) {
   const __m256 mixed = _mm256_shuffle_ps(_mm256_castpd_ps(numbers.low), _mm256_castpd_ps(numbers.high), 0xdd);
   const __m256i upper = _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8);  // shuffling works in halves

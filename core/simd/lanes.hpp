@@ -36,10 +36,17 @@
 //   splat(x), load(p), read(p)   load: p is aligned to 64 bytes; read: needs no alignment
 //   +, -, *, larger(a, b), smaller(a, b)   as of Eight
 //   WideTests                as EightTests
+//   widened(p)               of eight floats or doubles; p needs no alignment
+//   narrowed(a)              an Eight, rounded to nearest
 //   upper_halves(a, most)    the upper halves of numbers that are not negative, at most `most`, as the bits of an Eight
 // emit_eight(bits, j, out)  as emit, for 8 bits; may write eight values
 // keep_of_block(values, bits, to)   as keep, of 32 integers; may write 32 values. `values` is aligned to 64 bytes
 // lowest_bit(bits), bit_count(bits)        lowest_bit: 31 or 32 for none
+// full_bytes(bits)          of eight bits, as bytes of all bits or none
+// kIsTestedByBoundsFirst    a comparison of eight takes several instructions: pairs of blocks are compared by least(a)
+// and
+//                           largest(a) first, the least and the largest of eight in every lane, where NaN counts for
+//                           nothing
 // EightWords: eight 16-bit numbers in a register, or kInRegister is false and there is nothing else
 //   load(p), store(p)        p needs no alignment
 //   splat(x), smaller(a, b), larger(a, b), equal(a, b), a & b, a | b

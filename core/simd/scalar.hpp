@@ -158,6 +158,15 @@ class WideTests {
   std::int64_t all_[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
 };
 
+inline constexpr bool kIsTestedByBoundsFirst = false;
+
+inline WideEight widened(const float* p) {
+  return eight_of<double>([&](std::size_t l) { return static_cast<double>(p[l]); });
+}
+inline WideEight widened(const double* p) { return WideEight::read(p); }
+inline Eight narrowed(const WideEight& a) {
+  return eight_of<float>([&](std::size_t l) { return static_cast<float>(a.v[l]); });
+}
 inline Eight upper_halves(const WideEight& numbers, std::int32_t most) {
   std::int64_t bits[8];
   std::int32_t upper[8];
@@ -211,6 +220,11 @@ inline std::uint32_t bit_count(std::uint32_t bits) {
   bits -= bits >> 1 & 0x55555555u;
   bits = (bits & 0x33333333u) + (bits >> 2 & 0x33333333u);
   return ((bits + (bits >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
+
+inline std::uint64_t full_bytes(std::uint32_t bits) {
+  const std::uint64_t diagonal = bits * 0x0101010101010101u & 0x8040201008040201u;
+  return ((((diagonal & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | diagonal) >> 7 & 0x0101010101010101u) * 0xffu;
 }
 
 inline std::size_t keep_of_block(const std::int32_t* values, std::uint32_t bits, std::int32_t* to) {

@@ -90,13 +90,13 @@ void to_local(const T* given, double origin, double scale, float outwards, float
   constexpr float kStep = 1.25e-7F, kLeast = 1e-37F, kMost = 3.402823466e38F;
   constexpr double kFar = 0x1p969;
   const double part = origin > kFar || origin < -kFar ? 0.5 : 1, from = origin * part, by = scale / part;
-  for (std::size_t l = 0; l < kLanes; ++l) {
-    const auto near = static_cast<float>((static_cast<double>(given[l]) * part - from) * by);
-    const float size = near < 0 ? -near : near;
-    const float moved = near + outwards * (size * kStep + kLeast);
-    // A finite number too large for a float becomes the largest float where infinity would be inwards.
-    local[l] = size <= kMost ? moved : near * outwards < 0 ? -outwards * kMost : near;
-  }
+  const Eight near =
+      narrowed((widened(given) * WideEight::splat(part) - WideEight::splat(from)) * WideEight::splat(by));
+  const Eight size = absolute(near), way = Eight::splat(outwards);
+  const Eight moved = near + way * (size * Eight::splat(kStep) + Eight::splat(kLeast));
+  // A finite number too large for a float becomes the largest float where infinity would be inwards.
+  const Eight edge = where_at_most(near * way, Eight::splat(0.0F), Eight::splat(-outwards * kMost), near);
+  where_at_most(size, Eight::splat(kMost), moved, edge).store(local);
 }
 
 // Unchanged except for the exponent; a set bit of the result means that a number lost bits.

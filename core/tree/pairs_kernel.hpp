@@ -19,11 +19,7 @@ inline std::uint32_t count_of(LaneMatrix bits) {
 
 // `lanes` in every byte; and byte a full where bit a is set.
 inline LaneMatrix columns_of(std::uint32_t lanes) { return lanes * 0x0101010101010101u; }
-inline LaneMatrix rows_of(std::uint32_t lanes) {
-  const LaneMatrix diagonal = columns_of(lanes) & 0x8040201008040201u;
-  return (((diagonal & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | diagonal) >> 7 & 0x0101010101010101u;
-}
-inline LaneMatrix full_rows_of(std::uint32_t lanes) { return rows_of(lanes) * 0xffu; }
+inline LaneMatrix full_rows_of(std::uint32_t lanes) { return full_bytes(lanes); }
 // Bit a: bit `lane` of byte a.
 inline std::uint32_t column(LaneMatrix matrix, std::uint32_t lane) {
   return static_cast<std::uint32_t>((matrix >> lane & 0x0101010101010101u) * 0x0102040810204080u >> 56);
@@ -36,14 +32,26 @@ inline std::uint32_t lanes_with_any(LaneMatrix matrix) {
 // b > a: each unordered pair of a block's lanes once.
 inline constexpr LaneMatrix kAfter = 0x0080c0e0f0f8fcfeu;
 
+// Of some lanes of another block, those that meet the box around all lanes of a block.
 template <std::size_t D, class E>
-LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, const BlockReader<D, E>& block) {
+std::uint32_t lanes_near(BlockReader<D, E> other, const E* lower, const E* upper) {
+  typename BlockReader<D, E>::Tests meet;
+  for (std::size_t k = 0; k < D; ++k) {
+    meet.at_most(least(lower[k]), other.upper(k));
+    meet.at_most(other.lower(k), largest(upper[k]));
+  }
+  return meet.bits();
+}
+
+template <std::size_t D, class E>
+static LaneMatrix meeting_lanes(BlockReader<D, E> other, std::uint32_t lanes, BlockReader<D, E> block) {
   const float* a = other.memory();
   E lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
     lower[k] = block.lower(k);
     upper[k] = block.upper(k);
   }
+  if constexpr (kIsTestedByBoundsFirst) lanes &= lanes_near<D, E>(other, lower, upper);
   LaneMatrix matrix = 0;
   const auto test = [&](std::uint32_t lane) {
     typename BlockReader<D, E>::Tests meet;
@@ -53,21 +61,26 @@ LaneMatrix meeting_lanes(const BlockReader<D, E>& other, std::uint32_t lanes, co
     }
     matrix |= static_cast<LaneMatrix>(meet.bits()) << (8 * lane);
   };
-  // Up to four lanes, a loop with a variable end is faster; above, one that can be unrolled.
-  if (bit_count(lanes) <= 4) {
+  if constexpr (kIsTestedByBoundsFirst) {
     for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) test(lowest_bit(rest));
+    return matrix & columns_of(block.occupied());
+  } else if (bit_count(lanes) <= 4) {
+    // Up to four lanes, a loop with a variable end is faster; above, one that can be unrolled.
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) test(lowest_bit(rest));
+    return matrix & columns_of(block.occupied());
   } else {
     for (std::uint32_t lane = 0; lane < 8; ++lane) test(lane);
+    return matrix & full_rows_of(lanes) & columns_of(block.occupied());
   }
-  return matrix & full_rows_of(lanes) & columns_of(block.occupied());
 }
 
 inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b, bool swapped) {
   std::int32_t *first = walk.first + walk.found, *second = walk.second + walk.found;
+  const bool one_tree = walk.one_tree;
   for (; hits != 0; hits &= hits - 1) {
     const std::uint32_t at = lowest_of(hits);
     const std::int32_t p = word_at(rows_a, at >> 3), q = word_at(rows_b, at & 7u);
-    const bool swap = walk.one_tree ? q < p : swapped;
+    const bool swap = one_tree ? q < p : swapped;
     *first++ = swap ? q : p;
     *second++ = swap ? p : q;
   }
@@ -77,63 +90,68 @@ inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, cons
 // True if the room for pairs ran out: call again.
 template <std::size_t D, class E>
 bool pair_blocks(PairWalk& walk) {
+  BlockPair* const stack = walk.stack;
+  const bool expanding = walk.expanding;
   std::size_t depth = walk.depth;
   while (depth > 0) {
     if (walk.room - walk.found < kHitsAStep) {
       walk.depth = depth;
       return true;
     }
-    const BlockPair entry = walk.stack[--depth];
-    const bool self = (entry.flags & BlockPair::kSelf) != 0, swapped = (entry.flags & BlockPair::kSwapped) != 0;
-    const float* memory_a = walk.memory[swapped];
-    const float* memory_b = walk.memory[!swapped];
-    const BlockReader<D, E> a(memory_a, entry.a), b(memory_b, entry.b);
-    const auto push = [&](std::int32_t p, std::int32_t q, std::uint32_t lanes, std::uint32_t flags) {
-      walk.stack[depth++] = {p, q, static_cast<std::uint16_t>(lanes), static_cast<std::uint16_t>(flags)};
+    --depth;
+    const std::int32_t number_a = stack[depth].a, number_b = stack[depth].b;
+    const std::uint32_t wanted = stack[depth].lanes, flags = stack[depth].flags;
+    const bool self = (flags & BlockPair::kSelf) != 0, swapped = (flags & BlockPair::kSwapped) != 0;
+    const BlockReader<D, E> a(walk.memory[swapped], number_a), b(walk.memory[!swapped], number_b);
+    const auto push = [&](std::int32_t p, std::int32_t q, std::uint32_t lanes_of_p, std::uint32_t its_flags) {
+      stack[depth++] = {p, q, static_cast<std::uint16_t>(lanes_of_p), static_cast<std::uint16_t>(its_flags)};
     };
-    const std::uint32_t sides = entry.flags & BlockPair::kSwapped;
-    const bool below = (entry.flags & BlockPair::kRowsOnly) == 0;
+    const std::uint32_t sides = flags & BlockPair::kSwapped;
+    const bool below = (flags & BlockPair::kRowsOnly) == 0;
     if (below) {
-      if (b.next() != kNoBlock) push(entry.a, b.next(), entry.lanes, sides | BlockPair::kAlone);
-      if (a.next() != kNoBlock && (entry.flags & BlockPair::kAlone) == 0)
-        push(a.next(), self ? a.next() : entry.b, BlockPair::kAllLanes, self ? entry.flags : sides);
+      if (b.next() != kNoBlock) push(number_a, b.next(), wanted, sides | BlockPair::kAlone);
+      if (a.next() != kNoBlock && (flags & BlockPair::kAlone) == 0)
+        push(a.next(), self ? a.next() : number_b, BlockPair::kAllLanes, self ? flags : sides);
     }
 
-    const std::uint32_t lanes = a.occupied() & entry.lanes;
+    const std::uint32_t lanes = a.occupied() & wanted;
     LaneMatrix meet = meeting_lanes<D, E>(a, lanes, b);
-    if (self) meet &= kAfter;
     walk.tests += bit_count(lanes) * bit_count(b.occupied());
-    const LaneMatrix of_rows_a = full_rows_of(a.rows()), of_rows_b = columns_of(b.rows());
-    const LaneMatrix hits = meet & of_rows_a & of_rows_b;
-    if (!walk.expanding) {
-      if (walk.counting)
-        walk.count += count_of(hits);
-      else
-        name_pairs(walk, hits, a.children(), b.children(), swapped);
+    if (self) {
+      meet &= kAfter;
+      for (std::uint32_t inner = below ? lanes & ~a.rows() : 0; inner != 0; inner &= inner - 1) {
+        const std::int32_t child = a.child(lowest_bit(inner));
+        push(child, child, BlockPair::kAllLanes, BlockPair::kSelf);
+      }
     }
-    if (below) {
-      if (self)
-        for (std::uint32_t inner = lanes & ~a.rows(); inner != 0; inner &= inner - 1) {
-          const std::int32_t child = a.child(lowest_bit(inner));
-          push(child, child, BlockPair::kAllLanes, BlockPair::kSelf);
-        }
+    if (meet != 0) {
+      const LaneMatrix of_rows_a = full_rows_of(a.rows()), of_rows_b = columns_of(b.rows());
+      const LaneMatrix hits = meet & of_rows_a & of_rows_b;
+      if (hits != 0 && !expanding) {
+        if (walk.counting)
+          walk.count += count_of(hits);
+        else
+          name_pairs(walk, hits, a.children(), b.children(), swapped);
+      }
       meet ^= hits;
-      for (LaneMatrix both = meet & ~of_rows_a & ~of_rows_b; both != 0; both &= both - 1) {
-        const std::uint32_t at = lowest_of(both);
-        push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, sides);
-      }
-      // Rows of one block against what is below a lane of the other: all such rows in one entry.
-      const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
-      for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
-        const std::uint32_t lane = lowest_bit(inner);
-        push(entry.a, b.child(lane), column(rows_with, lane), sides | BlockPair::kAlone);
-      }
-      for (std::uint32_t lane = 0; with_rows != 0 && lane < 8; ++lane) {
-        const auto rows = static_cast<std::uint32_t>(with_rows >> (8 * lane) & 0xffu);
-        if (rows != 0) push(entry.b, a.child(lane), rows, (sides ^ BlockPair::kSwapped) | BlockPair::kAlone);
+      if (meet != 0 && below) {
+        for (LaneMatrix both = meet & ~of_rows_a & ~of_rows_b; both != 0; both &= both - 1) {
+          const std::uint32_t at = lowest_of(both);
+          push(a.child(at >> 3), b.child(at & 7u), BlockPair::kAllLanes, sides);
+        }
+        // Rows of one block against what is below a lane of the other: all such rows in one entry.
+        const LaneMatrix rows_with = meet & of_rows_a, with_rows = meet & of_rows_b;
+        for (std::uint32_t inner = lanes_with_any(rows_with); inner != 0; inner &= inner - 1) {
+          const std::uint32_t lane = lowest_bit(inner);
+          push(number_a, b.child(lane), column(rows_with, lane), sides | BlockPair::kAlone);
+        }
+        for (std::uint32_t lane = 0; with_rows != 0 && lane < 8; ++lane) {
+          const auto rows = static_cast<std::uint32_t>(with_rows >> (8 * lane) & 0xffu);
+          if (rows != 0) push(number_b, a.child(lane), rows, (sides ^ BlockPair::kSwapped) | BlockPair::kAlone);
+        }
       }
     }
-    if (walk.expanding) break;
+    if (expanding) break;
   }
   walk.depth = depth;
   return false;
