@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -72,35 +74,55 @@ struct ExactPoint {
 // Points moved into the box of a lattice, in its frame. Keeps its memory for the next points.
 class FramedPoints {
  public:
-  void place(const PointView& points, const Lattice& lattice, Interrupt& interrupt) {
+  void place(const PointView& points, const Lattice& lattice, unsigned workers, Interrupt& interrupt) {
     points_ = points;
-    bounds_ = {};
-    most_ = most_wraps_ = {};
-    far_row_ = -1;
+    all_ = {};
     places_.grow(points.count);
     if (lattice.count() > 0) wraps_.grow(points.count);
-    in_stretches(points.count, interrupt, [&](std::size_t begin, std::size_t end) { place(begin, end, lattice); });
+    std::mutex mutex;
+    in_stretches_on_threads(points.count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      const Summary some = place(begin, end, lattice);
+      const std::lock_guard lock(mutex);
+      all_.add(some);
+    });
   }
 
   const PointView& points() const { return points_; }
   const Vector3& place(std::size_t k) const { return places_[k]; }
   const Shift& wrap(std::size_t k) const { return wraps_[k]; }
-  bool has_wraps() const { return most_wraps_[0] + most_wraps_[1] + most_wraps_[2] > 0; }
-  const std::array<Bounds, 3>& bounds() const { return bounds_; }
-  double most(std::size_t axis) const { return most_[axis]; }
-  double most_wraps(std::size_t l) const { return most_wraps_[l]; }
-  // Of a point that is too many cells away, or -1.
-  std::int32_t far_row() const { return far_row_; }
+  bool has_wraps() const { return all_.most_wraps[0] + all_.most_wraps[1] + all_.most_wraps[2] > 0; }
+  const std::array<Bounds, 3>& bounds() const { return all_.bounds; }
+  double most(std::size_t axis) const { return all_.most[axis]; }
+  double most_wraps(std::size_t l) const { return all_.most_wraps[l]; }
+  // Of the first point that is too many cells away, or -1.
+  std::int32_t far_row() const { return all_.far < points_.count ? points_.row(all_.far) : -1; }
 
  private:
-  void place(std::size_t begin, std::size_t end, const Lattice& lattice) {
+  // What is known of some points together.
+  struct Summary {
+    std::array<Bounds, 3> bounds{};
+    std::array<double, 3> most{}, most_wraps{};
+    std::size_t far = std::numeric_limits<std::size_t>::max();  // the first that is too many cells away
+
+    void add(const Summary& others) {
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        bounds[axis].add(others.bounds[axis]);
+        most[axis] = std::max(most[axis], others.most[axis]);
+        most_wraps[axis] = std::max(most_wraps[axis], others.most_wraps[axis]);
+      }
+      far = std::min(far, others.far);
+    }
+  };
+
+  Summary place(std::size_t begin, std::size_t end, const Lattice& lattice) const {
+    Summary summary;
     for (std::size_t k = begin; k < end; ++k) {
       const Vector3 point = points_.at(k);
       Vector3 place = lattice.in_frame(point);
       if (lattice.count() > 0) {
         std::array<std::int64_t, 3> cells{};
         if (!lattice.wrap(place, cells)) {
-          if (far_row_ < 0) far_row_ = points_.row(k);
+          summary.far = std::min(summary.far, k);
           place = {};
           cells = {};
         }
@@ -109,8 +131,8 @@ class FramedPoints {
           const std::array<std::int64_t, 3> sum = lattice.original(cells);
           for (std::size_t l = 0; l < 3; ++l) {
             const auto size = static_cast<double>(std::abs(sum[l]));
-            if (size > Lattice::kMostCells && far_row_ < 0) far_row_ = points_.row(k);
-            most_wraps_[l] = std::max(most_wraps_[l], size);
+            if (size > Lattice::kMostCells) summary.far = std::min(summary.far, k);
+            summary.most_wraps[l] = std::max(summary.most_wraps[l], size);
             wrap[l] = static_cast<std::int32_t>(sum[l]);
           }
         }
@@ -118,24 +140,24 @@ class FramedPoints {
       }
       places_[k] = place;
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        bounds_[axis].add(place[axis]);
-        most_[axis] = std::max(most_[axis], std::abs(point[axis]));
+        summary.bounds[axis].add(place[axis]);
+        summary.most[axis] = std::max(summary.most[axis], std::abs(point[axis]));
       }
     }
+    return summary;
   }
 
   PointView points_;
   PlainArray<Vector3> places_;
   PlainArray<Shift> wraps_;
-  std::array<Bounds, 3> bounds_{};
-  std::array<double, 3> most_{}, most_wraps_{};
-  std::int32_t far_row_ = -1;
+  Summary all_;
 };
 
 // Keeps its memory for the next points.
 class PointRows {
  public:
-  void file(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, Interrupt& interrupt) {
+  void file(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, unsigned workers,
+            Interrupt& interrupt) {
     constexpr std::size_t kBehind = 8;  // values that a kernel may read
     count_ = framed.points().count;
     for (auto& column : columns_) {
@@ -147,23 +169,29 @@ class PointRows {
     has_wraps_ = framed.has_wraps();
     if (has_reaches_) reaches_.grow(count_);
     if (has_wraps_) wraps_.grow(count_);
+    const Item* sorted = sort(framed, y_cells, z_cells, workers, interrupt);
     rows_.clear();
-    bounds_ = {};
-    const Item* sorted = sort(framed, y_cells, z_cells, interrupt);
     for (std::size_t k = 0; k < count_; ++k) {
-      const std::size_t from = sorted[k].from;
-      const Vector3 point = framed.points().at(from), &place = framed.place(from);
-      exact_[k] = {point[0], point[1], point[2], framed.points().row(from), 0};
-      if (has_reaches_) reaches_[k] = framed.points().reaches[static_cast<std::size_t>(framed.points().row(from))];
-      if (has_wraps_) wraps_[k] = framed.wrap(from);
-      if (rows_.empty() || rows_.back().key != sorted[k].key)
-        rows_.push_back({sorted[k].key, static_cast<std::uint32_t>(k), 0, {}});
-      rows_.back().end = static_cast<std::uint32_t>(k + 1);
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        columns_[axis][k] = place[axis];
-        rows_.back().bounds[axis].add(place[axis]);
-      }
+      if (k > 0 && sorted[k].key == sorted[k - 1].key) continue;
+      if (k > 0) rows_.back().end = static_cast<std::uint32_t>(k);
+      rows_.push_back({sorted[k].key, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(count_), {}});
     }
+    std::mutex mutex;  // of bounds of rows that are cut
+    in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = row_of(begin); begin < end; ++row) {
+        PointRow& to = rows_[row];
+        const std::size_t until = std::min<std::size_t>(end, to.end);
+        const std::array<Bounds, 3> bounds = fill(framed, sorted, begin, until);
+        if (begin == to.begin && until == to.end) {
+          to.bounds = bounds;
+        } else {
+          const std::lock_guard lock(mutex);
+          for (std::size_t axis = 0; axis < 3; ++axis) to.bounds[axis].add(bounds[axis]);
+        }
+        begin = until;
+      }
+    });
+    bounds_ = {};
     for (const PointRow& row : rows_)
       for (std::size_t axis = 0; axis < 3; ++axis) bounds_[axis].add(row.bounds[axis]);
     if (count_ > kFewPoints) {
@@ -207,40 +235,61 @@ class PointRows {
   // Of fewer, what is needed to sort them waits for the next ones.
   static constexpr std::size_t kFewPoints = 4096;
 
+  // The positions [begin, end), which are of one row. Returns their bounds.
+  std::array<Bounds, 3> fill(const FramedPoints& framed, const Item* sorted, std::size_t begin, std::size_t end) {
+    std::array<Bounds, 3> bounds{};
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t from = sorted[k].from;
+      const Vector3 point = framed.points().at(from), &place = framed.place(from);
+      exact_[k] = {point[0], point[1], point[2], framed.points().row(from), 0};
+      if (has_reaches_) reaches_[k] = framed.points().reaches[static_cast<std::size_t>(framed.points().row(from))];
+      if (has_wraps_) wraps_[k] = framed.wrap(from);
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        columns_[axis][k] = place[axis];
+        bounds[axis].add(place[axis]);
+      }
+    }
+    return bounds;
+  }
+
   // By row and by x.
-  const Item* sort(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, Interrupt& interrupt) {
+  const Item* sort(const FramedPoints& framed, const RowCells& y_cells, const RowCells& z_cells, unsigned workers,
+                   Interrupt& interrupt) {
     by_x_.start(count_);
-    for (std::size_t k = 0; k < count_; ++k) by_x_.add(framed.place(k)[0], static_cast<std::uint32_t>(k));
-    by_x_.sort(interrupt);
+    by_x_.add_all(count_, workers, interrupt,
+                  [&](std::size_t k) { return std::pair(framed.place(k)[0], static_cast<std::uint32_t>(k)); });
+    by_x_.sort(interrupt, workers);
     items_.grow(count_);
     std::uint32_t most_y = 0, most_z = 0;
-    for (std::size_t k = 0; k < count_; ++k) {
-      const Vector3& place = framed.place(by_x_.row(k));
-      const std::uint32_t y = y_cells.number(place[1]), z = z_cells.number(place[2]);
-      most_y = std::max(most_y, y), most_z = std::max(most_z, z);
-      items_[k] = {key_of(y, z), by_x_.row(k)};
-    }
+    std::mutex mutex;
+    in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      std::uint32_t own_y = 0, own_z = 0;
+      for (std::size_t k = begin; k < end; ++k) {
+        const Vector3& place = framed.place(by_x_.row(k));
+        const std::uint32_t y = y_cells.number(place[1]), z = z_cells.number(place[2]);
+        own_y = std::max(own_y, y), own_z = std::max(own_z, z);
+        items_[k] = {key_of(y, z), by_x_.row(k)};
+      }
+      const std::lock_guard lock(mutex);
+      most_y = std::max(most_y, own_y), most_z = std::max(most_z, own_z);
+    });
     if (most_y == 0 && most_z == 0) return items_.get();
     constexpr std::size_t kInsertionSize = 64;
     if (count_ <= kInsertionSize) {
-      for (std::size_t k = 1; k < count_; ++k) {
-        const Item item = items_[k];
-        std::size_t to = k;
-        for (; to > 0 && items_[to - 1].key > item.key; --to) items_[to] = items_[to - 1];
-        items_[to] = item;
-      }
+      insertion_sort(items_.get(), count_, [](const Item& item) { return item.key; }, count_ * count_);
       return items_.get();
     }
     spare_.grow(count_);
-    return count_ < 1000 ? sort_rows<8>(most_y, most_z, interrupt) : sort_rows<11>(most_y, most_z, interrupt);
+    return count_ < 1000 ? sort_rows<8>(most_y, most_z, 1, interrupt)
+                         : sort_rows<11>(most_y, most_z, workers, interrupt);
   }
   template <int Digit>
-  const Item* sort_rows(std::uint32_t most_y, std::uint32_t most_z, Interrupt& interrupt) {
+  const Item* sort_rows(std::uint32_t most_y, std::uint32_t most_z, unsigned workers, Interrupt& interrupt) {
     const auto key = [](const Item& item) { return item.key; };
     Item* sorted = radix_sort<Digit>(items_.get(), spare_.get(), count_, 0, static_cast<int>(std::bit_width(most_y)),
-                                     key, 1, interrupt);
+                                     key, workers, interrupt);
     Item* other = sorted == items_.get() ? spare_.get() : items_.get();
-    return radix_sort<Digit>(sorted, other, count_, 32, 32 + static_cast<int>(std::bit_width(most_z)), key, 1,
+    return radix_sort<Digit>(sorted, other, count_, 32, 32 + static_cast<int>(std::bit_width(most_z)), key, workers,
                              interrupt);
   }
 

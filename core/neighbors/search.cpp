@@ -54,11 +54,11 @@ class Search {
  public:
   explicit Search(WindowKernel window_kernel) : window_kernel_(window_kernel) {}
 
-  void start(const SearchPart& part, Interrupt& interrupt) {
-    place(part, interrupt);
+  void start(const SearchPart& part, unsigned workers, Interrupt& interrupt) {
+    place(part, workers, interrupt);
     prepare(own_, placed_others());
-    rows_.file(own_, cells_[0], cells_[1], interrupt);
-    if (part.cross) other_rows_.file(others_, cells_[0], cells_[1], interrupt);
+    rows_.file(own_, cells_[0], cells_[1], workers, interrupt);
+    if (part.cross) other_rows_.file(others_, cells_[0], cells_[1], workers, interrupt);
     limit_ = part.points.reaches == nullptr ? largest_square(part.cutoff) : 0;
   }
 
@@ -66,7 +66,7 @@ class Search {
   // images: for each point as far as it reaches itself, where rows would be as wide as the farthest reach. False where
   // there would be many images.
   bool start_boxes(const SearchPart& part, FindOverlaps find_overlaps, unsigned workers, Interrupt& interrupt) {
-    place(part, interrupt);
+    place(part, workers, interrupt);
     const FramedPoints& others = placed_others();
     const double error = rounded_by(own_, others) / 2;  // of either point of a pair
     const auto reach = [error](const FramedPoints& points, std::size_t k) {
@@ -160,12 +160,12 @@ class Search {
   const PointRows& neighbor_rows() const { return part_.cross ? other_rows_ : rows_; }
   const FramedPoints& placed_others() const { return part_.cross ? others_ : own_; }
 
-  void place(const SearchPart& part, Interrupt& interrupt) {
+  void place(const SearchPart& part, unsigned workers, Interrupt& interrupt) {
     part_ = part;
-    own_.place(part.points, *part.lattice, interrupt);
+    own_.place(part.points, *part.lattice, workers, interrupt);
     if (own_.far_row() >= 0) throw FarPoint(false, own_.far_row());
     if (!part.cross) return;
-    others_.place(part.others, *part.lattice, interrupt);
+    others_.place(part.others, *part.lattice, workers, interrupt);
     if (others_.far_row() >= 0) throw FarPoint(!part.one_set, others_.far_row());
   }
 
@@ -759,7 +759,7 @@ class BatchSearch {
   void run(const SearchPart& part, std::vector<Room>& rooms, unsigned workers, Interrupt& interrupt,
            NeighborPairs& out) const {
     Search& search = rooms[0].search;
-    search.start(part, interrupt);
+    search.start(part, workers, interrupt);
     const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
     const auto run_task = [&](std::size_t task, Hits& hits, NeighborPairs& to) {
       search.run(task * kTask, std::min(count, (task + 1) * kTask), hits, to);

@@ -198,6 +198,32 @@ def test_neighbors_levels_and_workers_give_the_same_arrays():
                     assert np.array_equal(found, right)
 
 
+@pytest.mark.parametrize("options", [{}, {"cell": [[90, 0, 0], [3, 90, 0], [1, 2, 90]]}, {"full": True}])
+def test_neighbors_filed_by_threads_are_those_of_one(options):
+    rng = np.random.default_rng(5)
+    count = 40_000  # threads file points from 32,768 on
+    scenes = {
+        "spread": rng.random((count, 3)) * 90 - 10,
+        "line": np.stack([rng.random(count) * 4e4, np.full(count, 0.5), np.full(count, 0.5)], axis=1),  # one row
+        "heap": np.concatenate([np.full((1000, 3), 0.25), rng.random((count - 1000, 3)) * 300]),
+    }
+    for name, points in scenes.items():
+        expected = bp.neighbors(points, 1.0, **options, **WANTED)
+        assert len(expected.pairs) > 0
+        for workers in (2, 3, 8):
+            found = bp.neighbors(points, 1.0, workers=workers, **options, **WANTED)
+            for one, right in zip(found, expected, strict=True):
+                assert np.array_equal(one, right), (name, workers)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_neighbors_name_the_first_point_too_far_away_with_any_workers(workers):
+    points = np.zeros((40_000, 3))
+    points[[33_000, 39_999, 20_000], 1] = 1e12
+    with pytest.raises(ValueError, match="row 20000 is more than 10"):
+        bp.neighbors(points, 0.1, cell=[1, 1, 1], workers=workers)
+
+
 def test_neighbors_many_of_one_point_take_several_batches():
     points = np.zeros((1400, 2))
     points[700:] = 1
