@@ -187,7 +187,7 @@ nb::dict report(AnyArray lower, AnyArray upper, std::optional<AnyArray> other_lo
     check(given, {chosen_kernels(), 1, interrupt});
     using T = std::remove_cvref_t<decltype(given.grow)>;
     std::optional<CellProblem<T>> in_cell;
-    if (period) in_cell.emplace(given, query.cell(), interrupt);
+    if (period) in_cell.emplace(given, query.cell(), 1, interrupt);
     const Problem<T> problem = in_cell ? in_cell->in_open_space() : given;
     images = in_cell ? in_cell->image_count() : 0;
     const auto report_on = [&](const Problem<T>& given_boxes) {
@@ -367,7 +367,7 @@ class PlacedBoxes {
   static CellBoxes<double> put(const Corners& lower, const Corners& upper, const PeriodicCell& cell) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    return {view_of(lower, upper), 0, true, cell, interrupt};
+    return {view_of(lower, upper), 0, true, cell, 1, interrupt};
   }
 
   Corners lower_, upper_;

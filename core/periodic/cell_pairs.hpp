@@ -152,7 +152,8 @@ class CellBoxes {
  public:
   // Boxes are grown as by `overlaps`. Throws InvalidBoxes also for those that are nowhere: both corners at the same
   // infinity of an axis that repeats. Open boxes without interior need no images.
-  CellBoxes(const BoxView<T>& boxes, T grow, bool touching, const PeriodicCell& cell, Interrupt& interrupt)
+  CellBoxes(const BoxView<T>& boxes, T grow, bool touching, const PeriodicCell& cell, unsigned workers,
+            Interrupt& interrupt)
       : boxes_(boxes), grow_(grow), touching_(touching), cell_(cell) {
     const std::size_t dimension = cell.dimension;
     for (std::size_t k = 0; k < dimension; ++k) {
@@ -164,7 +165,7 @@ class CellBoxes {
     }
     corners_.grow(2 * dimension * (boxes.count + boxes.count / 8 + 16));
     is_moved_.assign(boxes.count / 64 + 1, 0);
-    with_dimension(dimension, [&](auto d) { place_all<decltype(d)::value>(interrupt); });
+    with_dimension(dimension, [&](auto d) { place_all<decltype(d)::value>(workers, interrupt); });
     is_moved_.resize((boxes.count + images_.size()) / 64 + 1, ~std::uint64_t{0});
     is_moved_[boxes.count / 64] |= ~std::uint64_t{0} << boxes.count % 64;
     if (boxes.count + images_.size() >= std::size_t{1} << 31)
@@ -270,23 +271,32 @@ class CellBoxes {
     return true;
   }
 
+  // Threads write the boxes that are at their places, and set the others aside, with the corners that they have read:
+  // another thread may write to them. These are placed one after the other.
   template <std::size_t D>
-  void place_all(Interrupt& interrupt) {
+  void place_all(unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kRowsATask = std::size_t{1} << 14, kTasksWorthThreads = 3;
+    struct Other {
+      std::size_t row;
+      T lower[D], upper[D];
+    };
     const std::array<T, 4> from = from_, ends = end_;
     std::array<T, 4> widest = half_;
     for (T& width : widest) width -= 2 * grow_;
     const T grow = grow_;
-    in_stretches(boxes_.count, interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        // Read once: another thread may write to them.
-        T lower[D], upper[D];
-        for (std::size_t k = 0; k < D; ++k) lower[k] = boxes_.lower_of(row)[k], upper[k] = boxes_.upper_of(row)[k];
+    const std::size_t tasks = (boxes_.count + kRowsATask - 1) / kRowsATask;
+    std::vector<std::vector<Other>> others(tasks);
+    for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
+      for (std::size_t row = task * kRowsATask; row < std::min(boxes_.count, (task + 1) * kRowsATask); ++row) {
+        Other box{row, {}, {}};
+        for (std::size_t k = 0; k < D; ++k)
+          box.lower[k] = boxes_.lower_of(row)[k], box.upper[k] = boxes_.upper_of(row)[k];
         T* to = corners_.get() + row * 2 * D;
         // All differences are at least 0 for most boxes, and then the box stays as it is. std::min passes over NaN as
         // its second argument, which the sum shows.
         T least = kBeyond, beneath = kBeyond, sum = 0;
         for (std::size_t k = 0; k < D; ++k) {
-          const T low = lower[k] - grow, high = upper[k] + grow, width = upper[k] - lower[k];
+          const T low = box.lower[k] - grow, high = box.upper[k] + grow, width = box.upper[k] - box.lower[k];
           to[k] = low;
           to[D + k] = high;
           sum += width;
@@ -295,9 +305,13 @@ class CellBoxes {
           least = std::min(least, widest[k] - width);
           beneath = std::min(beneath, ends[k] - high);
         }
-        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) place(row, lower, upper);
+        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) others[task].push_back(box);
       }
     });
+    for (const std::vector<Other>& some : others) {
+      for (const Other& box : some) place(box.row, box.lower, box.upper);
+      interrupt.check();
+    }
   }
 
   // A box that is not at its place, is wide, crosses a face, has infinite corners, or is none.
@@ -478,11 +492,11 @@ RowsByKey with_images(const RowsByKey& by_key, const CellBoxes<T>& boxes, std::v
 template <class T>
 class CellProblem {
  public:
-  CellProblem(const Problem<T>& given, PeriodicCell cell, Interrupt& interrupt) : given_(given) {
+  CellProblem(const Problem<T>& given, PeriodicCell cell, unsigned workers, Interrupt& interrupt) : given_(given) {
     choose_place(given, cell);
     sets_.reserve(2);
-    sets_.emplace_back(given.first, given.grow, given.touching, cell, interrupt);
-    if (given.cross) sets_.emplace_back(given.second, given.grow, given.touching, cell, interrupt);
+    sets_.emplace_back(given.first, given.grow, given.touching, cell, workers, interrupt);
+    if (given.cross) sets_.emplace_back(given.second, given.grow, given.touching, cell, workers, interrupt);
     if (given.batches != nullptr) add_batches(*given.batches);
   }
 
@@ -533,7 +547,7 @@ class CellPairs {
   };
 
   CellPairs(const Problem<T>& problem, const PeriodicCell& cell, MethodName name, const Preparation& with)
-      : problem_(problem, cell, with.interrupt),
+      : problem_(problem, cell, with.workers, with.interrupt),
         method_(prepare_method(name, problem_.in_open_space(), with)),
         is_filtered_(problem.filter != nullptr) {}
 
