@@ -60,7 +60,7 @@ class ManyQueries {
   template <class Scratch, class T, class Search>
   nb::object ragged(const BoxView<T>& places, std::size_t dimension, unsigned workers, const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
-      const std::vector<std::uint32_t> order = order_of(places, dimension, interrupt);
+      const std::vector<std::uint32_t> order = order_of(places, dimension, workers, interrupt);
       return collect_ragged<OfWorker<Scratch>>(
           places.count, rows_, workers, interrupt,
           [&](std::size_t query, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
@@ -83,8 +83,8 @@ class ManyQueries {
             const Search& search, const Finish& finish) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    in_order<Scratch>(order_of(places, dimension, interrupt), places.count, workers, interrupt, read_ahead_of, search,
-                      finish);
+    in_order<Scratch>(order_of(places, dimension, workers, interrupt), places.count, workers, interrupt, read_ahead_of,
+                      search, finish);
   }
 
   // The same in their own order, or tree by tree: where several are under way at a time, and search(queries, query,
@@ -95,7 +95,7 @@ class ManyQueries {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
     std::vector<std::uint32_t> order;
-    if (has_keys()) order = order_of(places, dimension, interrupt);
+    if (has_keys()) order = order_of(places, dimension, workers, interrupt);
     in_order<Scratch>(
         order, places.count, workers, interrupt, [](std::size_t) {}, search,
         [&](Scratch& scratch) { finish(queries_, scratch); });
@@ -108,7 +108,7 @@ class ManyQueries {
                            const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
       Ragged answers;
-      const Groups groups(nearby_order(places, dimension, chosen_kernels(), interrupt), kTogether, nullptr);
+      const Groups groups(nearby_order(places, dimension, chosen_kernels(), workers, interrupt), kTogether, nullptr);
       answers.offsets.assign(places.count + 1, 0);
       const Ragged grouped = collect_ragged<OfWorker<Scratch>>(
           groups.count(), rows_, workers, interrupt,
@@ -123,12 +123,15 @@ class ManyQueries {
           });
       for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
       answers.rows.resize(grouped.rows.size());
-      auto from = grouped.rows.begin();
-      for (const std::uint32_t query : groups.order) {
-        const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
-        std::copy_n(from, length, answers.rows.begin() + begin);
-        from += length;
-      }
+      in_stretches_on_threads(groups.count(), workers, interrupt, [&](std::size_t first, std::size_t last) {
+        auto from = grouped.rows.begin() + grouped.offsets[first];
+        for (std::size_t k = groups.starts[first]; k < groups.starts[last]; ++k) {
+          const std::uint32_t query = groups.order[k];
+          const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
+          std::copy_n(from, length, answers.rows.begin() + begin);
+          from += length;
+        }
+      });
       return answers;
     }));
   }
@@ -144,7 +147,7 @@ class ManyQueries {
                   const Finish& finish) const {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    const Groups groups(order_in_trees(places, dimension, interrupt), Scratch::kGroup, index_.tree_of);
+    const Groups groups(order_in_trees(places, dimension, workers, interrupt), Scratch::kGroup, index_.tree_of);
     const std::size_t together = (queries_together(rows_) + Scratch::kGroup - 1) / Scratch::kGroup;
     std::vector<OfWorker<Scratch>> own(std::max(1u, workers));
     for_each_task((groups.count() + together - 1) / together, workers, interrupt,
@@ -473,8 +476,9 @@ class ManyQueries {
 
   // Along a curve; queries with keys tree by tree, or as they come where these ascend.
   template <class T>
-  std::vector<std::uint32_t> order_of(const BoxView<T>& places, std::size_t dimension, Interrupt& interrupt) const {
-    if (index_.forest == nullptr) return nearby_order(places, dimension, chosen_kernels(), interrupt);
+  std::vector<std::uint32_t> order_of(const BoxView<T>& places, std::size_t dimension, unsigned workers,
+                                      Interrupt& interrupt) const {
+    if (index_.forest == nullptr) return nearby_order(places, dimension, chosen_kernels(), workers, interrupt);
     std::vector<std::uint32_t> order;
     if (std::is_sorted(index_.tree_of, index_.tree_of + places.count)) return order;
     RowSorter<std::uint32_t> sorter(places.count);
@@ -486,12 +490,12 @@ class ManyQueries {
   }
 
   // As order_of(), never empty. In a large tree, queries with keys follow a curve too.
-  std::vector<std::uint32_t> order_in_trees(const BoxView<double>& places, std::size_t dimension,
+  std::vector<std::uint32_t> order_in_trees(const BoxView<double>& places, std::size_t dimension, unsigned workers,
                                             Interrupt& interrupt) const {
     constexpr std::size_t kSmall = 256;  // rows: most queries of such a tree visit most of its blocks
     std::vector<std::uint32_t> order;
     if (index_.forest == nullptr || rows_ > kSmall * index_.forest->tree_count())
-      order = nearby_order(places, dimension, chosen_kernels(), interrupt);
+      order = nearby_order(places, dimension, chosen_kernels(), workers, interrupt);
     if (order.empty()) {
       order.resize(places.count);
       std::iota(order.begin(), order.end(), 0u);

@@ -37,7 +37,10 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
   struct Share {
     Scratch scratch;
     std::vector<std::int32_t> rows;
-    std::vector<std::size_t> tasks, ends;  // the tasks done, and how far `rows` reached after each
+  };
+  struct Segment {  // of a task
+    unsigned worker;
+    std::size_t begin;
   };
   const std::size_t together = queries_together(most_candidates);
   const std::size_t tasks = (count + together - 1) / together;
@@ -45,29 +48,35 @@ Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned w
   Ragged result;
   result.offsets.assign(count + 1, 0);
   std::vector<Share> shares(std::max(1u, workers));
+  std::vector<Segment> segments(tasks);
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     Share& share = shares[worker];
+    segments[task] = {worker, share.rows.size()};
     for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
       const std::size_t before = share.rows.size();
       run(query(k), share.scratch, share.rows);
       result.offsets[query(k) + 1] = static_cast<std::int64_t>(share.rows.size() - before);
     }
-    share.tasks.push_back(task);
-    share.ends.push_back(share.rows.size());
   });
   for (std::size_t k = 0; k < count; ++k) result.offsets[k + 1] += result.offsets[k];
   if (shares.size() == 1 && order == nullptr) {
     result.rows = std::move(shares[0].rows);
     return result;
   }
+  constexpr std::size_t kCopiesInARow = 16;
   result.rows.resize(static_cast<std::size_t>(result.offsets[count]));
-  for (const Share& share : shares)
-    for (std::size_t at = 0, from = 0; at < share.tasks.size(); ++at)
-      for (std::size_t k = share.tasks[at] * together; k < std::min(count, (share.tasks[at] + 1) * together); ++k) {
-        const std::int64_t begin = result.offsets[query(k)], length = result.offsets[query(k) + 1] - begin;
-        std::copy_n(share.rows.begin() + static_cast<std::ptrdiff_t>(from), length, result.rows.begin() + begin);
-        from += static_cast<std::size_t>(length);
-      }
+  for_each_task(
+      tasks, workers, interrupt,
+      [&](unsigned, std::size_t task) {
+        const std::vector<std::int32_t>& rows = shares[segments[task].worker].rows;
+        auto from = rows.begin() + static_cast<std::ptrdiff_t>(segments[task].begin);
+        for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
+          const std::int64_t begin = result.offsets[query(k)], length = result.offsets[query(k) + 1] - begin;
+          std::copy_n(from, length, result.rows.begin() + begin);
+          from += length;
+        }
+      },
+      kCopiesInARow);
   return result;
 }
 

@@ -1419,11 +1419,11 @@ inline constexpr std::size_t kManyQueries = 512;
 // The order of queries by the boxes that they are about. Empty where sorting does not pay: for few queries.
 template <class T>
 std::vector<std::uint32_t> nearby_order(const BoxView<T>& begun, std::size_t dimension, const Kernels& kernels,
-                                        Interrupt& interrupt) {
+                                        unsigned workers, Interrupt& interrupt) {
   std::vector<std::uint32_t> order;
   if (begun.count < kManyQueries) return order;
   CurveOrder<T> along;
-  along.sort(GrownBoxes<T>{begun, dimension}, nullptr, begun.count, kernels, 1, interrupt);
+  along.sort(GrownBoxes<T>{begun, dimension}, nullptr, begun.count, kernels, workers, interrupt);
   order.resize(begun.count);
   for (std::size_t k = 0; k < begun.count; ++k) order[k] = along.row(k);
   return order;
