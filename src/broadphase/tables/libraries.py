@@ -236,7 +236,8 @@ class _Pandas(Table):
         return kind(values, missing)
 
     def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        return self._pandas.DataFrame(columns, index=self._frame.index if has_rows else None)
+        # Columns of rows are new arrays: pandas would copy them once more, into one block.
+        return self._pandas.DataFrame(columns, index=self._frame.index if has_rows else None, copy=has_rows)
 
     def _series(self, name: str) -> Any:
         """Return a column; of one that pyarrow holds, the data is checked."""
