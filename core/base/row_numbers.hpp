@@ -1,10 +1,13 @@
 // Checks of the row numbers that a change is given, before anything is changed.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+
+#include "base/parallel.hpp"
 
 namespace broadphase {
 
@@ -21,10 +24,22 @@ namespace detail {
 
 }  // namespace detail
 
-// Throws invalid_argument, naming a row, unless all rows are below `limit`, which is the number of boxes.
-inline void require_boxes(const std::int32_t* rows, std::size_t count, std::size_t limit) {
-  for (std::size_t at = 0; at < count; ++at)
+// Throws invalid_argument, naming the first such row, unless all rows are below `limit`, which is the number of boxes.
+inline void require_boxes(const std::int32_t* rows, std::size_t count, std::size_t limit, unsigned workers,
+                          Interrupt& interrupt) {
+  std::atomic<bool> have_all{true};
+  in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    bool have = true;
+    for (std::size_t at = begin; at < end; ++at) have &= static_cast<std::size_t>(rows[at]) < limit;
+    if (!have) have_all.store(false, std::memory_order_relaxed);
+  });
+  for (std::size_t at = 0; !have_all && at < count; ++at)
     if (static_cast<std::size_t>(rows[at]) >= limit) detail::refuse_row(rows[at], "has no box");
+}
+
+inline void require_boxes(const std::int32_t* rows, std::size_t count, std::size_t limit) {
+  Interrupt none;
+  require_boxes(rows, count, limit, 1, none);
 }
 
 // The same, and unless has(row) for each.

@@ -32,7 +32,7 @@ class BvhIndex : public BlockIndex {
 
   void build(AnyArray lower, AnyArray upper, Rows rows, unsigned workers) {
     change(lower, upper, workers, [&](const auto& boxes, auto& changes, const Bvh::Work& work) {
-      require_boxes(rows.data(), rows.shape(0), boxes.count);
+      require_boxes(rows.data(), rows.shape(0), boxes.count, work.workers, work.interrupt);
       std::vector<std::int32_t> before;
       bvh_.for_each_row([&](std::int32_t row) { before.push_back(row); });
       changes.mark(before.data(), before.size(), boxes.count, false);

@@ -45,13 +45,18 @@ class Writing {
 
   std::size_t count() const { return count_; }
 
-  // Parts that threads may write at once: a few of a large array that is copied as it is, otherwise one.
+  // Parts that threads may write at once: a few of a large array all of which is written, otherwise one.
   std::size_t parts() const {
     constexpr std::size_t kBytesAPart = std::size_t{1} << 18;
-    return is_whole() ? count_ * width_ / kBytesAPart + 1 : 1;
+    return rows_ == nullptr ? count_ * width_ / kBytesAPart + 1 : 1;
   }
   void write(std::size_t part) const noexcept {
-    if (!is_whole()) {
+    if (form_ == Form::boxes) {
+      const EvenSplit split{count_, parts()};
+      write_boxes(split.at(part), split.at(part + 1));
+      return;
+    }
+    if (rows_ != nullptr) {
       write();
       return;
     }
@@ -69,15 +74,18 @@ class Writing {
   using Target = nb::ndarray<nb::c_contig, nb::device::cpu>;
   using Source = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-  // Whether all of the array is written, and nothing but bytes.
-  bool is_whole() const { return rows_ == nullptr && form_ != Form::boxes; }
+  void write_boxes(std::size_t begin, std::size_t end) const noexcept {
+    with_boxes(lower_, upper_, [&]<class T>(const BoxView<T>& boxes) {
+      with_dimension(lower_.shape(1), [&](auto d) {
+        T* const to = static_cast<T*>(to_.data());
+        keep_boxes<d()>(boxes.part(begin, end), rows_, rows_ == nullptr ? to + begin * 2 * d() : to);
+      });
+    });
+  }
+  // To some rows.
   void write() const noexcept {
     auto* to = static_cast<std::byte*>(to_.data());
-    if (form_ == Form::boxes)
-      with_boxes(lower_, upper_, [&]<class T>(const BoxView<T>& boxes) {
-        with_dimension(lower_.shape(1), [&](auto d) { keep_boxes<d()>(boxes, rows_, static_cast<T*>(to_.data())); });
-      });
-    else if (form_ == Form::flag)
+    if (form_ == Form::flag)
       for (std::size_t k = 0; k < count_; ++k) std::memset(to + at(k) * width_, flag_, width_);
     else if (width_ == 8)
       copy_rows(static_cast<std::uint64_t*>(to_.data()), static_cast<const std::uint64_t*>(values_.data()));

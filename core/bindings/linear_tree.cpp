@@ -33,10 +33,12 @@ LinearWorld world_of(const Corner& low, const Corner& high) {
 class LinearTreeIndex : public BlockIndex {
  public:
   LinearTreeIndex(std::size_t dimension, bool flat, bool covered, int depth, std::size_t most_depth, const Corner& low,
-                  const Corner& high)
+                  const Corner& high, unsigned workers)
       : covered_(covered),
-        index_(tree, {flat, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth, world_of(low, high)},
-               chosen_kernels()) {
+        index_(
+            tree,
+            {flat, static_cast<std::size_t>(std::max(depth, 0)), depth >= 0, most_depth, world_of(low, high), workers},
+            chosen_kernels()) {
     tree.blocks = Blocks(dimension);
   }
 
@@ -158,8 +160,8 @@ void bind_linear_tree(nb::module_& module) {
   nb::class_<LinearTreeIndex, BlockIndex> bound(module, "LinearTree");
   bind_index(bound);
   bound
-      .def(nb::init<std::size_t, bool, bool, int, std::size_t, const Corner&, const Corner&>(), "dimension"_a, "flat"_a,
-           "covered"_a, "depth"_a, "most_depth"_a, "low"_a, "high"_a)
+      .def(nb::init<std::size_t, bool, bool, int, std::size_t, const Corner&, const Corner&, unsigned>(), "dimension"_a,
+           "flat"_a, "covered"_a, "depth"_a, "most_depth"_a, "low"_a, "high"_a, "workers"_a)
       .def_prop_ro("is_settled", &LinearTreeIndex::is_settled, "Whether it may be asked for anything but queries.")
       .def("cells_of", &LinearTreeIndex::cells_of, "lower"_a, "upper"_a)
       .def("outline", &LinearTreeIndex::outline)

@@ -14,10 +14,12 @@ namespace broadphase::python {
 
 namespace {
 
-std::int64_t first_invalid_row(AnyArray lower, AnyArray upper) {
+std::int64_t first_invalid_row(AnyArray lower, AnyArray upper, unsigned workers) {
   const auto find = [&](const auto& boxes) -> std::int64_t {
-    const std::size_t row = without_gil(
-        boxes.count, [&] { return with_dimension(lower.shape(1), [&](auto d) { return first_invalid<d()>(boxes); }); });
+    const std::size_t row = without_gil(boxes.count, [&] {
+      Interrupt none;  // a few milliseconds
+      return with_dimension(lower.shape(1), [&](auto d) { return first_invalid<d()>(boxes, workers, none); });
+    });
     return row < boxes.count ? static_cast<std::int64_t>(row) : -1;
   };
   return with_boxes(lower, upper, find);
@@ -75,7 +77,7 @@ nb::object sample_rows(std::size_t count, std::size_t most) {
 }  // namespace
 
 void bind_store(nb::module_& module) {
-  module.def("first_invalid", &first_invalid_row, "lower"_a, "upper"_a,
+  module.def("first_invalid", &first_invalid_row, "lower"_a, "upper"_a, "workers"_a = 1,
              "The first row with NaN or lower > upper; -1 if there is none.");
   module.def("check_rows", &check_rows, "rows"_a, "alive"_a, "slots"_a,
              "The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.");

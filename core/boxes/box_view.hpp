@@ -19,6 +19,9 @@ struct BoxView {
 
   const T* lower_of(std::size_t row) const { return lower + static_cast<std::ptrdiff_t>(row) * lower_stride; }
   const T* upper_of(std::size_t row) const { return upper + static_cast<std::ptrdiff_t>(row) * upper_stride; }
+  BoxView part(std::size_t begin, std::size_t end) const {
+    return {lower_of(begin), upper_of(begin), lower_stride, upper_stride, end - begin};
+  }
 };
 
 // Copies each box to its row of `kept`, which has D lower and D upper numbers a row; null rows: 0, 1, 2... The boxes

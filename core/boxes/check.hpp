@@ -25,12 +25,14 @@ bool all_valid(const BoxView<T>& boxes, std::size_t dimension, unsigned workers,
   return all.load(std::memory_order_relaxed);
 }
 
-// The first box with NaN or lower > upper; their number if there is none.
+namespace detail {
+
+// Of the boxes [from, to); `to` if there is none.
 template <std::size_t D, class T>
-std::size_t first_invalid(const BoxView<T>& boxes) {
+std::size_t first_invalid(const BoxView<T>& boxes, std::size_t from, std::size_t to) {
   constexpr std::size_t kTogether = 256;
-  for (std::size_t begin = 0; begin < boxes.count; begin += kTogether) {
-    const std::size_t end = std::min(boxes.count, begin + kTogether);
+  for (std::size_t begin = from; begin < to; begin += kTogether) {
+    const std::size_t end = std::min(to, begin + kTogether);
     // One branch for many boxes: nearly always all are valid.
     bool valid = true;
     for (std::size_t row = begin; row < end; ++row) {
@@ -45,7 +47,23 @@ std::size_t first_invalid(const BoxView<T>& boxes) {
       for (std::size_t k = 0; k < D; ++k)
         if (!(boxes.lower_of(row)[k] <= boxes.upper_of(row)[k])) return row;
   }
-  return boxes.count;
+  return to;
+}
+
+}  // namespace detail
+
+// The first box with NaN or lower > upper; their number if there is none.
+template <std::size_t D, class T>
+std::size_t first_invalid(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
+  std::atomic<std::size_t> first{boxes.count};
+  in_stretches_on_threads(boxes.count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    const std::size_t row = detail::first_invalid<D>(boxes, begin, end);
+    if (row == end) return;
+    std::size_t least = first.load(std::memory_order_relaxed);
+    while (row < least && !first.compare_exchange_weak(least, row, std::memory_order_relaxed)) {
+    }
+  });
+  return first.load(std::memory_order_relaxed);
 }
 
 }  // namespace broadphase

@@ -109,6 +109,10 @@ struct PackedLevels {
 
 namespace detail {
 
+inline void make_empty(Blocks& blocks, std::size_t begin, std::size_t end) {
+  for (std::size_t block = begin; block < end; ++block) blocks.make_empty(static_cast<std::int32_t>(block));
+}
+
 // Enters a finished block into its parent, if there is one.
 template <class Number>
 void hang(Blocks& blocks, const PackedLevels& packed, std::size_t level, std::size_t at, const Number* box) {
@@ -182,18 +186,27 @@ void pack_wide_leaves(BlockTree& tree, const PackedLevels& packed, const GrownBo
 template <class T>
 void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>& boxes, std::span<const RowKey> items,
                std::uint32_t* places, const Kernels& kernels, unsigned workers) {
-  constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to the same parent
-  const std::size_t leaves = packed.levels() > 0 ? packed.first[1] : 0;
   Interrupt never;
+  // Calls use(begin, end) for parts of a level. Before that, the blocks above them are made empty.
+  const auto in_parts = [&](std::size_t level, const auto& use) {
+    constexpr std::size_t kPartBlocks = 512;  // a multiple of the lanes: no two parts write to the same parent
+    const std::size_t count = level < packed.levels() ? packed.first[level + 1] - packed.first[level] : 0;
+    for_each_task((count + kPartBlocks - 1) / kPartBlocks, workers, never, [&](unsigned, std::size_t part) {
+      const std::size_t begin = part * kPartBlocks, end = std::min(count, begin + kPartBlocks);
+      if (level + 1 < packed.levels())
+        detail::make_empty(tree.blocks, packed.first[level + 1] + begin / kLanes,
+                           packed.first[level + 1] + (end + kLanes - 1) / kLanes);
+      use(begin, end);
+    });
+  };
   std::atomic<bool> exact{true};
   tree.exact_bounds.forget();
   do {
     tree.frame.exact &= exact;
     exact = true;
-    tree.blocks.clear();
-    for (std::size_t k = 0; k < packed.count(); ++k) tree.blocks.add();
-    for_each_task((leaves + kPartBlocks - 1) / kPartBlocks, workers, never, [&](unsigned, std::size_t part) {
-      const std::size_t begin = part * kPartBlocks, end = std::min(leaves, begin + kPartBlocks);
+    tree.blocks.restart(packed.count());
+    in_parts(0, [&](std::size_t begin, std::size_t end) {
+      detail::make_empty(tree.blocks, begin, end);
       if (tree.is_wide())
         detail::pack_wide_leaves(tree, packed, boxes, items, places, begin, end);
       else if (!detail::pack_leaves(tree, packed, boxes, items, places, begin, end, kernels))
@@ -202,10 +215,12 @@ void pack_rows(BlockTree& tree, const PackedLevels& packed, const GrownBoxes<T>&
   } while (tree.frame.exact && !exact);
   tree.with_numbers([&](auto number) {
     for (std::size_t level = 1; level < packed.levels(); ++level)
-      for (std::size_t at = 0; at < packed.first[level + 1] - packed.first[level]; ++at) {
-        const auto block = static_cast<std::int32_t>(packed.first[level] + at);
-        detail::hang(tree.blocks, packed, level, at, bounds_of<decltype(number)>(tree.blocks, block).box);
-      }
+      in_parts(level, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t at = begin; at < end; ++at) {
+          const auto block = static_cast<std::int32_t>(packed.first[level] + at);
+          detail::hang(tree.blocks, packed, level, at, bounds_of<decltype(number)>(tree.blocks, block).box);
+        }
+      });
   });
   tree.root = static_cast<std::int32_t>(packed.count()) - 1;
 }

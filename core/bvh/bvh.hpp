@@ -226,6 +226,13 @@ class Bvh {
       all += area;
       near += is_near ? area : 0;
     }
+    void add_blocks(const Blocks& blocks, std::int32_t block) {
+      float box[8];
+      for_each_lane(blocks.occupied(block) & ~blocks.rows(block), [&](std::size_t lane) {
+        blocks.get_box(block, lane, box);
+        add(box, blocks.dimension());
+      });
+    }
   };
 
   // Of a tree that is not wide.
@@ -251,13 +258,21 @@ class Bvh {
   }
   Area area_of_blocks() const {
     Area area;
-    float box[8];
-    for_each_block([&](std::int32_t block, std::size_t) {
-      for_each_lane(tree_.blocks.occupied(block) & ~tree_.blocks.rows(block), [&](std::size_t lane) {
-        tree_.blocks.get_box(block, lane, box);
-        area.add(box, tree_.dimension());
-      });
+    for_each_block([&](std::int32_t block, std::size_t) { area.add_blocks(tree_.blocks, block); });
+    return area;
+  }
+  // The same of a tree that has just been built: all its blocks are in use.
+  Area area_of_new_blocks(unsigned workers) const {
+    constexpr std::size_t kBlocksATask = 4096;
+    const std::size_t count = tree_.blocks.limit();
+    std::vector<Area> parts((count + kBlocksATask - 1) / kBlocksATask);
+    Interrupt never;
+    for_each_task(parts.size(), workers, never, [&](unsigned, std::size_t part) {
+      for (std::size_t block = part * kBlocksATask; block < std::min(count, (part + 1) * kBlocksATask); ++block)
+        parts[part].add_blocks(tree_.blocks, static_cast<std::int32_t>(block));
     });
+    Area area;
+    for (const Area& part : parts) area.all += part.all, area.near += part.near;
     return area;
   }
 
@@ -310,10 +325,12 @@ class Bvh {
 
 template <class T>
 void Bvh::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, const Work& work) {
-  require_boxes(rows, count, boxes.count);
+  require_boxes(rows, count, boxes.count, work.workers, work.interrupt);
   PlainArray<std::uint32_t> places;
   places.grow(boxes.count);
-  std::fill_n(places.get(), boxes.count, kNoPlace);
+  in_stretches_on_threads(boxes.count, work.workers, work.interrupt, [&](std::size_t begin, std::size_t end) {
+    std::fill(places.get() + begin, places.get() + end, kNoPlace);
+  });
   const GrownBoxes<T> given{boxes, tree_.dimension()};
   if (quality_ == BvhQuality::sah)
     build_by_area(tree_, given, rows, count, places.get(), work.kernels, work.workers, work.interrupt);
@@ -325,7 +342,7 @@ void Bvh::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t c
   places_ = std::move(places);
   rows_ = count;
   crossing_ = boxes_cross(given, rows, count, work.kernels);
-  area_ = tree_.is_wide() ? Area() : area_of_blocks();
+  area_ = tree_.is_wide() ? Area() : area_of_new_blocks(work.workers);
   rows_then_ = rows_;
   changes_ = 0;
 }

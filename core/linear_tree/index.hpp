@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
 #include "boxes/any_boxes.hpp"
 #include "linear_tree/cells.hpp"
@@ -20,7 +22,7 @@ namespace broadphase {
 // ---- The linear tree as a tree of blocks, for queries ----
 
 // Makes a lane for every node, with the exact union of the boxes in it. Nodes with more than eight children continue in
-// another block.
+// another block. Blocks are in the order of nodes, those of a node's rows behind its own.
 template <class T, class Number>
 class LinearBlocks {
  public:
@@ -29,76 +31,106 @@ class LinearBlocks {
                std::vector<std::int32_t>& block_of)
       : order_(order), nodes_(nodes), boxes_(boxes), tree_(tree), block_of_(block_of), dimension_(tree.dimension()) {}
 
-  // Throws bad_alloc, and then the tree is empty.
-  void make() {
+  // Throws bad_alloc or Interrupted, and then the tree is empty.
+  void make(unsigned workers, Interrupt& interrupt) {
+    constexpr std::size_t kNodesATask = 256, kTasksWorthThreads = 8;
     tree_.root = kNoBlock;
     tree_.blocks.clear();
     if (nodes_.count() == 0) return;
-    tree_.blocks.reserve(order_.size() / 4 + nodes_.count() + 8);
-    Number around[8];
-    tree_.root = add(0, around);
+    first_.resize(nodes_.count() + 1);
+    for (std::size_t node = 0; node < nodes_.count(); ++node) first_[node + 1] = first_[node] + block_count(node);
+    around_.grow(nodes_.count() * 2 * dimension_);
+    tree_.blocks.reserve(first_.back());
+    const std::size_t tasks = (nodes_.count() + kNodesATask - 1) / kNodesATask;
+    // The boxes of rows are read here; of the nodes above there are few.
+    for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
+      for (std::size_t node = task * kNodesATask; node < std::min(nodes_.count(), (task + 1) * kNodesATask); ++node) {
+        for (std::size_t block = first_[node]; block < first_[node + 1]; ++block)
+          tree_.blocks.make_empty(static_cast<std::int32_t>(block));
+        if (nodes_.is_leaf(node)) add_leaf(node);
+      }
+    });
+    for (std::size_t node = nodes_.count(); node-- > 0;)
+      if (!nodes_.is_leaf(node)) add_children(node);
+    tree_.blocks.restart(first_.back());
+    tree_.root = 0;
   }
 
  private:
-  static void widen(Number* around, const Number* box, std::size_t dimension) {
-    for (std::size_t k = 0; k < dimension; ++k) {
-      around[k] = std::min(around[k], box[k]);
-      around[dimension + k] = std::max(around[dimension + k], box[dimension + k]);
-    }
-  }
-  void start(Number* around) const {
-    std::fill_n(around, dimension_, std::numeric_limits<Number>::infinity());
-    std::fill_n(around + dimension_, dimension_, -std::numeric_limits<Number>::infinity());
-  }
-
-  // Fills lanes one after another, continuing in a new block where one is full.
-  struct Lanes {
-    std::int32_t first, last;
-    std::size_t lane = 0;
-  };
-  void put(Lanes& lanes, const Number* box, std::int32_t what, bool is_row) {
-    if (lanes.lane == kLanes) {
-      const std::int32_t next = tree_.blocks.add();
-      tree_.blocks.next(lanes.last) = next;
-      lanes = {lanes.first, next, 0};
-    }
-    tree_.blocks.set_lane(lanes.last, lanes.lane++, box, what, is_row);
-  }
-
-  // Recursion: as deep as the nodes; see LinearNodes.
-  std::int32_t add(std::size_t node, Number* around) {
-    const LinearNode& from = nodes_[node];
-    start(around);
-    if (nodes_.is_leaf(node) && from.end - from.begin <= kLanes) return add_rows(from.begin, from.end, around);
-    const std::int32_t block = tree_.blocks.add();
-    Lanes lanes{block, block};
-    Number box[8];
+  static std::size_t blocks_of(std::size_t lanes) { return (lanes + kLanes - 1) / kLanes; }
+  std::size_t block_count(std::size_t node) const {
     if (nodes_.is_leaf(node)) {
-      for (std::size_t begin = from.begin; begin < from.end; begin += kLanes) {
-        start(box);
-        const std::int32_t below = add_rows(begin, std::min<std::size_t>(from.end, begin + kLanes), box);
-        put(lanes, box, below, false);
-        widen(around, box, dimension_);
-      }
-      return block;
+      const std::size_t of_rows = blocks_of(nodes_[node].end - nodes_[node].begin);
+      return of_rows + (of_rows > 1 ? blocks_of(of_rows) : 0);
     }
-    for (std::size_t child = node + 1; child < from.next; child = nodes_[child].next) {
-      const std::int32_t below = add(child, box);
-      put(lanes, box, below, false);
-      widen(around, box, dimension_);
-    }
-    return block;
+    std::size_t children = 0;
+    for (std::size_t child = node + 1; child < nodes_[node].next; child = nodes_[child].next) ++children;
+    return blocks_of(children);
   }
-  std::int32_t add_rows(std::size_t begin, std::size_t end, Number* around) {
-    const std::int32_t block = tree_.blocks.add();
+  Number* around(std::size_t node) const { return around_.get() + node * 2 * dimension_; }
+  void widen(Number* bounds, const Number* box) const {
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      bounds[k] = std::min(bounds[k], box[k]);
+      bounds[dimension_ + k] = std::max(bounds[dimension_ + k], box[dimension_ + k]);
+    }
+  }
+  void start(Number* bounds) const {
+    std::fill_n(bounds, dimension_, std::numeric_limits<Number>::infinity());
+    std::fill_n(bounds + dimension_, dimension_, -std::numeric_limits<Number>::infinity());
+  }
+
+  // Fills the lanes of a node's own blocks one after another.
+  class Lanes {
+   public:
+    Lanes(BlockTree& tree, std::size_t first) : tree_(tree), block_(static_cast<std::int32_t>(first)) {}
+    void put(const Number* box, std::size_t below) {
+      if (lane_ == kLanes) {
+        tree_.blocks.next(block_) = block_ + 1;
+        ++block_;
+        lane_ = 0;
+      }
+      tree_.blocks.set_lane(block_, lane_++, box, static_cast<std::int32_t>(below), false);
+    }
+
+   private:
+    BlockTree& tree_;
+    std::int32_t block_;
+    std::size_t lane_ = 0;
+  };
+
+  void add_leaf(std::size_t node) {
+    const LinearNode& from = nodes_[node];
+    Number* const bounds = around(node);
+    start(bounds);
+    if (from.end - from.begin <= kLanes) return add_rows(first_[node], from.begin, from.end, bounds);
+    std::size_t below = first_[node + 1] - blocks_of(from.end - from.begin);
+    Lanes lanes(tree_, first_[node]);
+    Number box[8];
+    for (std::size_t begin = from.begin; begin < from.end; begin += kLanes, ++below) {
+      start(box);
+      add_rows(below, begin, std::min<std::size_t>(from.end, begin + kLanes), box);
+      lanes.put(box, below);
+      widen(bounds, box);
+    }
+  }
+  void add_children(std::size_t node) {
+    Number* const bounds = around(node);
+    start(bounds);
+    Lanes lanes(tree_, first_[node]);
+    for (std::size_t child = node + 1; child < nodes_[node].next; child = nodes_[child].next) {
+      lanes.put(around(child), first_[child]);
+      widen(bounds, around(child));
+    }
+  }
+  void add_rows(std::size_t number, std::size_t begin, std::size_t end, Number* bounds) {
+    const auto block = static_cast<std::int32_t>(number);
     for (std::size_t entry = begin; entry < end; ++entry) {
       Number box[8];
       local_box(tree_.frame, boxes_, order_.item[entry], dimension_, box);
       tree_.blocks.set_lane(block, entry - begin, box, static_cast<std::int32_t>(order_.item[entry]), true);
       block_of_[order_.item[entry]] = block;
-      widen(around, box, dimension_);
+      widen(bounds, box);
     }
-    return block;
   }
 
   const LinearOrder& order_;
@@ -107,6 +139,8 @@ class LinearBlocks {
   BlockTree& tree_;
   std::vector<std::int32_t>& block_of_;
   std::size_t dimension_;
+  std::vector<std::size_t> first_;  // block of each node; one more: how many there are in all
+  PlainArray<Number> around_;       // each node
 };
 
 // ---- The index ----
@@ -118,6 +152,7 @@ struct LinearOptions {
   std::size_t most_depth = 0;  // upper limit for a measured depth
   // The region; infinite where it is derived from the boxes.
   LinearWorld bounds{{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL}, {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL}};
+  unsigned workers = 1;
 };
 
 // A few rows that come one by one are put into blocks of their own beside the others, for queries, and of a row that
@@ -292,14 +327,14 @@ class LinearIndex {
   void replace(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const LinearSource<T> source = source_of(boxes);
     const std::vector<std::uint32_t> items(rows, rows + count);
-    world_ = world_around(source, items.data(), count);
+    world_ = world_around(source, items.data(), count, options_.workers, interrupt);
     for (std::size_t k = 0; k < tree_.dimension(); ++k) {
       if (std::isfinite(options_.bounds.low[k])) world_.low[k] = options_.bounds.low[k];
       if (std::isfinite(options_.bounds.high[k])) world_.high[k] = options_.bounds.high[k];
       world_.high[k] = std::max(world_.low[k], world_.high[k]);
     }
     if (!options_.fixed) depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
-    order_ = make_order(source, items, world_, depth_, 1, interrupt);
+    order_ = make_order(source, items, world_, depth_, options_.workers, interrupt);
     arrange(boxes, true, interrupt);
     filed_.assign(boxes.count, false);
     for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
@@ -315,7 +350,7 @@ class LinearIndex {
     for (const std::int32_t row : fresh_)
       if (std::find(rows, rows + count, row) == rows + count) items.push_back(static_cast<std::uint32_t>(row));
     drop(gone_);
-    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, 1, interrupt);
+    LinearOrder changed = make_order(source_of(boxes), items, world_, order_.keys.depth, options_.workers, interrupt);
     merge(changed);
     arrange(boxes, tree_.is_wide(), interrupt);
   }
@@ -362,7 +397,7 @@ class LinearIndex {
   // `new_frame`: take a frame for these boxes; otherwise the present one stays unless it has become too coarse.
   template <class T>
   void arrange(const BoxView<T>& boxes, bool new_frame, Interrupt& interrupt) {
-    order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, 1, interrupt);
+    order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, options_.workers, interrupt);
     if (new_frame || is_blurred(boxes)) {
       const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
       tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());
@@ -380,8 +415,9 @@ class LinearIndex {
     top_ = kNoBlock;
     fresh_.clear();
     gone_.clear();
-    tree_.with_numbers(
-        [&](auto number) { LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_, block_of_).make(); });
+    tree_.with_numbers([&](auto number) {
+      LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_, block_of_).make(options_.workers, interrupt);
+    });
   }
 
   // True if many boxes are nearer to each other than floats in the frame can tell.
@@ -415,7 +451,7 @@ class LinearIndex {
 
 template <class T>
 void LinearIndex::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
-  require_boxes(rows, count, boxes.count);
+  require_boxes(rows, count, boxes.count, options_.workers, interrupt);
   whole_or_empty([&] { replace(boxes, rows, count, interrupt); });
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -140,13 +141,21 @@ struct LinearSource {
 
 // Where most boxes are.
 template <class T>
-LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count) {
+LinearWorld world_around(const LinearSource<T>& source, const std::uint32_t* items, std::size_t count, unsigned workers,
+                         Interrupt& interrupt) {
   return with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     const auto corners = [&](std::size_t at) {
       return BoxCorners<T>{source.lower(items[at]), source.upper(items[at])};
     };
     constexpr std::size_t kFew = 256;  // a sample costs more than all boxes of a small cell
-    const Extent<T> extent = finite_extent(D, count, source.grow, corners);
+    Extent<T> extent;
+    std::mutex mutex;
+    in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      const Extent<T> part =
+          finite_extent(D, end - begin, source.grow, [&](std::size_t at) { return corners(begin + at); });
+      const std::lock_guard lock(mutex);
+      extent.add(part);
+    });
     const Extent<T> bulk = count > kFew ? bulk_of(extent, D, count, corners) : extent;
     LinearWorld world;
     for (std::size_t k = 0; k < D; ++k)
@@ -243,7 +252,7 @@ bool should_be_ranked(const LinearSource<T>& source, const std::uint32_t* items,
 template <std::size_t D, class T>
 void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std::size_t count, const Kernels& kernels,
                        Interrupt& interrupt) {
-  LinearWorld world = world_around(source, items, count);
+  LinearWorld world = world_around(source, items, count, 1, interrupt);
   const double halvings = fit_to_lengths<D>(source, items, count, world);
   // Boxes across a cell's middle are along planes: this many levels separate almost all of them.
   const std::size_t along = D > 1 ? D - 1 : 1, most = 32 / D;

@@ -621,7 +621,7 @@ LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Preparation& wi
   const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
   std::vector<std::uint32_t> items(count);
   for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
-  const LinearWorld world = world_around(source_, items.data(), count);
+  const LinearWorld world = world_around(source_, items.data(), count, with.workers, with.interrupt);
   const std::size_t depth = measured_depth(source_, items, world, with.interrupt);
   LinearOrder order = make_order(source_, items, world, depth, with.workers, with.interrupt);
   order_crowds(source_, order, kLeafBoxes, with.kernels, with.workers, with.interrupt);

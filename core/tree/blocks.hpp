@@ -110,15 +110,24 @@ class Blocks {
     if (block != kNoBlock) {
       free_ = next(block);
       --free_count_;
+      occupied(block) = rows(block) = 0;
+      next(block) = parent(block) = kNoBlock;
     } else {
       if (used_ == capacity_) reserve(used_ + used_ / 2 + 16);
       block = static_cast<std::int32_t>(used_++);
-      // Kernels test all lanes, also those not in use, and leave these out afterwards: never uninitialized memory.
-      std::memset(at(block), 0, layout_.words() * sizeof(float));
+      make_empty(block);
     }
-    occupied(block) = rows(block) = 0;
-    next(block) = parent(block) = kNoBlock;
     return block;
+  }
+  // So many blocks instead of those in use, for which there is room, each of which is to be made empty: on any thread.
+  void restart(std::size_t count) {
+    clear();
+    used_ = count;
+  }
+  void make_empty(std::int32_t block) {
+    // Kernels test all lanes, also those not in use, and leave these out afterwards: never uninitialized memory.
+    std::memset(at(block), 0, layout_.words() * sizeof(float));
+    next(block) = parent(block) = kNoBlock;
   }
   void release(std::int32_t block) {
     next(block) = free_;

@@ -83,21 +83,21 @@ class MedianSorter {
       : select_(items, spare, kernels), rows_(rows) {}
 
   // Splits a part of more than eight rows in two, which can then be sorted on different threads.
-  std::pair<PlacePart, PlacePart> cut(const PlacePart& part) const {
+  std::pair<PlacePart, PlacePart> cut(const PlacePart& part, const PartThreads& threads) const {
     const Spread<K> spread(select_.at(part), part.count(), kSample);
-    return select_.cut(part, part.begin + first_half(part.count()), spread.widest());
+    return select_.cut(part, part.begin + first_half(part.count()), spread.widest(), threads);
   }
 
   // Recursion: one call per halving, at most 26 deep.
-  void sort(const PlacePart& part) const {
+  void sort(const PlacePart& part, const PartThreads& threads) const {
     if (part.count() <= kFew) {
       const Place<K>* items = select_.at(part);
       sort_few(items, part.count(), Spread<K>(items, part.count(), kFew), rows_ + part.begin);
       return;
     }
-    const auto [first, second] = cut(part);
-    sort(first);
-    sort(second);
+    const auto [first, second] = cut(part, threads);
+    sort(first, threads);
+    sort(second, threads);
   }
 
  private:

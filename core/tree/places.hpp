@@ -38,6 +38,12 @@ struct PlacePart {
   std::size_t count() const { return end - begin; }
 };
 
+// Those who part places together, or one thread alone.
+struct PartThreads {
+  unsigned workers;
+  Interrupt& interrupt;
+};
+
 template <std::size_t K>
 class PlaceSelect {
  public:
@@ -60,11 +66,13 @@ class PlaceSelect {
     kernels_.eight->rank_keys(keys, padded, ranks);
   }
 
-  // Parts the places so that those in front of `middle` have the smaller coordinates along an axis.
-  std::pair<PlacePart, PlacePart> cut(const PlacePart& part, std::size_t middle, std::size_t axis) const {
+  // Parts the places so that those in front of `middle` have the smaller coordinates along an axis. The same for any
+  // number of threads.
+  std::pair<PlacePart, PlacePart> cut(const PlacePart& part, std::size_t middle, std::size_t axis,
+                                      const PartThreads& threads) const {
     Place<K>* own = part.in_spare ? spare_ : items_;
     Place<K>* other = part.in_spare ? items_ : spare_;
-    const bool in_spare = part.in_spare != select(own, other, part.begin, part.end, middle, axis);
+    const bool in_spare = part.in_spare != select(own, other, part.begin, part.end, middle, axis, threads);
     return {{part.begin, middle, in_spare}, {middle, part.end, in_spare}};
   }
 
@@ -73,11 +81,12 @@ class PlaceSelect {
   // nth_element is used, which happens where most coordinates are equal.
   static constexpr std::size_t kPivots = 64, kFewPivots = 32;
   static constexpr int kMostRounds = 12;
+  static constexpr std::size_t kStretch = std::size_t{1} << 15;  // elements that one task parts
 
   // Partitions [begin, end) at the element of rank `middle`. The result is in `to` if this returns true, else in
   // `from`.
-  bool select(Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end, std::size_t middle,
-              std::size_t axis) const {
+  bool select(Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end, std::size_t middle, std::size_t axis,
+              const PartThreads& threads) const {
     bool turned = false;
     for (int round = 0; end - begin > kFew; ++round) {
       const std::size_t count = end - begin, pivots = count > 2048 ? kPivots : kFewPivots;
@@ -98,15 +107,20 @@ class PlaceSelect {
       const double error = std::sqrt(static_cast<double>(pivots) * share * (1 - share));
       const double wanted = share * static_cast<double>(pivots) + (share < 0.5 ? error : -error);
       const float pivot = sorted[static_cast<std::size_t>(std::clamp(wanted, 0.0, static_cast<double>(pivots - 1)))];
-      const std::size_t split = part(from, to, begin, end, axis, pivot);
+      const bool is_shared = threads.workers > 1 && count >= 2 * kStretch;
+      const std::size_t split = is_shared ? part_on_threads(from, to, begin, end, axis, pivot, threads)
+                                          : part(from, to, begin, end, axis, pivot);
       // Both arrays keep the settled part, so that either may be read in the end.
-      if (middle < split) {
-        std::copy(to + split, to + end, from + split);
-        end = split;
-      } else {
-        std::copy(to + begin, to + split, from + begin);
-        begin = split;
-      }
+      const bool is_in_front = middle < split;
+      const std::size_t settled = is_in_front ? split : begin, settled_end = is_in_front ? end : split;
+      const auto keep = [=](std::size_t first, std::size_t last) {
+        std::copy(to + settled + first, to + settled + last, from + settled + first);
+      };
+      if (is_shared)
+        in_stretches_on_threads(settled_end - settled, threads.workers, threads.interrupt, keep);
+      else
+        keep(0, settled_end - settled);
+      (is_in_front ? end : begin) = split;
       std::swap(from, to);
       turned = !turned;
       if (middle == begin || middle == end) return turned;
@@ -118,18 +132,47 @@ class PlaceSelect {
     return turned;
   }
 
-  // Elements less than the pivot go to the front of `to`, the others to its back. Each is written to both places,
-  // without a branch.
+  // Elements less than the pivot go to the front of `to`, the others to its back.
   static std::size_t part(const Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end, std::size_t axis,
                           float pivot) {
-    std::size_t front = begin, back = end;
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto before = static_cast<std::size_t>(from[i].at[axis] < pivot);
-      std::memcpy(to + front, from + i, sizeof(Place<K>));
-      std::memcpy(to + back - 1, from + i, sizeof(Place<K>));
+    return part(from + begin, from + end, to, {begin, end, end, begin}, axis, pivot);
+  }
+  // To the same places.
+  static std::size_t part_on_threads(const Place<K>* from, Place<K>* to, std::size_t begin, std::size_t end,
+                                     std::size_t axis, float pivot, const PartThreads& threads) {
+    const EvenSplit split{end - begin, (end - begin) / kStretch};
+    std::vector<std::size_t> before(split.parts + 1, 0);  // elements less than the pivot
+    for_each_task(split.parts, threads.workers, threads.interrupt, [&](unsigned, std::size_t k) {
+      std::size_t less = 0;
+      for (std::size_t i = begin + split.at(k); i < begin + split.at(k + 1); ++i) less += from[i].at[axis] < pivot;
+      before[k + 1] = less;
+    });
+    for (std::size_t k = 0; k < split.parts; ++k) before[k + 1] += before[k];
+    for_each_task(split.parts, threads.workers, threads.interrupt, [&](unsigned, std::size_t k) {
+      const std::size_t first = split.at(k), last = split.at(k + 1);
+      part(from + begin + first, from + begin + last, to,
+           {begin + before[k], begin + before[k + 1], end - (first - before[k]), end - (last - before[k + 1])}, axis,
+           pivot);
+    });
+    return begin + before.back();
+  }
+  // Where the next elements go: upwards from `front`, and downwards from `back`.
+  struct Room {
+    std::size_t front, front_end, back, back_end;
+  };
+  // Each is written to both places, without a branch, as long as both are there.
+  static std::size_t part(const Place<K>* first, const Place<K>* last, Place<K>* to, Room room, std::size_t axis,
+                          float pivot) {
+    std::size_t front = room.front, back = room.back;
+    for (; first < last && front < room.front_end && back > room.back_end; ++first) {
+      const auto before = static_cast<std::size_t>(first->at[axis] < pivot);
+      std::memcpy(to + front, first, sizeof(Place<K>));
+      std::memcpy(to + back - 1, first, sizeof(Place<K>));
       front += before;
       back -= 1 - before;
     }
+    const bool is_front = front < room.front_end;
+    for (; first < last; ++first) std::memcpy(to + (is_front ? front++ : --back), first, sizeof(Place<K>));
     return front;
   }
 
@@ -137,16 +180,21 @@ class PlaceSelect {
   const Kernels& kernels_;
 };
 
-// Sorts all `count` places by sorter.cut(part), which halves a part of more than kFew, and sorter.sort(part). The same
-// parts for any number of workers, so the order does not depend on it.
+// Sorts all `count` places by sorter.cut(part, threads), which halves a part of more than kFew, and sorter.sort(part,
+// threads).
+// The same parts for any number of workers, so the order does not depend on it.
 template <class Sorter>
 void sort_places(const Sorter& sorter, std::size_t count, unsigned workers, Interrupt& interrupt) {
   constexpr std::size_t kTaskRows = std::size_t{1} << 14;  // a few milliseconds
   std::vector<PlacePart> open = {{0, count, false}}, small;
   while (!open.empty()) {
     std::vector<std::pair<PlacePart, PlacePart>> halves(open.size());
-    for_each_task(open.size(), workers, interrupt, [&](unsigned, std::size_t task) {
-      if (open[task].count() > kTaskRows) halves[task] = sorter.cut(open[task]);
+    // Fewer parts than threads are cut one after the other, each by all threads.
+    const bool are_few = open.size() < workers;
+    for_each_task(open.size(), are_few ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
+      if (open[task].count() <= kTaskRows) return;
+      Interrupt none;  // this may not be the calling thread
+      halves[task] = sorter.cut(open[task], are_few ? PartThreads{workers, interrupt} : PartThreads{1, none});
     });
     std::vector<PlacePart> next;
     for (std::size_t k = 0; k < open.size(); ++k)
@@ -158,7 +206,10 @@ void sort_places(const Sorter& sorter, std::size_t count, unsigned workers, Inte
       }
     open.swap(next);
   }
-  for_each_task(small.size(), workers, interrupt, [&](unsigned, std::size_t task) { sorter.sort(small[task]); });
+  for_each_task(small.size(), workers, interrupt, [&](unsigned, std::size_t task) {
+    Interrupt none;
+    sorter.sort(small[task], {1, none});
+  });
 }
 
 }  // namespace broadphase::detail

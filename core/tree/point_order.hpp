@@ -33,21 +33,21 @@ class PointSorter {
   PointSorter(Point<T, D>* points, RowKey* rows) : points_(points), rows_(rows) {}
 
   // Splits a part of more than eight rows in two, which can then be sorted on different threads.
-  std::pair<PlacePart, PlacePart> cut(const PlacePart& part) const {
+  std::pair<PlacePart, PlacePart> cut(const PlacePart& part, const PartThreads&) const {
     const std::size_t middle = part.begin + first_half(part.count()), axis = widest(part);
     std::nth_element(points_ + part.begin, points_ + middle, points_ + part.end,
                      [axis](const Point<T, D>& a, const Point<T, D>& b) { return a.at[axis] < b.at[axis]; });
     return {{part.begin, middle, false}, {middle, part.end, false}};
   }
   // Recursion: one call per halving, at most 26 deep.
-  void sort(const PlacePart& part) const {
+  void sort(const PlacePart& part, const PartThreads& threads) const {
     if (part.count() <= kLanes) {
       for (std::size_t at = part.begin; at < part.end; ++at) rows_[at].row = points_[at].row;
       return;
     }
-    const auto [first, second] = cut(part);
-    sort(first);
-    sort(second);
+    const auto [first, second] = cut(part, threads);
+    sort(first, threads);
+    sort(second, threads);
   }
 
  private:
@@ -103,11 +103,13 @@ class PointOrder {
       constexpr std::size_t D = decltype(dimension)::value;
       PlainArray<detail::Point<T, D>> points;
       points.grow(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t row = rows != nullptr ? static_cast<std::size_t>(rows[i]) : i;
-        points[i].row = static_cast<std::uint32_t>(row);
-        for (std::size_t k = 0; k < D; ++k) points[i].at[k] = boxes.lower(row, k);
-      }
+      in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t row = rows != nullptr ? static_cast<std::size_t>(rows[i]) : i;
+          points[i].row = static_cast<std::uint32_t>(row);
+          for (std::size_t k = 0; k < D; ++k) points[i].at[k] = boxes.lower(row, k);
+        }
+      });
       detail::sort_places(detail::PointSorter<T, D>(points.get(), items_.get()), count, workers, interrupt);
     });
   }

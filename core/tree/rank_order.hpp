@@ -41,22 +41,22 @@ class AreaSorter {
       : select_(items, spare, kernels), rows_(rows) {}
 
   // Splits a part of more than kFew rows in two, which can then be sorted on different threads.
-  std::pair<PlacePart, PlacePart> cut(const PlacePart& part) const {
+  std::pair<PlacePart, PlacePart> cut(const PlacePart& part, const PartThreads& threads) const {
     std::size_t unit = 8;
     while (unit * 8 < part.count()) unit *= 8;
     const Cut cut = best_cut(select_.at(part), part.count(), unit);
-    return select_.cut(part, part.begin + cut.units * unit, cut.key);
+    return select_.cut(part, part.begin + cut.units * unit, cut.key, threads);
   }
 
   // Recursion: at most seven calls for each power of eight.
-  void sort(const PlacePart& part) const {
+  void sort(const PlacePart& part, const PartThreads& threads) const {
     if (part.count() <= kFew) {
       sort_few(select_.at(part), part.count(), rows_ + part.begin);
       return;
     }
-    const auto [first, second] = cut(part);
-    sort(first);
-    sort(second);
+    const auto [first, second] = cut(part, threads);
+    sort(first, threads);
+    sort(second, threads);
   }
 
  private:
@@ -326,14 +326,16 @@ class RankOrder {
         items[corner / 2].at[corner % 2 * D + k] = static_cast<float>(rank);
       }
     });
-    for (std::size_t i = 0; i < count_; ++i) {
-      items[i].row = static_cast<std::uint32_t>(row_at(i));
-      for (std::size_t k = 0; k < D; ++k) {
-        const float lower = items[i].at[k], upper = items[i].at[D + k];
-        items[i].at[k] = lower + upper;
-        items[i].at[D + k] = upper - lower;
+    in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        items[i].row = static_cast<std::uint32_t>(row_at(i));
+        for (std::size_t k = 0; k < D; ++k) {
+          const float lower = items[i].at[k], upper = items[i].at[D + k];
+          items[i].at[k] = lower + upper;
+          items[i].at[D + k] = upper - lower;
+        }
       }
-    }
+    });
     detail::sort_places(detail::AreaSorter<D>(items.get(), spare.get(), items_.get(), kernels), count_, workers,
                         interrupt);
   }

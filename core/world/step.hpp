@@ -244,10 +244,14 @@ class World {
     const Moved<D>& moved = step.moved;
     std::fill_n(columns.changed, slots, std::uint8_t{0});
     if (columns.generation_then != nullptr) std::fill_n(columns.renewed, slots, std::uint8_t{0});
-    const auto write = [slots]<std::size_t N>(double* to, const double* from, bool are_few, const RowList& rows,
-                                              std::integral_constant<std::size_t, N>) {
+    const unsigned workers = request.search.workers;
+    const auto write = [slots, workers]<std::size_t N>(double* to, const double* from, bool are_few,
+                                                       const RowList& rows, std::integral_constant<std::size_t, N>) {
+      Interrupt never;
       if (!are_few)
-        std::copy_n(from, slots * N, to);
+        in_stretches_on_threads(slots, workers, never, [=](std::size_t begin, std::size_t end) {
+          std::copy(from + begin * N, from + end * N, to + begin * N);
+        });
       else
         for (const std::int32_t row : rows)
           std::copy_n(from + static_cast<std::size_t>(row) * N, N, to + static_cast<std::size_t>(row) * N);

@@ -312,7 +312,7 @@ class Guard:
         What a query builds in: other threads wait, and the thread that builds is refused.
         """
 
-def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)]) -> int:
+def first_invalid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], workers: int = 1) -> int:
     """The first row with NaN or lower > upper; -1 if there is none."""
 
 def check_rows(rows: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: int) -> int:
@@ -520,7 +520,7 @@ def boxes_of_query(lower: Annotated[NDArray, dict(device='cpu', writable=False)]
 def describe_grid(lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], closely: bool) -> dict: ...
 
 class LinearTree(BlockIndex):
-    def __init__(self, dimension: int, flat: bool, covered: bool, depth: int, most_depth: int, low: Sequence[float], high: Sequence[float]) -> None: ...
+    def __init__(self, dimension: int, flat: bool, covered: bool, depth: int, most_depth: int, low: Sequence[float], high: Sequence[float], workers: int) -> None: ...
 
     def build(self, lower: Annotated[NDArray, dict(device='cpu', writable=False)], upper: Annotated[NDArray, dict(device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 

@@ -231,7 +231,7 @@ class BoxIndex(queries.Queries):
         spheres: SphereArrays = None,
     ) -> None:
         self._threads = worker_count(workers)
-        self._store = BoxStore(boxes, layer, mask, batch, spheres)
+        self._store = BoxStore(boxes, layer, mask, batch, spheres, self._threads)
         self._watch = None
         self._dropped = np.empty(0, np.int32)
         self._begin()

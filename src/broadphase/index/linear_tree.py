@@ -229,7 +229,7 @@ class LinearTree(BoxIndex):
         low, high = [-math.inf] * 4, [math.inf] * 4
         if (world := self._bounds_of(settings)) is not None:
             low, high = ([*corner, *[0.0] * (4 - self.dim)] for corner in world.tolist())
-        return _native.LinearTree(self.dim, flat, covered, depth, most, low, high)
+        return _native.LinearTree(self.dim, flat, covered, depth, most, low, high, self._threads)
 
     def _within_limits(self, depth: int) -> int:
         """Clip a depth to the limits of the tuning."""

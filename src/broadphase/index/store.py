@@ -54,10 +54,16 @@ class BoxStore:
     """
 
     def __init__(
-        self, boxes: Boxes | None, layer: ByRow = None, mask: ByRow = None, batch: ByRow = None, spheres: Any = None
+        self,
+        boxes: Boxes | None,
+        layer: ByRow = None,
+        mask: ByRow = None,
+        batch: ByRow = None,
+        spheres: Any = None,
+        workers: int = 1,
     ) -> None:
         boxes, batch, column = _with_keys_and_spheres(boxes, batch, spheres)
-        lower, upper = checked_corners(boxes, "boxes")
+        lower, upper = checked_corners(boxes, "boxes", workers=workers)
         count, dim = lower.shape
         _require_room(count)
         self.corners: NDArray[Any] = np.empty((count, 2, dim), lower.dtype)  # a free slot keeps those of its last box
@@ -65,10 +71,10 @@ class BoxStore:
         # None while no box was given one.
         self.layer, self.mask, self.batch = (None if values is None else values.copy() for values in given)
         self.spheres: NDArray[np.float64] | None = column  # (slots, d + 1): center and radius, infinite for none
-        _native.commit([(self.corners, (lower, upper))], [])
+        self.alive: NDArray[np.bool_] = np.empty(count, np.bool_)  # which slots are in use
+        _native.commit([(self.corners, (lower, upper)), (self.alive, True)], [], workers=workers)
         self.slots: int = count  # that have ever been in use; upper bound of all rows
         self.living: int = count  # slots in use
-        self.alive: NDArray[np.bool_] = np.ones(count, np.bool_)  # which these are
         # One more than the number of boxes removed from each slot; makes handles stale.
         self.generation: NDArray[np.int64] = np.ones(count, np.int64)
         self._first_free: int = count  # no slot below it is free
@@ -118,8 +124,11 @@ class BoxStore:
         """The rows in use, ascending. Read-only."""
         if self._numbers is None:
             every = self.living == self.slots
-            numbers = np.arange(self.slots) if every else np.flatnonzero(self.alive[: self.slots])
-            rows = numbers.astype(np.int32)
+            rows: NDArray[np.int32]
+            if every:
+                rows = np.arange(self.slots, dtype=np.int32)
+            else:
+                rows = np.flatnonzero(self.alive[: self.slots]).astype(np.int32)
             rows.flags.writeable = False
             self._numbers = rows
         return self._numbers
@@ -421,7 +430,7 @@ def keys_by_shape(boxes: Any, batch: Any) -> tuple[Any, Any]:
 
 
 def checked_corners(
-    boxes: Boxes, name: str, dim: int | None = None, *, own: bool = False
+    boxes: Boxes, name: str, dim: int | None = None, *, own: bool = False, workers: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the corners of boxes in any form, which must be valid and, if given, of `dim` axes.
 
@@ -435,7 +444,7 @@ def checked_corners(
         lower, upper = lower.copy(), upper.copy()
     if dim is not None and lower.shape[1] != dim:
         raise ValueError(f"{name} have {lower.shape[1]} dimensions; {dim} are needed")
-    row = _native.first_invalid(lower, upper)
+    row = _native.first_invalid(lower, upper, workers)
     if row >= 0:
         fault = f"{describe_invalid(lower, upper, row)}{advice_on_invalid(lower, upper)}"
         raise InvalidBoxError(f"{name}: {fault}", row=row)
