@@ -150,6 +150,14 @@ def test_views_of_text_are_keys_and_are_kept():
     assert joined.column("k").type == pa.string_view()
 
 
+@pytest.mark.parametrize("kind", ["string_view", "binary_view"])
+def test_texts_that_were_cast_to_views_are_keys(kind):
+    pa = pytest.importorskip("pyarrow", minversion="17")
+    short = pa.array(["a", "b", None]).cast(getattr(pa, kind)())
+    table = pa.table({"lo": [0, 0, 0], "hi": [1, 1, 1], "k": pa.chunked_array([short[:1], short[1:]])})
+    assert len(bp.join(table, table, **ENDS, by="k")) == 2
+
+
 def test_keys_of_unsigned_integers_may_be_hashes_of_64_bits():
     pl = pytest.importorskip("polars")
     hashes = pl.Series([2**64 - 1, 2**63, 5], dtype=pl.UInt64)

@@ -5,6 +5,7 @@ Values are kept as lists: integers, floats, text, and times as (nanoseconds, uni
 
 import math
 import random
+import warnings
 from fractions import Fraction
 
 import pyarrow as pa
@@ -115,7 +116,10 @@ def rows_of(table):
     elif hasattr(table, "to_arrow"):
         table = table.to_arrow()
     if hasattr(table, "iloc"):
-        columns = [pa.Array.from_pandas(table[name]) for name in table.columns]
+        with warnings.catch_warnings():
+            # Of pandas 3.1, about how PyArrow 24 reads times with zones.
+            warnings.filterwarnings("ignore", "Series.values returning")
+            columns = [pa.Array.from_pandas(table[name]) for name in table.columns]
         names, count = list(table.columns), len(table)
     else:
         columns, names, count = table.columns, table.column_names, table.num_rows

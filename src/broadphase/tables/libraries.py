@@ -473,7 +473,9 @@ def _taken(column: Any, places: Any, title: str) -> Any:
 
 def _arrow_names(column: Any) -> Any:
     """Return a column of pyarrow as `Table.names_of` does."""
-    if str(plain_type(column.type)) not in (
+    pyarrow: Any = import_module("pyarrow")
+    kind = str(plain_type(column.type))
+    if kind not in (
         "string",
         "large_string",
         "string_view",
@@ -484,6 +486,10 @@ def _arrow_names(column: Any) -> Any:
         return None
     if not hasattr(column, "__arrow_c_stream__"):  # before pyarrow 17
         return np.array(column.to_pylist(), object)
+    chunks = getattr(column, "chunks", [column])
+    if str(column.type).endswith("_view") and any(one is None for chunk in chunks for one in chunk.buffers()[2:]):
+        # Short texts that were cast to views: pyarrow 24 ends the process when it exports them.
+        column = column.cast(pyarrow.large_string() if kind == "string_view" else pyarrow.large_binary())
     return column.__arrow_c_stream__()
 
 
