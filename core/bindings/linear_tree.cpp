@@ -93,7 +93,7 @@ class LinearTreeIndex : public BlockIndex {
     return result;
   }
 
-  std::size_t depth() const { return index_.cells().keys().depth; }
+  std::size_t depth() const { return index_.order().keys.depth; }
   // Share of the deepest level in the occupied cells.
   double leaf_share() const {
     const LinearCells& cells = index_.cells();
@@ -105,7 +105,7 @@ class LinearTreeIndex : public BlockIndex {
   nb::tuple cells_of(AnyArray lower, AnyArray upper) const {
     std::vector<std::int32_t> level;
     std::vector<std::uint64_t> number;
-    const CellKeys keys = index_.cells().keys();
+    const CellKeys keys = index_.order().keys;
     with_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes) {
       with_dimension(tree.dimension(), [&]<std::size_t D>(Dimension<D>) {
         const CellMap<D> map(index_.world(), keys.depth);

@@ -28,8 +28,9 @@ namespace {
 class SweepBoxes {
  public:
   // `along`: "automatic", "principal", or neither: the axis, or the weights where there are any.
-  SweepBoxes(std::size_t dimension, const std::string& along, int axis, const std::vector<double>& weights)
-      : dimension_(dimension), along_(SweepAlong::given) {
+  SweepBoxes(std::size_t dimension, const std::string& along, int axis, const std::vector<double>& weights,
+             unsigned workers)
+      : dimension_(dimension), workers_(workers), along_(SweepAlong::given) {
     if (along == "automatic") along_ = SweepAlong::automatic;
     if (along == "principal") along_ = SweepAlong::principal;
     given_.axis = weights.empty() ? axis : -1;
@@ -40,9 +41,9 @@ class SweepBoxes {
     const bool is_float32 = lower.dtype() == nb::dtype<float>();
     if (!index_ || is_float32 != std::holds_alternative<Index<float>>(*index_)) {
       if (is_float32)
-        index_.emplace(std::make_unique<SweepIndex<float>>(dimension_, along_, given_));
+        index_.emplace(std::make_unique<SweepIndex<float>>(dimension_, along_, given_, workers_));
       else
-        index_.emplace(std::make_unique<SweepIndex<double>>(dimension_, along_, given_));
+        index_.emplace(std::make_unique<SweepIndex<double>>(dimension_, along_, given_, workers_));
     }
     each([&](auto& index) { index.replace(lower.shape(0), rows.data(), rows.shape(0)); });
   }
@@ -223,6 +224,7 @@ class SweepBoxes {
   }
 
   std::size_t dimension_;
+  unsigned workers_;
   SweepAlong along_;
   SweepDirection given_;
   std::optional<std::variant<Index<float>, Index<double>>> index_;
@@ -235,8 +237,8 @@ void bind_sweep_and_prune(nb::module_& module) {
   const auto touching = "touching"_a;
   const auto filter = "filter"_a.none();
   nb::class_<SweepBoxes>(module, "SweepIndex")
-      .def(nb::init<std::size_t, std::string, int, std::vector<double>>(), "dimension"_a, "along"_a, "axis"_a,
-           "weights"_a)
+      .def(nb::init<std::size_t, std::string, int, std::vector<double>, unsigned>(), "dimension"_a, "along"_a, "axis"_a,
+           "weights"_a, "workers"_a)
       .def("build", &SweepBoxes::build, lower, upper, rows)
       .def("insert", &SweepBoxes::insert, lower, upper, rows)
       .def("update", &SweepBoxes::update, lower, upper, rows)

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/forks.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
@@ -165,13 +167,21 @@ class LinearIndex {
 
   const LinearOrder& order() const { return order_; }
   const LinearNodes& nodes() const { return nodes_; }
-  const LinearCells& cells() const { return cells_; }
+  // Made when they are first needed, on any thread: queries walk the blocks.
+  const LinearCells& cells() const {
+    const std::lock_guard<ForkedMutex> guard(lock_);
+    if (!has_cells_) {
+      cells_ = LinearCells(order_, options_.flat);
+      has_cells_ = true;
+    }
+    return cells_;
+  }
   const LinearWorld& world() const { return world_; }
   std::size_t rows() const { return order_.size(); }
   bool is_settled() const { return fresh_.empty() && gone_.empty(); }
   std::size_t bytes() const {
     std::size_t cells = 0;
-    for (const std::uint64_t level : cells_.bytes_by_level()) cells += level;
+    for (const std::uint64_t level : this->cells().bytes_by_level()) cells += level;
     return order_.size() * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + nodes_.bytes() + cells +
            tree_.blocks.bytes() + filed_.size() / 8 +
            (block_of_.capacity() + fresh_.capacity() + gone_.capacity()) * sizeof(std::int32_t);
@@ -225,7 +235,7 @@ class LinearIndex {
   void forget() noexcept {
     order_ = LinearOrder();
     nodes_ = LinearNodes();
-    cells_ = LinearCells();
+    has_cells_ = false;
     clear_blocks();
   }
   // No rows, at the depth that there is.
@@ -233,7 +243,7 @@ class LinearIndex {
     order_.item.clear();
     order_.key.clear();
     nodes_ = LinearNodes(order_);
-    cells_ = LinearCells(order_, options_.flat);
+    has_cells_ = false;
     clear_blocks();
   }
   void clear_blocks() noexcept {
@@ -410,7 +420,8 @@ class LinearIndex {
       }
     }
     nodes_ = LinearNodes(order_);
-    cells_ = LinearCells(order_, options_.flat);
+    has_cells_ = false;
+    if (options_.flat) cells();  // a change fails where there is no memory for the table
     if (block_of_.size() < boxes.count) block_of_.resize(boxes.count, kNoBlock);
     top_ = kNoBlock;
     fresh_.clear();
@@ -437,7 +448,9 @@ class LinearIndex {
   std::size_t depth_;
   LinearOrder order_;
   LinearNodes nodes_;
-  LinearCells cells_;
+  mutable ForkedMutex lock_;  // held while cells are made
+  mutable LinearCells cells_;
+  mutable bool has_cells_ = false;
   std::vector<bool> filed_;             // by row
   std::size_t living_ = 0;              // of those
   std::vector<std::int32_t> block_of_;  // by row, of those that are filed

@@ -95,7 +95,9 @@ class CoherentIntervals : public SortedIntervals<T> {
     return rows_;
   }
 
-  void arrange(const BoxView<T>& boxes, const SweepDirection& direction, Interrupt& interrupt) {
+  // Boxes that are in no order yet are sorted on threads.
+  void arrange(const BoxView<T>& boxes, const SweepDirection& direction, unsigned workers, Interrupt& interrupt) {
+    workers_ = workers;
     const bool same =
         direction.axis == direction_.axis && (direction.axis >= 0 || direction.weight == direction_.weight);
     const bool ordered = in_order_ && same && capacity_ >= alive_;
@@ -224,13 +226,14 @@ class CoherentIntervals : public SortedIntervals<T> {
     this->sweep_along(direction);
     grow_room();
     sorter_.start(capacity_);
-    in_stretches(state_.size(), interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row)
-        if ((state_[row] & kAlive) != 0)
-          sorter_.add(this->interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
+    const bool are_all = alive_ == state_.size();
+    if (!are_all) list_rows();
+    sorter_.add_all(alive_, workers_, interrupt, [&](std::size_t k) {
+      const std::size_t row = are_all ? k : static_cast<std::size_t>(rows_[k]);
+      return std::pair(this->interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
     });
-    sorter_.sort(interrupt);
-    take_order(sorter_, rows_);
+    sorter_.sort(interrupt, workers_);
+    take_order(sorter_, rows_, workers_, interrupt);
     write(boxes, 0, this->count(), interrupt);
   }
 
@@ -253,12 +256,12 @@ class CoherentIntervals : public SortedIntervals<T> {
 
   void put_right(const BoxView<T>& boxes, Interrupt& interrupt) {
     if (all_moved_) {
-      this->fill(boxes, 0, this->count(), interrupt);
+      this->fill(boxes, 0, this->count(), workers_, interrupt);
     } else {
       note_places(interrupt);
       for (const std::int32_t row : touched_) {
         const std::size_t position = place_[static_cast<std::size_t>(row)];
-        this->fill(boxes, position, position + 1, interrupt);
+        this->fill(boxes, position, position + 1, 1, interrupt);
       }
     }
     // Stretches of positions whose boxes changed places, written when the next one begins behind them.
@@ -341,7 +344,7 @@ class CoherentIntervals : public SortedIntervals<T> {
       }
       move_columns(position, position + 1);
       rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(position), row);
-      this->fill(boxes, position, position + 1, interrupt);
+      this->fill(boxes, position, position + 1, 1, interrupt);
     }
   }
 
@@ -412,7 +415,7 @@ class CoherentIntervals : public SortedIntervals<T> {
 
   // The columns of positions [begin, end), and the places of the rows there if they are known at all.
   void write(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Interrupt& interrupt) {
-    this->fill(boxes, begin, end, interrupt);
+    this->fill(boxes, begin, end, workers_, interrupt);
     for (std::size_t position = begin; places_known_ && position < end; ++position)
       place_[static_cast<std::size_t>(rows_[position])] = static_cast<std::uint32_t>(position);
   }
@@ -424,6 +427,7 @@ class CoherentIntervals : public SortedIntervals<T> {
   bool in_order_ = false, all_moved_ = false, came_or_went_ = false, places_known_ = false;
   RowSorter<T> sorter_;
   SortCounts sorts_;
+  unsigned workers_ = 1;  // of an arrange()
 };
 
 }  // namespace broadphase

@@ -18,30 +18,39 @@
 namespace broadphase {
 
 template <class T>
-void take_order(const RowSorter<T>& sorter, std::vector<std::int32_t>& rows) {
+void take_order(const RowSorter<T>& sorter, std::vector<std::int32_t>& rows, unsigned workers, Interrupt& interrupt) {
   rows.resize(sorter.count());
-  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
+  in_stretches_on_threads(rows.size(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
+  });
 }
 
 // Rows in the order in which their boxes begin. Where boxes are open (not `touching`), those without an interior are
 // left out.
 template <class T>
 std::vector<std::int32_t> rows_by_begin(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
-                                        const SweepDirection& direction, Interrupt& interrupt) {
+                                        const SweepDirection& direction, Interrupt& interrupt, unsigned workers = 1) {
   RowSorter<T> sorter(boxes.count);
-  const bool plain = touching && direction.axis >= 0;
-  in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end && plain; ++row)
-      sorter.add(boxes.lower_of(row)[direction.axis] - grow, static_cast<std::uint32_t>(row));
-    for (std::size_t row = begin; row < end && !plain; ++row) {
-      const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
-      if (touching || has_interior(lower, upper, dimension, grow))
-        sorter.add(interval_along(direction, lower, upper, dimension, grow).begin, static_cast<std::uint32_t>(row));
-    }
-  });
-  sorter.sort(interrupt);
+  const auto begin_of = [&](std::size_t row) {
+    return std::pair(interval_along(direction, boxes.lower_of(row), boxes.upper_of(row), dimension, grow).begin,
+                     static_cast<std::uint32_t>(row));
+  };
+  if (touching && direction.axis >= 0) {
+    sorter.add_all(boxes.count, workers, interrupt, [&](std::size_t row) {
+      return std::pair(boxes.lower_of(row)[direction.axis] - grow, static_cast<std::uint32_t>(row));
+    });
+  } else if (touching) {
+    sorter.add_all(boxes.count, workers, interrupt, begin_of);
+  } else {
+    in_stretches(boxes.count, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row)
+        if (has_interior(boxes.lower_of(row), boxes.upper_of(row), dimension, grow))
+          sorter.add(begin_of(row).first, static_cast<std::uint32_t>(row));
+    });
+  }
+  sorter.sort(interrupt, workers);
   std::vector<std::int32_t> rows;
-  take_order(sorter, rows);
+  take_order(sorter, rows, workers, interrupt);
   return rows;
 }
 
@@ -57,10 +66,10 @@ class SortedIntervals {
                         direction, interrupt) {}
   // With the rows in the order of rows_by_begin.
   SortedIntervals(const BoxView<T>& boxes, std::vector<std::int32_t>&& rows, std::size_t dimension, T grow,
-                  const SweepDirection& direction, Interrupt& interrupt)
+                  const SweepDirection& direction, Interrupt& interrupt, unsigned workers = 1)
       : SortedIntervals(std::move(rows), dimension, direction) {
     grow_ = grow;
-    fill(boxes, 0, count(), interrupt);
+    fill(boxes, 0, count(), workers, interrupt);
   }
   SortedIntervals(const SortedIntervals&) = delete;
   SortedIntervals& operator=(const SortedIntervals&) = delete;
@@ -131,9 +140,9 @@ class SortedIntervals {
   }
 
   // Writes what belongs to positions [begin, end), by their rows.
-  void fill(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Interrupt& interrupt) {
+  void fill(const BoxView<T>& boxes, std::size_t begin, std::size_t end, unsigned workers, Interrupt& interrupt) {
     const auto as_given = [](T x, std::size_t) { return x; };
-    in_stretches(end - begin, interrupt, [&](std::size_t from, std::size_t to) {
+    in_stretches_on_threads(end - begin, workers, interrupt, [&](std::size_t from, std::size_t to) {
       fill_columns(boxes, begin + from, begin + to, grow_, as_given);
       for (std::size_t position = begin + from; direction_.axis < 0 && position < begin + to; ++position) {
         const auto interval = interval_of(boxes, static_cast<std::size_t>(rows_[position]));

@@ -116,8 +116,9 @@ class SweepAndPrune {
   using Own = SweptSets<SortedIntervals<T>>;
 
   std::vector<std::int32_t> rows_of(const BoxView<T>& boxes, const SweepDirection& direction,
-                                    Interrupt& interrupt) const {
-    return rows_by_begin(boxes, problem_.dimension, problem_.touching, problem_.grow, direction, interrupt);
+                                    const Preparation& with) const {
+    return rows_by_begin(boxes, problem_.dimension, problem_.touching, problem_.grow, direction, with.interrupt,
+                         with.workers);
   }
   template <class Use>
   decltype(auto) of_sweep(Use&& use) const {
@@ -155,8 +156,8 @@ SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Preparation& wi
     intervals_ = std::make_unique<IntervalPairs<T>>(problem, with.workers, interrupt);
     return;
   }
-  SweptRows rows{rows_of(problem.first, direction, interrupt), {}};
-  if (problem.cross) rows.second = rows_of(problem.second, direction, interrupt);
+  SweptRows rows{rows_of(problem.first, direction, with), {}};
+  if (problem.cross) rows.second = rows_of(problem.second, direction, with);
   if constexpr (kMayRound)
     if (may_be_worth_rounding(problem, rows, direction)) {
       const std::array<double, 4> place = place_among(problem.first, problem.dimension);
@@ -167,7 +168,7 @@ SweepAndPrune<T>::SweepAndPrune(const Problem<T>& problem, const Preparation& wi
         rounded_.reset();
       }
     }
-  own_ = std::make_unique<Own>(problem_, std::move(rows), direction, interrupt);
+  own_ = std::make_unique<Own>(problem_, std::move(rows), direction, interrupt, with.workers);
   sweep_.prepare(own_->first, own_->second.get(), kernels, problem.touching, interrupt);
 }
 

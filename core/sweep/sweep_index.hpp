@@ -243,8 +243,8 @@ class DirectionChoice {
 template <class T>
 class SweepIndex {
  public:
-  SweepIndex(std::size_t dimension, SweepAlong along, const SweepDirection& given)
-      : order_(dimension), choice_(dimension, along, given) {}
+  SweepIndex(std::size_t dimension, SweepAlong along, const SweepDirection& given, unsigned workers = 1)
+      : workers_(workers), order_(dimension), choice_(dimension, along, given) {}
   SweepIndex(const SweepIndex&) = delete;
   SweepIndex& operator=(const SweepIndex&) = delete;
 
@@ -283,7 +283,7 @@ class SweepIndex {
     closed_is_ready_ = open_is_ready_ = interference_is_ready_ = false;
     choice_.look(boxes, order_, candidates_);
     candidates_ = 0;
-    order_.arrange(boxes, choice_.direction(), interrupt);
+    order_.arrange(boxes, choice_.direction(), workers_, interrupt);
   }
 
   Scratch take_scratch() {
@@ -298,6 +298,7 @@ class SweepIndex {
     scratches_.push_back(std::move(scratch));
   }
 
+  unsigned workers_;
   ForkedMutex lock_;  // held while anything but a read-only structure is touched
   CoherentIntervals<T> order_;
   DirectionChoice<T> choice_;

@@ -124,7 +124,7 @@ class SweepAndPrune(BoxIndex):
         return bool(self._settings["axis"] == "auto")
 
     def _make_core(self) -> Arrangement:
-        return _native.SweepIndex(self.dim, *_direction(self._settings["axis"], self.dim))
+        return _native.SweepIndex(self.dim, *_direction(self._settings["axis"], self.dim), self._threads)
 
     def _arranged(self, need: Need = "all") -> Any:
         core = super()._arranged()
