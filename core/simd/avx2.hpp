@@ -104,6 +104,8 @@ inline Eight operator-(Eight a, Eight b) { return {_mm256_sub_ps(a.v, b.v)}; }
 inline Eight operator*(Eight a, Eight b) { return {_mm256_mul_ps(a.v, b.v)}; }
 inline Eight larger(Eight a, Eight b) { return {_mm256_max_ps(a.v, b.v)}; }
 inline Eight smaller(Eight a, Eight b) { return {_mm256_min_ps(a.v, b.v)}; }
+inline Eight raised(Eight a, Eight b) { return larger(a, b); }
+inline Eight lowered(Eight a, Eight b) { return smaller(a, b); }
 inline Eight absolute(Eight a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0F), a.v)}; }
 inline Eight root(Eight a) { return {_mm256_sqrt_ps(a.v)}; }
 inline Eight where_at_most(Eight a, Eight b, Eight x, Eight y) {
@@ -126,6 +128,7 @@ class EightTests {
  public:
   EightTests() : all_(_mm256_castsi256_ps(_mm256_set1_epi32(-1))) {}
   void at_most(Eight a, Eight b) { all_ = _mm256_and_ps(all_, _mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)); }
+  void not_below(Eight a, Eight b) { all_ = _mm256_and_ps(all_, _mm256_cmp_ps(a.v, b.v, _CMP_NLT_UQ)); }
   std::uint32_t bits() const { return static_cast<std::uint32_t>(_mm256_movemask_ps(all_)); }
 
  private:
@@ -157,6 +160,9 @@ inline WideEight larger(WideEight a, WideEight b) {
 inline WideEight smaller(WideEight a, WideEight b) {
   return {_mm256_min_pd(a.low, b.low), _mm256_min_pd(a.high, b.high)};
 }
+
+inline WideEight raised(WideEight a, WideEight b) { return larger(a, b); }
+inline WideEight lowered(WideEight a, WideEight b) { return smaller(a, b); }
 
 class WideTests {
  public:

@@ -24,17 +24,20 @@
 //   splat(x), load(p), read(p), store(p)   load: p is aligned to 32 bytes; the others need no alignment
 //   +, -, *, absolute(a), root(a)
 //   larger(a, b), smaller(a, b)            b where either is NaN
+//   raised(a, b), lowered(a, b)            the same where b is never NaN; of 0 and -0, either
 //   where_at_most(a, b, x, y)              those of x where a is at most b, else those of y
 //   marked(a, mark)                        with the last 8 bits of each replaced by these
 //   at_most(a, b), below(a, b)             8 bits, bit l is lane l
-//   EightTests               several at_most(a, b), all of which a lane must pass; bits()
+//   EightTests               several at_most(a, b) and not_below(a, b), all of which a lane must pass; bits(). With
+//   NaN,
+//                            not_below is true
 //   keep(values, bits, to)   writes those of eight values whose bits are set one after the other, and returns how many;
 //                            may write all eight places; for integers and for an Eight
 //   keep_few_in_order(keys, values, bits, key, to, count)   the same for up to four keys, none negative, and their
 //                            values, the largest key first; keys lose their last three bits. False: nothing is written
 // WideEight: eight doubles, as a block of a wide tree holds them
 //   splat(x), load(p), read(p)   load: p is aligned to 64 bytes; read: needs no alignment
-//   +, -, *, larger(a, b), smaller(a, b)   as of Eight
+//   +, -, *, larger(a, b), smaller(a, b), raised(a, b), lowered(a, b)   as of Eight
 //   WideTests                as EightTests
 //   widened(p)               of eight floats or doubles; p needs no alignment
 //   narrowed(a)              an Eight, rounded to nearest

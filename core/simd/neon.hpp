@@ -125,6 +125,9 @@ inline Eight larger(Eight a, Eight b) {
 inline Eight smaller(Eight a, Eight b) {
   return {vbslq_f32(vcltq_f32(a.low, b.low), a.low, b.low), vbslq_f32(vcltq_f32(a.high, b.high), a.high, b.high)};
 }
+// One instruction where either may be: a number wins over NaN.
+inline Eight raised(Eight a, Eight b) { return {vmaxnmq_f32(a.low, b.low), vmaxnmq_f32(a.high, b.high)}; }
+inline Eight lowered(Eight a, Eight b) { return {vminnmq_f32(a.low, b.low), vminnmq_f32(a.high, b.high)}; }
 inline Eight absolute(Eight a) { return {vabsq_f32(a.low), vabsq_f32(a.high)}; }
 inline Eight root(Eight a) { return {vsqrtq_f32(a.low), vsqrtq_f32(a.high)}; }
 inline Eight where_at_most(Eight a, Eight b, Eight x, Eight y) {
@@ -145,6 +148,10 @@ class EightTests {
   void at_most(Eight a, Eight b) {
     low_ = vandq_u32(low_, vcleq_f32(a.low, b.low));
     high_ = vandq_u32(high_, vcleq_f32(a.high, b.high));
+  }
+  void not_below(Eight a, Eight b) {
+    low_ = vbicq_u32(low_, vcltq_f32(a.low, b.low));
+    high_ = vbicq_u32(high_, vcltq_f32(a.high, b.high));
   }
   std::uint32_t bits() const { return eight_bits(low_, high_); }
 
@@ -185,6 +192,13 @@ inline WideEight smaller(WideEight a, WideEight b) {
   return wide_of([&](int k) { return vbslq_f64(vcltq_f64(a.v[k], b.v[k]), a.v[k], b.v[k]); });
 }
 
+inline WideEight raised(WideEight a, WideEight b) {
+  return wide_of([&](int k) { return vmaxnmq_f64(a.v[k], b.v[k]); });
+}
+inline WideEight lowered(WideEight a, WideEight b) {
+  return wide_of([&](int k) { return vminnmq_f64(a.v[k], b.v[k]); });
+}
+
 class WideTests {
  public:
   void at_most(WideEight a, WideEight b) {
@@ -196,7 +210,8 @@ class WideTests {
   static uint32x4_t narrow(uint64x2_t a, uint64x2_t b) {
     return vuzp1q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
   }
-  uint64x2_t all_[4] = {vdupq_n_u64(~std::uint64_t{0}), all_[0], all_[0], all_[0]};
+  static uint64x2_t every() { return vdupq_n_u64(~std::uint64_t{0}); }
+  uint64x2_t all_[4] = {every(), every(), every(), every()};
 };
 
 inline WideEight widened(const float* p) {
@@ -488,7 +503,7 @@ struct CornerFours<double> {
   static CornerFours splat(double x) { return {{vdupq_n_f64(x), vdupq_n_f64(x), vdupq_n_f64(x), vdupq_n_f64(x)}}; }
 
   struct Faults {
-    uint64x2_t v[2] = {vdupq_n_u64(0), v[0]};
+    uint64x2_t v[2] = {vdupq_n_u64(0), vdupq_n_u64(0)};
     void add(CornerFours a, CornerFours b) {
       for (int k = 0; k < 4; ++k) v[k & 1] = vornq_u64(v[k & 1], vcleq_f64(a.v[k], b.v[k]));
     }

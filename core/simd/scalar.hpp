@@ -98,6 +98,14 @@ template <class T>
 inline EightOf<T> smaller(const EightOf<T>& a, const EightOf<T>& b) {
   return eight_of<T>([&](std::size_t l) { return a.v[l] < b.v[l] ? a.v[l] : b.v[l]; });
 }
+template <class T>
+inline EightOf<T> raised(const EightOf<T>& a, const EightOf<T>& b) {
+  return larger(a, b);
+}
+template <class T>
+inline EightOf<T> lowered(const EightOf<T>& a, const EightOf<T>& b) {
+  return smaller(a, b);
+}
 inline Eight absolute(const Eight& a) {
   return eight_of<float>([&](std::size_t l) { return a.v[l] < 0.0F ? -a.v[l] : a.v[l]; });
 }
@@ -132,6 +140,9 @@ class EightTests {
  public:
   void at_most(const Eight& a, const Eight& b) {
     for (std::size_t l = 0; l < 8; ++l) all_[l] &= a.v[l] <= b.v[l] ? ~0u : 0u;
+  }
+  void not_below(const Eight& a, const Eight& b) {
+    for (std::size_t l = 0; l < 8; ++l) all_[l] &= a.v[l] < b.v[l] ? 0u : ~0u;
   }
   std::uint32_t bits() const {
     std::uint32_t result = 0;

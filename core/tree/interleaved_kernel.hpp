@@ -29,8 +29,8 @@ std::uint32_t touched_surely(const InterleavedMotion& motion, const BlockReader<
                 last = (far - Eight::splat(motion.inner_rear[k])) * inverse;
     const Eight later = larger(first * Eight::splat(kMore), first * Eight::splat(kLess)),
                 earlier = smaller(last * Eight::splat(kMore), last * Eight::splat(kLess));
-    enter = larger(later, enter);
-    leave = smaller(earlier, leave);
+    enter = raised(later, enter);
+    leave = lowered(earlier, leave);
   }
   return at_most(enter, leave);
 }
@@ -44,8 +44,8 @@ std::uint32_t lanes_on_motion(const InterleavedMotion& motion, const BlockReader
   enter = Eight::splat(0.0F);
   for (std::size_t k = 0; k < D; ++k) {
     const Eight inverse = Eight::splat(motion.inverse[k]);
-    enter = larger((block.eight(motion.near[k]) - Eight::splat(motion.front[k])) * inverse, enter);
-    leave = smaller((block.eight(motion.far[k]) - Eight::splat(motion.rear[k])) * inverse, leave);
+    enter = raised((block.eight(motion.near[k]) - Eight::splat(motion.front[k])) * inverse, enter);
+    leave = lowered((block.eight(motion.far[k]) - Eight::splat(motion.rear[k])) * inverse, leave);
   }
   EightTests within;
   within.at_most(enter, leave * Eight::splat(kLonger));

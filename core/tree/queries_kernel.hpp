@@ -283,7 +283,7 @@ void next_by_distance(BallWalk& walk) {
     E square = zero;
     for (std::size_t k = 0; k < D; ++k) {
       // Where infinities make the gap NaN, it counts as 0.
-      const E gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
+      const E gap = raised(low[k] - block.upper(k), raised(block.lower(k) - high[k], zero));
       square = k == 0 ? gap * gap : square + gap * gap;
     }
     const Eight keys = keys_of(square);
@@ -318,8 +318,8 @@ void next_by_time(SweepWalk& walk) {
     // Where infinities make a time NaN, it counts for nothing.
     E enter = E::splat(0), leave = limit;
     for (std::size_t k = 0; k < D; ++k) {
-      enter = larger((block.eight(near[k]) - front[k]) * inverse[k], enter);
-      leave = smaller((block.eight(far[k]) - rear[k]) * inverse[k], leave);
+      enter = raised((block.eight(near[k]) - front[k]) * inverse[k], enter);
+      leave = lowered((block.eight(far[k]) - rear[k]) * inverse[k], leave);
     }
     typename Numbers::Tests within;
     within.at_most(enter, leave * longer);
@@ -388,8 +388,10 @@ void next_by_region(ConvexWalk& walk) {
           slack = slack + absolute(axis) * error[k];
         }
         // Not `at_most`: NaN stays a candidate, but is not sure.
-        hits &= ~below(most + slack, Eight::splat(walk.least[slab]));
-        hits &= ~below(Eight::splat(walk.most[slab]), least - slack);
+        EightTests candidates;
+        candidates.not_below(most + slack, Eight::splat(walk.least[slab]));
+        candidates.not_below(Eight::splat(walk.most[slab]), least - slack);
+        hits &= candidates.bits();
         const Eight low = Eight::splat(walk.inner_least[slab]), high = Eight::splat(walk.inner_most[slab]);
         reach.at_most(low, most - slack);
         reach.at_most(least + slack, high);

@@ -22,7 +22,7 @@ Eight squares_to(const float* block, std::size_t lane, const Eight* center) {
   Eight square = Eight::splat(0.0F);
   for (std::size_t k = 0; k < D; ++k) {
     const Eight low = Eight::splat(block[k * kLanes + lane]), high = Eight::splat(block[(D + k) * kLanes + lane]);
-    const Eight gap = center[k] - smaller(larger(center[k], low), high);
+    const Eight gap = center[k] - lowered(raised(center[k], low), high);
     square = k == 0 ? gap * gap : square + gap * gap;
   }
   return square;
@@ -211,7 +211,7 @@ void nearest_together_of(NearestTogether& walk) {
       Eight square = Eight::splat(0.0F);
       std::uint32_t near = 0;
       for (std::size_t k = 0; k < D; ++k) {
-        const Eight gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), Eight::splat(0.0F));
+        const Eight gap = raised(low[k] - block.upper(k), raised(block.lower(k) - high[k], Eight::splat(0.0F)));
         square = k == 0 ? gap * gap : square + gap * gap;
       }
       for (std::uint32_t lane = 0; lane < kLanes; ++lane)
@@ -297,7 +297,7 @@ void balls_together(BallsTogether& walk) {
         Eight square = Eight::splat(0.0F);
         for (std::size_t k = 0; k < D; ++k) {
           const Eight at = Eight::splat(walk.center[k][query]);
-          const Eight gap = at - smaller(larger(at, block.lower(k)), block.upper(k));
+          const Eight gap = at - lowered(raised(at, block.lower(k)), block.upper(k));
           square = k == 0 ? gap * gap : square + gap * gap;
         }
         const std::uint32_t sure = at_most(square, Eight::splat(walk.sure[query])) & rows;
