@@ -5,11 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/parallel.hpp"
 
 namespace broadphase {
@@ -130,8 +130,9 @@ class RowSorter {
   void start(std::size_t capacity) {
     count_ = 0;
     if (capacity > capacity_ || !items_) {
-      items_ = std::make_unique_for_overwrite<Item[]>(capacity);
       spare_.reset();
+      items_.reset();
+      items_ = allocate_plain<Item>(capacity);
       capacity_ = capacity;
     }
   }
@@ -188,7 +189,7 @@ class RowSorter {
     return insertion_sort(items_.get(), count_, [](const Item& item) { return item.key; }, moves);
   }
 
-  std::unique_ptr<Item[]> items_, spare_;
+  PlainMemory<Item> items_, spare_;
   std::size_t capacity_ = 0, count_ = 0;
   Bits least_ = 0;
 };
@@ -199,7 +200,7 @@ void RowSorter<T>::sort(Interrupt& interrupt, unsigned workers) {
     insert(count_ * count_);
     return;
   }
-  if (!spare_) spare_ = std::make_unique_for_overwrite<Item[]>(capacity_);
+  if (!spare_) spare_ = allocate_plain<Item>(capacity_);
   Bits most = least_ = items_[0].key;
   for (std::size_t k = 1; k < count_; ++k) {
     least_ = items_[k].key < least_ ? items_[k].key : least_;

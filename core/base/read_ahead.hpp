@@ -1,7 +1,12 @@
 // Asking for memory before it is needed.
 #pragma once
 
+#include <cstddef>
+
 namespace broadphase {
+
+// How many rows ahead a loop over boxes in another order than theirs reads: they lie anywhere in memory.
+inline constexpr std::size_t kRowsAhead = 24;
 
 // Memory that will be read or written soon.
 inline void read_ahead(const void* memory) {

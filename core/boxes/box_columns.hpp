@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <new>
+#include <cstdint>
 
+#include "base/memory.hpp"
 #include "boxes/box_view.hpp"
 
 namespace broadphase {
@@ -18,17 +18,18 @@ class BoxColumns {
     // Columns a power of two apart would compete for the same few places in the cache: hence the odd 64 bytes.
     const std::size_t per_line = kAlignment / sizeof(T);
     stride_ = (count + kPadding + per_line - 1) / per_line * per_line + per_line;
-    memory_.reset(static_cast<T*>(
-        ::operator new(stride_ * 2 * dimension * sizeof(T), static_cast<std::align_val_t>(kAlignment))));
+    memory_ = allocate_plain<T>(stride_ * 2 * dimension + per_line);
+    const std::size_t beyond = reinterpret_cast<std::uintptr_t>(memory_.get()) % kAlignment / sizeof(T);
+    T* const first = memory_.get() + (per_line - beyond) % per_line;
     for (std::size_t k = 0; k < 2 * dimension; ++k) {
-      T* column = memory_.get() + k * stride_;
+      T* column = first + k * stride_;
       for (std::size_t j = count; j < stride_; ++j) column[j] = T(0);
       column_[k] = column;
     }
   }
 
-  T* lower(std::size_t k) { return memory_.get() + k * stride_; }
-  T* upper(std::size_t k) { return memory_.get() + (dimension_ + k) * stride_; }
+  T* lower(std::size_t k) { return column_[k]; }
+  T* upper(std::size_t k) { return column_[dimension_ + k]; }
   const T* lower(std::size_t k) const { return column_[k]; }
   const T* upper(std::size_t k) const { return column_[dimension_ + k]; }
   const T* const* pointers() const { return column_; }
@@ -42,12 +43,9 @@ class BoxColumns {
 
  private:
   static constexpr std::size_t kAlignment = 64, kPadding = 64;
-  struct Free {
-    void operator()(T* memory) const { ::operator delete(memory, static_cast<std::align_val_t>(kAlignment)); }
-  };
 
-  std::unique_ptr<T[], Free> memory_;
-  const T* column_[8] = {};
+  PlainMemory<T> memory_;
+  T* column_[8] = {};
   std::size_t dimension_ = 0, stride_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/read_ahead.hpp"
 #include "boxes/box_columns.hpp"
 #include "linear_tree/cells.hpp"
 #include "linear_tree/order.hpp"
@@ -71,7 +72,9 @@ struct LinearBoxes {
       }
     in_stretches_on_threads(order.size(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
       for (std::size_t entry = begin; entry < end; ++entry) {
-        const std::uint32_t item = order.item[entry];
+        const std::uint32_t item = order.item[entry], soon = order.item[std::min(entry + kRowsAhead, order.size() - 1)];
+        read_ahead(source.lower(soon));
+        read_ahead(source.upper(soon));
         const std::size_t set = cross && item >= source.first_count ? 1 : 0, at = place(set, entry);
         const T *lower = source.lower(item), *upper = source.upper(item);
         bool interior = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/radix_sort.hpp"
+#include "base/read_ahead.hpp"
 #include "base/samples.hpp"
 #include "boxes/box_columns.hpp"
 #include "query/problem.hpp"
@@ -182,7 +183,10 @@ class SortedIntervals {
     T* const upper[] = {columns_.upper(K)...};
     const std::size_t axis[] = {axis_[K]...};
     for (std::size_t position = begin; position < end; ++position) {
-      const auto row = static_cast<std::size_t>(rows_[position]);
+      const auto row = static_cast<std::size_t>(rows_[position]),
+                 soon = static_cast<std::size_t>(rows_[std::min(position + kRowsAhead, end - 1)]);
+      read_ahead(boxes.lower_of(soon));
+      read_ahead(boxes.upper_of(soon));
       const S *from_lower = boxes.lower_of(row), *from_upper = boxes.upper_of(row);
       ((lower[K][position] = place(from_lower[axis[K]] - grow, axis[K]),
         upper[K][position] = place(from_upper[axis[K]] + grow, axis[K])),

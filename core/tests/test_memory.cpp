@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/radix_sort.hpp"
+#include "boxes/box_columns.hpp"
 #include "check.hpp"
 
 namespace broadphase::tests {
@@ -100,6 +102,30 @@ void check_plain_memory() {
   }
 }
 
+void check_who_leaves_blocks() {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{5}, std::size_t{100000}}) {
+    current_case() = "columns and sorters of " + std::to_string(count);
+    drop_spare_blocks();
+    {
+      BoxColumns<double> columns(count, 3);
+      for (std::size_t k = 0; k < 3; ++k) {
+        CHECK(reinterpret_cast<std::uintptr_t>(columns.lower(k)) % 64 == 0);
+        columns.upper(k)[count + 63] = 1;  // as far as kernels read
+      }
+    }
+#if defined(__SANITIZE_ADDRESS__)
+    constexpr bool kKept = false;
+#else
+    constexpr bool kKept = true;
+#endif
+    CHECK(drop_spare_blocks() == (kKept && count > 1000));
+    {
+      const RowSorter<double> sorter(count);
+    }
+    CHECK(drop_spare_blocks() == (kKept && count > 1000));
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
@@ -110,4 +136,5 @@ int main() {
   check_how_many_wait();
   check_threads();
   check_plain_memory();
+  check_who_leaves_blocks();
 }
