@@ -32,7 +32,8 @@ class RowChain {
     tree_.root = kNoBlock;
     for (const std::int32_t row : rows_) place_[static_cast<std::size_t>(row)] = kNoPlace;
     rows_.clear();
-    tree_.frame = frame_of(boxes, tree_.dimension(), rows, count);
+    Interrupt none;
+    tree_.frame = frame_of(boxes, tree_.dimension(), rows, count, 1, none);
     tree_.lossy = false;
     insert(boxes, rows, count);
   }

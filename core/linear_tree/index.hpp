@@ -410,7 +410,7 @@ class LinearIndex {
     order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, options_.workers, interrupt);
     if (new_frame || is_blurred(boxes)) {
       const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
-      tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size());
+      tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size(), options_.workers, interrupt);
       tree_.lossy = false;
       const bool wide = is_blurred(boxes);
       if (wide) tree_.frame = LocalFrame();

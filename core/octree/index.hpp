@@ -364,7 +364,7 @@ template <class T>
 void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
                               Interrupt& interrupt) {
   const std::size_t dimension = blocks().dimension();
-  tree().frame = frame_of(boxes, dimension, rows, count);
+  tree().frame = frame_of(boxes, dimension, rows, count, workers, interrupt);
   lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
   tree().lossy = false;
   start(boxes.count);

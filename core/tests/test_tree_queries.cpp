@@ -29,7 +29,8 @@ class AnyTree {
           float margin = 0)
       : random_(random) {
     tree.blocks = Blocks(dimension);
-    tree.frame = frame_of(boxes, dimension, rows.data(), rows.size());
+    Interrupt none;
+    tree.frame = frame_of(boxes, dimension, rows.data(), rows.size(), 1, none);
     std::vector<Item> items;
     for (const std::int32_t row : rows) {
       Item item{{}, row, true};

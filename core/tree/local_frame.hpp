@@ -10,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 
+#include "base/parallel.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
 
@@ -82,25 +84,40 @@ inline LocalFrame frame_between(const double* low, const double* high, std::size
 
 // The frame of where most of the given rows are; exact for float32 where possible.
 template <class T>
-LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count) {
+LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count,
+                    unsigned workers, Interrupt& interrupt) {
   const auto corners = [&](std::size_t at) {
     const auto row = static_cast<std::size_t>(rows[at]);
     return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
   };
-  const Extent<T> extent = finite_extent(dimension, count, T(0), corners);
+  constexpr bool kMayBeExact = std::is_same_v<T, float>;
+  constexpr std::size_t kTogether = 4096;  // boxes, which are read twice: they stay in a near cache
+  Extent<T> extent;
+  T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero
+  std::mutex mutex;
+  in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    Extent<T> own;
+    T own_least = std::numeric_limits<T>::infinity();
+    for (std::size_t from = begin; from < end; from += kTogether) {
+      const std::size_t some = std::min(end - from, kTogether);
+      own.add(finite_extent(dimension, some, T(0), [&](std::size_t at) { return corners(from + at); }));
+      for (std::size_t at = from; kMayBeExact && at < from + some; ++at) {
+        const BoxCorners<T> box = corners(at);
+        for (std::size_t k = 0; k < dimension; ++k)
+          for (const T x : {std::fabs(box.lower[k]), std::fabs(box.upper[k])})
+            own_least = x > 0 && x < own_least ? x : own_least;
+      }
+    }
+    const std::lock_guard lock(mutex);
+    extent.add(own);
+    least = std::min(least, own_least);
+  });
   const Extent<T> bulk = bulk_of(extent, dimension, count, corners);
   double low[4], high[4];
   std::copy_n(bulk.low, 4, low);
   std::copy_n(bulk.high, 4, high);
-  LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
+  LocalFrame frame = frame_between(low, high, dimension, kMayBeExact);
   if (!frame.exact) return frame;
-  T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero
-  for (std::size_t at = 0; at < count; ++at) {
-    const auto row = static_cast<std::size_t>(rows[at]);
-    for (std::size_t k = 0; k < dimension; ++k)
-      for (const T x : {std::fabs(boxes.lower_of(row)[k]), std::fabs(boxes.upper_of(row)[k])})
-        least = x > 0 && x < least ? x : least;
-  }
   T most = 0;  // of the finite ones
   for (std::size_t k = 0; k < dimension; ++k)
     if (extent.low[k] <= extent.high[k]) most = std::max({most, std::fabs(extent.low[k]), std::fabs(extent.high[k])});
