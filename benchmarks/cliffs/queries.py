@@ -64,7 +64,9 @@ def join_rows(pace: float) -> Iterator[Row]:
     """Query an index for as many boxes as it has, against a search for the same pairs."""
     settings = {scene: box_queries(scene)(COUNT) for scene in ("rects", "uniform", "lognormal")}
     scenes = {scene: (setting.boxes, *setting.queries) for scene, setting in settings.items()}
-    scenes["cloth, 50 hits each"] = cloth()
+    scenes["cloth, 50 hits each"] = around(cloth(), 0.018)
+    scenes["cloth, 100 hits each"] = around(cloth(), 0.0285)
+    scenes["a twisted rod, 100 hits each"] = around(rod(), 0.0135)
     for scene, (boxes, asked) in scenes.items():
         calls: dict[str, Callable[[], Any]] = {
             "query": partial(bp.Index(boxes).query, asked),
@@ -160,17 +162,33 @@ def first_query(boxes: NDArray[Any], asked: NDArray[Any]) -> bp.index.QueryResul
     return found
 
 
-def cloth() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return boxes of the 20,000 triangles of a wavy sheet, and others around them, somewhat larger."""
+def cloth() -> NDArray[np.float64]:
+    """Return corners of the 20,000 triangles of a wavy sheet, (n, 3, 3)."""
     at = np.linspace(0, 1, 101)
     x, y = np.meshgrid(at, at, indexing="ij")
-    corners = np.stack([x, y, 0.05 * np.sin(7 * x) * np.cos(5 * y)], axis=-1)
+    return triangles(np.stack([x, y, 0.05 * np.sin(7 * x) * np.cos(5 * y)], axis=-1))
+
+
+def rod() -> NDArray[np.float64]:
+    """Return corners of the 20,000 triangles of a twisted and bent rod with three ribs, (n, 3, 3)."""
+    along, angle = np.meshgrid(np.linspace(0, 1, 401), np.linspace(0, 2 * np.pi, 26), indexing="ij")
+    turned, radius = angle + 12 * along, 0.05 + 0.03 * np.cos(3 * (angle + 12 * along))
+    x, y = radius * np.cos(turned) + 0.1 * np.sin(6 * along), radius * np.sin(turned)
+    return triangles(np.stack([x, y, along], axis=-1))
+
+
+def triangles(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Halve the squares between corners in rows and columns, (a, b, 3)."""
     below = corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:]
     above = corners[:-1, :-1], corners[1:, 1:], corners[:-1, 1:]
-    faces = np.concatenate([np.stack(three, axis=-2).reshape(-1, 3, 3) for three in (below, above)])
+    return np.concatenate([np.stack(three, axis=-2).reshape(-1, 3, 3) for three in (below, above)])
+
+
+def around(faces: NDArray[np.float64], margin: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the boxes of triangles, and others that are larger by a margin."""
     lower, upper = faces.min(axis=1), faces.max(axis=1)
-    around = np.stack([lower - 0.018, upper + 0.018], axis=1)
-    return np.stack([lower, upper], axis=1).astype(np.float32), around.astype(np.float32)
+    larger = np.stack([lower - margin, upper + margin], axis=1)
+    return np.stack([lower, upper], axis=1).astype(np.float32), larger.astype(np.float32)
 
 
 def ball_of(count: int) -> float:

@@ -1398,8 +1398,15 @@ class TreeQueries {
     return tree_.exact_bounds.are_known() ? ordinary : ordinary + blocks.count() / 8;
   }
 
-  static void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) {
-    sort_rows(rows.data() + begin, rows.size() - begin);
+  void sort_from(std::vector<std::int32_t>& rows, std::size_t begin) const {
+    // Marks take a bit of memory for each row of all: not for a query or two.
+    constexpr std::size_t kFew = 24, kRowsWorthOne = 32;
+    const std::size_t count = rows.size() - begin;
+    if (count > kFew) sorted_ += count;
+    if (count <= kFew || sorted_ < rows_.count() / kRowsWorthOne)
+      sort_rows(rows.data() + begin, count);
+    else
+      marks_.sort(rows.data() + begin, count, rows_.count());
   }
 
   const BlockTree& tree_;
@@ -1409,6 +1416,8 @@ class TreeQueries {
   std::size_t dimension_;
   const std::int32_t* next_copy_;
   mutable std::uint64_t rejected_ = 0, visited_ = 0;
+  mutable std::size_t sorted_ = 0;  // rows of long answers so far
+  mutable RowMarks marks_;
 };
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----
