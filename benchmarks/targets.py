@@ -52,6 +52,7 @@ MULTIPLES = {
 PEER = 3.0  # an index with its queries must be this many times faster than the fastest other library
 REBUILD = 10.0  # following a hundredth of the boxes, against rebuilding
 ONE_SHOT = 1.2  # following all boxes, against the one-shot call
+FLOAT64 = 1.2  # float64 in a tree, against float32
 DEAREST = 4.0  # no scene may cost more than this many times what the uniform one does, per box and pair
 TOO_SLOW = 0.1  # seconds for 10 000 boxes; a scene that takes more is not tried at ten times as many
 TARGET_DATA = {"EE": 5_197_332, "VF": 1_655_541}  # published counts of the cloth-ball set
@@ -106,6 +107,35 @@ def hundred_thousand_rows(pace: float) -> Iterator[Row]:
         yield ratio("  sort=True, to unsorted", times[f"{name}, sort=True"], mine, 1.4)
         yield ratio("  count_pairs, to pairs", times[f"{name}, count_pairs"], mine, 1.0)
         yield ratio("  pairs(a, b), to self, per box", times[f"{name}, two sets"], mine, 1.0, 0.5)
+
+
+def tree_rows(pace: float) -> Iterator[Row]:
+    """Compare float64 with float32 in each tree: pairs, and queries of many boxes and of one at a time."""
+    n = 100_000
+    scene = make_scene("uniform", n)
+    middles = scene.mean(axis=1, keepdims=True)
+    scenes = {"uniform": scene, "dense": middles + 2 * (scene - middles)}
+    calls: dict[str, Call] = {}
+    for name, boxes in scenes.items():
+        for method, kind in (("bvh", bp.BVH), ("octree", bp.Octree), ("linear_tree", bp.LinearTree)):
+            for dtype in ("float32", "float64"):
+                of_type = boxes.astype(dtype)
+                index, some = kind(of_type), of_type[::2]
+                what = f"{method}, {name}"
+                calls[f"{what}: pairs, {dtype}"] = partial(bp.pairs, of_type, method=method)
+                calls[f"{what}: queries, {dtype}"] = partial(index.query, some)
+                calls[f"{what}: one query, {dtype}"] = partial(one_at_a_time, index, some[:500])
+    times = median_times(calls, budget=30 * pace)
+    for call in calls:
+        if call.endswith("float64"):
+            base = times[call.replace("float64", "float32")]
+            yield ratio(f"{call.removesuffix(', float64')}: float64, to float32", times[call], base, FLOAT64)
+
+
+def one_at_a_time(index: Any, boxes: Any) -> None:
+    """Query an index for one box after the other."""
+    for box in boxes:
+        index.query(box)
 
 
 def density_rows(pace: float) -> Iterator[Row]:
@@ -270,6 +300,7 @@ def main() -> int:
         parts = [
             uniform_rows(pace),
             hundred_thousand_rows(pace),
+            tree_rows(pace),
             density_rows(pace),
             real_rows(pace, chosen.data),
             process_rows(),

@@ -39,6 +39,8 @@ extern const TreeKernels kTreeKernels;
 const TreeKernels kTreeKernels = {
     kWalkKernels<Eight>,
     kWalkKernels<WideEight>,
+    {next_surely_by_box<2>, next_surely_by_box<2>, next_surely_by_box<3>,
+     BROADPHASE_SCALAR_ONLY(next_surely_by_box<4>)},
     {finish_sweep<2>, finish_sweep<2>, finish_sweep<3>, BROADPHASE_SCALAR_ONLY(finish_sweep<4>)},
     {find_touched<2>, find_touched<2>, find_touched<3>, BROADPHASE_SCALAR_ONLY(find_touched<4>)},
     {find_on_ray<2>, find_on_ray<2>, find_on_ray<3>, BROADPHASE_SCALAR_ONLY(find_on_ray<4>)},

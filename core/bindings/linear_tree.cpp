@@ -71,8 +71,8 @@ class LinearTreeIndex : public BlockIndex {
         use(CoveredLeaves<T>(index_.order(), index_.cells(), index_.world(), source, search.touching, chosen_kernels(),
                              search.workers, search.interrupt));
       else
-        use(LinearWalk<T>(index_.order(), index_.nodes(), source, false, search.touching, chosen_kernels(),
-                          search.workers, search.interrupt));
+        use(LinearWalk<T>(index_.order(), index_.nodes(), index_.world(), source, false, search.touching,
+                          chosen_kernels(), search.workers, search.interrupt));
     });
   }
   void note(const auto& method, std::uint64_t found) { last_.note(method.test_count(), found); }

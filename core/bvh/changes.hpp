@@ -81,7 +81,7 @@ class BvhChanges {
   struct Among {
     const BvhChanges& changes;
     const Problem<T>&now, &before;
-    static constexpr bool certain = false;
+    static constexpr bool certain = false, kTestsBoxes = false;
 
     std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
       std::size_t kept = 0;
@@ -100,7 +100,7 @@ class BvhChanges {
   struct WithClean {
     const BvhChanges& changes;
     const Problem<T>&now, &before;
-    static constexpr bool certain = false;
+    static constexpr bool certain = false, kTestsBoxes = false;
 
     std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
       for (std::size_t k = 0; k < count; ++k) {

@@ -186,7 +186,8 @@ class History {
     const KeepOverlaps<T> keep{problem, touching && bvh_tree_.frame.exact};
     CHECK(pairs_of(TreePairs<KeepOverlaps<T>>(bvh_tree_, keep, *kernels_), never_) == expected);
     const LinearSource<T> source = linear_.source_of(boxes);
-    const LinearWalk<T> walk(linear_.order(), linear_.nodes(), source, false, touching, *kernels_, 1, never_);
+    const LinearWalk<T> walk(linear_.order(), linear_.nodes(), linear_.world(), source, false, touching, *kernels_, 1,
+                             never_);
     CHECK(pairs_of(walk, never_) == expected);
     const CoveredLeaves<T> leaves(linear_.order(), linear_.cells(), linear_.world(), source, touching, *kernels_, 1,
                                   never_);

@@ -12,6 +12,9 @@ template void LinearIndex::build(const BoxView<double>&, const std::int32_t*, st
 template void LinearIndex::insert(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::update(const BoxView<double>&, const std::int32_t*, std::size_t, Interrupt&);
 template void LinearIndex::settle(const BoxView<double>&, Interrupt&);
+template class LinearWalkOf<float, float>;
+template class LinearWalkOf<double, double>;
+template class LinearWalkOf<double, float>;
 template class LinearWalk<float>;
 template class LinearWalk<double>;
 template class CoveredLeaves<float>;

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,21 +22,26 @@
 #include "query/preparation.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
+#include "tree/blocks.hpp"
+#include "tree/sure_box.hpp"
 
 namespace broadphase {
 
 // ---- The boxes in the order of their cells, as the kernels read them ----
 
-// One set of columns for each set of boxes, in T and with margin: tests on them are exact.
-template <class T>
+// One set of columns for each set of boxes, with margin: in T, and tests on them are exact; or in floats rounded
+// outwards in local coordinates.
+template <class T, class Number = T>
 struct LinearBoxes {
+  static constexpr bool kRounds = !std::is_same_v<T, Number>;
+
   bool cross;
-  BoxColumns<T> columns[2];
+  BoxColumns<Number> columns[2];
   std::vector<std::int32_t> rows[2];
   std::vector<std::uint32_t> rank;  // with two sets: the number of entries of the first set before each entry
 
-  LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, bool two_sets, bool touching, unsigned workers,
-              Interrupt& interrupt)
+  LinearBoxes(const LinearOrder& order, const LinearSource<T>& source, const LocalFrame& frame, bool two_sets,
+              bool touching, unsigned workers, Interrupt& interrupt)
       : cross(two_sets) {
     std::size_t count[2] = {order.size(), 0};
     if (cross) {
@@ -47,11 +56,11 @@ struct LinearBoxes {
       count[1] = order.size() - first;
     }
     for (std::size_t set = 0; set < (cross ? 2 : 1); ++set) {
-      columns[set] = BoxColumns<T>(count[set], source.dimension);
+      columns[set] = BoxColumns<Number>(count[set], source.dimension);
       rows[set].resize(count[set]);
     }
     with_dimension(source.dimension,
-                   [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, touching, workers, interrupt); });
+                   [&]<std::size_t D>(Dimension<D>) { fill<D>(order, source, frame, touching, workers, interrupt); });
   }
 
   // Where an entry's boxes begin in the columns of a set.
@@ -61,10 +70,18 @@ struct LinearBoxes {
   }
 
  private:
+  // As LocalFrame rounds a number, in fewer steps; `outwards`: -1 for lower corners, 1 for upper ones.
+  static float rounded(const LocalFrame& frame, double given, std::size_t axis, double outwards) {
+    constexpr double kStep = 0x1p-23, kLeast = 1e-37, kMost = 1e30;
+    const double local = (given - frame.origin[axis]) * frame.scale, size = std::fabs(local);
+    if (size < kMost) return static_cast<float>(local + outwards * (size * kStep + kLeast));
+    return outwards < 0 ? frame.below(given, axis) : frame.above(given, axis);
+  }
+
   template <std::size_t D>
-  void fill(const LinearOrder& order, const LinearSource<T>& source, bool touching, unsigned workers,
-            Interrupt& interrupt) {
-    T* column[2][2 * D] = {};
+  void fill(const LinearOrder& order, const LinearSource<T>& source, const LocalFrame& frame, bool touching,
+            unsigned workers, Interrupt& interrupt) {
+    Number* column[2][2 * D] = {};
     for (std::size_t set = 0; set < (cross ? 2 : 1); ++set)
       for (std::size_t k = 0; k < D; ++k) {
         column[set][k] = columns[set].lower(k);
@@ -80,13 +97,18 @@ struct LinearBoxes {
         bool interior = true;
         for (std::size_t k = 0; k < D; ++k) {
           const T l = lower[k] - source.grow, u = upper[k] + source.grow;
-          column[set][k][at] = l;
-          column[set][D + k][at] = u;
+          if constexpr (kRounds) {
+            column[set][k][at] = rounded(frame, l, k, -1);
+            column[set][D + k][at] = rounded(frame, u, k, 1);
+          } else {
+            column[set][k][at] = l;
+            column[set][D + k][at] = u;
+          }
           interior &= l < u;
         }
         // An open box without interior must overlap nothing.
         if (!touching && !interior)
-          for (std::size_t k = 0; k < D; ++k) column[set][D + k][at] = -std::numeric_limits<T>::infinity();
+          for (std::size_t k = 0; k < D; ++k) column[set][D + k][at] = -std::numeric_limits<Number>::infinity();
         rows[set][at] = static_cast<std::int32_t>(set == 1 ? item - source.first_count : item);
       }
     });
@@ -163,7 +185,7 @@ struct WalkScratch {
   std::vector<std::uint32_t> ancestors;
   ReachingBoxes<T> reaching[2];
   std::vector<std::uint32_t> positions;
-  std::vector<RunHits> hits;
+  std::vector<RunHits> hits, sure;
   std::uint64_t tests = 0;
 
   void start(std::size_t dimension) {
@@ -183,16 +205,18 @@ struct WalkScratch {
 //
 // With two sets there are two lists, and the boxes of each set are tested against the list of the other.
 //
-// Refers to `order`, `nodes` and the boxes. Boxes are tested exactly, in T with margin.
-template <class T>
-class LinearWalk {
+// Refers to `order`, `nodes` and the boxes. Boxes are tested as LinearBoxes holds them; pairs of rounded ones that do
+// not surely overlap are tested again, as they were given.
+template <class T, class Number>
+class LinearWalkOf {
  public:
-  using Scratch = WalkScratch<T>;
+  using Scratch = WalkScratch<Number>;
 
-  LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
-             bool touching, const Kernels& kernels, unsigned workers, Interrupt& interrupt);
-  LinearWalk(const LinearWalk&) = delete;
-  LinearWalk& operator=(const LinearWalk&) = delete;
+  LinearWalkOf(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source,
+               const LocalFrame& frame, bool cross, bool touching, const Kernels& kernels, unsigned workers,
+               Interrupt& interrupt);
+  LinearWalkOf(const LinearWalkOf&) = delete;
+  LinearWalkOf& operator=(const LinearWalkOf&) = delete;
 
   std::size_t task_count() const { return tasks_.size(); }
   // Box tests of all tasks that have run, including those against cells.
@@ -207,27 +231,28 @@ class LinearWalk {
     std::size_t query_begin, query_end;
   };
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  static constexpr bool kRounds = LinearBoxes<T, Number>::kRounds;
 
   std::size_t sides() const { return cross_ ? 2 : 1; }
   // The set whose boxes are tested against a list.
   std::size_t partner(std::size_t side) const { return cross_ ? 1 - side : 0; }
   std::size_t place(std::size_t set, std::size_t entry) const { return boxes_.place(set, entry); }
-  const T* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
+  const Number* box_of(std::size_t set, std::size_t node) const { return bounds_[set].data() + node * 2 * dimension_; }
 
   // The bounding box of all boxes of a node, for each set: of leaves from their boxes, then of others from their
   // children, which come after them.
   void bound(unsigned workers, Interrupt& interrupt) {
     with_dimension(dimension_, [&]<std::size_t D>(Dimension<D>) {
       for (std::size_t set = 0; set < sides(); ++set) {
-        std::vector<T>& bounds = bounds_[set];
+        std::vector<Number>& bounds = bounds_[set];
         bounds.resize(nodes_.count() * 2 * D);
         in_stretches_on_threads(nodes_.count(), workers, interrupt, [&](std::size_t from, std::size_t to) {
           for (std::size_t node = from; node < to; ++node) {
             const std::size_t begin = place(set, nodes_[node].begin);
             const std::size_t end = nodes_.is_leaf(node) ? place(set, nodes_[node].end) : begin;
             for (std::size_t k = 0; k < D; ++k) {
-              const T *lower = boxes_.columns[set].lower(k), *upper = boxes_.columns[set].upper(k);
-              T low = std::numeric_limits<T>::infinity(), high = -low;
+              const Number *lower = boxes_.columns[set].lower(k), *upper = boxes_.columns[set].upper(k);
+              Number low = std::numeric_limits<Number>::infinity(), high = -low;
               for (std::size_t at = begin; at < end; ++at) {
                 low = lower[at] < low ? lower[at] : low;
                 high = upper[at] > high ? upper[at] : high;
@@ -238,9 +263,9 @@ class LinearWalk {
           }
         });
         for (std::size_t node = nodes_.count(); node-- > 0;) {
-          const T* box = bounds.data() + node * 2 * D;
+          const Number* box = bounds.data() + node * 2 * D;
           if (nodes_[node].parent == kNoNode) continue;
-          T* around = bounds.data() + nodes_[node].parent * 2 * D;
+          Number* around = bounds.data() + nodes_[node].parent * 2 * D;
           for (std::size_t k = 0; k < D; ++k) {
             around[k] = std::min(around[k], box[k]);
             around[D + k] = std::max(around[D + k], box[D + k]);
@@ -308,11 +333,11 @@ class LinearWalk {
     if (!way.empty())
       for (std::size_t side = 0; side < sides(); ++side) {
         const auto& above = way.back();
-        ReachingBoxes<T>& list = scratch.reaching[side];
+        ReachingBoxes<Number>& list = scratch.reaching[side];
         list.resize(above.end[side]);
         step.begin[side] = above.end[side];
         const LinearNode& from = nodes_[parent];
-        const T* box = box_of(partner(side), node);
+        const Number* box = box_of(partner(side), node);
         const std::size_t own_begin = place(side, from.begin);
         const std::size_t own_end = place(side, std::min(nodes_[node].begin, from.own_end));
         take_over(list.columns(), above.begin[side], above.end[side], box, list, scratch,
@@ -325,8 +350,8 @@ class LinearWalk {
   }
   // Pushes those of [begin, end) that overlap `box`.
   template <class Place>
-  void take_over(const T* const* columns, std::size_t begin, std::size_t end, const T* box, ReachingBoxes<T>& list,
-                 Scratch& scratch, Place&& place_of) const {
+  void take_over(const Number* const* columns, std::size_t begin, std::size_t end, const Number* box,
+                 ReachingBoxes<Number>& list, Scratch& scratch, Place&& place_of) const {
     if (begin == end) return;
     room(scratch.positions, end - begin);
     list.room(end - begin);  // `columns` may be the list's own, which then point to the new memory
@@ -339,7 +364,7 @@ class LinearWalk {
   void search(std::uint32_t node, const Task& part, Scratch& scratch, PairBuffer& out) const {
     const auto step = scratch.way.back();
     const LinearNode& leaf = nodes_[node];
-    ReachingBoxes<T>& list = scratch.reaching[0];
+    ReachingBoxes<Number>& list = scratch.reaching[0];
     const std::size_t begin = place(0, leaf.begin), count = place(0, leaf.end) - begin;
     list.room(count);
     list.push_run(boxes_.columns[0], begin, begin + count);
@@ -361,7 +386,7 @@ class LinearWalk {
   void test(std::size_t set, std::size_t first, std::size_t last, std::size_t side, std::size_t begin, std::size_t end,
             std::size_t growth, Scratch& scratch, PairBuffer& out) const {
     if (first == last) return;
-    const ReachingBoxes<T>& list = scratch.reaching[side];
+    const ReachingBoxes<Number>& list = scratch.reaching[side];
     // A part of a long list at a time stays in the nearest cache, and bounds the number of hits.
     constexpr std::size_t kStretch = 512;
     scratch.hits.resize(kLeafBoxes * (kStretch + kLeafBoxes) + 1);
@@ -371,11 +396,12 @@ class LinearWalk {
     test_stretch(set, {boxes_.columns[set].pointers(), first, last, list.columns(), begin, end, growth}, side, scratch,
                  out);
   }
-  void test_stretch(std::size_t set, const RunsQuery<T>& query, std::size_t side, Scratch& scratch,
+  void test_stretch(std::size_t set, const RunsQuery<Number>& query, std::size_t side, Scratch& scratch,
                     PairBuffer& out) const {
     const std::size_t queries = query.last - query.first;
     scratch.tests += queries * (query.end - query.begin) + query.growth * (queries * (queries - 1) / 2);
-    const std::size_t hits = overlaps_(query, scratch.hits.data());
+    std::size_t hits = overlaps_(query, scratch.hits.data());
+    if constexpr (kRounds) hits = decided(query, set, side, scratch, hits);
     const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
     const std::uint32_t* places = scratch.reaching[side].places();
     put_hits(
@@ -383,37 +409,86 @@ class LinearWalk {
         [=](std::uint32_t position) { return others[places[position]]; }, out);
   }
 
+  // Leaves out hits that are none as they were given. Returns how many are left. Nearly all of them surely are hits:
+  // they are found again where the boxes are moved inwards.
+  std::size_t decided(const RunsQuery<float>& query, std::size_t set, std::size_t side, Scratch& scratch,
+                      std::size_t hits) const
+    requires kRounds
+  {
+    if (hits == 0) return 0;
+    constexpr std::size_t kRoom = kLeafBoxes;
+    const std::size_t boxes = query.last - query.first;
+    float inner[8][kRoom];
+    const float* columns[8];
+    for (std::size_t k = 0; k < 2 * dimension_; ++k) columns[k] = inner[k];
+    for (std::size_t at = 0; at < boxes; ++at) {
+      float box[8], moved[8];
+      for (std::size_t k = 0; k < 2 * dimension_; ++k) box[k] = query.boxes[k][query.first + at];
+      move_inwards(box, dimension_, moved);
+      for (std::size_t k = 0; k < 2 * dimension_; ++k) inner[k][at] = moved[k];
+    }
+    scratch.sure.resize(scratch.hits.size());
+    RunHits *hit = scratch.hits.data(), *sure = scratch.sure.data();
+    const std::size_t found = overlaps_({columns, 0, boxes, query.columns, query.begin, query.end, query.growth}, sure);
+    const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
+    const std::uint32_t* places = scratch.reaching[side].places();
+    std::size_t kept = 0;
+    for (std::size_t k = 0, at = 0; k < hits; ++k) {
+      const RunHits now = hit[k];
+      // Both are in the same order.
+      const bool is_found = at < found && sure[at].box + query.first == now.box && sure[at].position == now.position;
+      std::uint32_t lanes = now.lanes;
+      for (std::uint32_t left = is_found ? lanes & ~sure[at].lanes : lanes; left != 0; left &= left - 1) {
+        const std::uint32_t position = now.position + static_cast<std::uint32_t>(std::countr_zero(left));
+        if (!overlap(set, rows[now.box], side, others[places[position]])) lanes &= ~(left & (0u - left));
+      }
+      at += is_found ? 1 : 0;
+      hit[kept] = {now.box, now.position, lanes};
+      kept += lanes != 0 ? 1 : 0;
+    }
+    return kept;
+  }
+  bool overlap(std::size_t set, std::int32_t row, std::size_t side, std::int32_t other) const {
+    const BoxView<T>&a = set == 0 ? source_.first : source_.second, &b = side == 0 ? source_.first : source_.second;
+    const auto p = static_cast<std::size_t>(row), q = static_cast<std::size_t>(other);
+    return overlaps(a.lower_of(p), a.upper_of(p), b.lower_of(q), b.upper_of(q), dimension_, touching_, source_.grow);
+  }
+
   static void room(std::vector<std::uint32_t>& positions, std::size_t count) {
     if (positions.size() < count + 64) positions.resize(count + count / 2 + 256);
   }
 
   const LinearNodes& nodes_;
+  LinearSource<T> source_;
   std::size_t dimension_;
-  bool cross_;
-  OverlapRun<T> overlap_;
-  OverlapRuns<T> overlaps_;
-  LinearBoxes<T> boxes_;
-  std::vector<T> bounds_[2];
+  bool cross_, touching_;
+  OverlapRun<Number> overlap_;
+  OverlapRuns<Number> overlaps_;
+  LinearBoxes<T, Number> boxes_;
+  std::vector<Number> bounds_[2];
   std::vector<Task> tasks_;
   mutable std::atomic<std::uint64_t> tests_{0};
 };
 
-template <class T>
-LinearWalk<T>::LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source, bool cross,
-                          bool touching, const Kernels& kernels, unsigned workers, Interrupt& interrupt)
+template <class T, class Number>
+LinearWalkOf<T, Number>::LinearWalkOf(const LinearOrder& order, const LinearNodes& nodes, const LinearSource<T>& source,
+                                      const LocalFrame& frame, bool cross, bool touching, const Kernels& kernels,
+                                      unsigned workers, Interrupt& interrupt)
     : nodes_(nodes),
+      source_(source),
       dimension_(source.dimension),
       cross_(cross),
-      overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
-      overlaps_(overlap_kernels<T>(kernels, touching).runs[source.dimension - 1]),
-      boxes_(order, source, cross, touching, workers, interrupt) {
+      touching_(touching),
+      overlap_(overlap_kernels<Number>(kernels, touching || kRounds).run[source.dimension - 1]),
+      overlaps_(overlap_kernels<Number>(kernels, touching || kRounds).runs[source.dimension - 1]),
+      boxes_(order, source, frame, cross, touching, workers, interrupt) {
   if (nodes.count() == 0) return;
   bound(workers, interrupt);
   plan(interrupt);
 }
 
-template <class T>
-void LinearWalk<T>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+template <class T, class Number>
+void LinearWalkOf<T, Number>::run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
   const Task& part = tasks_[task];
   go_to(part.first, scratch);
   for (std::uint32_t node = part.first; node < part.end; ++node) {
@@ -421,6 +496,67 @@ void LinearWalk<T>::run(std::size_t task, Scratch& scratch, PairBuffer& out) con
     if (nodes_.is_leaf(node)) search(node, part, scratch, out);
   }
   tests_.fetch_add(scratch.tests, std::memory_order_relaxed);
+}
+
+// The walk over boxes as they were given, or, of doubles that floats can tell apart, over floats: those take half of
+// the memory, and twice as many are tested at a time.
+template <class T>
+class LinearWalk {
+ public:
+  struct Scratch {
+    WalkScratch<T> given;
+    WalkScratch<float> rounded;
+  };
+
+  LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearWorld& world,
+             const LinearSource<T>& source, bool cross, bool touching, const Kernels& kernels, unsigned workers,
+             Interrupt& interrupt);
+
+  std::size_t task_count() const { return rounded_ ? rounded_->task_count() : given_->task_count(); }
+  std::uint64_t test_count() const { return rounded_ ? rounded_->test_count() : given_->test_count(); }
+  void run(std::size_t task, Scratch& scratch, PairBuffer& out) const {
+    if (rounded_)
+      rounded_->run(task, scratch.rounded, out);
+    else
+      given_->run(task, scratch.given, out);
+  }
+
+ private:
+  // Whether floats do not tell many boxes of a set from others near them.
+  static bool are_blurred(const LinearOrder& order, const LinearWorld& world, const LinearSource<T>& source, bool cross,
+                          bool second) {
+    Extent<T> bulk;
+    for (std::size_t k = 0; k < source.dimension; ++k) {
+      bulk.low[k] = static_cast<T>(world.low[k]);
+      bulk.high[k] = static_cast<T>(world.high[k]);
+    }
+    const GrownBoxes<T> boxes{second ? source.second : source.first, source.dimension, source.grow};
+    if (!cross) return is_blurred(bulk, boxes, order.size(), [&](std::size_t at) { return order.item[at]; });
+    std::vector<std::uint32_t> rows;
+    for (const std::uint32_t item : order.item)
+      if ((item >= source.first_count) == second)
+        rows.push_back(static_cast<std::uint32_t>(second ? item - source.first_count : item));
+    return is_blurred(bulk, boxes, rows.size(), [&](std::size_t at) { return rows[at]; });
+  }
+
+  // One of them.
+  std::optional<LinearWalkOf<T, T>> given_;
+  std::optional<LinearWalkOf<double, float>> rounded_;
+};
+
+template <class T>
+LinearWalk<T>::LinearWalk(const LinearOrder& order, const LinearNodes& nodes, const LinearWorld& world,
+                          const LinearSource<T>& source, bool cross, bool touching, const Kernels& kernels,
+                          unsigned workers, Interrupt& interrupt) {
+  LocalFrame frame;
+  if constexpr (std::is_same_v<T, double>) {
+    if (!are_blurred(order, world, source, cross, false) && !(cross && are_blurred(order, world, source, true, true))) {
+      frame = frame_between(world.low, world.high, source.dimension, false);
+      rounded_.emplace(order, nodes, source, frame, cross, touching, kernels, workers, interrupt);
+      return;
+    }
+  }
+  given_.emplace(order, nodes, source, frame, cross, touching, kernels, workers, interrupt);
 }
 
 // ---- Covered leaves: all pairs by visiting, from each box, the deepest cells that it covers ----
@@ -562,7 +698,7 @@ CoveredLeaves<T>::CoveredLeaves(const LinearOrder& order, const LinearCells& cel
       world_(world),
       dimension_(source.dimension),
       overlap_(overlap_kernels<T>(kernels, touching).run[source.dimension - 1]),
-      boxes_(order, source, false, touching, workers, interrupt) {
+      boxes_(order, source, LocalFrame(), false, touching, workers, interrupt) {
   plan();
 }
 
@@ -599,7 +735,8 @@ class LinearTree {
       : source_(source_of(problem)),
         order_(file(problem, with)),
         nodes_(order_),
-        walk_(order_, nodes_, source_, problem.cross, problem.touching, with.kernels, with.workers, with.interrupt) {}
+        walk_(order_, nodes_, world_, source_, problem.cross, problem.touching, with.kernels, with.workers,
+              with.interrupt) {}
   LinearTree(const LinearTree&) = delete;
   LinearTree& operator=(const LinearTree&) = delete;
 
@@ -611,27 +748,31 @@ class LinearTree {
   static LinearSource<T> source_of(const Problem<T>& problem) {
     return {problem.first, problem.second, problem.first.count, problem.dimension, problem.grow};
   }
-  LinearOrder file(const Problem<T>& problem, const Preparation& with) const;
+  LinearOrder file(const Problem<T>& problem, const Preparation& with);
 
   LinearSource<T> source_;
+  LinearWorld world_;
   LinearOrder order_;
   LinearNodes nodes_;
   LinearWalk<T> walk_;
 };
 
 template <class T>
-LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Preparation& with) const {
+LinearOrder LinearTree<T>::file(const Problem<T>& problem, const Preparation& with) {
   const std::size_t count = problem.first.count + (problem.cross ? problem.second.count : 0);
   std::vector<std::uint32_t> items(count);
   for (std::size_t item = 0; item < count; ++item) items[item] = static_cast<std::uint32_t>(item);
-  const LinearWorld world = world_around(source_, items.data(), count, with.workers, with.interrupt);
-  const std::size_t depth = measured_depth(source_, items, world, with.interrupt);
-  LinearOrder order = make_order(source_, items, world, depth, with.workers, with.interrupt);
+  world_ = world_around(source_, items.data(), count, with.workers, with.interrupt);
+  const std::size_t depth = measured_depth(source_, items, world_, with.interrupt);
+  LinearOrder order = make_order(source_, items, world_, depth, with.workers, with.interrupt);
   order_crowds(source_, order, kLeafBoxes, with.kernels, with.workers, with.interrupt);
   return order;
 }
 
 // Compiled once: linear_tree.cpp.
+extern template class LinearWalkOf<float, float>;
+extern template class LinearWalkOf<double, double>;
+extern template class LinearWalkOf<double, float>;
 extern template class LinearWalk<float>;
 extern template class LinearWalk<double>;
 extern template class CoveredLeaves<float>;

@@ -26,6 +26,7 @@
 #include "simd/kernels.hpp"
 #include "sweep/sweep_and_prune.hpp"
 #include "tree/blocks.hpp"
+#include "tree/sure_box.hpp"
 #include "tree/walks.hpp"
 
 namespace broadphase {
@@ -437,7 +438,8 @@ class OctreeWalk {
     const BoxStack& stack = reach_.stack[other];
     const std::size_t found = find(stack, begin, end, box);
     if (found == 0) return;
-    if (is_final_ && out_.counts_only()) {
+    const bool all = is_final_ || are_sure(stack, begin, end, box, found);
+    if (all && out_.counts_only()) {
       out_.add_count(found);
       return;
     }
@@ -449,9 +451,24 @@ class OctreeWalk {
       const std::int32_t partner = stack.number(scratch_.positions[k]);
       first[kept] = std::min(row, partner);
       second[kept] = std::max(row, partner) - kinds_.first_count;
-      kept += static_cast<std::size_t>(is_final_ || overlap_exactly(row, partner));
+      kept += static_cast<std::size_t>(all || overlap_exactly(row, partner));
     }
     out_.commit(kept);
+  }
+  // Whether all that were found for a box surely overlap it: so many meet it also where it is moved inwards.
+  bool are_sure(const BoxStack& stack, std::size_t begin, std::size_t end, const float* box, std::size_t found) {
+    const std::size_t dimension = blocks_.dimension();
+    float inner[8];
+    move_inwards(box, dimension, inner);
+    if (!touching_) {
+      for (std::size_t k = 0; k < dimension; ++k)
+        if (!(inner[k] <= box[dimension + k])) return false;
+      for (std::size_t k = 0; k < found; ++k)
+        if (!surely_overlaps(inner, stack.columns(), scratch_.positions[k], dimension, true)) return false;
+      return true;
+    }
+    if (sure_.size() < end - begin + BoxStack::kSlack) sure_.resize(2 * (end - begin) + 2 * BoxStack::kSlack);
+    return overlap_({stack.columns(), begin, end, inner}, sure_.data()) == found;
   }
   bool overlap_exactly(std::int32_t i, std::int32_t j) const {
     const auto p = static_cast<std::size_t>(i), q = static_cast<std::size_t>(j);
@@ -471,6 +488,7 @@ class OctreeWalk {
   OctreeScratch& scratch_;
   OctreeReach& reach_;
   PairBuffer& out_;
+  std::vector<std::uint32_t> sure_;
   std::size_t done_with_[OctreeLattice::kMostLevels + 2] =
       {};  // per level: listed cells before this have been expanded
 };

@@ -113,6 +113,9 @@ struct WalkKernels {
 struct TreeKernels {
   WalkKernels floats, doubles;
 
+  // As next_by_box of those that are not wide, with the rows that surely meet the box apart.
+  void (*next_surely_by_box[4])(BoxWalk&);
+
   // Several sweeps in turn, in trees that are not wide: see tree/interleaved.hpp. None of those on their way may have
   // an empty stack. The first go on until one of them has been to all blocks within its limit, the others until one has
   // found rows or has been to all blocks; they return which.

@@ -127,6 +127,7 @@ struct Completed {
     complete(kernels.look_up, below.look_up);
     complete(trees.floats, below.trees->floats);
     complete(trees.doubles, below.trees->doubles);
+    complete(trees.next_surely_by_box, below.trees->next_surely_by_box);
     complete(trees.finish_sweep, below.trees->finish_sweep);
     complete(trees.find_touched, below.trees->find_touched);
     complete(trees.find_on_ray, below.trees->find_on_ray);

@@ -83,7 +83,7 @@ void check_history(std::uint64_t seed) {
     const PairList expected = plain_pairs(problem);
     for_each_level([&](const Kernels& kernels) {
       const LinearSource<T> source = index.source_of(view);
-      const LinearWalk<T> walk(index.order(), index.nodes(), source, false, true, kernels, 1, never);
+      const LinearWalk<T> walk(index.order(), index.nodes(), index.world(), source, false, true, kernels, 1, never);
       CHECK(pairs_of(walk, nullptr, 2) == expected);
       const CoveredLeaves<T> leaves(index.order(), index.cells(), index.world(), source, true, kernels, 1, never);
       CHECK(pairs_of(leaves, nullptr, 2) == expected);

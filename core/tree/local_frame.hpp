@@ -16,6 +16,7 @@
 #include "base/parallel.hpp"
 #include "boxes/box_view.hpp"
 #include "boxes/extent.hpp"
+#include "tree/walks.hpp"
 
 namespace broadphase {
 
@@ -66,6 +67,17 @@ struct LocalFrame {
     return std::isfinite(near) ? std::fabs(near) * kStep + kLeast : 0.0F;
   }
 };
+
+// An upper corner of a tree's blocks that is at least this one is at least `local` in truth, and than the number for
+// which a block holds that as a lower corner; NaN where that cannot be told. For lower corners against an upper one,
+// with both signs turned.
+inline float surely_above(double local) {
+  constexpr double kFarthest = 1e38;  // floats beyond may stand for any number
+  if (!(local < kFarthest)) return std::numeric_limits<float>::quiet_NaN();
+  const double from = std::max(local, -kFarthest);
+  return static_cast<float>(from +
+                            (std::fabs(from) * static_cast<double>(kInwards) + static_cast<double>(kLeastInwards)));
+}
 
 // The frame in which numbers between these corners fall into [-1, 1], and others beyond, as precise for their size; low
 // > high along an axis without any. A frame that is to be exact keeps its origin, so that only the exponent changes.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/read_ahead.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
 #include "simd/kernels.hpp"
@@ -46,10 +47,21 @@ template <class T>
 struct KeepOverlaps {
   const Problem<T>& problem;
   bool certain;  // the test on the trees' float boxes is exact already
+  static constexpr bool kTestsBoxes = true;
 
   std::size_t operator()(std::int32_t* first, std::int32_t* second, std::size_t count) const {
+    constexpr std::size_t kAhead = 8;
+    const BoxView<T>&a = problem.first, &b = problem.cross ? problem.second : problem.first;
+    const auto ahead = [](const BoxView<T>& boxes, std::int32_t row) {
+      read_ahead(boxes.lower_of(static_cast<std::size_t>(row)));
+      read_ahead(boxes.upper_of(static_cast<std::size_t>(row)));
+    };
     std::size_t kept = 0;
     for (std::size_t k = 0; k < count; ++k) {
+      if (k + kAhead < count) {
+        ahead(a, first[k + kAhead]);
+        ahead(b, second[k + kAhead]);
+      }
       const std::int32_t i = first[k], j = second[k];
       first[kept] = i;
       second[kept] = j;
@@ -60,8 +72,9 @@ struct KeepOverlaps {
 };
 
 // The pairs of a tree with itself or with another one; satisfies Method. Lanes contain the boxes including their
-// margin. `keep` gets the candidates in batches and returns how many are pairs, unless `keep.certain`. Blocks are
-// tested against blocks from the roots down, 64 tests at a time; a pair of disjoint blocks is not descended into.
+// margin. `keep` gets the candidates in batches and returns how many are pairs, unless `keep.certain`; where it tests
+// the boxes themselves, kTestsBoxes, only those that may be none. Blocks are tested against blocks from the roots down,
+// 64 tests at a time; a pair of disjoint blocks is not descended into.
 template <class Keep>
 class TreePairs {
  public:
@@ -167,7 +180,12 @@ void TreePairs<Keep>::run(std::size_t task, Scratch& scratch, PairBuffer& out) c
   PairWalk walk = start(scratch.stack.get());
   std::copy_n(entries_.begin() + static_cast<std::ptrdiff_t>(begin), count, walk.stack);
   walk.depth = count;
-  walk.counting = out.counts_only() && keep_.certain;
+  if constexpr (Keep::kTestsBoxes) {
+    // Not of boxes of one axis: along their second one, none has an interior.
+    walk.split = !keep_.certain && !first_.is_wide() && first_.dimension() > 1;
+    walk.open = !keep_.problem.touching;
+  }
+  walk.counting = out.counts_only() && (keep_.certain || walk.split);
   bool more = true;
   while (more) {
     constexpr std::size_t kRoom = 4096;
@@ -175,9 +193,17 @@ void TreePairs<Keep>::run(std::size_t task, Scratch& scratch, PairBuffer& out) c
     walk.first = swapped_ ? out.second() : out.first();
     walk.second = swapped_ ? out.first() : out.second();
     walk.room = kRoom;
-    walk.found = 0;
+    walk.found = walk.doubts = 0;
     more = step_(walk);
-    out.commit(keep_.certain ? walk.found : keep_(out.first(), out.second(), walk.found));
+    if (!keep_.certain && !walk.split) walk.found = keep_(out.first(), out.second(), walk.found);
+    if (walk.doubts > 0) {
+      std::int32_t *first = out.first() + kRoom - walk.doubts, *second = out.second() + kRoom - walk.doubts;
+      const std::size_t kept = keep_(first, second, walk.doubts);
+      std::copy_n(first, kept, out.first() + walk.found);
+      std::copy_n(second, kept, out.second() + walk.found);
+      walk.found += kept;
+    }
+    out.commit(walk.found);
   }
   out.add_count(walk.count);
   tests_.fetch_add(walk.tests, std::memory_order_relaxed);

@@ -43,13 +43,23 @@ std::uint32_t lanes_near(BlockReader<D, E> other, const E* lower, const E* upper
   return meet.bits();
 }
 
-template <std::size_t D, class E>
+// By how much numbers are moved inwards, see kInwards. Infinity becomes NaN by it.
+inline Eight inwards_by(const Eight& corner) {
+  return absolute(corner) * Eight::splat(kInwards) + Eight::splat(kLeastInwards);
+}
+
+// `Surely`: only those that surely do.
+template <std::size_t D, class E, bool Surely = false>
 static LaneMatrix meeting_lanes(BlockReader<D, E> other, std::uint32_t lanes, BlockReader<D, E> block) {
   const float* a = other.memory();
   E lower[D], upper[D];
   for (std::size_t k = 0; k < D; ++k) {
     lower[k] = block.lower(k);
     upper[k] = block.upper(k);
+    if constexpr (Surely) {
+      lower[k] = lower[k] + inwards_by(lower[k]);
+      upper[k] = upper[k] - inwards_by(upper[k]);
+    }
   }
   if constexpr (kIsTestedByBoundsFirst) lanes &= lanes_near<D, E>(other, lower, upper);
   LaneMatrix matrix = 0;
@@ -74,8 +84,32 @@ static LaneMatrix meeting_lanes(BlockReader<D, E> other, std::uint32_t lanes, Bl
   }
 }
 
-inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b, bool swapped) {
-  std::int32_t *first = walk.first + walk.found, *second = walk.second + walk.found;
+// The lanes whose boxes surely have an interior.
+template <std::size_t D>
+std::uint32_t lanes_with_interior(const BlockReader<D>& block) {
+  EightTests tests;
+  for (std::size_t k = 0; k < D; ++k) {
+    const Eight lower = block.lower(k);
+    tests.at_most(lower + inwards_by(lower), block.upper(k));
+  }
+  return tests.bits();
+}
+
+// Those of the hits, which are not none, that surely overlap.
+template <std::size_t D>
+LaneMatrix sure_lanes(const BlockReader<D>& a, const BlockReader<D>& b, LaneMatrix hits, bool open) {
+  std::uint32_t lanes = 0;
+  for (std::uint32_t lane = 0; lane < 8; ++lane)
+    lanes |= static_cast<std::uint32_t>((hits >> (8 * lane) & 0xffu) != 0) << lane;
+  hits &= meeting_lanes<D, Eight, true>(a, lanes, b);
+  if (open) hits &= full_rows_of(lanes_with_interior<D>(a)) & columns_of(lanes_with_interior<D>(b));
+  return hits;
+}
+
+// Puts them from a place in the columns on, and returns the place behind.
+inline std::size_t name_pairs(const PairWalk& walk, LaneMatrix hits, const void* rows_a, const void* rows_b,
+                              bool swapped, std::size_t place) {
+  std::int32_t *first = walk.first + place, *second = walk.second + place;
   const bool one_tree = walk.one_tree;
   for (; hits != 0; hits &= hits - 1) {
     const std::uint32_t at = lowest_of(hits);
@@ -84,7 +118,7 @@ inline void name_pairs(PairWalk& walk, LaneMatrix hits, const void* rows_a, cons
     *first++ = swap ? q : p;
     *second++ = swap ? p : q;
   }
-  walk.found = static_cast<std::size_t>(first - walk.first);
+  return static_cast<std::size_t>(first - walk.first);
 }
 
 // True if the room for pairs ran out: call again.
@@ -94,7 +128,7 @@ bool pair_blocks(PairWalk& walk) {
   const bool expanding = walk.expanding;
   std::size_t depth = walk.depth;
   while (depth > 0) {
-    if (walk.room - walk.found < kHitsAStep) {
+    if (walk.room - walk.found - walk.doubts < kHitsAStep) {
       walk.depth = depth;
       return true;
     }
@@ -128,10 +162,18 @@ bool pair_blocks(PairWalk& walk) {
       const LaneMatrix of_rows_a = full_rows_of(a.rows()), of_rows_b = columns_of(b.rows());
       const LaneMatrix hits = meet & of_rows_a & of_rows_b;
       if (hits != 0 && !expanding) {
+        LaneMatrix sure = hits;
+        if constexpr (std::is_same_v<E, Eight>) {
+          if (walk.split) {
+            sure = sure_lanes<D>(a, b, hits, walk.open);
+            walk.doubts += count_of(hits ^ sure);
+            name_pairs(walk, hits ^ sure, a.children(), b.children(), swapped, walk.room - walk.doubts);
+          }
+        }
         if (walk.counting)
-          walk.count += count_of(hits);
+          walk.count += count_of(sure);
         else
-          name_pairs(walk, hits, a.children(), b.children(), swapped);
+          walk.found = name_pairs(walk, sure, a.children(), b.children(), swapped, walk.found);
       }
       meet ^= hits;
       if (meet != 0 && below) {

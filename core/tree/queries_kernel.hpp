@@ -98,8 +98,9 @@ class BlockReader {
   const float* block_;
 };
 
-// Rows and blocks are written unconditionally, then counted: a branch for each costs more.
-template <std::size_t D, class E, class BoxedWalk>
+// Rows and blocks are written unconditionally, then counted: a branch for each costs more. `Surely`: rows that surely
+// meet the box are told apart.
+template <std::size_t D, class E, class BoxedWalk, bool Surely = false>
 void next_by_box(BoxedWalk& walk) {
   const auto* box = NumbersOf<E>::box(walk);
   E lower[D], upper[D];
@@ -107,8 +108,8 @@ void next_by_box(BoxedWalk& walk) {
     lower[k] = E::splat(box[k]);
     upper[k] = E::splat(box[D + k]);
   }
-  std::size_t depth = walk.depth, found = 0;
-  while (depth > 0 && found < kMostRows) {
+  std::size_t depth = walk.depth, found = 0, sure_found = 0;
+  while (depth > 0 && found < kMostRows && sure_found < kMostRows) {
     // Which block comes next is known late. With several popped at once, the processor can prefetch the next ones.
     const bool is_deep = depth >= kHalfStack;
     const std::size_t together = is_deep ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
@@ -129,11 +130,27 @@ void next_by_box(BoxedWalk& walk) {
       const std::uint32_t hits = meet.bits() & block.occupied(), rows = hits & block.rows();
       if (block.next() != kNoBlock) walk.stack[depth++] = block.next();
       depth += keep(block.children(), hits ^ rows, walk.stack + depth);
-      found += keep(block.children(), rows, walk.rows + found);
+      if constexpr (Surely) {
+        typename NumbersOf<E>::Tests reach;
+        for (std::size_t k = 0; k < D; ++k) {
+          reach.at_most(E::splat(walk.inner_box[k]), block.upper(k));
+          reach.at_most(block.lower(k), E::splat(walk.inner_box[D + k]));
+        }
+        const std::uint32_t sure = rows & reach.bits();
+        sure_found += keep(block.children(), sure, walk.sure + sure_found);
+        found += keep(block.children(), rows ^ sure, walk.rows + found);
+      } else {
+        found += keep(block.children(), rows, walk.rows + found);
+      }
     }
   }
   walk.depth = depth;
   walk.found = found;
+  if constexpr (Surely) walk.sure_found = sure_found;
+}
+template <std::size_t D>
+void next_surely_by_box(BoxWalk& walk) {
+  next_by_box<D, Eight, BoxWalk, true>(walk);
 }
 
 // Puts the children of the lanes set in `lanes` on a stack, those with the smallest keys on top, and returns how many.

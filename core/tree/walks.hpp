@@ -37,6 +37,15 @@ struct BlockLayout {
   constexpr std::size_t words() const { return (occupied() + 4 + 15) / 16 * 16; }
 };
 
+// Floats that are moved inwards by this share of their size, and a little more where they are tiny, tell which of the
+// boxes that seem to overlap surely do. What a block holds of a row is rounded outwards by less than half of that:
+// LocalFrame moves a float that is at most u = 2^-24 of its size away from the true number by 2.1 u outwards, and
+// rounds that, so that it is away by 4.2 u at most, besides 1.1e-37. So a number x of one box that is at most the
+// number y of another, moved inwards, is less than it in truth, if the move is more than 2 * 4.2 u, and u for its own
+// rounding.
+inline constexpr float kInwards = 7e-7F, kLeastInwards = 6e-37F;
+static_assert(kInwards > (2 * 4.2F + 1.1F) * 0x1p-24F && kLeastInwards > 4 * 1.1e-37F);
+
 // ---- Queries on one tree ----
 //
 // The caller prepares a walk (queries.hpp) and calls its kernel until `found` is 0. Each call runs until it has found
@@ -71,6 +80,11 @@ struct Walk {
 struct BoxWalk : Walk {
   float box[8] = {};  // D lower, then D upper; closed
   double wide_box[8];
+  // Of a walk that tells them apart: rows that meet this smaller box surely meet the given one, whatever has been
+  // rounded (see kInwards), and go to `sure`.
+  float inner_box[8];
+  std::size_t sure_found = 0;
+  std::int32_t sure[kMostRows + kBlocksTogether * kLanes];
 };
 
 // Of all rows below a block and the blocks that continue it, as they were given.
@@ -178,8 +192,12 @@ struct PairWalk {
   std::int32_t* first = nullptr;
   std::int32_t* second = nullptr;
   std::size_t room = 0, found = 0;  // of and in the two columns
-  bool counting = false;            // only count
-  bool expanding = false;           // take one step down and do not report rows
+  // Pairs that surely overlap are told apart: of closed boxes, or of their interiors if `open`. The others are at the
+  // end of the columns.
+  bool split = false, open = false;
+  std::size_t doubts = 0;
+  bool counting = false;   // only count, but for doubts
+  bool expanding = false;  // take one step down and do not report rows
   std::uint64_t count = 0, tests = 0;
 };
 
