@@ -171,26 +171,10 @@ class PointRows {
     if (has_wraps_) wraps_.grow(count_);
     const Item* sorted = sort(framed, y_cells, z_cells, workers, interrupt);
     rows_.clear();
-    for (std::size_t k = 0; k < count_; ++k) {
-      if (k > 0 && sorted[k].key == sorted[k - 1].key) continue;
-      if (k > 0) rows_.back().end = static_cast<std::uint32_t>(k);
-      rows_.push_back({sorted[k].key, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(count_), {}});
-    }
-    std::mutex mutex;  // of bounds of rows that are cut
-    in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = row_of(begin); begin < end; ++row) {
-        PointRow& to = rows_[row];
-        const std::size_t until = std::min<std::size_t>(end, to.end);
-        const std::array<Bounds, 3> bounds = fill(framed, sorted, begin, until);
-        if (begin == to.begin && until == to.end) {
-          to.bounds = bounds;
-        } else {
-          const std::lock_guard lock(mutex);
-          for (std::size_t axis = 0; axis < 3; ++axis) to.bounds[axis].add(bounds[axis]);
-        }
-        begin = until;
-      }
-    });
+    if (count_ <= kFewPoints)
+      file_few(framed, sorted);
+    else
+      file_many(framed, sorted, workers, interrupt);
     bounds_ = {};
     for (const PointRow& row : rows_)
       for (std::size_t axis = 0; axis < 3; ++axis) bounds_[axis].add(row.bounds[axis]);
@@ -235,6 +219,36 @@ class PointRows {
   // Of fewer, what is needed to sort them waits for the next ones.
   static constexpr std::size_t kFewPoints = 4096;
 
+  // Rows one after the other; and many on threads, which take stretches of points.
+  void file_few(const FramedPoints& framed, const Item* sorted) {
+    for (std::size_t begin = 0, end = 0; begin < count_; begin = end) {
+      for (end = begin + 1; end < count_ && sorted[end].key == sorted[begin].key;) ++end;
+      rows_.push_back({sorted[begin].key, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end),
+                       fill(framed, sorted, begin, end)});
+    }
+  }
+  void file_many(const FramedPoints& framed, const Item* sorted, unsigned workers, Interrupt& interrupt) {
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (k > 0 && sorted[k].key == sorted[k - 1].key) continue;
+      if (k > 0) rows_.back().end = static_cast<std::uint32_t>(k);
+      rows_.push_back({sorted[k].key, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(count_), {}});
+    }
+    std::mutex mutex;  // of bounds of rows that are cut
+    in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = row_of(begin); begin < end; ++row) {
+        PointRow& to = rows_[row];
+        const std::size_t until = std::min<std::size_t>(end, to.end);
+        const std::array<Bounds, 3> bounds = fill(framed, sorted, begin, until);
+        if (begin == to.begin && until == to.end) {
+          to.bounds = bounds;
+        } else {
+          const std::lock_guard lock(mutex);
+          for (std::size_t axis = 0; axis < 3; ++axis) to.bounds[axis].add(bounds[axis]);
+        }
+        begin = until;
+      }
+    });
+  }
   // The positions [begin, end), which are of one row. Returns their bounds.
   std::array<Bounds, 3> fill(const FramedPoints& framed, const Item* sorted, std::size_t begin, std::size_t end) {
     std::array<Bounds, 3> bounds{};
