@@ -44,6 +44,10 @@ const TreeKernels kTreeKernels = {
     {finish_sweep<2>, finish_sweep<2>, finish_sweep<3>, BROADPHASE_SCALAR_ONLY(finish_sweep<4>)},
     {find_touched<2>, find_touched<2>, find_touched<3>, BROADPHASE_SCALAR_ONLY(find_touched<4>)},
     {find_on_ray<2>, find_on_ray<2>, find_on_ray<3>, BROADPHASE_SCALAR_ONLY(find_on_ray<4>)},
+    {{collect_near<2, Eight>, collect_near<2, Eight>, collect_near<3, Eight>,
+      BROADPHASE_SCALAR_ONLY(collect_near<4, Eight>)},
+     {collect_near<2, WideEight>, collect_near<2, WideEight>, collect_near<3, WideEight>,
+      BROADPHASE_SCALAR_ONLY(collect_near<4, WideEight>)}},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -23,13 +23,16 @@ PEER = 4.0  # times as fast as the other library, both with the building of the 
 ANY = 0.8  # `raycast_any`, against `raycast`
 IGNORING = 1.5  # queries that ignore the row that asks, against the same that find it
 JOIN = 1.2  # `Index.query` of as many boxes as there are, against `pairs`
+MANY = 3.0  # times as fast as SciPy's tree, without the building: many nearest points
+BADLY = 2.0  # the same where points or queries lie badly
 WORSE = 4.0  # a query where points or queries lie badly, against one where they are spread evenly
 ALIKE = 10.0  # the same where neither floats nor distances tell most of the points apart
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Measure neighbours, balls, joins and rays."""
+    """Measure neighbours, many of them, balls, joins and rays."""
     yield from point_rows(pace)
+    yield from many_rows(pace)
     yield from join_rows(pace)
     yield from ray_rows(pace)
     yield from ignoring_rows(pace)
@@ -58,6 +61,35 @@ def point_rows(pace: float) -> Iterator[Row]:
     yield faster("build and 4 nearest, to SciPy", times["nearest"], times["of SciPy"])
     yield faster("build and balls of 8, to query_ball_point", times["balls"], times["query_ball_point"])
     yield faster("build and balls of 8, to sparse_distance_matrix", times["balls"], times["sparse_distance_matrix"])
+
+
+def many_rows(pace: float) -> Iterator[Row]:
+    """Find many nearest points, also on a line, all in one place, and from far away, against SciPy's tree."""
+    try:
+        of_scipy = load("scipy.spatial", "scipy").cKDTree
+    except MissingExtraError:
+        return
+    points, asked = cloud(COUNT, 7), cloud(COUNT // 5, 8)
+    few, axis = asked[:1000], [1.0, 0.0, 0.0]
+    scenes = {
+        "": (points, asked, (16, 64, 256), MANY),
+        " of a few": (points, few, (64,), BADLY),
+        " in the plane": (points[:, :2], asked[:, :2], (16, 64, 256), MANY),
+        " on a line": (points * axis, asked * axis, (16, 64, 256), BADLY),
+        " of equal points": (np.full_like(points, 0.1), few, (16, 256), BADLY),
+        " from 1,000 sizes away": (points, 1e3 * (2 * few - 1), (16, 64, 256), BADLY),
+    }
+    for name, (places, queries, wanted, must) in scenes.items():
+        index, tree = bp.Index((places, places)), of_scipy(places)
+        for k in wanted:
+            calls: dict[str, Callable[[], Any]] = {
+                "ours": partial(index.nearest, queries, k),
+                "theirs": partial(tree.query, queries, k),
+            }
+            index.nearest(queries[:1])
+            with one_core():
+                times = median_times(calls, budget=pace, least=1)
+            yield faster(f"{k} nearest{name}, to SciPy", times["ours"], times["theirs"], must)
 
 
 def join_rows(pace: float) -> Iterator[Row]:
@@ -201,7 +233,7 @@ def lists_joined(lists: NDArray[Any]) -> NDArray[np.int64]:
     return np.fromiter(chain.from_iterable(lists), np.int64)
 
 
-def faster(what: str, ours: Timing, theirs: Timing) -> Row:
+def faster(what: str, ours: Timing, theirs: Timing, must: float = PEER) -> Row:
     """Make a row of how many times as fast as another library."""
     value = theirs.milliseconds / ours.milliseconds
-    return Row(what, value, "× as fast", PEER, True, ours.milliseconds, theirs.milliseconds)
+    return Row(what, value, "× as fast", must, True, ours.milliseconds, theirs.milliseconds)

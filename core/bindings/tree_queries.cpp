@@ -127,6 +127,8 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   const ManyQueries all = ManyQueries::among_distinct(index, lower, upper, filter);
   // Eight points that are far apart in their order have hardly a block in common.
   constexpr std::size_t kRowsForAPoint = 32;
+  // In space, more than so many are found in less time one point after the other.
+  constexpr std::size_t kFewInSpace = 8;
   const auto alone = [&](const TreeQueries& queries, std::size_t query, TreeQueries::NearestScratch& scratch) {
     std::size_t at = query * wanted;
     queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
@@ -135,7 +137,8 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
                       distances[at++] = distance;
                     });
   };
-  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || !all.walks_together(wanted, count)) {
+  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || (dimension > 2 && wanted > kFewInSpace) ||
+      !all.walks_together(wanted, count)) {
     using Scratch = TreeQueries::NearestScratch;
     all.each<Scratch>(
         places, dimension, workers, [&](std::size_t query) { read_ahead(points + query * dimension); }, alone);

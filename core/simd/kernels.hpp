@@ -18,6 +18,7 @@ struct CellRecords;
 struct ConvexWalk;
 struct Fan;
 struct LookUps;
+struct NearWalk;
 struct NearestTogether;
 struct PairWalk;
 struct InterleavedSweep;
@@ -122,6 +123,9 @@ struct TreeKernels {
   std::size_t (*finish_sweep[4])(Interleaved<InterleavedSweep>&);
   std::size_t (*find_touched[4])(Interleaved<InterleavedTouch>&);
   std::size_t (*find_on_ray[4])(Interleaved<InterleavedVisit>&);
+
+  // Candidates for the nearest rows: by whether the tree is wide.
+  void (*collect_near[2][4])(NearWalk&);
 };
 
 // Boxes of one type, packed in trees, see boxes/pack_boxes.hpp and tree/pack_kernel.hpp, and filed in the grid, see

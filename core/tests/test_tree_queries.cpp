@@ -267,11 +267,15 @@ class Case {
     queries.by_ball(query, arguments.box, arguments.radius, walk, found);
     CHECK(found == plain_ball(given, query, arguments, arguments.radius));
     for (const double limit : {arguments.radius, kNever}) {
-      const std::size_t wanted = random_.chance(0.5) ? 3 : random_.below(40);
+      const std::size_t wanted = random_.chance(0.5) ? 3 : random_.below(random_.chance(0.3) ? 400 : 40);
+      Arguments place = arguments;
+      if (random_.chance(0.3))
+        place.box[random_.below(options_.dimension)] +=
+            (random_.chance(0.5) ? 1 : -1) * options_.step * std::pow(10.0, static_cast<double>(random_.below(16)));
       std::vector<KeyedRow> nearest;
-      queries.nearest(query, arguments.box, wanted, limit, nearest_,
+      queries.nearest(query, place.box, wanted, limit, nearest_,
                       [&](std::int32_t row, double far) { nearest.emplace_back(far, row); });
-      CHECK(nearest == plain_nearest(given, query, arguments, wanted, limit));
+      CHECK(nearest == plain_nearest(given, query, place, wanted, limit));
     }
   }
 

@@ -87,7 +87,7 @@ class NearestRows {
     // Of many, the place is found by bisection; of few, that takes longer than moving them.
     constexpr std::size_t kFew = 16;
     auto place = found_.end() - 1;
-    if (found_.size() > kFew) {
+    if (found_.size() > kFew && candidate < *(place - kFew)) {
       const auto to = std::lower_bound(found_.begin(), place, candidate);
       std::move_backward(to, place, found_.end());
       *to = candidate;

@@ -23,6 +23,7 @@
 #include "tree/blocks.hpp"
 #include "tree/curve_order.hpp"
 #include "tree/interleaved.hpp"
+#include "tree/near_candidates.hpp"
 #include "tree/nearest_rows.hpp"
 #include "tree/together.hpp"
 #include "tree/walks.hpp"
@@ -455,7 +456,11 @@ class TreeQueries {
   // The distance to the k-th nearest row of one query bounds that of the next on the same tree: they differ by at most
   // the distance between the two query points.
   struct NearestScratch {
-    BallWalk walk;
+    NearWalk walk;
+    NearCandidates candidates_of_many;
+    // How far behind the first place of the tree that a query comes to its last row was, about, in local coordinates;
+    // and by how much more the key of the next query's last row is taken to be.
+    double last_depth = kNever, more = 1.3;
     std::vector<KeyedRow> found;  // nearest first, with squared distances
     std::vector<RowAt<WideNumber>> wide;
     const float* blocks;     // of the tree of the previous query
@@ -470,11 +475,20 @@ class TreeQueries {
   template <class Report>
   void nearest(std::size_t query, const double* center, std::size_t wanted, double farthest, NearestScratch& scratch,
                const Report& report, bool alike = false) const {
-    const float limit = limit_of_distance(tree_, std::min(farthest, reach_of(center, dimension_, wanted, scratch)));
+    const double reach = std::min(farthest, reach_of(center, dimension_, wanted, scratch));
+    const float limit = limit_of_distance(tree_, reach);
+    const bool are_many = wanted > kFewNearest || (wanted >= kSomeNearest && scratch.last_depth < kNever);
+    if (((are_many && !alike) || is_far(center)) && with_dimension(dimension_, [&](auto dimension) {
+          return nearest_of_candidates<decltype(dimension)::value>(query, center, wanted, farthest, reach, scratch,
+                                                                   report, alike);
+        }))
+      return;
     if (nearest_of(query, center, wanted, farthest, limit, alike, scratch.walk, scratch.found)) {
       for (const KeyedRow& row : scratch.found) report(row.second, std::sqrt(row.first));
       const std::size_t found = scratch.found.size();
-      note(center, wanted, found, found > 0 ? std::sqrt(scratch.found.back().first) : 0, scratch);
+      const double last = found > 0 ? std::sqrt(scratch.found.back().first) : 0;
+      note(center, wanted, found, last, scratch);
+      if (wanted >= kSomeNearest && found == wanted && !tree_.is_wide()) scratch.last_depth = last * tree_.frame.scale;
       return;
     }
     nearest_of(query, center, wanted, farthest, limit, alike, scratch.walk, scratch.wide);
@@ -531,8 +545,9 @@ class TreeQueries {
           ++crowded;
           visited_ += NearestTogether::kRoom;  // in vain
         }
+        KeyedRow found[NearestTogether::kRoom];
         if (!candidates.is_alone && decide_nearest<D>(candidates.rows, candidates.count, boxes, query, center_of(k),
-                                                      wanted, farthest[query], report))
+                                                      wanted, farthest[query], found, report))
           continue;
         std::size_t rank = 0;
         nearest(
@@ -824,6 +839,8 @@ class TreeQueries {
 
  private:
   static constexpr std::size_t kAloneAfterCrowd = 15;
+  // So many rows are taken one by one; or so many, where it is known about how far the last of them is.
+  static constexpr std::size_t kFewNearest = 16, kSomeNearest = 5;
 
   struct Box {
     double box[8];
@@ -1007,11 +1024,11 @@ class TreeQueries {
   // Decides the candidates of a query, in doubles. False if these may have changed the result.
   template <std::size_t D, class T, class Report>
   bool decide_nearest(const std::int32_t* candidates, std::size_t count, const BoxView<T>& boxes, std::size_t query,
-                      const double* center, std::size_t wanted, double farthest, const Report& report) const {
+                      const double* center, std::size_t wanted, double farthest, KeyedRow* nearest,
+                      const Report& report) const {
     const double squared = farthest * farthest, surely = squared * (1 - kRounding), hardly = squared * (1 + kRounding);
-    double square[NearestTogether::kRoom];
-    std::int32_t rows[NearestTogether::kRoom];
-    std::size_t found = 0;
+    constexpr std::size_t kMovesEach = 16;  // where there are more, they are sorted at the end
+    std::size_t found = 0, moves_left = next_copy_ == nullptr ? kMovesEach * count : ~std::size_t{0};
     for (std::size_t at = 0; at < count; ++at) {
       const auto row = static_cast<std::size_t>(candidates[at]);
       const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
@@ -1029,26 +1046,190 @@ class TreeQueries {
         continue;
       const auto take = [&] {
         std::size_t to = found++;  // nearly always the last: they are in order already
-        for (; to > 0 && candidate < KeyedRow(square[to - 1], rows[to - 1]); --to) {
-          square[to] = square[to - 1];
-          rows[to] = rows[to - 1];
-        }
-        square[to] = candidate.first;
-        rows[to] = candidate.second;
+        for (; to > 0 && moves_left > 0 && candidate < nearest[to - 1]; --to, --moves_left)
+          nearest[to] = nearest[to - 1];
+        nearest[to] = candidate;
       };
       if (next_copy_ == nullptr) {
         take();
         continue;
       }
-      for (; candidate.second >= 0; candidate.second = next_copy_[candidate.second]) {
-        if (found == wanted && !(candidate < KeyedRow(square[wanted - 1], rows[wanted - 1]))) break;
+      for (; candidate.second >= 0; candidate.second = next_copy(query, candidate.second)) {
+        if (found == wanted && !(candidate < nearest[wanted - 1])) break;
         found = std::min(found, wanted - 1);
         take();
       }
     }
+    if (moves_left == 0) std::sort(nearest, nearest + found);
     found = std::min(found, wanted);
-    for (std::size_t rank = 0; rank < found; ++rank) report(query, rank, rows[rank], std::sqrt(square[rank]));
+    for (std::size_t rank = 0; rank < found; ++rank)
+      report(query, rank, nearest[rank].second, std::sqrt(nearest[rank].first));
     return true;
+  }
+
+  // ---- Many nearest rows, and those nearest to places far away ----
+
+  // In local coordinates: a box around all rows.
+  const double* bounds() const {
+    if (knows_bounds_) return bounds_;
+    std::fill_n(bounds_, dimension_, kNever);
+    std::fill_n(bounds_ + dimension_, dimension_, -kNever);
+    const Blocks& blocks = tree_.blocks;
+    for (std::int32_t block = tree_.root; block != kNoBlock; block = blocks.next(block))
+      for (auto lanes = static_cast<std::uint32_t>(blocks.occupied(block)); lanes != 0; lanes &= lanes - 1) {
+        double box[8];
+        blocks.read_box(block, static_cast<std::size_t>(std::countr_zero(lanes)), box);
+        for (std::size_t k = 0; k < dimension_; ++k) {
+          bounds_[k] = std::min(bounds_[k], box[k]);
+          bounds_[dimension_ + k] = std::max(bounds_[dimension_ + k], box[dimension_ + k]);
+        }
+      }
+    knows_bounds_ = true;
+    return bounds_;
+  }
+  // Whether a place is thousands of times as far from all rows as these are from each other: floats hardly tell which
+  // are nearer.
+  bool is_far(const double* center) const {
+    constexpr double kFar = 0x1p12;
+    if (!knows_near_) {
+      const double* bounds = this->bounds();
+      double size = 0;
+      for (std::size_t k = 0; k < dimension_; ++k) size = std::max(size, bounds[dimension_ + k] - bounds[k]);
+      for (std::size_t k = 0; k < dimension_; ++k) {
+        near_[k] = tree_.frame.given(bounds[k] - kFar * size, k);
+        near_[dimension_ + k] = tree_.frame.given(bounds[dimension_ + k] + kFar * size, k);
+      }
+      knows_near_ = true;
+    }
+    bool is_far = false;
+    for (std::size_t k = 0; k < dimension_; ++k) is_far |= center[k] < near_[k] || center[k] > near_[dimension_ + k];
+    return is_far;
+  }
+
+  // How keys of a NearWalk stand for distances: what they are less than their squares, and by how much they may be
+  // wrong, besides a share.
+  struct NearKeys {
+    double less, rounding;  // the latter of squares that were computed from the given numbers
+    double error, most_outside;
+  };
+  // False where that is more than the size of the tree.
+  bool start_near(NearWalk& walk, const double* center, NearKeys& keys) const {
+    constexpr double kRounding = 5e-7, kLeast = 1e-18, kFarthest = 1e15;
+    begin_walk(walk);
+    const std::size_t axes = tree_.blocks.layout().axes;
+    const double* bounds = this->bounds();
+    keys = {};
+    double size = 0;
+    for (std::size_t k = 0; k < axes; ++k) {
+      walk.center[k] = walk.center[axes + k] = walk.outside[k] = 0;
+      walk.wide_center[k] = walk.wide_outside[k] = 0;
+      if (k >= dimension_) continue;
+      const double at = tree_.frame.local(center[k], k), low = bounds[k], high = bounds[dimension_ + k];
+      const double nearest = std::clamp(at, low, high), out = std::fabs(at - nearest);
+      if (!(out <= kFarthest)) return false;
+      walk.wide_center[k] = nearest;
+      walk.wide_outside[k] = 2 * out;
+      walk.outside[k] = static_cast<float>(2 * out);
+      walk.center[k] = out > 0 ? static_cast<float>(nearest) : tree_.frame.below(nearest);
+      walk.center[axes + k] = out > 0 ? static_cast<float>(nearest) : tree_.frame.above(nearest);
+      keys.less += out * out;
+      keys.most_outside = std::max(keys.most_outside, 2 * out);
+      size += std::fabs(nearest);
+    }
+    keys.rounding = keys.less * 0x1p-47;
+    keys.error = tree_.is_wide() ? 0 : size * kRounding + kLeast;
+    return true;
+  }
+  // The key up to which a row may be at most so far away.
+  float limit_of_reach(double reach, const NearKeys& keys) const {
+    const double local = reach * tree_.frame.scale, squared = local * local;
+    if (!(squared < kNever)) return std::numeric_limits<float>::infinity();
+    const double key = squared - keys.less + squared * 0x1p-47 + keys.rounding;
+    if (key < squared * -1e-9) return -1;  // surely: not by a rounding
+    return tree_.is_wide() ? wide_key(std::max(key, 0.0)) : rounded_up(std::max(key, 0.0));
+  }
+  // The key up to which a row may be as near as one with this key.
+  float limit_of_key(float key, const NearKeys& keys) const {
+    if (tree_.is_wide()) {
+      const auto above = static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(key) + 1) << 32;
+      return wide_key(std::bit_cast<double>(above) + keys.rounding);
+    }
+    const double root = std::sqrt(static_cast<double>(key)) * (1 + 1e-6) + keys.error;
+    return rounded_up(root * root + keys.error * keys.most_outside + keys.rounding);
+  }
+
+  // As nearest_of(), in doubles. False if the rows cannot be told by candidates: then these may be `alike`.
+  template <std::size_t D, class Report>
+  bool nearest_of_candidates(std::size_t query, const double* center, std::size_t wanted, double farthest, double reach,
+                             NearestScratch& scratch, const Report& report, bool& alike) const {
+    constexpr double kLeastMore = 1.1, kMostMore = 4;  // about one guess of forty is to be too low
+    if (tree_.root == kNoBlock || wanted == 0) return false;
+    NearWalk& walk = scratch.walk;
+    NearCandidates& candidates = scratch.candidates_of_many;
+    NearKeys keys;
+    if (!start_near(walk, center, keys)) {
+      alike = true;
+      return false;
+    }
+    const auto limit_of = [&](float key) { return limit_of_key(key, keys); };
+    const float surely = limit_of_reach(reach, keys);
+    const double outside = 2 * std::sqrt(keys.less), depth = scratch.last_depth;
+    const float guess = rounded_up(depth * (depth + outside) * scratch.more);
+    bool is_guess = guess < surely;
+    std::size_t count = 0;
+    for (;;) {
+      walk.limit = is_guess ? guess : surely;
+      walk.ordered = walk.limit == std::numeric_limits<float>::infinity();
+      candidates.begin(wanted, walk);
+      if (!collect(query, walk, candidates, limit_of)) {
+        alike = true;
+        return false;
+      }
+      const float limit = candidates.put_in_order(walk, limit_of, count);
+      const auto last = static_cast<double>(std::min(limit, walk.limit));
+      if (!tree_.is_wide()) scratch.last_depth = 2 * last / (std::sqrt(outside * outside + 4 * last) + outside);
+      if (!is_guess || walk.limit < guess || limit <= guess) break;
+      scratch.more = std::min(kMostMore, scratch.more * 1.3);
+      is_guess = false;
+      begin_walk(walk);
+    }
+    if (is_guess) scratch.more = std::max(kLeastMore, scratch.more * 0.99);
+    if (filter_.allows_all()) visited_ += count;
+    const std::int32_t* rows = candidates.rows();
+    scratch.found.resize(std::max(count, wanted));
+    return rows_.use([&](const auto& boxes) {
+      for (std::size_t at = 0; at < count; ++at) {
+        read_ahead(boxes.lower_of(static_cast<std::size_t>(rows[at])));
+        read_ahead(boxes.upper_of(static_cast<std::size_t>(rows[at])) + D - 1);
+      }
+      std::size_t found = 0;
+      double last = 0;
+      if (!decide_nearest<D>(rows, count, boxes, query, center, wanted, farthest, scratch.found.data(),
+                             [&](std::size_t, std::size_t rank, std::int32_t row, double distance) {
+                               report(row, distance);
+                               found = rank + 1;
+                               last = distance;
+                             }))
+        return false;
+      note(center, wanted, found, last, scratch);
+      return true;
+    });
+  }
+  void begin_walk(NearWalk& walk) const {
+    start(static_cast<Walk&>(walk), tree_);
+    walk.key[0] = 0;
+  }
+  // False if there are too many whose keys are alike.
+  template <class LimitOf>
+  bool collect(std::size_t query, NearWalk& walk, NearCandidates& candidates, const LimitOf& limit_of) const {
+    const auto next = kernels_.trees->collect_near[tree_.is_wide() ? 1 : 0][dimension_ - 1];
+    for (std::size_t before = 0;; before = walk.found) {
+      next(walk);
+      if (!filter_.allows_all())
+        candidates.replace(walk, before, [&](std::int32_t row) { return lowest_allowed(query, row); });
+      if (walk.depth == 0) return true;
+      if (!candidates.cut(walk, limit_of)) return false;
+    }
   }
 
   // ---- Queries in doubles first, and in wide numbers where these overflow or vanish ----
@@ -1425,6 +1606,8 @@ class TreeQueries {
   mutable std::uint64_t rejected_ = 0, visited_ = 0;
   mutable std::size_t sorted_ = 0;  // rows of long answers so far
   mutable RowMarks marks_;
+  mutable double bounds_[8], near_[8];
+  mutable bool knows_bounds_ = false, knows_near_ = false;
 };
 
 // ---- Many queries: in an order in which consecutive queries are near each other in space ----

@@ -36,6 +36,7 @@ struct NumbersOf {
   // The point of a ball, rounded down and up along each axis.
   static const float* low_center(const BallWalk& walk, std::size_t) { return walk.center; }
   static const float* high_center(const BallWalk& walk, std::size_t dimension) { return walk.center + dimension; }
+  static const float* outside(const NearWalk& walk) { return walk.outside; }
   static const float* inverse(const SweepWalk& walk) { return walk.inverse; }
   static float limit(const SweepWalk& walk) { return walk.limit; }
 };
@@ -47,6 +48,7 @@ struct NumbersOf<WideEight> {
   static const double* box(const auto& walk) { return walk.wide_box; }
   static const double* low_center(const BallWalk& walk, std::size_t) { return walk.wide_center; }
   static const double* high_center(const BallWalk& walk, std::size_t) { return walk.wide_center; }
+  static const double* outside(const NearWalk& walk) { return walk.wide_outside; }
   static const double* inverse(const SweepWalk& walk) { return walk.wide_inverse; }
   static double limit(const SweepWalk& walk) { return number_of(walk.limit); }
 };
@@ -306,6 +308,49 @@ void next_by_distance(BallWalk& walk) {
     const Eight keys = keys_of(square);
     sort_out<ByRow>(walk, at, block, keys, at_most(keys, limit), own_key);
   }
+}
+
+template <std::size_t D, class E>
+void collect_near(NearWalk& walk) {
+  const E zero = E::splat(0);
+  const Eight limit = Eight::splat(walk.limit);
+  E low[D], high[D], outside[D];
+  for (std::size_t k = 0; k < D; ++k) {
+    low[k] = E::splat(NumbersOf<E>::low_center(walk, D)[k]);
+    high[k] = E::splat(NumbersOf<E>::high_center(walk, D)[k]);
+    outside[k] = E::splat(NumbersOf<E>::outside(walk)[k]);
+  }
+  std::size_t depth = walk.depth, found = walk.found;
+  while (depth > 0 && found + kLanes <= walk.near_room) {
+    const std::int32_t at = walk.stack[--depth];
+    const float own_key = walk.key[depth];
+    if (own_key > walk.limit) continue;
+    const BlockReader<D, E> block(walk.memory, at);
+    ++walk.visited;
+    E square = zero;
+    for (std::size_t k = 0; k < D; ++k) {
+      // As in next_by_distance().
+      const E gap = larger(larger(block.lower(k) - high[k], low[k] - block.upper(k)), zero);
+      square = k == 0 ? gap * (gap + outside[k]) : square + gap * (gap + outside[k]);
+    }
+    const Eight keys = keys_of(square);
+    const std::uint32_t hits = at_most(keys, limit) & block.occupied(), rows = hits & block.rows(), inner = hits ^ rows;
+    if (block.next() != kNoBlock) {
+      walk.key[depth] = own_key;
+      walk.stack[depth++] = block.next();
+    }
+    keep(keys, rows, walk.near_keys + found);
+    found += keep(block.children(), rows, walk.near_rows + found);
+    if (inner == 0) continue;
+    if (walk.ordered) {
+      depth += push_in_order(keys, block.children(), inner, walk.key + depth, walk.stack + depth);
+    } else {
+      keep(keys, inner, walk.key + depth);
+      depth += keep(block.children(), inner, walk.stack + depth);
+    }
+  }
+  walk.depth = depth;
+  walk.found = found;
 }
 
 template <std::size_t D, class E, bool ByRow = false>

@@ -129,6 +129,19 @@ struct BallWalk : OrderedWalk {
   Ties ties;
 };
 
+// Rows whose boxes may be among the nearest to a point, with their keys. A point outside the box around all rows is
+// measured from the nearest place of that box, which is the center: numbers are as precise as in the box, however far
+// away the point is. Keys are squared distances, less that of the center from the point.
+//
+// The kernel returns when there is no room for another block's rows, and has finished when `depth` is 0.
+struct NearWalk : BallWalk {
+  float outside[4] = {};  // twice how far the point is from the center, along each axis
+  double wide_outside[4] = {};
+  std::int32_t* near_rows;  // these two have room for eight more
+  float* near_keys;
+  std::size_t near_room;
+};
+
 // Rows whose boxes a moving box or a ray may touch; keys are times.
 struct SweepWalk : OrderedWalk {
   float box[8] = {};      // at the start: D lower, then D upper
