@@ -61,13 +61,14 @@ def positions_of(demo: DemoPage) -> np.ndarray:
 
 def middles_of_touching(demo: DemoPage, tab: Watched) -> np.ndarray:
     """Wait until the picture of the newest tab stands still, and return the pixels (x, y) in which bodies that touch
-    others have their middle, where the mouse reaches the picture.
+    others, and are not selected, have their middle, where the mouse reaches the picture.
 
     Not the middles of what is vermilion: bodies are a few pixels wide, and a press may fall between two of them. Over
     the edges of the picture are the handles that resize the panels.
     """
     pixels, simulation = tab.still_pixels(), demo.simulation
-    places = simulation.stage.positions(simulation.touching_rows())
+    rows = np.setdiff1d(simulation.touching_rows(), demo._pointing.selected_rows())  # which have another colour
+    places = simulation.stage.positions(rows)
     ends = np.c_[places, np.ones(len(places))] @ matrix_of(demo._cameras.last()).T
     share = 0.5 + 0.5 * ends[:, :2] / ends[:, 3:] * [1, -1]
     found = (share * pixels.shape[1::-1]).astype(int)
@@ -187,7 +188,7 @@ def test_keys_and_clicks_pause_bodies_and_camera_and_switch_to_brute_force(demo,
         for paused in (True, False):
             do()
             expect(tab.page.get_by_label("Pause camera", exact=True)).to_be_checked(checked=paused, timeout=WAIT)
-            assert demo.controls.pause_camera.value == paused
+            tab.wait_until_demo(lambda paused=paused: demo.controls.pause_camera.value == paused)
     method = tab.text("bp-method")
     tab.page.keyboard.press("Enter")
     tab.wait_for("bp-method", "^brute_force$")
@@ -220,7 +221,7 @@ def test_keys_act_on_the_scene_after_a_control_was_used(demo, tab):
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.press("Space")
     tab.wait_for("bp-fps", "^paused$")
-    assert dict(demo.simulation.method.settings) == {"leaf_capacity": 3}
+    tab.wait_until_demo(lambda: dict(getattr(demo.simulation.method, "settings", {})) == {"leaf_capacity": 3})
 
 
 def test_hand_takes_the_camera_that_orbits_and_its_zoom_stays(demo, tab, keep):
@@ -380,7 +381,7 @@ def test_body_is_dragged_by_mouse_and_what_is_not_tested_for_it_fades(demo, watc
     tab.page.mouse.up()
     demo.controls.pause.value = False
     tab.wait_for("bp-fps", r"^\d+$")
-    assert demo._pointing.held_row() is None
+    tab.wait_until_demo(lambda: demo._pointing.held_row() is None)
     tab.page.close()
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,13 @@ class Watched:
         end = time.monotonic() + WAIT / 1000
         while not self.page.evaluate(rule, arg):
             assert time.monotonic() < end, f"still not: {rule}"
+            self.page.wait_for_timeout(20)
+
+    def wait_until_demo(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is so of the demo: what viser hands over comes in any order."""
+        end = time.monotonic() + WAIT / 1000
+        while not is_so():
+            assert time.monotonic() < end
             self.page.wait_for_timeout(20)
 
     def choose(self, label: str, option: str) -> None:
