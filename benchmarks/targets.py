@@ -58,7 +58,7 @@ REBUILD = 10.0  # following a hundredth of the boxes, against rebuilding
 ONE_SHOT = 1.2  # following all boxes, against the one-shot call
 FLOAT64 = 1.2  # float64 in a tree, against float32
 DEAREST = 4.0  # no scene may cost more than this many times what the uniform one does, per box and pair
-# But for those that `make climb` found to be the hardest for all methods at once, and frames, whose boxes all meet along
+# But for those that `make climb` found to be the hardest for all methods at once, and frames, whose boxes meet along
 # each axis: sizes over many decades, which neither cells nor a sweep keep apart.
 HARDEST = 8.0
 TOO_SLOW = 0.1  # seconds for 10 000 boxes; a scene that takes more is not tried at ten times as many
