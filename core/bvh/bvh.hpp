@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/memory.hpp"
+#include "base/parallel.hpp"
 #include "base/row_numbers.hpp"
 #include "boxes/any_boxes.hpp"
 #include "bvh/bounds.hpp"
@@ -261,14 +263,15 @@ class Bvh {
     for_each_block([&](std::int32_t block, std::size_t) { area.add_blocks(tree_.blocks, block); });
     return area;
   }
-  // The same of a tree that has just been built: all its blocks are in use.
+  // The same of a tree that has just been built: all its blocks are in use. Takes no memory: the tree is there already.
   Area area_of_new_blocks(unsigned workers) const {
-    constexpr std::size_t kBlocksATask = 4096;
+    constexpr std::size_t kParts = 64, kBlocksAPart = 512;
     const std::size_t count = tree_.blocks.limit();
-    std::vector<Area> parts((count + kBlocksATask - 1) / kBlocksATask);
+    const EvenSplit split{count, std::clamp<std::size_t>(count / kBlocksAPart, 1, kParts)};
+    std::array<Area, kParts> parts{};
     Interrupt never;
-    for_each_task(parts.size(), workers, never, [&](unsigned, std::size_t part) {
-      for (std::size_t block = part * kBlocksATask; block < std::min(count, (part + 1) * kBlocksATask); ++block)
+    for_each_task(split.parts, workers, never, [&](unsigned, std::size_t part) {
+      for (std::size_t block = split.at(part); block < split.at(part + 1); ++block)
         parts[part].add_blocks(tree_.blocks, static_cast<std::int32_t>(block));
     });
     Area area;
