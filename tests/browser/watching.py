@@ -125,16 +125,16 @@ class Watched:
 
         Not by Playwright's ``wait_for_function``: from its second try on, the policy of a replay page forbids it.
         """
-        end = time.monotonic() + WAIT / 1000
-        while not self.page.evaluate(rule, arg):
-            assert time.monotonic() < end, f"still not: {rule}"
-            self.page.wait_for_timeout(20)
+        self._wait(lambda: self.page.evaluate(rule, arg), rule)
 
     def wait_until_demo(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so of the demo: what viser hands over comes in any order."""
+        self._wait(is_so, "what is waited for of the demo")
+
+    def _wait(self, is_so: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + WAIT / 1000
         while not is_so():
-            assert time.monotonic() < end
+            assert time.monotonic() < end, f"still not: {what}"
             self.page.wait_for_timeout(20)
 
     def choose(self, label: str, option: str) -> None:
