@@ -50,7 +50,9 @@ def tab(demo, opened):
     demo.controls.method.value = "auto"
     demo.controls.cells.value = False
     demo.controls.scene.value = "1000 rectangles"
+    demo.request("again", demo._start)  # the same scene, too: what a test selected, and the answer to it, is gone
     opened.wait_for("bp-title", "1000 rectangles")
+    opened.wait_for("bp-answer", "^Click a body")
     opened.wait_for("bp-method", "^auto")
     opened.wait_for("bp-fps", r"^\d+$")  # or the next test would find "Pause bodies" still ticked, and not tick it
 
