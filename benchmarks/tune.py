@@ -149,6 +149,15 @@ def _queried(kind: Any, shares: tuple[float, ...], *, stale: bool = False) -> Ca
     return {str(share): partial(call, boxes[: int(share * len(boxes))] + np.float32(1e-4)) for share in shares}
 
 
+def _enlarged() -> Calls:
+    boxes = make_scene("clusters", 100_000)
+
+    def call(by: float) -> Any:
+        return bp.Index(boxes).query((boxes[:, 0] - np.float32(by), boxes[:, 1] + np.float32(by)))
+
+    return {str(by): partial(call, by) for by in (0.01, 0.02, 0.04)}
+
+
 def _looked_up() -> Calls:
     boxes = make_scene("uniform", 100_000)
     index = bp.BVH(boxes)
@@ -235,6 +244,7 @@ SCENES_OF_THRESHOLDS: dict[str, tuple[Callable[[], Calls], str]] = {
         partial(_queried, bp.Index, (0.005, 0.2, 1.0), stale=True),
         "Index.query, the first, 20 000 boxes",
     ),
+    "TOO_MANY_JOINED": (_enlarged, "Index.query, the first, 100 000 boxes in clusters that find 10 to 100 each"),
     "BOXES_FOR_EACH_LOOKED_UP": (_looked_up, "BVH.pairs, 100 000 boxes and 100 to 50 000 others"),
     "BOXES_FOR_EACH_OF_FEW": (partial(_queried, bp.Grid, (0.001, 1.0)), "Grid.query, 20 000 boxes, few of them or all"),
     "FEWEST_KEPT": (_kept, "Index.pairs, 30 to 1,000 boxes that move a little"),

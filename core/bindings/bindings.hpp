@@ -97,6 +97,11 @@ nb::object as_array(PlainArray<T>&& values, std::initializer_list<std::size_t> s
   T* data = values.get();
   return array_in(std::move(values), data, shape);
 }
+template <class T>
+nb::object as_array(PlainArray<T>&& values) {
+  const std::size_t size = values.size();
+  return as_array(std::move(values), {size});
+}
 // (m, 2): two contiguous columns, seen as rows.
 inline nb::object as_array(Pairs&& pairs) {
   if (pairs.block == nullptr) pairs.block = allocate_pairs(0);
@@ -118,6 +123,9 @@ nb::tuple as_tuple(Values&&... values) {
   return nb::make_tuple(as_part(std::forward<Values>(values))...);
 }
 inline nb::tuple as_tuple(Ragged&& answers) { return as_tuple(std::move(answers.rows), std::move(answers.offsets)); }
+inline nb::tuple as_tuple(RaggedBlocks&& answers) {
+  return as_tuple(std::move(answers.rows), std::move(answers.offsets));
+}
 
 // A text as an argument of templates.
 template <std::size_t N>

@@ -89,15 +89,14 @@ class AnyBoxCells {
   // The rows that each query overlaps, ascending. `lower`, `upper`: the boxes that were filed; the queries are of the
   // same dtype. None where cells do not suit them.
   nb::object find(AnyArray lower, AnyArray upper, AnyArray query_lower, AnyArray query_upper, unsigned workers) const {
-    std::optional<FoundByQuery> answers;
+    std::optional<RaggedBlocks> answers;
     on_boxes(lower, upper, [&]<class T>(const BoxView<T>& boxes, Interrupt& interrupt) {
       const auto& cells = std::get<std::unique_ptr<BoxCells<T>>>(cells_);
       if (cells == nullptr) return;
       answers = cells->find(boxes, view<T>(query_lower, query_upper), chosen_kernels(), workers, interrupt);
     });
     if (!answers) return nb::none();
-    return as_tuple(as_array(std::move(answers->rows), {answers->row_count}),
-                    as_array(std::move(answers->offsets), {answers->query_count + 1}));
+    return as_tuple(std::move(*answers));
   }
 
   std::size_t memory_bytes() const {

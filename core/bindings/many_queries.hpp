@@ -107,10 +107,10 @@ class ManyQueries {
   nb::object ragged_groups(const BoxView<double>& places, std::size_t dimension, unsigned workers,
                            const Search& search) const {
     return as_tuple(at_work([&](Interrupt& interrupt) {
-      Ragged answers;
+      RaggedBlocks answers;
       const Groups groups(nearby_order(places, dimension, chosen_kernels(), workers, interrupt), kTogether, nullptr);
-      answers.offsets.assign(places.count + 1, 0);
-      const Ragged grouped = collect_ragged<OfWorker<Scratch>>(
+      answers.begin(places.count);
+      const RaggedBlocks grouped = collect_ragged<OfWorker<Scratch>>(
           groups.count(), rows_, workers, interrupt,
           [&](std::size_t group, OfWorker<Scratch>& own, std::vector<std::int32_t>& rows) {
             groups.read_ahead_of(group + 1, places);
@@ -121,14 +121,13 @@ class ManyQueries {
             };
             search(own.queries.of_all(*this), groups.begin(group), groups.size(group), own.scratch, rows, ended);
           });
-      for (std::size_t k = 0; k < places.count; ++k) answers.offsets[k + 1] += answers.offsets[k];
-      answers.rows.resize(grouped.rows.size());
+      answers.add_up();
       in_stretches_on_threads(groups.count(), workers, interrupt, [&](std::size_t first, std::size_t last) {
-        auto from = grouped.rows.begin() + grouped.offsets[first];
+        const std::int32_t* from = grouped.rows.get() + grouped.offsets[first];
         for (std::size_t k = groups.starts[first]; k < groups.starts[last]; ++k) {
           const std::uint32_t query = groups.order[k];
           const std::int64_t begin = answers.offsets[query], length = answers.offsets[query + 1] - begin;
-          std::copy_n(from, length, answers.rows.begin() + begin);
+          std::copy_n(from, length, answers.rows.get() + begin);
           from += length;
         }
       });

@@ -333,7 +333,7 @@ class PlacedBoxes {
                   unsigned workers) const {
     if (offsets.shape(0) != queries.boxes_.view().count + 1)
       throw nb::value_error("there must be one answer for each box and image");
-    Ragged answers;
+    RaggedBlocks answers;
     {
       const ReleasedGil release;
       Interrupt interrupt(signal_pending);

@@ -212,8 +212,8 @@ class SweepBoxes {
   template <class Make>
   nb::object answer(const AnyArray& lower, const AnyArray& upper, std::size_t count, unsigned workers, bool by_position,
                     const Make& make) {
-    Ragged answers;
-    answers.offsets.assign(count + 1, 0);
+    RaggedBlocks answers;
+    answers.begin(count);
     with_index(lower, upper, [&](auto& index, const auto& boxes, Interrupt& interrupt) {
       using T = std::remove_cvref_t<decltype(*boxes.lower)>;
       const Interference<T>& interference = index.interference(boxes, chosen_kernels(), interrupt, by_position);

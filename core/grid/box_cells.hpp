@@ -21,18 +21,11 @@
 #include "grid/grid.hpp"
 #include "grid/look_up.hpp"
 #include "grid/plan.hpp"
+#include "query/ragged.hpp"
 #include "query/sort_rows.hpp"
 #include "simd/kernels.hpp"
 
 namespace broadphase {
-
-// The rows that each query has found: those of query k are rows[offsets[k]] to rows[offsets[k + 1]], that one not
-// included.
-struct FoundByQuery {
-  PlainMemory<std::int32_t> rows;
-  PlainMemory<std::int64_t> offsets;
-  std::size_t row_count = 0, query_count = 0;
-};
 
 // How a scene is cut into cells that many boxes are looked up in: as is best for as many of them as there are boxes.
 inline GridPlan look_up_plan(const SceneShape& shape, std::size_t count, std::size_t dimension) {
@@ -134,7 +127,7 @@ inline void sort_few(std::int32_t* rows, std::size_t count) {
 
 // Most answers are short: a fixed number of rows is copied without a branch, where the answers behind have room for
 // what is too much.
-inline void copy_rows(const RowsOfQuery* found, std::size_t begin, std::size_t end, FoundByQuery& result) {
+inline void copy_rows(const RowsOfQuery* found, std::size_t begin, std::size_t end, RaggedBlocks& result) {
   constexpr std::size_t kAhead = 12, kFixed = 16;
   const auto last = static_cast<std::size_t>(result.offsets[end]);
   for (std::size_t k = begin; k < end; ++k) {
@@ -148,19 +141,8 @@ inline void copy_rows(const RowsOfQuery* found, std::size_t begin, std::size_t e
   }
 }
 
-// Rows found, in blocks that stay where they are.
-struct FoundRoom {
-  std::vector<PlainMemory<std::int32_t>> blocks;
-  std::int32_t* next = nullptr;
-  std::size_t room = 0, taken = 0;
+struct FoundRoom : RowRoom {
   RowMarks marks;
-
-  void take(std::size_t rows) {
-    blocks.push_back(allocate_plain<std::int32_t>(rows));
-    next = blocks.back().get();
-    room = rows;
-    taken += rows;
-  }
 };
 
 }  // namespace detail
@@ -191,13 +173,12 @@ class BoxCells {
 
   // The rows that overlap each query, ascending; both sets closed. `boxes`: those that were filed. Nothing where a
   // sample shows that the queries cover too many cells.
-  std::optional<FoundByQuery> find(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels,
+  std::optional<RaggedBlocks> find(const BoxView<T>& boxes, const BoxView<T>& queries, const Kernels& kernels,
                                    unsigned workers, Interrupt& interrupt) const {
     if (!suits(boxes, queries, kernels)) return std::nullopt;
     const std::vector<std::uint32_t> order = by_cell(queries, interrupt);
-    FoundByQuery result;
-    result.query_count = queries.count;
-    result.offsets = allocate_plain<std::int64_t>(queries.count + 1);
+    RaggedBlocks result;
+    result.begin(queries.count);
     const PlainMemory<detail::RowsOfQuery> found = allocate_plain<detail::RowsOfQuery>(queries.count);
     std::vector<detail::FoundRoom> room(std::max(1u, workers));
     const std::size_t tasks = (queries.count + kTogether - 1) / kTogether;
@@ -206,11 +187,8 @@ class BoxCells {
       const std::size_t begin = task * kTogether;
       find_some(boxes, queries, order.data() + begin, end_of(task) - begin, kernels, room[worker], found.get());
     });
-    result.offsets[0] = 0;
-    for (std::size_t k = 0; k < queries.count; ++k)
-      result.offsets[k + 1] = result.offsets[k] + static_cast<std::int64_t>(found[k].count);
-    result.row_count = static_cast<std::size_t>(result.offsets[queries.count]);
-    result.rows = allocate_plain<std::int32_t>(result.row_count);
+    for (std::size_t k = 0; k < queries.count; ++k) result.offsets[k + 1] = static_cast<std::int64_t>(found[k].count);
+    result.add_up();
     for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
       detail::copy_rows(found.get(), task * kTogether, end_of(task), result);
     });
@@ -338,8 +316,7 @@ class BoxCells {
         const std::uint32_t query = order[done + k];
         std::int32_t* const rows = to.next;
         std::size_t row_count = answers[k].count;
-        to.next += row_count;
-        to.room -= row_count;
+        to.advance(row_count);
         if (!answers[k].sure) row_count = keep_overlapping(boxes, queries, query, rows, row_count);
         if (!answers[k].in_order) {
           if (row_count <= detail::kFewRows)
@@ -353,7 +330,7 @@ class BoxCells {
       if (done == count) return;
       // Where the usual room does not suffice for one query: for all that it may find, and two blocks more.
       const bool is_large = answered == 0 && to.room >= kUsualRoom;
-      to.take(std::max(is_large ? (std::size_t{start_.back()} + 2) * kBlockLanes : kUsualRoom, to.taken / 2));
+      to.take(is_large ? (std::size_t{start_.back()} + 2) * kBlockLanes : kUsualRoom);
     }
   }
 

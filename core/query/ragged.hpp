@@ -22,6 +22,56 @@ struct Ragged {
   std::vector<std::int64_t> offsets;
 };
 
+// The same where all answers are known before they are put together: in memory that is not zeroed first, and that waits
+// for the next call when it is given back.
+struct RaggedBlocks {
+  PlainArray<std::int32_t> rows;
+  PlainArray<std::int64_t> offsets;
+
+  // Room for the lengths of so many answers, which are 0: that of answer k goes to offsets[k + 1].
+  void begin(std::size_t count) {
+    offsets.grow(count + 1);
+    std::fill_n(offsets.get(), count + 1, 0);
+  }
+  // Turns the lengths into offsets, and makes room for the rows.
+  void add_up() {
+    for (std::size_t k = 1; k < offsets.size(); ++k) offsets[k] += offsets[k - 1];
+    rows.grow(static_cast<std::size_t>(offsets[offsets.size() - 1]));
+  }
+};
+
+// Rows that wait to be put together, in blocks that stay where they are.
+class RowRoom {
+ public:
+  std::int32_t* next = nullptr;
+  std::size_t room = 0;
+
+  void advance(std::size_t rows) {
+    next += rows;
+    room -= rows;
+  }
+  // A block with room for at least so many rows.
+  void take(std::size_t rows) {
+    const std::size_t size = std::max(rows, taken_ / 2);
+    blocks_.push_back(allocate_plain<std::int32_t>(size));
+    next = blocks_.back().get();
+    room = size;
+    taken_ += size;
+  }
+  const std::int32_t* put(const std::int32_t* rows, std::size_t count) {
+    constexpr std::size_t kLeast = std::size_t{1} << 12;
+    if (room < count) take(std::max(count, kLeast));
+    std::int32_t* const to = next;
+    std::copy_n(rows, count, to);
+    advance(count);
+    return to;
+  }
+
+ private:
+  std::vector<PlainMemory<std::int32_t>> blocks_;
+  std::size_t taken_ = 0;
+};
+
 // A task is short enough to be interrupted after, and long enough to be worth handing out.
 inline std::size_t queries_together(std::size_t most_candidates) {
   return std::clamp<std::size_t>(kTaskCandidates / std::max<std::size_t>(1, most_candidates), 1, 64);
@@ -32,47 +82,39 @@ inline std::size_t queries_together(std::size_t most_candidates) {
 // queries that are near each other in space then find what they need in the cache. The answers depend neither on it nor
 // on `workers`.
 template <class Scratch, class Run>
-Ragged collect_ragged(std::size_t count, std::size_t most_candidates, unsigned workers, Interrupt& interrupt,
-                      const Run& run, const std::uint32_t* order = nullptr) {
+RaggedBlocks collect_ragged(std::size_t count, std::size_t most_candidates, unsigned workers, Interrupt& interrupt,
+                            const Run& run, const std::uint32_t* order = nullptr) {
   struct Share {
     Scratch scratch;
-    std::vector<std::int32_t> rows;
-  };
-  struct Segment {  // of a task
-    unsigned worker;
-    std::size_t begin;
+    std::vector<std::int32_t> rows;  // of a task
+    RowRoom room;
   };
   const std::size_t together = queries_together(most_candidates);
   const std::size_t tasks = (count + together - 1) / together;
   const auto query = [order](std::size_t k) { return order == nullptr ? k : std::size_t{order[k]}; };
-  Ragged result;
-  result.offsets.assign(count + 1, 0);
+  RaggedBlocks result;
+  result.begin(count);
   std::vector<Share> shares(std::max(1u, workers));
-  std::vector<Segment> segments(tasks);
+  std::vector<const std::int32_t*> found(tasks);
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     Share& share = shares[worker];
-    segments[task] = {worker, share.rows.size()};
+    share.rows.clear();
     for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
       const std::size_t before = share.rows.size();
       run(query(k), share.scratch, share.rows);
       result.offsets[query(k) + 1] = static_cast<std::int64_t>(share.rows.size() - before);
     }
+    found[task] = share.room.put(share.rows.data(), share.rows.size());
   });
-  for (std::size_t k = 0; k < count; ++k) result.offsets[k + 1] += result.offsets[k];
-  if (shares.size() == 1 && order == nullptr) {
-    result.rows = std::move(shares[0].rows);
-    return result;
-  }
+  result.add_up();
   constexpr std::size_t kCopiesInARow = 16;
-  result.rows.resize(static_cast<std::size_t>(result.offsets[count]));
   for_each_task(
       tasks, workers, interrupt,
       [&](unsigned, std::size_t task) {
-        const std::vector<std::int32_t>& rows = shares[segments[task].worker].rows;
-        auto from = rows.begin() + static_cast<std::ptrdiff_t>(segments[task].begin);
+        const std::int32_t* from = found[task];
         for (std::size_t k = task * together; k < std::min(count, (task + 1) * together); ++k) {
           const std::int64_t begin = result.offsets[query(k)], length = result.offsets[query(k) + 1] - begin;
-          std::copy_n(from, length, result.rows.begin() + begin);
+          std::copy_n(from, length, result.rows.get() + begin);
           from += length;
         }
       },
@@ -101,7 +143,8 @@ void from_four_places(std::size_t count, Interrupt& interrupt, const Use& use) {
 // Pairs by their first numbers, in stretches of 2^bits, of which the pairs stay in a near cache; and in each stretch
 // sorted by radix, the second numbers first. A key is the first number's place in its stretch and the second number.
 template <class Key>
-Ragged by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsigned workers, Interrupt& interrupt) {
+RaggedBlocks by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsigned workers,
+                      Interrupt& interrupt) {
   constexpr int kDigit = 9;
   const std::int32_t *first = pairs.block.get(), *second = first + pairs.stride;
   const std::size_t stretches = (queries >> bits) + 1, size = std::size_t{1} << bits;
@@ -120,9 +163,9 @@ Ragged by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsign
   });
   pairs.block.reset();
 
-  Ragged result;
-  result.offsets.resize(queries + 1);
-  result.rows.resize(pairs.size);
+  RaggedBlocks result;
+  result.begin(queries);
+  result.rows.grow(pairs.size);
   struct Scratch {
     PlainArray<Key> spare;
     std::vector<std::uint32_t> count;
@@ -142,7 +185,7 @@ Ragged by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsign
       next_of[q + 1] += next_of[q];
       if (from + q <= queries) result.offsets[from + q] = static_cast<std::int64_t>(start[s] + next_of[q]);
     }
-    std::int32_t* to = result.rows.data() + start[s];
+    std::int32_t* to = result.rows.get() + start[s];
     for (std::size_t k = 0; k < number; ++k)
       to[next_of[static_cast<std::size_t>(sorted[k] >> row_bits)]++] = static_cast<std::int32_t>(sorted[k] & row_mask);
   });
@@ -153,7 +196,8 @@ Ragged by_query(Pairs pairs, std::size_t queries, int bits, int row_bits, unsign
 
 // Answer k holds the second numbers, below `rows`, of the pairs whose first number is k, ascending. O(pairs), and
 // memory of the pairs once more besides the answers.
-inline Ragged by_query(Pairs pairs, std::size_t queries, std::size_t rows, unsigned workers, Interrupt& interrupt) {
+inline RaggedBlocks by_query(Pairs pairs, std::size_t queries, std::size_t rows, unsigned workers,
+                             Interrupt& interrupt) {
   constexpr int kStretch = 10, kMostBits = 16;
   constexpr std::size_t kMostStretches = 512;
   const auto row_bits = static_cast<int>(std::bit_width(rows > 1 ? rows - 1 : 1));

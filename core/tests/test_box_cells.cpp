@@ -32,7 +32,8 @@ void check_queries(const Boxes<T>& boxes, const Boxes<T>& queries, std::size_t d
       const auto found = cells.find(boxes.view, queries.view, kernels, workers, never);
       CHECK(found.has_value() || !suits);
       if (!found) continue;
-      CHECK(found->query_count == queries.view.count && found->row_count == expected.size() && found->offsets[0] == 0);
+      CHECK(found->offsets.size() == queries.view.count + 1 && found->offsets[0] == 0);
+      CHECK(found->rows.size() == expected.size());
       PairList pairs;
       for (std::size_t query = 0; query < queries.view.count; ++query)
         for (std::int64_t at = found->offsets[query]; at < found->offsets[query + 1]; ++at)

@@ -159,11 +159,12 @@ void check_by_query(Random& random, std::size_t queries, std::size_t rows, std::
     expected[query].push_back(row);
   }
   Interrupt never;
-  const Ragged found = by_query(std::move(pairs), queries, rows, workers, never);
+  const RaggedBlocks found = by_query(std::move(pairs), queries, rows, workers, never);
   CHECK(found.offsets.size() == queries + 1 && found.offsets[0] == 0);
   for (std::size_t query = 0; query < queries; ++query) {
     std::sort(expected[query].begin(), expected[query].end());
-    const auto begin = found.rows.begin() + found.offsets[query], end = found.rows.begin() + found.offsets[query + 1];
+    const std::int32_t *begin = found.rows.get() + found.offsets[query],
+                       *end = found.rows.get() + found.offsets[query + 1];
     CHECK(std::equal(begin, end, expected[query].begin(), expected[query].end()));
   }
 }

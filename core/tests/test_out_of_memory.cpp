@@ -78,10 +78,13 @@ void check_questions(unsigned workers) {
     return collect_ragged<Scratch>(300, 300, workers, never,
                                    [&](std::size_t k, Scratch& s, auto& rows) { index.query_position(k, s, rows); });
   };
-  const Ragged expected = answer();
-  Ragged found;
+  const RaggedBlocks expected = answer();
+  RaggedBlocks found;
   CHECK(fail_each_allocation([&] { found = answer(); }) > 0);
-  CHECK(found.rows == expected.rows && found.offsets == expected.offsets);
+  const auto are_equal = [](const auto& a, const auto& b) {
+    return std::equal(a.get(), a.get() + a.size(), b.get(), b.get() + b.size());
+  };
+  CHECK(are_equal(found.rows, expected.rows) && are_equal(found.offsets, expected.offsets));
 }
 
 // All that a tree of blocks consists of, to be compared.

@@ -109,18 +109,18 @@ void check_questions(std::uint64_t seed) {
     std::vector<std::size_t> position(n);
     for (std::size_t k = 0; k < n; ++k) position[static_cast<std::size_t>(sorted.rows()[k])] = k;
     for (const unsigned workers : {1u, 3u}) {
-      const Ragged own = collect_ragged<Scratch>(n, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
-        index.query_position(position[n - 1 - k], s, rows);
-      });
+      const RaggedBlocks own = collect_ragged<Scratch>(
+          n, n, workers, never,
+          [&](std::size_t k, Scratch& s, auto& rows) { index.query_position(position[n - 1 - k], s, rows); });
       CHECK(own.offsets.size() == n + 1 && own.offsets[n] == static_cast<std::int64_t>(own.rows.size()));
       for (std::size_t k = 0; k < n; ++k) {
         std::vector<std::int32_t> expected;
         for (std::size_t j = 0; j < n; ++j)
           if (j != n - 1 - k && plainly_overlap(problem, n - 1 - k, j)) expected.push_back(static_cast<int>(j));
-        CHECK(std::equal(expected.begin(), expected.end(), own.rows.begin() + own.offsets[k],
-                         own.rows.begin() + own.offsets[k + 1]));
+        CHECK(std::equal(expected.begin(), expected.end(), own.rows.get() + own.offsets[k],
+                         own.rows.get() + own.offsets[k + 1]));
       }
-      const Ragged other =
+      const RaggedBlocks other =
           collect_ragged<Scratch>(queries.view.count, n, workers, never, [&](std::size_t k, Scratch& s, auto& rows) {
             index.query(queries.view.lower_of(k), queries.view.upper_of(k), s, rows);
           });
@@ -130,8 +130,8 @@ void check_questions(std::uint64_t seed) {
         std::vector<std::int32_t> expected;
         for (std::size_t j = 0; j < n; ++j)
           if (plainly_overlap(cross, j, k)) expected.push_back(static_cast<int>(j));
-        CHECK(std::equal(expected.begin(), expected.end(), other.rows.begin() + other.offsets[k],
-                         other.rows.begin() + other.offsets[k + 1]));
+        CHECK(std::equal(expected.begin(), expected.end(), other.rows.get() + other.offsets[k],
+                         other.rows.get() + other.offsets[k + 1]));
       }
     }
   });

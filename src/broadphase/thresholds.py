@@ -15,6 +15,9 @@ FEWEST_JOINED = 64
 # If queries find so many boxes each, sorting the pairs takes longer than filing the boxes in cells, even for one call.
 # With 20 000 boxes and as many queries: both take the same time where each query finds two.
 SEVERAL = 3.0
+# If queries find so many boxes each, and cells do not suit these, a tree takes less time than joining the two sets,
+# even if it has to be built. 100 000 boxes of the scene clusters, enlarged: both take the same time at 20.
+TOO_MANY_JOINED = 24.0
 
 # `BoxIndex.pairs(other)`: the boxes of `other` are looked up in the tree of an index that has at least so many boxes
 # for each of them; otherwise two sets are compared. 100 000 boxes of the scene uniform, and a few hundred others.

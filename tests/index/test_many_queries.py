@@ -230,3 +230,19 @@ def test_boxes_asked_again_take_memory_until_they_change() -> None:
     assert index.memory_bytes > at_first + 4 * len(boxes)
     index.move([0], boxes[:1])
     assert index.memory_bytes == at_first
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_boxes_that_suit_no_cells_are_looked_up_in_a_tree_where_answers_are_long(dtype: Any) -> None:
+    random = np.random.default_rng(5)
+    places = 10.0 ** (6 * random.random((2000, 1)) - 6) * (1 + random.random((2000, 3)))
+    boxes, asked = np.stack([places, places * 1.05], axis=1), np.stack([places * 0.7, places * 1.5], axis=1)
+    boxes, asked = boxes.astype(dtype), asked.astype(dtype)
+    index = bp.Index(boxes)
+    found = index.query(asked)
+    assert len(found.rows) > 24 * len(asked)
+    assert "nodes" in index.stats()
+    oracle.assert_same_answers(found, oracle.query(boxes, asked))
+    few = bp.Index(boxes)
+    few.query(boxes)
+    assert "nodes" not in few.stats()

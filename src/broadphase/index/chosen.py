@@ -135,7 +135,8 @@ class Index(BoxIndex):
         if walk.kind != "boxes" or walk.query_count < max(thresholds.FEWEST_JOINED, share * len(self)):
             return None
         lower, upper = walk.given
-        return self._cells.find(lower, upper, workers, searches=1, several=thresholds.SEVERAL, method="auto")
+        several, too_many = thresholds.SEVERAL, thresholds.TOO_MANY_JOINED
+        return self._cells.find(lower, upper, workers, searches=1, several=several, too_many=too_many, method="auto")
 
     def _nbytes(self) -> int:
         in_cell = 0 if self._in_cell is None else self._in_cell.nbytes

@@ -80,7 +80,7 @@ class Grid(BoxIndex):
             self._arranged().pairs_found = len(found)
         return found
 
-    def _candidates(self, walk: Walk, workers: int) -> Found:
+    def _candidates(self, walk: Walk, workers: int) -> Found | None:
         lower, upper = boxes_around(walk)
         if thresholds.BOXES_FOR_EACH_OF_FEW * len(lower) <= len(self):
             return self._cells.find(lower, upper, workers, searches=thresholds.SEARCHES_BEFORE_CELLS)

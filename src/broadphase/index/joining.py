@@ -77,11 +77,13 @@ class KeptCells:
         *,
         searches: int,
         several: float = math.inf,
+        too_many: float = math.inf,
         method: str = "grid",
-    ) -> Found:
+    ) -> Found | None:
         """Find the rows that overlap each box, as `join`.
 
-        Boxes are filed after so many `searches`, and at once if a query overlaps `several` boxes.
+        Boxes are filed after so many `searches`, and at once if a query overlaps `several` boxes. None if cells do not
+        suit them, and a query overlaps `too_many` boxes for joining.
         """
         dtype = max(self._store.corners.dtype, lower.dtype, key=lambda one: one.itemsize)
         lower, upper = lower.astype(dtype, copy=False), upper.astype(dtype, copy=False)
@@ -90,15 +92,15 @@ class KeptCells:
         if isinstance(kept, int):
             own_lower, own_upper, rows = self._store.living_corners()
             own_lower, own_upper = own_lower.astype(dtype, copy=False), own_upper.astype(dtype, copy=False)
-            if kept < searches and (
-                several == math.inf or _native.boxes_of_query(own_lower, own_upper, lower, upper) < several
-            ):
+            if kept < searches and not _overlaps(own_lower, own_upper, lower, upper, several):
                 self._kept[dtype] = kept + 1
             else:
                 kept = self._file(dtype, own_lower, own_upper, rows, workers)
         if isinstance(kept, FiledBoxes):
             own_lower, own_upper, rows = kept[1:]
             found = kept.cells.find(own_lower, own_upper, lower, upper, workers)
+            if found is None and _overlaps(own_lower, own_upper, lower, upper, too_many):
+                return None
         found, offsets = join(own_lower, own_upper, lower, upper, workers, method=method) if found is None else found
         return (found if rows is None else rows[found]), offsets
 
@@ -126,6 +128,13 @@ class KeptCells:
                 is_copy = not np.may_share_memory(kept.lower, self._store.corners)
                 total += kept.cells.memory_bytes + is_copy * (kept.lower.nbytes + kept.upper.nbytes)
         return total
+
+
+def _overlaps(
+    lower: NDArray[Any], upper: NDArray[Any], query_lower: NDArray[Any], query_upper: NDArray[Any], least: float
+) -> bool:
+    """Whether a query overlaps at least so many boxes on average, by a sample."""
+    return least < math.inf and _native.boxes_of_query(lower, upper, query_lower, query_upper) >= least
 
 
 def join(

@@ -243,7 +243,8 @@ class Scene:
         if searched < thresholds.JOINED_SHARE * self.columns.rows.living and not cells.nbytes:
             return None
         lower, upper = walk.given
-        return cells.find(lower, upper, workers, searches=1, several=thresholds.SEVERAL, method="auto")
+        several, too_many = thresholds.SEVERAL, thresholds.TOO_MANY_JOINED
+        return cells.find(lower, upper, workers, searches=1, several=several, too_many=too_many, method="auto")
 
     @property
     def _limits(self) -> Floats | None:
