@@ -26,7 +26,7 @@ from benchmarks.tables import duration, factor, grouped, show_table
 CHROMOSOMES = np.array([f"chr{number}" for number in range(1, 25)])
 LENGTH = 100_000_000
 COLUMNS = ["chrom", "start", "end"]
-ENDS: Any = {"lower": "start", "upper": "end", "touching": False}
+ENDS: Any = {"lower": "start", "upper": "end", "closed": "left"}
 BY: Any = {**ENDS, "by": "chrom"}
 
 Calls = dict[str, Callable[[], Any]]

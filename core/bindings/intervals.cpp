@@ -96,22 +96,43 @@ nb::object count_each_interval(Columns first, Columns second, std::size_t key_co
   return as_array(std::move(counts));
 }
 
+bool is_whole(const Columns& columns) {
+  const auto dtype = std::get<0>(columns).dtype();
+  return dtype == nb::dtype<std::int32_t>() || dtype == nb::dtype<std::int64_t>();
+}
+
 // (row of the second set, gap); of whole numbers gaps are unsigned.
-nb::tuple nearest_intervals(Columns first, Columns second, std::size_t key_count) {
+nb::tuple nearest_intervals(Columns first, Columns second, std::size_t key_count, bool before, bool behind) {
   const IntervalQuery query{first, second, key_count, true};
   const std::size_t count = std::get<0>(first).shape(0);
-  const auto dtype = std::get<0>(first).dtype();
-  const bool is_whole = dtype == nb::dtype<std::int32_t>() || dtype == nb::dtype<std::int64_t>();
   std::vector<std::int32_t> rows(count);
-  std::vector<double> gaps(is_whole ? 0 : count);
-  std::vector<std::uint64_t> whole_gaps(is_whole ? count : 0);
-  query.sorted([&](const auto& intervals, Interrupt& interrupt) {
-    if (is_whole)
-      intervals.find_nearest(rows.data(), whole_gaps.data(), interrupt);
-    else
-      intervals.find_nearest(rows.data(), gaps.data(), interrupt);
-  });
-  return as_tuple(std::move(rows), is_whole ? as_array(std::move(whole_gaps)) : as_array(std::move(gaps)));
+  const auto found = [&](auto gap) {
+    std::vector<decltype(gap)> gaps(count);
+    query.sorted([&](const auto& intervals, Interrupt& interrupt) {
+      intervals.find_nearest({before, behind}, rows.data(), gaps.data(), interrupt);
+    });
+    return as_tuple(std::move(rows), as_array(std::move(gaps)));
+  };
+  return is_whole(first) ? found(std::uint64_t{0}) : found(0.0);
+}
+
+// (offsets, rows of the second set, gaps), for more than the nearest one.
+nb::tuple near_intervals(Columns first, Columns second, std::size_t key_count, bool before, bool behind, std::size_t k,
+                         bool ties, double farthest, std::uint64_t whole_farthest, std::uint64_t limit) {
+  const IntervalQuery query{first, second, key_count, true};
+  const auto found = [&](auto most) {
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int32_t> rows;
+    std::vector<decltype(most)> gaps;
+    query.sorted([&](const auto& intervals, Interrupt& interrupt) {
+      auto near = intervals.template find_near<decltype(most)>({before, behind}, {k, ties, most, limit}, interrupt);
+      offsets = std::move(near.offsets);
+      rows = std::move(near.rows);
+      gaps = std::move(near.gaps);
+    });
+    return as_tuple(std::move(offsets), as_array(std::move(rows)), as_array(std::move(gaps)));
+  };
+  return is_whole(first) ? found(whole_farthest) : found(farthest);
 }
 
 }  // namespace
@@ -123,8 +144,11 @@ void bind_intervals(nb::module_& module) {
              "filter"_a.none(), "workers"_a);
   module.def("count_each_interval", &count_each_interval, "first"_a, "second"_a, "key_count"_a, "touching"_a,
              "How many of the second each of the first is in a pair with.");
-  module.def("nearest_intervals", &nearest_intervals, "first"_a, "second"_a, "key_count"_a,
+  module.def("nearest_intervals", &nearest_intervals, "first"_a, "second"_a, "key_count"_a, "before"_a, "behind"_a,
              "The nearest of the second to each of the first, -1 for none, and the gap between them.");
+  module.def("near_intervals", &near_intervals, "first"_a, "second"_a, "key_count"_a, "before"_a, "behind"_a, "k"_a,
+             "ties"_a, "farthest"_a, "whole_farthest"_a, "limit"_a,
+             "The k nearest of the second to each of the first: offsets, rows and gaps.");
 }
 
 }  // namespace broadphase::python

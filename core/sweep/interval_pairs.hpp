@@ -35,6 +35,39 @@ struct KeyedIntervals {
   const std::uint32_t* keys = nullptr;
 };
 
+// Numbers in the leaves of a binary tree, whose nodes have the greatest number below them.
+template <class T>
+class MaximumTree {
+ public:
+  MaximumTree(const T* values, std::size_t count) : leaves_(std::bit_ceil(std::max<std::size_t>(count, 1))) {
+    nodes_.resize(2 * leaves_, std::numeric_limits<T>::lowest());
+    std::copy_n(values, count, nodes_.data() + leaves_);
+    for (std::size_t node = leaves_ - 1; node > 0; --node)
+      nodes_[node] = std::max(nodes_[2 * node], nodes_[2 * node + 1]);
+  }
+
+  // The place of the first number at `from` or behind it that is not below `value`; one behind all numbers if there is
+  // none. Time O(log n), and less where it is near.
+  std::size_t next(std::size_t from, T value) const {
+    if (from >= leaves_) return leaves_;
+    std::size_t node = leaves_ + from;
+    while (true) {
+      if (nodes_[node] >= value) {
+        if (node >= leaves_) return node - leaves_;
+        node *= 2;
+        continue;
+      }
+      while (node % 2 == 1) node /= 2;
+      if (node == 0) return leaves_;
+      ++node;
+    }
+  }
+
+ private:
+  std::size_t leaves_;
+  std::vector<T> nodes_;
+};
+
 // Both sets in the order of key and begin, those of the first set before those of the second that begin with them, and
 // within a set by rows. Then what overlaps an interval and begins no sooner is one run of the other set:
 //
@@ -137,11 +170,16 @@ class IntervalPairs {
     }
   }
 
+  // Which of the second set may be near one of the first, besides those that overlap it.
+  struct Reach {
+    bool before = true, behind = true;
+  };
+
   // Of two sets, both closed: the interval of the second that is nearest to each of the first, its row, or -1 where
-  // none has its key; and the width of the gap between them, 0 where they overlap. Of several as near, the one that
-  // begins first, and then the first row. Time O(n log n).
+  // none has its key and lies within reach; and the width of the gap between them, 0 where they overlap. Of several as
+  // near, the one that begins first, and then the first row. Time O(n log n).
   template <class Gap>
-  void find_nearest(std::int32_t* nearest, Gap* gaps, Interrupt& interrupt) const {
+  void find_nearest(Reach reach, std::int32_t* nearest, Gap* gaps, Interrupt& interrupt) const {
     std::fill_n(nearest, rows_[0], -1);
     std::fill_n(gaps, rows_[0], Gap(0));
     const Column &first = columns_[0], &second = columns_[1];
@@ -156,21 +194,96 @@ class IntervalPairs {
         for (std::size_t k = stretch.begin[0] + from; k < stretch.begin[0] + to; ++k) {
           const T lower = first.lower[k], upper = first.upper[k];
           const std::size_t next = end_of_run<true>(second.lower.get(), first.begins[k], end, first.begins[k], upper);
-          std::size_t best = next;
+          std::size_t best = end;
           Gap gap{};
           if (next > start && second.upper[furthest[next - 1]] >= lower) {
             best = first_reaching(second, furthest.get(), start, next, lower);
-          } else if (next > start) {
-            best = furthest[next - 1];
-            gap = gap_between<Gap>(second.upper[best], lower);
-            if (next < end && gap_between<Gap>(upper, second.lower[next]) < gap) best = next;
+          } else {
+            if (reach.before && next > start) {
+              best = furthest[next - 1];
+              gap = gap_between<Gap>(second.upper[best], lower);
+            }
+            if (reach.behind && next < end) {
+              const Gap other = gap_between<Gap>(upper, second.lower[next]);
+              if (best == end || other < gap) best = next, gap = other;
+            }
           }
-          if (best == next) gap = gap_between<Gap>(upper, second.lower[next]);
+          if (best == end) continue;
           nearest[first.rows[k]] = second.rows[best];
           gaps[first.rows[k]] = gap;
         }
       });
     }
+  }
+
+  // How many are wanted, whether those that are as near as the last of them are, too, and up to what gap.
+  template <class Gap>
+  struct Wanted {
+    std::size_t count;
+    bool with_ties;
+    Gap farthest;
+    std::uint64_t limit;  // of all; throws TooManyPairs
+  };
+  // Of each row of the first set: where its rows of the second begin, and their gaps.
+  template <class Gap>
+  struct Near {
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int32_t> rows;
+    std::vector<Gap> gaps;
+  };
+
+  // As `find_nearest`, the nearest intervals in the order of gap, begin and row. Time O((n + those found) log n).
+  template <class Gap>
+  Near<Gap> find_near(Reach reach, const Wanted<Gap>& wanted, Interrupt& interrupt) const {
+    const Column &first = columns_[0], &second = columns_[1];
+    const MaximumTree<T> ends(second.upper.get(), second.count);
+    struct End {
+      T upper;
+      std::uint32_t position;
+    };
+    std::vector<End> falling;  // of a stretch, by their ends, the last of them first
+    std::vector<std::int32_t> rows;
+    std::vector<Gap> gaps;
+    std::vector<std::size_t> found(first.count + 1);  // by the positions of the first set
+    for (const Stretch& stretch : stretches_) {
+      const std::size_t start = stretch.begin[1], end = stretch.end[1];
+      falling.clear();
+      if (reach.before) {
+        for (std::size_t k = start; k < end; ++k) falling.push_back({second.upper[k], static_cast<std::uint32_t>(k)});
+        std::stable_sort(falling.begin(), falling.end(), [](End a, End b) { return a.upper > b.upper; });
+      }
+      std::size_t before = falling.size();  // the last of those that end before an interval begins
+      in_stretches(stretch.end[0] - stretch.begin[0], interrupt, [&](std::size_t from, std::size_t to) {
+        for (std::size_t k = stretch.begin[0] + from; k < stretch.begin[0] + to; ++k) {
+          const T lower = first.lower[k], upper = first.upper[k];
+          const std::size_t next = end_of_run<true>(second.lower.get(), first.begins[k], end, first.begins[k], upper);
+          std::size_t taken = 0;
+          const auto take = [&](std::size_t position, Gap gap) {
+            if (gap > wanted.farthest) return false;
+            if (taken >= wanted.count && !(wanted.with_ties && gap == gaps.back())) return false;
+            if (rows.size() >= wanted.limit) throw TooManyPairs();
+            rows.push_back(second.rows[position]);
+            gaps.push_back(gap);
+            ++taken;
+            return true;
+          };
+          bool goes_on = true;
+          for (std::size_t at = ends.next(start, lower); goes_on && at < next; at = ends.next(at + 1, lower))
+            goes_on = take(at, Gap(0));
+          while (before > 0 && falling[before - 1].upper < lower) --before;
+          for (std::size_t left = before, right = next; goes_on;) {
+            const bool has_left = left < falling.size(), has_right = reach.behind && right < end;
+            if (!has_left && !has_right) break;
+            const Gap own = has_left ? gap_between<Gap>(falling[left].upper, lower) : Gap(0);
+            const Gap other = has_right ? gap_between<Gap>(upper, second.lower[right]) : Gap(0);
+            const bool is_left = has_left && (!has_right || own <= other);
+            goes_on = is_left ? take(falling[left++].position, own) : take(right++, other);
+          }
+          found[k] = taken;
+        }
+      });
+    }
+    return by_rows(first, found, rows, gaps);
   }
 
  private:
@@ -683,6 +796,23 @@ class IntervalPairs {
         low = middle + 1;
     }
     return furthest[high];
+  }
+
+  // What was found for the positions of a set, one after the other, in the order of its rows.
+  template <class Gap>
+  Near<Gap> by_rows(const Column& column, const std::vector<std::size_t>& found, const std::vector<std::int32_t>& rows,
+                    const std::vector<Gap>& gaps) const {
+    Near<Gap> result{std::vector<std::int64_t>(rows_[0] + 1), std::vector<std::int32_t>(rows.size()),
+                     std::vector<Gap>(rows.size())};
+    for (std::size_t k = 0; k < column.count; ++k)
+      result.offsets[static_cast<std::size_t>(column.rows[k]) + 1] = static_cast<std::int64_t>(found[k]);
+    for (std::size_t row = 0; row < rows_[0]; ++row) result.offsets[row + 1] += result.offsets[row];
+    for (std::size_t k = 0, from = 0; k < column.count; from += found[k++]) {
+      const auto to = static_cast<std::size_t>(result.offsets[static_cast<std::size_t>(column.rows[k])]);
+      std::copy_n(rows.data() + from, found[k], result.rows.data() + to);
+      std::copy_n(gaps.data() + from, found[k], result.gaps.data() + to);
+    }
+    return result;
   }
 
   // Between an end and a begin behind it, or none.

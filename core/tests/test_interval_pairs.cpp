@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -86,31 +87,71 @@ void check_pairs(std::uint64_t seed, std::size_t count) {
       }
 }
 
+// Of an interval: (gap, begin, row) of those of the other set that have its key and lie within reach, in order.
+struct Neighbor {
+  double gap, begin;
+  std::int32_t row;
+  auto operator<=>(const Neighbor&) const = default;
+};
+template <class T>
+std::vector<Neighbor> neighbors_of(const Intervals<T>& first, std::size_t i, const Intervals<T>& second, bool before,
+                                   bool behind) {
+  std::vector<Neighbor> result;
+  for (std::size_t j = 0; j < second.count(); ++j) {
+    if (first.keys[i] == kNoKey || first.keys[i] != second.keys[j]) continue;
+    const double ahead = static_cast<double>(second.lower[j]) - static_cast<double>(first.upper[i]);
+    const double back = static_cast<double>(first.lower[i]) - static_cast<double>(second.upper[j]);
+    if ((ahead > 0 && !behind) || (back > 0 && !before)) continue;
+    result.push_back(
+        {std::max({0.0, ahead, back}), static_cast<double>(second.lower[j]), static_cast<std::int32_t>(j)});
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 template <class T>
 void check_nearest(std::uint64_t seed) {
   Random random(seed);
   const std::size_t layout = random.below(4), keys = 1 + random.below(5);
   const Intervals<T> first = random_intervals<T>(random, random.below(60), layout, keys);
   const Intervals<T> second = random_intervals<T>(random, random.below(60), layout, keys);
+  const bool before = random.chance(0.7), behind = random.chance(0.7), with_ties = random.chance(0.5);
+  const std::size_t wanted = 1 + random.below(random.chance(0.2) ? 100 : 4);
+  const double farthest =
+      random.chance(0.5) ? std::numeric_limits<double>::infinity() : std::floor(random.uniform() * 9);
   Interrupt never;
   current_case() = "nearest, seed " + std::to_string(seed);
   const IntervalPairs<T> pairs(first.view(true), second.view(true), true, keys, true, T(0), 1, never);
   std::vector<std::int32_t> nearest(first.count());
   std::vector<double> gaps(first.count());
-  pairs.find_nearest(nearest.data(), gaps.data(), never);
+  pairs.find_nearest({before, behind}, nearest.data(), gaps.data(), never);
+  std::size_t total = 0;
+  const auto near = pairs.template find_near<double>({before, behind}, {wanted, with_ties, farthest, 10000}, never);
+  CHECK(near.offsets.size() == first.count() + 1);
   for (std::size_t i = 0; i < first.count(); ++i) {
-    std::int32_t best = -1;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < second.count(); ++j) {
-      if (first.keys[i] == kNoKey || first.keys[i] != second.keys[j]) continue;
-      const double gap = std::max({0.0, static_cast<double>(second.lower[j]) - static_cast<double>(first.upper[i]),
-                                   static_cast<double>(first.lower[i]) - static_cast<double>(second.upper[j])});
-      const bool is_before = best >= 0 && second.lower[j] < second.lower[static_cast<std::size_t>(best)];
-      if (gap < least || (gap == least && is_before)) best = static_cast<std::int32_t>(j), least = gap;
+    std::vector<Neighbor> expected = neighbors_of(first, i, second, before, behind);
+    CHECK(nearest[i] == (expected.empty() ? -1 : expected[0].row));
+    CHECK(expected.empty() || gaps[i] == expected[0].gap);
+    while (!expected.empty() && expected.back().gap > farthest) expected.pop_back();
+    while (expected.size() > wanted && !(with_ties && expected.back().gap == expected[wanted - 1].gap))
+      expected.pop_back();
+    CHECK(near.offsets[i] == static_cast<std::int64_t>(total));
+    for (const Neighbor& one : expected) {
+      CHECK(near.rows[total] == one.row);
+      CHECK(near.gaps[total] == one.gap);
+      ++total;
     }
-    CHECK(nearest[i] == best);
-    CHECK(best < 0 || gaps[i] == least);
   }
+  CHECK(near.offsets.back() == static_cast<std::int64_t>(total));
+  CHECK(near.rows.size() == total);
+  if (total == 0) return;
+  bool is_too_many = false;
+  try {
+    pairs.template find_near<double>({before, behind}, {wanted, with_ties, farthest, total - 1}, never);
+  } catch (const TooManyPairs&) {
+    is_too_many = true;
+  }
+  CHECK(is_too_many);
 }
 
 // The same pairs in the same order, whatever the number of threads: of many keys, and where one bucket has nearly all.

@@ -192,7 +192,7 @@ def draw_joins() -> Figure:
         size = np.floor(shortest + draws.random(count) * (longest - shortest))
         tables[name] = pa.table({"chrom": np.arange(count) % 2, "start": start, "end": start + size})
     genes, reads = tables["genes"], tables["reads"]
-    hits = bp.join(genes, reads, lower="start", upper="end", by="chrom", touching=False).to_pydict()
+    hits = bp.join(genes, reads, lower="start", upper="end", by="chrom", closed="left").to_pydict()
     figure = Figure(figsize=(8.0, 3.0))
     panel = figure.add_axes((0.08, 0.0, 0.92, 1.0))
     panel.set_axis_off()

@@ -31,19 +31,19 @@ genes["gene"] = [f"gene {k}" for k in range(len(genes))]
 reads = table(200_000, 50, 300)
 
 # %%
-# Genome intervals are half-open: ``touching=False``. Reads and genes are only compared
+# Genome intervals are half-open: ``closed="left"``. Reads and genes are only compared
 # on the same chromosome.
 
 where = {"lower": "start", "upper": "end", "by": "chrom"}
 hits = bp.join(
-    reads, genes, **where, touching=False, keep=(["chrom", "start"], ["gene"])
+    reads, genes, **where, closed="left", keep=(["chrom", "start"], ["gene"])
 )
 print(hits.head())
 
 # %%
 # The number of reads of each gene, as a column of the genes:
 
-genes = bp.join(genes, reads, **where, touching=False, count="reads")
+genes = bp.join(genes, reads, **where, closed="left", count="reads")
 print(genes.nlargest(3, "reads"))
 
 # %%
@@ -70,7 +70,7 @@ for level, (_, gene) in enumerate(here.sort_values("start").iterrows()):
     above.text(gene.end, level % 6, f" {gene.reads}", fontsize=8, va="center")
 above.set(ylim=(-1, 6), yticks=[], title="genes, and how many reads overlap each")
 own = reads[(reads.chrom == "chr21") & (reads.end > low) & (reads.start < high)]
-inside = bp.join(own, here, **where, touching=False, count="genes")["genes"] > 0
+inside = bp.join(own, here, **where, closed="left", count="genes")["genes"] > 0
 below.hist(
     [own.start[inside], own.start[~inside]],
     bins=np.linspace(low, high, 61),

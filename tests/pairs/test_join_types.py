@@ -239,11 +239,15 @@ def test_nan_is_no_value_in_every_column_of_pandas():
 def test_geometries_get_advice():
     geopandas, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
     frame = geopandas.GeoDataFrame({"name": ["a"]}, geometry=[shapely.box(0, 0, 1, 1)])
-    advice = r"of geometries, join the columns of frame.bounds, minx to maxy; or see broadphase.adapters.shapely.sjoin"
+    advice = r": for geometries, use broadphase.adapters.shapely.sjoin\(left, right\); or join their boxes, of"
     with pytest.raises(TypeError, match=rf"left, column 'geometry' has the type geometry, .*{advice}"):
         bp.join(frame, frame, lower="geometry", upper="geometry")
     with pytest.raises(ValueError, match=rf"lower, left: unknown column 'minx'.*{advice}"):
         bp.join(frame, frame, lower=["minx", "miny"], upper=["maxx", "maxy"])
+    with pytest.raises(TypeError, match=rf"give lower and upper, the columns in which a row begins and ends{advice}"):
+        bp.join(frame, frame)
+    with pytest.raises(TypeError, match=rf"left must be a table of .*, not GeoSeries{advice}"):
+        bp.join(frame.geometry, frame.geometry)
     boxes = frame.join(frame.bounds)
     assert len(bp.join(boxes, boxes, lower=["minx", "miny"], upper=["maxx", "maxy"])) == 1
 

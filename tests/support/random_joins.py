@@ -3,11 +3,13 @@
 Values are kept as lists: integers, floats, text, and times as (nanoseconds, unit). A table is made of them by pyarrow.
 """
 
+import datetime as dt
 import math
 import random
 import warnings
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -30,6 +32,7 @@ CORNERS = {
     "dates": [pa.date32()],
     "times": [pa.time64("us"), pa.time64("ns")],
 }
+TIMES = ("datetimes", "zoned", "durations", "dates", "times")
 KEYS = {
     "text": [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())],
     "whole": WHOLE,
@@ -134,19 +137,23 @@ class Case:
         self.rng = rng = random.Random(seed)
         self.library = rng.choice(LIBRARIES)
         self.is_one = rng.random() < 0.15
-        self.how = "inner" if self.is_one else rng.choice(["inner", "inner", "left", "nearest"])
+        ways = ["inner", "semi", "anti"] if self.is_one else ["inner", "inner", "left", "semi", "anti", "nearest"]
+        self.how = rng.choice(ways)
         self.axes = 1 if self.how == "nearest" else rng.choice([1, 1, 1, 2, 3, 4])
         self.counted = rng.choice([True, "hits"]) if self.how == "inner" and rng.random() < 0.3 else False
         self.measured = rng.choice([False, True, "gap"]) if self.how == "nearest" else False
-        self.touching = rng.random() < 0.6
+        self.closed = rng.choice(["both", "both", "left", "right", "neither"])
+        self.missing = rng.choice(["drop", "drop", "unbounded"])
         self.other_names = not self.is_one and rng.random() < 0.3
         self.nulls = rng.choice([0, 0, 0.15, 0.6])
         self.suffixes = rng.choice([("", "_right"), ("_a", "_b"), ("", "_b")])
         sizes = [rng.choice([0, 1, 2, 3, 9, 9, 30]) for _ in range(2)]
         self.columns = [{}, {}]
-        self.corners, self.keys = [], []
+        self.corners, self.keys, self.families, self.steps = [], [], [], []
         for axis in range(self.axes):
             self.add_axis(axis, sizes)
+        self.margins, self.shared, self.share = self.choose_rule()
+        self.near = self.choose_near()
         for key in range(rng.choice([0, 0, 1, 1, 2])):
             self.add_key(key, sizes)
         for side in range(2):
@@ -163,6 +170,7 @@ class Case:
         rng = self.rng
         families = [one for one in CORNERS if one != "durations" or self.library != "duckdb"]  # an INTERVAL has months
         family = rng.choice(families)
+        self.families.append(family)
         names = [(f"lower{axis}", f"upper{axis}"), (f"from{axis}", f"to{axis}") if self.other_names else None]
         names[1] = names[1] or names[0]
         step, base, parts = 1, 0, 1
@@ -174,12 +182,14 @@ class Case:
             step, base = NANOSECONDS["D"], 20_000 * NANOSECONDS["D"]
         elif family not in ("whole",):
             step, base = rng.choice([10**9, 3600 * 10**9]) if family != "times" else 10**9, 0
+        self.steps.append(step)
+        has_points = rng.random() < 0.6
         for side in range(2):
             kinds = [rng.choice(CORNERS[family]) for _ in range(2)]
             lower, upper = [], []
             for _ in range(sizes[side]):
                 low = rng.randrange(50) * parts
-                high = low + rng.choice([0, 1, 2, 9]) * rng.choice([1, parts])
+                high = low + rng.choice([0 if has_points else 3, 1, 2, 9]) * rng.choice([1, parts])
                 lower.append(base + low * step)
                 upper.append(base + high * step)
             for end, (values, kind) in enumerate(zip((lower, upper), kinds, strict=True)):
@@ -193,6 +203,43 @@ class Case:
                 if a is not None and b is not None and a > b:
                     low[0][row] = b if pa.types.is_floating(low[1]) else math.floor(b)
         self.corners.append(names)
+
+    def length_along(self, axis, sizes):
+        """Return a length of one of some sizes along an axis: of numbers, or in nanoseconds."""
+        rng = self.rng
+        if self.families[axis] in TIMES:  # timedeltas have microseconds
+            return rng.choice(sizes) * rng.choice([self.steps[axis], self.steps[axis], 1_500_000])
+        whole = self.families[axis] in ("whole", "huge")
+        return rng.choice(sizes) + (0 if whole and rng.random() < 0.6 else rng.choice([0, 0.25, 0.5]))
+
+    def choose_rule(self):
+        rng = self.rng
+        what = rng.choice(["", "", "", "margin", "length", "part"]) if self.how != "nearest" else ""
+        nothing = [0] * self.axes
+        lengths = [self.length_along(axis, [0, 1, 2, 4]) for axis in range(self.axes)]
+        if what == "part":
+            return nothing, nothing, (rng.choice(["left", "right", "both"]), rng.choice([0.25, 0.3, 0.5, 1.0]))
+        return lengths if what == "margin" else nothing, lengths if what == "length" else nothing, None
+
+    def choose_near(self):
+        rng = self.rng
+        if self.how != "nearest":
+            return None
+        most = self.length_along(0, [0, 2, 9]) if rng.random() < 0.4 else None
+        return (
+            rng.choice([1, 1, 2, 5, 100]),
+            rng.choice(["first", "all"]),
+            most,
+            rng.choice(["both", "backward", "forward"]),
+        )
+
+    def given_length(self, axis, length):
+        """Return a length as `join` takes it."""
+        if self.families[axis] not in TIMES:
+            return length
+        if length % 1000 == 0 and self.rng.random() < 0.5:
+            return dt.timedelta(microseconds=length // 1000)
+        return np.timedelta64(length, "ns")
 
     def add_key(self, key, sizes):
         rng = self.rng
@@ -273,7 +320,8 @@ class Case:
         given = {
             "lower": [named(names, 0) for names in self.corners],
             "upper": [named(names, 1) for names in self.corners],
-            "how": self.how, "touching": self.touching, "keep": self.keep, "suffixes": self.suffixes,
+            "how": self.how, "closed": self.closed, "missing": self.missing,
+            "keep": self.keep, "suffixes": self.suffixes,
         }  # fmt: skip
         if self.axes == 1 and self.rng.random() < 0.5:
             given |= {"lower": given["lower"][0], "upper": given["upper"][0]}
@@ -284,6 +332,17 @@ class Case:
             given["count"] = self.counted
         if self.measured:
             given["distance"] = self.measured
+        for option, lengths in (("margin", self.margins), ("min_overlap", self.shared)):
+            if any(lengths):
+                given[option] = [self.given_length(axis, length) for axis, length in enumerate(lengths)]
+                if self.axes == 1 and self.rng.random() < 0.5:
+                    given[option] = given[option][0]
+        if self.share:
+            given["min_overlap"] = self.share
+        if self.near:
+            k, ties, most, direction = self.near
+            given |= {"k": k, "ties": ties, "direction": direction}
+            given |= {} if most is None else {"max_distance": self.given_length(0, most)}
         return given
 
     # What comes out of it ---------------------------------------------------------------------------------------------
@@ -296,40 +355,80 @@ class Case:
         for row in range(count):
             key = [columns[names[side]][0][row] for names in self.keys]
             ends = [tuple(columns[name][0][row] for name in names[side]) for names in self.corners]
-            is_there = not any(x is None or x != x for x in key) and not any(None in pair for pair in ends)
-            result.append((key, [tuple(map(Fraction, pair)) for pair in ends]) if is_there else None)
+            is_there = not any(x is None or x != x for x in key)
+            if self.missing == "drop":
+                is_there &= not any(None in pair for pair in ends)
+            result.append((key, [end_of(a, b) for a, b in ends]) if is_there else None)
         return result
 
     def overlap(self, one, two):
         if one is None or two is None or one[0] != two[0]:
             return False
-        for (a, b), (c, d) in zip(one[1], two[1], strict=True):
-            if self.touching and not (a <= d and c <= b):
-                return False
-            if not self.touching and not (a < d and c < b and a < b and c < d):
+        for axis, ((a, b), (c, d)) in enumerate(zip(one[1], two[1], strict=True)):
+            margin, shared = Fraction(self.margins[axis]), Fraction(self.shared[axis])
+            if shared:
+                if min(b, d) - max(a, c) < shared:
+                    return False
+            elif not (self.is_within(a, b, c, d, margin) and self.is_within(c, d, a, b, margin)):
                 return False
         return True
+
+    def is_within(self, a, b, c, d, margin):
+        """Say whether points of [a, b] are below some of [c, d], or above by the margin at most."""
+        # Those of a row with a length come as near to its ends as one likes, even if these do not belong to it.
+        has_begin = self.closed in ("both", "left") or a == b
+        has_end = self.closed in ("both", "right") or c == d
+        return a - d <= margin if has_begin and has_end else a - d < margin
+
+    def shares_enough(self, one, two):
+        if not self.share:
+            return True
+        return all(
+            part_of(row, other) >= self.share[1]
+            for row, other, of in ((one, two, "left"), (two, one, "right"))
+            if self.share[0] in (of, "both")
+        )
+
+    def partners(self, left, right):
+        """Return for each row of the left table the rows of the right one that overlap it."""
+        return [
+            [
+                j
+                for j, two in enumerate(right)
+                if not (self.is_one and i == j) and self.overlap(one, two) and self.shares_enough(one, two)
+            ]
+            for i, one in enumerate(left)
+        ]
 
     def pairs(self):
         """Return (row of left, row of right or None, gap) in order."""
         left, right = self.rows(0), self.rows(1)
+        overlapping = self.partners(left, right) if self.how != "nearest" else None
         found = []
         for i, one in enumerate(left):
             if self.how == "nearest":
-                near = []
-                for j, two in enumerate(right):
-                    if one is None or two is None or one[0] != two[0]:
-                        continue
-                    (a, b), (c, d) = one[1][0], two[1][0]
-                    near.append((max(Fraction(0), c - b, a - d), c, j))
-                gap, _, j = min(near, default=(None, None, None))
-                found.append((i, j, gap))
+                found += [(i, j, gap) for gap, _, j in self.nearest(one, right)] or [(i, None, None)]
                 continue
-            partners = [j for j, two in enumerate(right) if (not self.is_one or i < j) and self.overlap(one, two)]
+            partners = [j for j in overlapping[i] if not self.is_one or i < j]
             if self.how == "left" and not partners:
                 partners = [None]
             found += [(i, j, None) for j in partners]
         return found
+
+    def nearest(self, one, right):
+        """Return (gap, begin, row) of the rows that are wanted, the nearest first."""
+        k, ties, most, direction = self.near
+        ranked = []
+        for j, two in enumerate(right):
+            if one is None or two is None or one[0] != two[0]:
+                continue
+            (a, b), (c, d) = one[1][0], two[1][0]
+            is_away = (c > b and direction == "backward") or (d < a and direction == "forward")
+            gap = max(Fraction(0), c - b, a - d)
+            if not is_away and (most is None or gap <= Fraction(most)):
+                ranked.append((gap, c, j))
+        ranked.sort()
+        return [one for one in ranked if one in ranked[:k] or (ties == "all" and one[0] <= ranked[:k][-1][0])]
 
     def expected(self):
         """Return the names of the columns and the rows; None if two columns have one name."""
@@ -339,7 +438,7 @@ class Case:
         elif self.keep is not None:
             kept = [[name for name in self.keep if name in own] for own in kept]
         own, other = kept
-        if self.counted:
+        if self.counted or self.how in ("semi", "anti"):
             other = []
         keys = [names[0] for names in self.keys if names[0] == names[1]]
         other = [name for name in other if not (name in keys and name in own)]
@@ -351,19 +450,34 @@ class Case:
             names.append({True: "count" if self.counted else "distance"}.get(added, added))
         if len(set(names)) < len(names):
             return None
-        if self.counted:
-            left, right = self.rows(0), self.rows(1)
-            counts = [
-                sum(self.overlap(one, two) and not (self.is_one and i == j) for j, two in enumerate(right))
-                for i, one in enumerate(left)
-            ]
-            return names, [(*(self.columns[0][x][0][i] for x in own), count) for i, count in enumerate(counts)]
+        if self.counted or self.how in ("semi", "anti"):
+            counts = list(map(len, self.partners(self.rows(0), self.rows(1))))
+            rows = [tuple(self.columns[0][x][0][i] for x in own) for i in range(len(counts))]
+            if self.counted:
+                return names, [(*row, count) for row, count in zip(rows, counts, strict=True)]
+            return names, [row for row, count in zip(rows, counts, strict=True) if (count > 0) == (self.how == "semi")]
         rows = []
         for i, j, gap in self.pairs():
             row = [self.columns[0][name][0][i] for name in own]
             row += [None if j is None else self.columns[1][name][0][j] for name in other]
             rows.append((*row, gap) if self.measured else tuple(row))
         return names, rows
+
+
+def end_of(low, high):
+    """Return the ends of an interval; without one, it is endless."""
+    return (-math.inf if low is None else Fraction(low), math.inf if high is None else Fraction(high))
+
+
+def part_of(row, other):
+    """Return which part of a row lies in another one that overlaps it, as the nearest float of each quotient."""
+    part = 1.0
+    for (a, b), (c, d) in zip(row[1], other[1], strict=True):
+        shared = min(b, d) - max(a, c)
+        if b == a or (math.isinf(b - a) and math.isinf(shared)):
+            continue  # all of a point, and of what both have without end
+        part *= 0.0 if math.isinf(b - a) else float(shared / (b - a))
+    return part
 
 
 def same(one, two):

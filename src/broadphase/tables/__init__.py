@@ -1,5 +1,6 @@
 """Tables of pandas, polars, PyArrow and DuckDB, and Arrow data of any library: read as arrays, and made of rows.
 
 `names` finds the columns of corners; `arrow` reads Arrow data; `libraries` opens a table of any library, and makes one
-of the same; `corners` and `keys` make columns of two tables comparable.
+of the same; `corners` and `keys` make columns of two tables comparable. `lengths` reads margins and distances along
+axes, and `meeting` moves corners so that comparing them decides which rows overlap.
 """

@@ -8,36 +8,51 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.errors import InvalidBoxError, clipped, quoted
-from broadphase.tables.libraries import FOR_GEOMETRIES, Column, Table, either
+from broadphase.tables.libraries import FOR_GEOMETRIES, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "alike", "as_floats", "axis_of", "require_intervals"]
+__all__ = [
+    "UNITS",
+    "Axis",
+    "alike",
+    "as_floats",
+    "axis_of",
+    "filled_axis",
+    "holds_exactly",
+    "ranks_of",
+    "require_intervals",
+]
 
 _EXACT = 2**53
-_UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}  # nanoseconds
+UNITS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}  # nanoseconds
 
 
 @dataclass(frozen=True)
 class Axis:
     """Where the boxes of both tables begin and end along an axis.
 
-    `values` are lower and upper corners in the left table, then in the right one, all float32, float64, int32 or int64;
-    `missing` has for each table the rows without one of them, or None. `family` and `unit` are as of `Column`.
+    `values` are lower and upper corners in the left table, then in the right one, all float32, float64, int32 or int64.
+    `missing` has for each of these the rows without one, or None; `endless` those of them that are taken for endless:
+    their corners are infinite, or the least or greatest number. `family` and `unit` are as of `Column`; `title` is what
+    messages call the first column.
     """
 
     values: list[NDArray[Any]]
     missing: list[NDArray[np.bool_] | None]
     family: str
     unit: str
+    title: str
+    endless: tuple[NDArray[np.bool_] | None, ...] = (None,) * 4
 
 
-def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str]) -> Axis:
+def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str], is_unbounded: bool) -> Axis:
     """Make an axis of the columns with the lower and the upper corner in each table.
 
+    With `is_unbounded`, rows without a lower or an upper corner are endless, but for those of a single column.
     TypeError and ValueError name the column that has another kind or time zone, or the row that the dtype cannot hold.
     """
     given, titles = [], []
@@ -54,9 +69,25 @@ def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str])
             given.append(column)
             titles.append(table.at(name))
     values = alike(given, titles, "give all corners as int64")
-    missing = [either(one.missing, two.missing) for one, two in zip(given[::2], given[1::2], strict=True)]
     typed = [column for column in given if column.family != "null"] or given
-    return Axis(values, missing, typed[0].family, _finest(typed))
+    axis = Axis(values, [x.missing for x in given], typed[0].family, _finest(typed), titles[0])
+    if not is_unbounded:
+        return axis
+    is_endless = [lower[side] != upper[side] for side in range(2) for _ in range(2)]
+    endless = tuple(x if of_end else None for x, of_end in zip(axis.missing, is_endless, strict=True))
+    missing = [None if of_end else x for x, of_end in zip(axis.missing, is_endless, strict=True)]
+    return filled_axis(replace(axis, endless=endless, missing=missing), values)
+
+
+def filled_axis(axis: Axis, values: Sequence[NDArray[Any]]) -> Axis:
+    """Return an axis with other values, of which those of endless rows reach as far as any number."""
+    filled = list(values)
+    for place, mask in enumerate(axis.endless):
+        if mask is not None:
+            dtype = filled[place].dtype
+            far: Any = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+            filled[place] = np.where(mask, dtype.type(far[place % 2]), filled[place])
+    return replace(axis, values=filled)
 
 
 def alike(columns: Sequence[Column], titles: Sequence[str], advice: str) -> list[NDArray[Any]]:
@@ -111,12 +142,12 @@ def _refuse(column: Column, bad: NDArray[np.bool_], title: str, what: str, dtype
 
 
 def _finest(columns: Sequence[Column]) -> str:
-    return min((column.unit for column in columns), key=lambda unit: _UNITS.get(unit, 0))
+    return min((column.unit for column in columns), key=lambda unit: UNITS.get(unit, 0))
 
 
 def _in_unit(column: Column, unit: str, title: str) -> NDArray[Any]:
     values = column.values.astype(np.int64, copy=False)
-    factor = _UNITS[column.unit] // _UNITS[unit]
+    factor = UNITS[column.unit] // UNITS[unit]
     if factor == 1:
         return values
     most = np.iinfo(np.int64).max // factor
@@ -132,10 +163,24 @@ def as_floats(axis: Axis) -> list[NDArray[Any]]:
     """Return the corners as float32 or float64: the numbers, or their ranks where float64 cannot hold them all."""
     if axis.values[0].dtype.kind == "f":
         return axis.values
-    if all(not len(x) or (x.max() <= _EXACT and x.min() >= -_EXACT) for x in axis.values):
-        return [x.astype(np.float64) for x in axis.values]
-    ranks = np.unique(np.concatenate(axis.values), return_inverse=True)[1].astype(np.float64)
-    return np.split(ranks, np.cumsum([len(x) for x in axis.values])[:-1])
+    # The ends of endless rows are set at last.
+    plain = [x if mask is None else np.where(mask, 0, x) for x, mask in zip(axis.values, axis.endless, strict=True)]
+    if holds_exactly(plain):
+        floats = [x.astype(np.float64) for x in plain]
+    else:
+        floats = [x.astype(np.float64) for x in ranks_of(plain)]
+    return filled_axis(axis, floats).values
+
+
+def ranks_of(values: Sequence[NDArray[Any]]) -> list[NDArray[np.intp]]:
+    """Return whole numbers from 0 on that compare as some numbers do."""
+    ranks = np.unique(np.concatenate(values), return_inverse=True)[1]
+    return np.split(ranks, np.cumsum([len(x) for x in values])[:-1])
+
+
+def holds_exactly(values: Sequence[NDArray[Any]]) -> bool:
+    """Return whether float64 holds all of some whole numbers."""
+    return all(not len(x) or (x.max() <= _EXACT and x.min() >= -_EXACT) for x in values)
 
 
 def require_intervals(

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FOR_GEOMETRIES", "Column", "Table", "either", "if_any", "known", "opened", "without_nan"]
+__all__ = ["FOR_GEOMETRIES", "Column", "Table", "advice_for", "either", "if_any", "known", "opened", "without_nan"]
 
 Rows: TypeAlias = "NDArray[np.int32]"
 
 #: The end of messages about a table of GeoPandas.
 FOR_GEOMETRIES = (
-    ": of geometries, join the columns of frame.bounds, minx to maxy; or see broadphase.adapters.shapely.sjoin"
+    ": for geometries, use broadphase.adapters.shapely.sjoin(left, right); or join their boxes, of"
+    " frame.join(frame.bounds), by lower=['minx', 'miny'] and upper=['maxx', 'maxy']"
 )
 
 
@@ -89,8 +90,8 @@ class Table(ABC):
         """Return a column of the library."""
 
     @abstractmethod
-    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        """Return a table of columns. With `has_rows`, its rows are those of this one."""
+    def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
+        """Return a table of columns; `rows` are those of this one that it has, None if they are other ones."""
 
     def folded(self, name: str) -> str:
         """Return what is equal for names that the library does not tell apart."""
@@ -121,7 +122,7 @@ def opened(values: Any, name: str) -> Table:
         table = _Polars(values, name, polars)
     elif library == "duckdb" and hasattr(values, "fetch_arrow_table") and hasattr(values, "columns"):
         table = _DuckDB(values, name)
-    elif hasattr(values, "__arrow_c_stream__"):
+    elif hasattr(values, "__arrow_c_stream__") and library not in ("pandas", "geopandas"):
         pyarrow: Any = import_extra("pyarrow", purpose=f"{name}: reading Arrow data")
         if isinstance(values, pyarrow.RecordBatchReader):
             values = values.read_all()
@@ -129,7 +130,9 @@ def opened(values: Any, name: str) -> Table:
             undamaged(values, name, is_utf8=False)
         table = _Arrow(values if isinstance(values, pyarrow.Table) else pyarrow.table(values), name)
     else:
-        raise TypeError(f"{name} must be a table of pandas, polars, PyArrow or DuckDB, not {type(values).__name__}")
+        advice = FOR_GEOMETRIES if library == "geopandas" else ""
+        kind = type(values).__name__
+        raise TypeError(f"{name} must be a table of pandas, polars, PyArrow or DuckDB, not {kind}{advice}")
     folded = [table.folded(one) for one in table.names]
     twice = [one for one in dict.fromkeys(table.names) if folded.count(table.folded(one)) > 1]
     if twice:
@@ -140,11 +143,14 @@ def opened(values: Any, name: str) -> Table:
 def known(table: Table, name: str, option: str) -> str:
     """Return a name that an option gives, if the table has such a column."""
     if name not in table.names:
-        has_geometries = any(table.type_of(one) == "geometry" for one in table.names)
-        advice = FOR_GEOMETRIES if has_geometries else ""
         unknown = unknown_name("column", name, map(str, table.names))
-        raise ValueError(f"{option}, {table.title}: {unknown}{advice}")
+        raise ValueError(f"{option}, {table.title}: {unknown}{advice_for(table)}")
     return name
+
+
+def advice_for(table: Table) -> str:
+    """Return the end of a message about columns: what to do with geometries, if the table has any."""
+    return FOR_GEOMETRIES if any(table.type_of(one) == "geometry" for one in table.names) else ""
 
 
 class _Pandas(Table):
@@ -235,9 +241,10 @@ class _Pandas(Table):
         kind = self._pandas.arrays.BooleanArray if values.dtype.kind == "b" else self._pandas.arrays.IntegerArray
         return kind(values, missing)
 
-    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        # Columns of rows are new arrays: pandas would copy them once more, into one block.
-        return self._pandas.DataFrame(columns, index=self._frame.index if has_rows else None, copy=has_rows)
+    def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
+        index = None if rows is None else self._frame.index[rows]
+        # Columns of some rows are new arrays: pandas would copy them once more, into one block.
+        return self._pandas.DataFrame(columns, index=index, copy=isinstance(rows, slice))
 
     def _series(self, name: str) -> Any:
         """Return a column; of one that pyarrow holds, the data is checked."""
@@ -303,7 +310,7 @@ class _Polars(Table):
         column = self._polars.Series(values)
         return column if missing is None else column.zip_with(self._polars.Series(~missing), column.clear(len(column)))
 
-    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
+    def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         frame = self._polars.DataFrame(columns)
         return frame.lazy() if self._is_lazy else frame
 
@@ -334,7 +341,7 @@ class _Arrow(Table):
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return import_module("pyarrow").array(values, mask=missing)
 
-    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
+    def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         return import_module("pyarrow").table(columns)
 
     def _arrow(self, name: str) -> Any:
@@ -373,8 +380,8 @@ class _DuckDB(_Arrow):
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return super().made(values, missing), None
 
-    def table(self, columns: dict[str, Any], has_rows: bool) -> Any:
-        made = self._relation_of(super().table({name: values for name, (values, _) in columns.items()}, has_rows))
+    def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
+        made = self._relation_of(super().table({name: values for name, (values, _) in columns.items()}))
         types = [kind for _, kind in columns.values()]
         given = list(zip(made.columns, types, map(str, made.types), strict=True))
         if all(kind in (None, had) for _, kind, had in given):

@@ -1,0 +1,8 @@
+"""`join`: the rows of two tables whose intervals or boxes overlap, or are nearest, side by side.
+
+`joining` reads the tables and makes the result; `search` finds the rows; `nearest` those along several axes.
+"""
+
+from broadphase.joins.joining import join as join
+
+__all__ = ["join"]

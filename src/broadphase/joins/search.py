@@ -1,0 +1,330 @@
+"""Rows of two tables that overlap, or are nearest: of their intervals, or boxes, and keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from broadphase import _native
+from broadphase.joins.nearest import nearest_boxes
+from broadphase.searches import iter_pairs, pair_limit, pairs
+from broadphase.tables.corners import Axis, axis_of, holds_exactly, require_intervals
+from broadphase.tables.keys import NO_KEY, keys_of
+from broadphase.tables.lengths import Length
+from broadphase.tables.meeting import Meeting, Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from broadphase.tables.libraries import Table
+
+    Rows = NDArray[np.int32]
+    Keys = list[NDArray[np.uint32] | None]
+
+__all__ = ["Ends", "Search", "Share", "Wanted"]
+
+_SIDES = ("left", "right")
+
+#: Of each axis, the columns of lower and of upper corners: in the left, and in the right table.
+Ends = list[tuple[tuple[str, str], tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The least part of a row that has to lie in the other one: of the left row, the right one, or each of them."""
+
+    of: Literal["left", "right", "both"]
+    fraction: float
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the nearest rows are wanted; the distance is in the unit of the axis."""
+
+    k: int
+    with_ties: bool
+    max_distance: Length
+    direction: Literal["both", "backward", "forward"]
+
+    @property
+    def sides(self) -> tuple[bool, bool]:
+        """Return whether rows may lie before, and behind."""
+        return self.direction != "forward", self.direction != "backward"
+
+
+@dataclass(frozen=True)
+class Search:
+    """The intervals, or boxes, and keys of two tables: of one, twice. Rows without a key are in no pair."""
+
+    axes: list[Axis]
+    ends: Ends
+    keys: Keys
+    key_count: int
+    is_one: bool
+    rule: Rule
+    share: Share | None = None
+
+    @classmethod
+    def of(cls, tables: Sequence[Table], ends: Ends, by: list[tuple[str, str]], is_one: bool, missing: str) -> Search:
+        """Read the columns; the rule is that of closed intervals."""
+        axes = [axis_of(tables, lower, upper, missing == "unbounded") for lower, upper in ends]
+        keys: Keys = [None, None]
+        key_count = 1
+        if by:
+            numbered, key_count = keys_of(tables, by)
+            keys = list(numbered)
+        for side in range(2):
+            for axis in axes:
+                for gone in axis.missing[2 * side : 2 * side + 2]:
+                    _take_key(keys, side, gone, tables[side].height)
+        return cls(axes, ends, keys, key_count, is_one, Rule.plain(len(axes)))
+
+    def pairs(self, workers: int, limit: int) -> Rows:
+        """Return rows of the left and the right table that overlap, in order."""
+        if self.share is not None:
+            found = self._sharing(self._all_pairs(workers, pair_limit(None)))
+            if len(found) > limit:
+                raise _native.TooManyPairs
+            return found
+        return self._all_pairs(workers, limit)
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many rows of the right table overlap each of the left one; a row itself is not counted."""
+        if len(self.axes) == 1 and self.share is None:
+            counts: NDArray[np.int64] = self._checked(
+                _native.count_each_interval, *self._columns(), self.key_count, self._meeting.touching
+            )
+            return counts - (counts > 0) if self.is_one else counts
+        counts = np.zeros(self._height(0), np.int64)
+        for found in self._chunks():
+            if self.share is None:
+                for rows in (found[:, 0], found[:, 1]) if self.is_one else (found[:, 0],):
+                    counts += np.bincount(rows, minlength=len(counts))
+                continue
+            # Of one table, each row of a pair counts the other if this shares enough with it.
+            for both in (found, found[:, ::-1]) if self.is_one else (found,):
+                counts += np.bincount(self._sharing(both)[:, 0], minlength=len(counts))
+        return counts
+
+    def nearest(self, wanted: Wanted, limit: int) -> tuple[Rows | None, Rows, NDArray[Any]]:
+        """Return rows of the left table (None: each once), the nearest rows of the right one, and the gaps.
+
+        A row of the left table without any is there once, with -1.
+        """
+        if len(self.axes) == 1:
+            if wanted.k == 1 and not wanted.with_ties:
+                return self._nearest_one(wanted)
+            offsets, found, gaps = self._nearest_of_axis(wanted, limit)
+        else:
+            offsets, found, gaps = self._nearest_boxes(wanted, limit)
+        counts = np.diff(offsets)
+        first = np.repeat(np.arange(len(counts), dtype=np.int32), np.maximum(counts, 1))
+        is_there = np.repeat(counts > 0, np.maximum(counts, 1))
+        second, distances = np.full(len(first), -1, np.int32), np.zeros(len(first), gaps.dtype)
+        second[is_there], distances[is_there] = found, gaps
+        return first, second, distances
+
+    def _nearest_one(self, wanted: Wanted) -> tuple[None, Rows, NDArray[Any]]:
+        rows: Rows
+        rows, gaps = self._checked(
+            _native.nearest_intervals, *self._columns(is_plain=True), self.key_count, *wanted.sides
+        )
+        if not math.isinf(wanted.max_distance):
+            most = wanted.max_distance if gaps.dtype.kind == "f" else min(math.floor(wanted.max_distance), 2**64 - 1)
+            rows[gaps > gaps.dtype.type(most)] = -1
+        return None, rows, gaps
+
+    def _nearest_of_axis(self, wanted: Wanted, limit: int) -> Any:
+        most = wanted.max_distance
+        whole_most = 2**64 - 1 if math.isinf(most) else min(math.floor(most), 2**64 - 1)
+        return self._checked(
+            _native.near_intervals, *self._columns(is_plain=True), self.key_count, *wanted.sides,
+            wanted.k, wanted.with_ties, float(most), whole_most, limit,
+        )  # fmt: skip
+
+    def _nearest_boxes(self, wanted: Wanted, limit: int) -> Any:
+        if wanted.direction != "both":
+            raise ValueError(f"direction={wanted.direction!r} is for one axis, not {len(self.axes)}")
+        for axis in self.axes:
+            if axis.family not in ("number", "null"):
+                raise TypeError(
+                    f"{axis.title} holds times ({axis.family}): along several axes, distances are those of numbers"
+                )
+            if axis.values[0].dtype.kind != "f":
+                plain = [x if far is None else x[~far] for x, far in zip(axis.values, axis.endless, strict=True)]
+                if not holds_exactly(plain):
+                    raise ValueError(f"{axis.title}: along several axes, distances are of numbers up to 2**53")
+        self._require()
+        boxes = []
+        for side in range(2):
+            corners = []
+            for end in range(2):
+                place = 2 * side + end
+                values = [axis.values[place].astype(np.float64) for axis in self.axes]
+                for axis, of_axis in zip(self.axes, values, strict=True):
+                    if (far := axis.endless[place]) is not None:
+                        of_axis[far] = np.inf if end else -np.inf
+                corners.append(np.stack(values, axis=1))
+            boxes.append((corners[0], corners[1]))
+        try:
+            return nearest_boxes(
+                boxes[0], boxes[1], self.keys, wanted.k, wanted.with_ties, float(wanted.max_distance), limit
+            )
+        except OverflowError:
+            raise _native.TooManyPairs from None
+
+    @cached_property
+    def _meeting(self) -> Meeting:
+        return Meeting(self.axes, self.rule, self._skipped, self._require)
+
+    def _skipped(self, side: int) -> NDArray[np.bool_] | None:
+        """Return the rows that are in no pair."""
+        keys = self.keys[side]
+        return None if keys is None else keys == NO_KEY
+
+    def _height(self, side: int) -> int:
+        return len(self.axes[0].values[2 * side])
+
+    def _keys(self) -> Keys:
+        """Return the keys of the rows, of which those that are too short to share what they must have none."""
+        keys = [None if x is None else x.copy() for x in self.keys] if any_there(self._meeting.short) else self.keys
+        for side, short in enumerate(self._meeting.short):
+            _take_key(keys, side, short, self._height(side))
+        return keys
+
+    def _columns(self, *, is_plain: bool = False) -> list[tuple[Any, Any, Any]]:
+        """Return corners and keys for the core: as they are, or as they are to be compared."""
+        values = self.axes[0].values if is_plain else self._meeting.numbers()
+        keys = self.keys if is_plain else self._keys()
+        return [(values[2 * side], values[2 * side + 1], keys[side]) for side in range(2)]
+
+    def _checked(self, ask: Any, *arguments: Any) -> Any:
+        try:
+            return ask(*arguments)
+        except _native.InvalidBoxes:
+            self._require()
+            raise
+
+    def _require(self) -> None:
+        """Raise InvalidBoxError for the first invalid row."""
+        for side, title in enumerate(_SIDES):
+            skipped = self._skipped(side)
+            for axis, names in zip(self.axes, self.ends, strict=True):
+                lower, upper = axis.values[2 * side : 2 * side + 2]
+                require_intervals(lower, upper, skipped, title, (names[0][side], names[1][side]))
+
+    def _all_pairs(self, workers: int, limit: int) -> Rows:
+        if len(self.axes) == 1:
+            first, second = self._columns()
+            other = None if self.is_one else second
+            rows: Rows = self._checked(
+                _native.interval_pairs, first, other, self.key_count, self._meeting.touching, None, workers, True, limit
+            )
+            return rows
+        boxes, numbers, options = self._boxes()
+        most = limit if limit < 2**63 else None
+        return _renumbered(pairs(*boxes, **options, workers=workers, sort=True, max_pairs=most), numbers)
+
+    def _chunks(self) -> Iterator[Rows]:
+        """Yield the pairs, of boxes a chunk at a time."""
+        if len(self.axes) == 1:
+            yield self._all_pairs(1, pair_limit(None))
+            return
+        boxes, numbers, options = self._boxes()
+        for found in iter_pairs(*boxes, **options):
+            yield _renumbered(found, numbers)
+
+    def _boxes(self) -> tuple[list[Any], list[Any], dict[str, Any]]:
+        """Return the boxes that have keys, of one table or two, their rows (None: all), and options of `pairs`."""
+        self._require()
+        floats = self._meeting.floats()
+        of_sides = self._keys()
+        boxes: list[Any] = []
+        rows: list[Any] = []
+        keys: list[Any] = []
+        for side in range(1 if self.is_one else 2):
+            of_side = of_sides[side]
+            there = None if of_side is None else np.flatnonzero(of_side != NO_KEY)
+            corners = [np.stack([x[2 * side + end] for x in floats], axis=1) for end in range(2)]
+            boxes.append(tuple(x if there is None else x[there] for x in corners))
+            rows.append(there)
+            keys.append(None if of_side is None or there is None else of_side[there].astype(np.int64))
+        batch: Any = None
+        if keys[0] is not None or keys[-1] is not None:
+            filled = [
+                np.zeros(len(one[0]), np.int64) if key is None else key for key, one in zip(keys, boxes, strict=True)
+            ]
+            batch = filled[0] if self.is_one else tuple(filled)
+        if self.is_one:
+            boxes, rows = [boxes[0], None], [rows[0], rows[0]]
+        return boxes, rows, {"batch": batch, "touching": self._meeting.touching}
+
+    def _sharing(self, found: Rows) -> Rows:
+        """Return those pairs of rows that share enough."""
+        share = self.share
+        if share is None or not len(found):
+            return found
+        enough = np.ones(len(found), np.bool_)
+        for side in range(2):
+            if share.of in (_SIDES[side], "both"):
+                enough &= self._shares(found, side) >= share.fraction
+        return found[enough]
+
+    def _shares(self, found: Rows, side: int) -> NDArray[np.float64]:
+        """Return which part of a row of each pair lies in the other one; all of it, along an axis without length."""
+        shares = np.ones(len(found))
+        sides = (0, 0) if self.is_one else (0, 1)
+        for axis in self.axes:
+            lower, upper = (
+                [axis.values[2 * at + end][found[:, place]] for place, at in enumerate(sides)] for end in range(2)
+            )
+            far_lower, far_upper = (
+                [_of_rows(axis.endless[2 * at + end], found[:, place]) for place, at in enumerate(sides)]
+                for end in range(2)
+            )
+            is_far = far_lower[0] & far_lower[1] | far_upper[0] & far_upper[1]  # what both share is endless
+            shared = _length(np.maximum(*lower), np.minimum(*upper), is_far)
+            own = _length(lower[side], upper[side], far_lower[side] | far_upper[side])
+            with np.errstate(invalid="ignore", divide="ignore"):
+                part = shared / own
+            shares *= np.where(np.isnan(part), 1, part)
+        return shares
+
+
+def any_there(masks: Sequence[Any]) -> bool:
+    """Return whether one of several masks is one."""
+    return any(mask is not None for mask in masks)
+
+
+def _of_rows(mask: Any, rows: Any) -> Any:
+    return np.bool_(False) if mask is None else mask[rows]
+
+
+def _length(lower: NDArray[Any], upper: NDArray[Any], is_far: Any) -> NDArray[np.float64]:
+    """Return upper - lower, rounded once; infinite where it is endless."""
+    if lower.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            length: NDArray[np.float64] = upper.astype(np.float64) - lower.astype(np.float64)
+    else:  # which wraps around to the true difference
+        length = (upper.astype(np.int64).view(np.uint64) - lower.astype(np.int64).view(np.uint64)).astype(np.float64)
+    return np.where(is_far, np.inf, length)
+
+
+def _renumbered(found: Rows, rows: Sequence[Any]) -> Rows:
+    parts = [found[:, side] if of_side is None else of_side[found[:, side]] for side, of_side in enumerate(rows)]
+    return np.stack(parts, axis=1).astype(np.int32, copy=False)
+
+
+def _take_key(keys: Keys, side: int, gone: NDArray[np.bool_] | None, height: int) -> None:
+    """Take their keys from rows, so that they are in no pair."""
+    if gone is None:
+        return
+    of_side = keys[side]
+    marked = np.zeros(height, np.uint32) if of_side is None else of_side
+    marked[gone] = NO_KEY
+    keys[side] = marked
