@@ -273,9 +273,10 @@ double even_cost(const SceneShape& shape, double box_count, std::size_t dimensio
   const double in_cell = records / all;
   const double run = even_run(shape, in_cell, sweep_axis, cells) + 1;
   const double blocks = 1 + std::max(0.0, (run - 16) / 32);
-  const double cache = in_cell > 3000 ? 1.25 : 1;
+  const double doublings = in_cell > kInNearCache ? std::log2(in_cell / kInNearCache) : 0;
   return searches_cost(shape, box_count, dimension) +
-         records * (GridCosts::kRecord * cache + GridCosts::kBlock * blocks) + GridCosts::kCell * all;
+         records * (GridCosts::kRecord + GridCosts::kDoubling * doublings + GridCosts::kBlock * blocks) +
+         GridCosts::kCell * all;
 }
 
 // Sets the cost and the tests of a plan by the cells that some of the boxes cover, and the axis that is best in each.

@@ -316,6 +316,33 @@ void check_pool_sizes() {
   CHECK(chunks == std::size_t{20'000} >> small.chunk_bits());
 }
 
+// However many boxes there are, a cell has no more of them than are sorted in a near cache, and few need many tests.
+void check_cells_of_many() {
+  for (std::size_t dimension = 2; dimension <= 4; ++dimension)
+    for (const double box_count : {1e5, 1e6, 1e7, 1e8}) {
+      current_case() = std::to_string(box_count) + " boxes spread evenly in " + std::to_string(dimension);
+      Random random(dimension);
+      const double size = std::pow(4 / box_count, 1 / static_cast<double>(dimension)) / 2;
+      Sample sample;
+      sample.box_count = box_count;
+      for (int k = 0; k < 512; ++k) {
+        Sample::Box& box = sample.boxes.emplace_back();
+        for (std::size_t d = 0; d < dimension; ++d) {
+          box.lower[d] = random.uniform();
+          box.upper[d] = box.lower[d] + size;
+        }
+      }
+      const SceneShape shape = shape_of(sample, dimension);
+      const GridPlan plan = plan_cells(shape, box_count, dimension);
+      double cells = 1;
+      for (std::size_t d = 0; d < dimension; ++d) cells *= plan.cells[d];
+      const double records = box_count * shape.cells_covered(plan.cells, dimension);
+      CHECK(records / cells < kCrowd);
+      CHECK(records < 2.5 * box_count);
+      CHECK(plan.tests < 100 * box_count);
+    }
+}
+
 template <class T>
 void check_all() {
   for (std::size_t dimension = 1; dimension <= 4; ++dimension) check_largest_numbers<T>(dimension);
@@ -341,6 +368,7 @@ void check_all() {
 
 int main() {
   broadphase::tests::check_pool_sizes();
+  broadphase::tests::check_cells_of_many();
   broadphase::tests::check_all<float>();
   broadphase::tests::check_all<double>();
 }
