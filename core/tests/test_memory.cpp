@@ -1,8 +1,17 @@
-// Large blocks: which of those that wait is given, how many wait, and that all go where the system refuses memory.
+// Large blocks: which of those that wait is given, how many wait, which of them the system may take, and that all go
+// where it refuses memory.
 #include "base/memory.hpp"
 
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
+
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -55,21 +64,73 @@ void check_which_is_given() {
 
 void check_how_many_wait() {
   current_case() = "the longest that waited go first";
-  const Block first(48 * kMega), second(48 * kMega), third(48 * kMega), huge(200 * kMega);
-  std::memset(first.at, 1, 8);
-  for (const Block* block : {&first, &second, &third}) block->give();
+  // Address space alone: nothing is written to it.
+  const std::size_t quarter = most_spare_bytes() / 4 / (2 * kMega) * (2 * kMega);
+  std::vector<Block> quarters, again, many;
+  for (int k = 0; k < 6; ++k) quarters.emplace_back(quarter);
+  for (const Block& block : quarters) block.give();
+  const Block huge(most_spare_bytes() + 1);
   huge.give();  // is more than may wait
-  const Block again(48 * kMega), once_more(48 * kMega);
-  CHECK(again.at == second.at || again.at == third.at);
-  CHECK(once_more.at == second.at || once_more.at == third.at);
-  again.give();
-  once_more.give();
+  for (int k = 0; k < 4; ++k) {
+    again.emplace_back(quarter);
+    CHECK(std::any_of(quarters.begin() + 2, quarters.end(), [&](const Block& one) { return one.at == again[k].at; }));
+  }
+  CHECK(!drop_spare_blocks());
+  for (const Block& block : again) block.give();
   drop_spare_blocks();
-  std::vector<Block> many;
   for (int k = 0; k < 200; ++k) many.emplace_back(kLargeBlock);
   for (const Block& block : many) block.give();
   CHECK(drop_spare_blocks());
 }
+
+#if defined(__linux__)
+
+// Bytes of this process that the system may take; none where it does not tell.
+std::optional<std::size_t> offered_bytes() {
+  std::ifstream map("/proc/self/smaps");
+  std::optional<std::size_t> sum;
+  std::size_t kilobytes = 0;
+  for (std::string word; map >> word;)
+    if (word == "LazyFree:" && map >> kilobytes) sum = sum.value_or(0) + kilobytes * 1024;
+  return sum;
+}
+
+void check_what_is_offered() {
+  current_case() = "the system may take the pages of what is more than 128 MB";
+  if (!offered_bytes() || most_spare_bytes() < 200 * kMega) return;
+  std::vector<Block> blocks;
+  for (int k = 0; k < 5; ++k) {
+    blocks.emplace_back(40 * kMega);
+    std::memset(blocks.back().at, 1, blocks.back().bytes);
+  }
+  for (int k = 0; k < 3; ++k) blocks[k].give();
+  CHECK(*offered_bytes() == 0);
+  blocks[3].give();
+  CHECK(*offered_bytes() == 40 * kMega);
+  blocks[4].give();
+  CHECK(*offered_bytes() == 80 * kMega);
+  const Block again(40 * kMega);
+  CHECK(again.at == blocks[0].at);
+  std::memset(again.at, 2, again.bytes);
+  CHECK(*offered_bytes() == 40 * kMega);
+  again.give();  // and now waits last
+  CHECK(*offered_bytes() == 80 * kMega);
+  drop_spare_blocks();
+}
+
+void check_limited_addresses() {
+  current_case() = "an eighth of the addresses that the process may have";
+  const std::size_t usual = most_spare_bytes();
+  rlimit before{};
+  CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+  rlimit limit = before;
+  limit.rlim_cur = usual / 2 * 8;
+  if (limit.rlim_cur > before.rlim_max || setrlimit(RLIMIT_AS, &limit) != 0) return;
+  CHECK(most_spare_bytes() == std::max(usual / 2, 128 * kMega));
+  CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+}
+
+#endif
 
 void check_threads() {
   current_case() = "each block belongs to one thread";
@@ -134,6 +195,10 @@ int main() {
   check_sizes();
   check_which_is_given();
   check_how_many_wait();
+#if defined(__linux__)
+  check_what_is_offered();
+  check_limited_addresses();
+#endif
   check_threads();
   check_plain_memory();
   check_who_leaves_blocks();
