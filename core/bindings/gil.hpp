@@ -39,25 +39,26 @@ inline void take_back() {
 
 }  // namespace gil
 
-// The thread has no GIL while this exists, and a team for all that is done meanwhile, whose threads have ended when the
-// GIL is taken back. In the thread that finalizes the interpreter, or where the GIL is given away already, nothing
-// happens.
+// The thread has no GIL while this exists, and a team for all that is done meanwhile: its own, or one whose threads
+// have ended when the GIL is taken back. In the thread that finalizes the interpreter, or where the GIL is given away
+// already, nothing happens.
 class ReleasedGil {
  public:
-  ReleasedGil() {
-    if (gil::given_away != nullptr || !Py_IsInitialized()) return;
+  ReleasedGil() : releases_(gil::given_away == nullptr && Py_IsInitialized()) {
+    if (!releases_) return;
     gil::given_away = PyEval_SaveThread();
-    team_.emplace();
+    if (Team::at_rest() == nullptr) team_.emplace();
   }
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
   ~ReleasedGil() {
-    if (!team_) return;
+    if (!releases_) return;
     team_.reset();
     gil::take_back();
   }
 
  private:
+  bool releases_;
   std::optional<Team> team_;
 };
 

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/team.hpp"
 #include "bindings.hpp"
 #include "bodies.hpp"
 #include "borrowed_columns.hpp"
@@ -418,6 +419,7 @@ class PyWorld {
     request.is_held = columns_.is_held();
     request.writes = columns_.writes();
     PythonCallbacks<D> callbacks(answers, columns, request.dt);
+    std::optional<Team> team(std::in_place);  // of all that is done without the GIL
     Step<D> step = without_gil(columns.slots, [&] {
       Interrupt interrupt(signal_pending);
       return world.step(columns, memory_, request, callbacks, interrupt);
@@ -440,7 +442,10 @@ class PyWorld {
     nb::object kept = nb::cast(result.release(), nb::rv_policy::take_ownership);
     const nb::object number_then = nb::int_(request.number);
 
-    without_gil(columns.slots, [&] { world.commit(columns, memory_, request, step); });
+    without_gil(columns.slots, [&] {
+      world.commit(columns, memory_, request, step);
+      team.reset();
+    });
     if (request.has_displaced) std::fill_n(columns.displaced, columns.slots, std::uint8_t{0});
     columns_.swap_placements(number_then);
     columns_.forget_removals();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -133,10 +134,14 @@ inline void can_interleave(const double* rotations, const double* angular_veloci
 // The rows that a motion has changed, as long as these are few: listing many costs more than copying all.
 class FewRows {
  public:
-  explicit FewRows(std::size_t count) : most_(count / 8) {}
+  // `listed`: counts the rows of all that list parts of `count` rows, and may be null. Where these are many together,
+  // nobody lists more of them.
+  explicit FewRows(std::size_t count, std::atomic<std::size_t>* listed = nullptr) : most_(count / 8), listed_(listed) {}
   static FewRows up_to(std::size_t rows) { return FewRows(8 * rows); }
 
-  bool are_few() const { return rows_.size() <= most_; }
+  bool are_few() const {
+    return rows_.size() <= most_ && (listed_ == nullptr || listed_->load(std::memory_order_relaxed) <= most_);
+  }
   std::vector<std::int32_t> take() && { return std::move(rows_); }
 
   // Puts rows behind these, which come before them.
@@ -147,6 +152,7 @@ class FewRows {
   // Adds those of `count` rows, of which the first is `begin`, whose N numbers differ to the bit.
   template <std::size_t N>
   void add_changed(const double* before, const double* after, std::size_t begin, std::size_t count) {
+    const std::size_t before_these = rows_.size();
     for (std::size_t at = 0; at < count && are_few(); at += kRowsTogether) {
       const std::size_t together = std::min(kRowsTogether, count - at);
       if (std::memcmp(before + at * N, after + at * N, together * N * sizeof(double)) == 0) continue;
@@ -154,10 +160,13 @@ class FewRows {
         if (std::memcmp(before + k * N, after + k * N, N * sizeof(double)) != 0)
           rows_.push_back(static_cast<std::int32_t>(begin + k));
     }
+    if (listed_ != nullptr && rows_.size() > before_these)
+      listed_->fetch_add(rows_.size() - before_these, std::memory_order_relaxed);
   }
 
  private:
   std::size_t most_;
+  std::atomic<std::size_t>* listed_;
   std::vector<std::int32_t> rows_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -85,15 +86,23 @@ Advanced<D> advance_all(ShapeStore& shapes, const Advance<D>& step, std::size_t 
   const std::size_t size =
       workers <= 1 || count < kTasksWorthThreads * kRowsATask ? std::max<std::size_t>(count, 1) : kRowsATask;
   const std::size_t tasks = (count + size - 1) / size;
-  std::vector<Advanced<D>> parts(tasks,
-                                 Advanced<D>{count, -1, FewRows(count), FewRows(count), {}, Growth<D>(step.period)});
+  std::atomic<std::size_t> shifted{0}, rotated{0};
+  const auto nothing = [&](std::atomic<std::size_t>* shifts, std::atomic<std::size_t>* rotates) {
+    return Advanced<D>{count, -1, FewRows(count, shifts), FewRows(count, rotates), {}, Growth<D>(step.period)};
+  };
+  Advanced<D> all = nothing(nullptr, nullptr);
+  std::vector<Advanced<D>> parts(tasks, all);
   Interrupt none;
   for_each_task(tasks, workers, none, [&](unsigned, std::size_t task) {
-    advance_rows<D>(shapes, step, task * size, std::min(count, (task + 1) * size), count, parts[task]);
+    Advanced<D> part = nothing(&shifted, &rotated);  // no other thread writes near it
+    advance_rows<D>(shapes, step, task * size, std::min(count, (task + 1) * size), count, part);
+    parts[task] = std::move(part);
   });
-  Advanced<D> all{count, -1, FewRows(count), FewRows(count), {}, Growth<D>(step.period)};
   for (Advanced<D>& part : parts) {
-    if (part.lost < count || part.nowhere >= 0) return std::move(part);
+    if (part.lost < count || part.nowhere >= 0) {
+      all.lost = part.lost, all.nowhere = part.nowhere;
+      return all;
+    }
     all.shifted.append(part.shifted);
     all.rotated.append(part.rotated);
     all.wrapped.insert(all.wrapped.end(), part.wrapped.begin(), part.wrapped.end());

@@ -462,15 +462,17 @@ TouchingStep next_touching_of_kept(const ShapeStore& shapes, const KeptPairs& ke
     step.same = true;
     return step;
   }
+  std::vector<std::size_t> ended_at(step.ended.size);
   for_each_task(2, workers, none, [&](unsigned, std::size_t which) {
     Interrupt alone;  // this may not be the calling thread
     Pairs& pairs = which == 0 ? step.began : step.ended;
     if (pairs.size > 0) sort_pairs(pairs, rows, 1, alone);
     if (pairs.size > 0) detail::make_unique(pairs);
+    if (which == 0) return;
+    ended_at.resize(pairs.size);
+    for (std::size_t k = 0; k < pairs.size; ++k)
+      ended_at[k] = detail::find_pair(last, pairs.block[k], pairs.block[pairs.stride + k]);
   });
-  std::vector<std::size_t> ended_at(step.ended.size);
-  for (std::size_t k = 0; k < step.ended.size; ++k)
-    ended_at[k] = detail::find_pair(last, step.ended.block[k], step.ended.block[step.ended.stride + k]);
   detail::merge(last, ended_at, rows, workers, 4096, step);
   return step;
 }
