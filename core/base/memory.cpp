@@ -153,6 +153,8 @@ void* take_block(std::size_t& bytes) {
       bytes = block.bytes;
       return block.at;
     }
+    // In place of offered ones: with those, no more is ever in use than was at once before.
+    for (std::size_t freed = 0; freed < bytes && spare.offered > 0; spare.free(0)) freed += spare.blocks[0].bytes;
   }
   void* block = system_block(bytes);
   if (block == nullptr && drop_spare_blocks()) block = system_block(bytes);

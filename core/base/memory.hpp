@@ -17,8 +17,9 @@ namespace broadphase {
 // for the next call when they are given back: the system zeroes the pages of every new block, which took a fifth of the
 // time of a call on 100,000 boxes. 128 MB of them keep their pages. More wait on Linux and macOS, up to an eighth of
 // the machine's memory, but the system may take their pages for whatever needs memory (`MADV_FREE`): until it does,
-// they count as memory of the process. `malloc` keeps blocks too, but between others that are still in use, and then
-// cannot put them together for a larger one: after a call that ran out of memory, another that needs little could fail.
+// they count as memory of the process. A new block takes the place of such, so that a process never has more than it
+// used at once and 128 MB. `malloc` keeps blocks too, but between others that are still in use, and then cannot put
+// them together for a larger one: after a call that ran out of memory, another that needs little could fail.
 inline constexpr std::size_t kLargeBlock = std::size_t{1} << 17;
 
 // A block of at least `bytes`, which becomes what the block really has. Throws bad_alloc. Any thread.

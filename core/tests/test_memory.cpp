@@ -66,10 +66,10 @@ void check_how_many_wait() {
   current_case() = "the longest that waited go first";
   // Address space alone: nothing is written to it.
   const std::size_t quarter = most_spare_bytes() / 4 / (2 * kMega) * (2 * kMega);
+  const Block huge(most_spare_bytes() + 1);
   std::vector<Block> quarters, again, many;
   for (int k = 0; k < 6; ++k) quarters.emplace_back(quarter);
   for (const Block& block : quarters) block.give();
-  const Block huge(most_spare_bytes() + 1);
   huge.give();  // is more than may wait
   for (int k = 0; k < 4; ++k) {
     again.emplace_back(quarter);
@@ -115,6 +115,13 @@ void check_what_is_offered() {
   CHECK(*offered_bytes() == 40 * kMega);
   again.give();  // and now waits last
   CHECK(*offered_bytes() == 80 * kMega);
+  const Block half(21 * kMega);
+  std::memset(half.at, 3, half.bytes);
+  CHECK(half.bytes == 40 * kMega && *offered_bytes() == 40 * kMega);
+  const Block larger(60 * kMega);  // takes the place of what is offered
+  CHECK(*offered_bytes() == 0);
+  half.give();
+  larger.give();
   drop_spare_blocks();
 }
 
