@@ -38,9 +38,21 @@ def all_distances(left, right):
     return gaps[..., 0] if gaps.shape[2] == 1 else np.sqrt((gaps.astype(float) ** 2).sum(axis=2))
 
 
-def plain_nearest(left, right, keys, k, ties, most, direction):
+def all_overlaps(left, right, closed):
+    """Return whether each left box has a point in common with each right one: by halves, of whole numbers."""
+    if closed == "both":
+        return all_distances(left, right) == 0
+    ends = []
+    for lower, upper in (left, right):
+        is_point = lower == upper
+        ends.append(np.where(is_point, 2 * lower, 2 * lower + (closed != "left")))
+        ends.append(np.where(is_point, 2 * upper, 2 * upper - (closed != "right")))
+    return ((ends[0][:, None] <= ends[3]) & (ends[2] <= ends[1][:, None])).all(axis=2)
+
+
+def plain_nearest(left, right, keys, k, ties, most, direction, closed):
     """Return (row of left, row of right or None, distance or None), by sorting all distances."""
-    distances = all_distances(left, right)
+    distances, touches = all_distances(left, right), ~all_overlaps(left, right, closed)
     is_allowed = keys[0][:, None] == keys[1]
     if direction == "backward":
         is_allowed &= right[0][:, 0] <= left[1][:, :1]
@@ -50,7 +62,7 @@ def plain_nearest(left, right, keys, k, ties, most, direction):
     begins = right[0][:, 0] if right[0].shape[1] == 1 else np.zeros(len(right[0]))
     for i, row in enumerate(distances):
         near = np.flatnonzero(is_allowed[i] & (row <= most))
-        near = near[np.lexsort((near, begins[near], row[near]))]
+        near = near[np.lexsort((near, begins[near], touches[i, near], row[near]))]
         count = k
         while ties == "all" and 0 < count < len(near) and row[near[count]] == row[near[k - 1]]:
             count += 1
@@ -64,8 +76,9 @@ def check_nearest(library, left, right, keys, **options):
     tables = [table_of(library, *one) for one in ((left, keys[0]), (right, keys[1]))]
     given = {"k": 1, "ties": "first", "direction": "both"} | options
     found = rows_of(bp.join(*tables, **ends, by="key", how="nearest", distance=True, keep=(["row"], ["row"]), **given))
+    most = given.get("max_distance", math.inf)
     expected = plain_nearest(
-        left, right, keys, given["k"], given["ties"], given.get("max_distance", math.inf), given["direction"]
+        left, right, keys, given["k"], given["ties"], most, given["direction"], given.get("closed", "both")
     )
     assert [row[:2] for row in found] == [row[:2] for row in expected], options
     for one, two in zip(found, expected, strict=True):
@@ -84,6 +97,32 @@ def test_nearest_rows_are_those_of_all_distances(axes, layout, dtype):
             options = {"k": k, "ties": ties} | ({} if most is None else {"max_distance": most})
             for direction in ("both", "backward", "forward") if axes == 1 else ("both",):
                 check_nearest("pyarrow", left, right, keys, **options, direction=direction)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("layout", ["scattered", "lattice", "equal"])
+@pytest.mark.parametrize("closed", ["left", "right", "neither"])
+def test_rows_that_overlap_come_before_those_that_touch(axes, layout, closed):
+    rng = np.random.default_rng(axes)
+    for k, ties in [(1, "first"), (1, "all"), (2, "first"), (4, "first"), (2, "all"), (200, "first")]:
+        left, right = (boxes_of(rng, n, axes, layout) for n in (70, 50))
+        keys = [rng.integers(0, 3, n) for n in (70, 50)]
+        for direction in ("both", "backward") if axes == 1 else ("both",):
+            check_nearest("pyarrow", left, right, keys, k=k, ties=ties, closed=closed, direction=direction)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_an_event_is_nearest_to_the_session_that_it_belongs_to(axes):
+    pl = pytest.importorskip("polars")
+    sessions = pl.DataFrame({"a": [0.0, 10.0], "b": [10.0, 20.0], "s": ["first", "second"]})
+    events = pl.DataFrame({"t": [-1.0, 0.0, 10.0, 20.0]})
+    options = {"lower": [("t", "a")] * axes, "upper": [("t", "b")] * axes, "how": "nearest", "keep": ([], ["s"])}
+    expected = {
+        "both": ["first", "first", "first", "second"], "left": ["first", "first", "second", "second"],
+        "right": ["first", "first", "first", "second"], "neither": ["first", "first", "first", "second"],
+    }  # fmt: skip
+    for closed, names in expected.items():
+        assert bp.join(events, sessions, **options, closed=closed)["s"].to_list() == names, closed
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -426,9 +426,10 @@ class Case:
             is_away = (c > b and direction == "backward") or (d < a and direction == "forward")
             gap = max(Fraction(0), c - b, a - d)
             if not is_away and (most is None or gap <= Fraction(most)):
-                ranked.append((gap, c, j))
+                ranked.append((gap, not self.overlap(one, two), c, j))
         ranked.sort()
-        return [one for one in ranked if one in ranked[:k] or (ties == "all" and one[0] <= ranked[:k][-1][0])]
+        wanted = [one for one in ranked if one in ranked[:k] or (ties == "all" and one[0] <= ranked[:k][-1][0])]
+        return [(gap, begin, row) for gap, _, begin, row in wanted]
 
     def expected(self):
         """Return the names of the columns and the rows; None if two columns have one name."""

@@ -1,6 +1,6 @@
 """`join`: the rows of two tables whose intervals or boxes overlap, or are nearest, side by side.
 
-`joining` reads the tables and makes the result; `search` finds the rows; `nearest` those along several axes.
+`joining` reads the tables and makes the result; `search` finds the rows; `nearest_intervals` and `nearest_boxes` those that are nearest, along one axis and along several.
 """
 
 from broadphase.joins.joining import join as join

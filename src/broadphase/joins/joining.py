@@ -11,7 +11,8 @@ from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole
 from broadphase.errors import TooManyPairsError, quoted, unknown_name
 from broadphase.floats import MAX_DIMENSION
-from broadphase.joins.search import Search, Share, Wanted
+from broadphase.joins.nearest_intervals import Wanted
+from broadphase.joins.search import Search, Share
 from broadphase.searches import pair_limit
 from broadphase.tables.lengths import Length, length_of, lengths_of
 from broadphase.tables.libraries import Table, advice_for, known, opened
@@ -152,7 +153,8 @@ def join(
     Notes
     -----
     As in SQL, null equals nothing: a row without a key overlaps nothing. Of several rows that are as near, the one that
-    begins first is the nearest, and of those the first; along several axes, the first.
+    begins first is the nearest, and of those the first; along several axes, the first. Where rows that touch do not
+    overlap, those that overlap are nearer.
 
     Numbers are read where they lie. Integers of both tables are compared as int32 or int64; with floating-point numbers
     among them, as float64, if they are not beyond 2**53. Datetimes are compared in the finer of their units. Along

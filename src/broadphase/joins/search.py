@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from broadphase import _native
-from broadphase.joins.nearest import nearest_boxes
+from broadphase.joins.nearest_boxes import nearest_boxes
+from broadphase.joins.nearest_intervals import Wanted, nearest_interval, nearest_intervals
 from broadphase.searches import iter_pairs, pair_limit, pairs
-from broadphase.tables.corners import Axis, axis_of, holds_exactly, require_intervals
+from broadphase.tables.corners import Axis, axis_of, filled_axis, holds_exactly, require_intervals
 from broadphase.tables.keys import NO_KEY, keys_of
-from broadphase.tables.lengths import Length
 from broadphase.tables.meeting import Meeting, Rule
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Keys = list[NDArray[np.uint32] | None]
 
-__all__ = ["Ends", "Search", "Share", "Wanted"]
+__all__ = ["Ends", "Search", "Share"]
 
 _SIDES = ("left", "right")
 
@@ -40,21 +39,6 @@ class Share:
 
     of: Literal["left", "right", "both"]
     fraction: float
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which of the nearest rows are wanted; the distance is in the unit of the axis."""
-
-    k: int
-    with_ties: bool
-    max_distance: Length
-    direction: Literal["both", "backward", "forward"]
-
-    @property
-    def sides(self) -> tuple[bool, bool]:
-        """Return whether rows may lie before, and behind."""
-        return self.direction != "forward", self.direction != "backward"
 
 
 @dataclass(frozen=True)
@@ -97,7 +81,10 @@ class Search:
         """Return how many rows of the right table overlap each of the left one; a row itself is not counted."""
         if len(self.axes) == 1 and self.share is None:
             counts: NDArray[np.int64] = self._checked(
-                _native.count_each_interval, *self._columns(), self.key_count, self._meeting.touching
+                _native.count_each_interval,
+                *_columns(self._meeting.numbers(), self._keys()),
+                self.key_count,
+                self._meeting.touching,
             )
             return counts - (counts > 0) if self.is_one else counts
         counts = np.zeros(self._height(0), np.int64)
@@ -116,12 +103,14 @@ class Search:
 
         A row of the left table without any is there once, with -1.
         """
-        if len(self.axes) == 1:
-            if wanted.k == 1 and not wanted.with_ties:
-                return self._nearest_one(wanted)
-            offsets, found, gaps = self._nearest_of_axis(wanted, limit)
-        else:
+        if len(self.axes) > 1:
             offsets, found, gaps = self._nearest_boxes(wanted, limit)
+        else:
+            moved = None if self.rule.closed == "both" else self._moved_columns
+            columns = _columns(self.axes[0].values, self.keys)
+            if wanted.k == 1 and not wanted.with_ties:
+                return None, *self._checked(nearest_interval, columns, moved, self.key_count, wanted)
+            offsets, found, gaps = self._checked(nearest_intervals, columns, moved, self.key_count, wanted, limit)
         counts = np.diff(offsets)
         first = np.repeat(np.arange(len(counts), dtype=np.int32), np.maximum(counts, 1))
         is_there = np.repeat(counts > 0, np.maximum(counts, 1))
@@ -129,23 +118,11 @@ class Search:
         second[is_there], distances[is_there] = found, gaps
         return first, second, distances
 
-    def _nearest_one(self, wanted: Wanted) -> tuple[None, Rows, NDArray[Any]]:
-        rows: Rows
-        rows, gaps = self._checked(
-            _native.nearest_intervals, *self._columns(is_plain=True), self.key_count, *wanted.sides
-        )
-        if not math.isinf(wanted.max_distance):
-            most = wanted.max_distance if gaps.dtype.kind == "f" else min(math.floor(wanted.max_distance), 2**64 - 1)
-            rows[gaps > gaps.dtype.type(most)] = -1
-        return None, rows, gaps
+    def _moved_columns(self) -> list[tuple[Any, Any, Any]]:
+        return _columns(self._moved().numbers(), self.keys)
 
-    def _nearest_of_axis(self, wanted: Wanted, limit: int) -> Any:
-        most = wanted.max_distance
-        whole_most = 2**64 - 1 if math.isinf(most) else min(math.floor(most), 2**64 - 1)
-        return self._checked(
-            _native.near_intervals, *self._columns(is_plain=True), self.key_count, *wanted.sides,
-            wanted.k, wanted.with_ties, float(most), whole_most, limit,
-        )  # fmt: skip
+    def _moved(self) -> Meeting:
+        return Meeting(self.axes, self.rule, None, self._require)
 
     def _nearest_boxes(self, wanted: Wanted, limit: int) -> Any:
         if wanted.direction != "both":
@@ -160,20 +137,15 @@ class Search:
                 if not holds_exactly(plain):
                     raise ValueError(f"{axis.title}: along several axes, distances are of numbers up to 2**53")
         self._require()
-        boxes = []
-        for side in range(2):
-            corners = []
-            for end in range(2):
-                place = 2 * side + end
-                values = [axis.values[place].astype(np.float64) for axis in self.axes]
-                for axis, of_axis in zip(self.axes, values, strict=True):
-                    if (far := axis.endless[place]) is not None:
-                        of_axis[far] = np.inf if end else -np.inf
-                corners.append(np.stack(values, axis=1))
-            boxes.append((corners[0], corners[1]))
+        values = []
+        for axis in self.axes:
+            floats = [x.astype(np.float64) for x in axis.values]
+            values.append(filled_axis(axis, floats).values)
+        left, right = _boxes_of(values)
+        overlapping = None if self.rule.closed == "both" else _boxes_of(self._moved().floats())
         try:
             return nearest_boxes(
-                boxes[0], boxes[1], self.keys, wanted.k, wanted.with_ties, float(wanted.max_distance), limit
+                left, right, overlapping, self.keys, wanted.k, wanted.with_ties, float(wanted.max_distance), limit
             )
         except OverflowError:
             raise _native.TooManyPairs from None
@@ -197,12 +169,6 @@ class Search:
             _take_key(keys, side, short, self._height(side))
         return keys
 
-    def _columns(self, *, is_plain: bool = False) -> list[tuple[Any, Any, Any]]:
-        """Return corners and keys for the core: as they are, or as they are to be compared."""
-        values = self.axes[0].values if is_plain else self._meeting.numbers()
-        keys = self.keys if is_plain else self._keys()
-        return [(values[2 * side], values[2 * side + 1], keys[side]) for side in range(2)]
-
     def _checked(self, ask: Any, *arguments: Any) -> Any:
         try:
             return ask(*arguments)
@@ -220,7 +186,7 @@ class Search:
 
     def _all_pairs(self, workers: int, limit: int) -> Rows:
         if len(self.axes) == 1:
-            first, second = self._columns()
+            first, second = _columns(self._meeting.numbers(), self._keys())
             other = None if self.is_one else second
             rows: Rows = self._checked(
                 _native.interval_pairs, first, other, self.key_count, self._meeting.touching, None, workers, True, limit
@@ -242,7 +208,7 @@ class Search:
     def _boxes(self) -> tuple[list[Any], list[Any], dict[str, Any]]:
         """Return the boxes that have keys, of one table or two, their rows (None: all), and options of `pairs`."""
         self._require()
-        floats = self._meeting.floats()
+        corners = _boxes_of(self._meeting.floats())
         of_sides = self._keys()
         boxes: list[Any] = []
         rows: list[Any] = []
@@ -250,8 +216,7 @@ class Search:
         for side in range(1 if self.is_one else 2):
             of_side = of_sides[side]
             there = None if of_side is None else np.flatnonzero(of_side != NO_KEY)
-            corners = [np.stack([x[2 * side + end] for x in floats], axis=1) for end in range(2)]
-            boxes.append(tuple(x if there is None else x[there] for x in corners))
+            boxes.append(tuple(x if there is None else x[there] for x in corners[side]))
             rows.append(there)
             keys.append(None if of_side is None or there is None else of_side[there].astype(np.int64))
         batch: Any = None
@@ -296,6 +261,11 @@ class Search:
         return shares
 
 
+def _columns(values: Sequence[Any], keys: Keys) -> list[tuple[Any, Any, Any]]:
+    """Return corners and keys for the core."""
+    return [(values[2 * side], values[2 * side + 1], keys[side]) for side in range(2)]
+
+
 def any_there(masks: Sequence[Any]) -> bool:
     """Return whether one of several masks is one."""
     return any(mask is not None for mask in masks)
@@ -313,6 +283,12 @@ def _length(lower: NDArray[Any], upper: NDArray[Any], is_far: Any) -> NDArray[np
     else:  # which wraps around to the true difference
         length = (upper.astype(np.int64).view(np.uint64) - lower.astype(np.int64).view(np.uint64)).astype(np.float64)
     return np.where(is_far, np.inf, length)
+
+
+def _boxes_of(axes: Sequence[Sequence[NDArray[Any]]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Return lower and upper corners, (n, d), of both tables."""
+    corners = [np.stack([values[place] for values in axes], axis=1) for place in range(4)]
+    return [(corners[0], corners[1]), (corners[2], corners[3])]
 
 
 def _renumbered(found: Rows, rows: Sequence[Any]) -> Rows:

@@ -61,11 +61,11 @@ class Meeting:
 
     `short` are the rows of each table that are too short to share what they must, or None. Corners are moved for valid
     rows only, which `require` makes sure of, unless they stay where they are. `skipped` tells which rows of a table
-    matter to no pair.
+    matter to no pair; with None, corners are always moved.
     """
 
     def __init__(
-        self, axes: Sequence[Axis], rule: Rule, skipped: Callable[[int], Mask], require: Callable[[], None]
+        self, axes: Sequence[Axis], rule: Rule, skipped: Callable[[int], Mask] | None, require: Callable[[], None]
     ) -> None:
         self.touching = True
         self.short: list[Mask] = [None, None]
@@ -74,7 +74,7 @@ class Meeting:
             if rule.closed == "both":
                 return
             # Where no row is a point, open intervals overlap exactly where half-open ones do.
-            if not any(_has_points(axis, skipped) for axis in axes):
+            if skipped is not None and not any(_has_points(axis, skipped) for axis in axes):
                 self.touching = False
                 return
         require()

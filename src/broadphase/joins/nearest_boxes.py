@@ -26,15 +26,17 @@ _ABOVE = 1 + 2.0**-50  # more than what a distance can be rounded down
 def nearest_boxes(
     left: Corners,
     right: Corners,
+    overlapping: Sequence[Corners] | None,
     keys: Sequence[NDArray[np.uint32] | None],
     k: int,
     with_ties: bool,
     max_distance: float,
     limit: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return for each left box where its right ones begin, these by distance and row, and the distances.
+    """Return for each left box where its right ones begin, these by distance, overlap and row, and the distances.
 
-    Distances are those of the nearest points, in float64. OverflowError for more than `limit` rows.
+    Distances are those of the nearest points, in float64. `overlapping` are corners of both that overlap, as closed
+    boxes, where the rows do; None if all boxes that touch overlap. OverflowError for more than `limit` rows.
     """
     height = len(left[0])
     there = [np.arange(len(one[0])) if of is None else np.flatnonzero(of != NO_KEY)
@@ -53,7 +55,10 @@ def nearest_boxes(
             rows = there[0][begin : begin + _ROWS]
             boxes = left[0][rows], left[1][rows]
             batch = None if batches[0] is None else batches[0][begin : begin + _ROWS]
-            of_boxes, near, distances = _nearest_of(index, boxes, others, batch, k, with_ties, max_distance)
+            inner = None
+            if overlapping is not None:
+                inner = [tuple(x[of] for x in one) for one, of in zip(overlapping, (rows, there[1]), strict=True)]
+            of_boxes, near, distances = _nearest_of(index, boxes, others, inner, batch, k, with_ties, max_distance)
             counts[rows] = np.bincount(of_boxes, minlength=len(rows))
             limit -= len(near)
             if limit < 0:
@@ -64,9 +69,9 @@ def nearest_boxes(
 
 
 def _nearest_of(
-    index: BVH, boxes: Corners, others: Corners, batch: Any, k: int, with_ties: bool, max_distance: float
+    index: BVH, boxes: Corners, others: Corners, inner: Any, batch: Any, k: int, with_ties: bool, max_distance: float
 ) -> tuple[Any, Any, NDArray[np.float64]]:
-    """Return pairs of a box and one of the index, in the order of box, distance and row, and their distances."""
+    """Return pairs of a box and one of the index, by box, distance, overlap and row, and their distances."""
     # Some k boxes, those nearest to a point of the box, show how far it is to the k-th at most.
     some = index.nearest(_inner_points(*boxes), k=k, batch=batch).rows
     is_found = some >= 0
@@ -85,7 +90,15 @@ def _nearest_of(
     distances = _distances(boxes, others, first, second)
     is_near = distances <= reach[first]
     first, second, distances = first[is_near], second[is_near], distances[is_near]
-    order = np.lexsort((second, distances, first))
+    if inner is None:
+        order = np.lexsort((second, distances, first))
+    else:
+        (lower, upper), (other_lower, other_upper) = inner
+        touches = distances == 0
+        pair = first[touches], second[touches]
+        meet = (lower[pair[0]] <= other_upper[pair[1]]) & (other_lower[pair[1]] <= upper[pair[0]])
+        touches[touches] = ~meet.all(axis=1)
+        order = np.lexsort((second, touches, distances, first))
     first, second, distances = first[order], second[order], distances[order]
     begins = np.searchsorted(first, np.arange(len(some)))
     place = np.arange(len(first)) - begins[first]
