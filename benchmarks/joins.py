@@ -1,8 +1,8 @@
-"""Overlap joins of tables: `bp.join` beside polars-bio, bioframe and ncls.
+"""Joins of tables by overlap, or of the nearest rows: `bp.join` beside polars-bio, bioframe, pandas, polars and ncls.
 
-Two tables of intervals on 24 chromosomes. All libraries give the same set of pairs, or the run stops; times are medians
-of interleaved runs on one core. ncls has no tables and no chromosomes: it is given the intervals alone, and so are
-`bp.pairs` beside it.
+Two tables of intervals on 24 chromosomes, or of events and quotes of 24 symbols. All libraries give the same result, or
+the run stops; times are medians of interleaved runs on one core. ncls has no tables and no chromosomes: it is given the
+intervals alone, and so are `bp.pairs` beside it. pandas and polars are given sorted tables, which they ask for.
 
     python -m benchmarks.joins              # two tables of 500,000 rows: some minutes
     python -m benchmarks.joins --quick      # of 50,000 rows
@@ -114,6 +114,62 @@ def searches(count: int, size: int) -> tuple[Calls, int]:
     return calls, require_equal(found)
 
 
+def nearest(count: int, size: int) -> tuple[Calls, int]:
+    """Return calls that find the nearest interval of the same chromosome, and the number of rows."""
+    pandas, bioframe = load("pandas"), load("bioframe")
+    left, right = (pandas.DataFrame(columns(seed, count, size)) for seed in (1, 2))
+    options = {**BY, "how": "nearest", "distance": True}
+    calls: Calls = {
+        "bp.join": lambda: bp.join(left, right, **options),
+        "bioframe": lambda: bioframe.closest(left, right),
+        "bp.join, k=3": lambda: bp.join(left, right, **options, k=3),
+        "bioframe, k=3": lambda: bioframe.closest(left, right, k=3),
+    }
+    # Which of several at one distance is the nearest is not the same everywhere.
+    require_equal({name: rows_of(t["row"], t["distance"]) for name, t in ((x, calls[x]()) for x in list(calls)[:2])})
+    require_equal({name: rows_of(t["row"], t["distance"]) for name, t in ((x, calls[x]()) for x in list(calls)[2:])})
+    return calls, count
+
+
+def without_partner(count: int, size: int) -> tuple[Calls, int]:
+    """Return calls that find the rows that overlap none, and how many there are."""
+    polars, pandas, bioframe = load("polars"), load("pandas"), load("bioframe")
+    given = [columns(seed, count, size) for seed in (1, 2)]
+    left, right = (polars.DataFrame(one) for one in given)
+    left_frame, right_frame = (pandas.DataFrame(one) for one in given)
+    calls: Calls = {
+        "bp.join, polars": lambda: bp.join(left, right, **BY, how="anti"),
+        "bp.join, pandas": lambda: bp.join(left_frame, right_frame, **BY, how="anti"),
+        "bioframe": lambda: bioframe.setdiff(left_frame, right_frame),
+    }
+    return calls, require_equal({name: rows_of(t["row"], t["row"]) for name, t in ((x, f()) for x, f in calls.items())})
+
+
+def last_before(count: int, size: int) -> tuple[Calls, int]:
+    """Return calls that find the last quote of a symbol at each event or before it, and the number of events."""
+    polars, pandas = load("polars"), load("pandas")
+    rng = np.random.default_rng(3)
+    given = []
+    for name in ("event", "quote"):
+        time = np.sort(rng.choice(LENGTH * size, count, replace=False))
+        given.append({"symbol": CHROMOSOMES[rng.integers(0, 24, count)], "time": time, name: np.arange(count)})
+    left, right = (polars.DataFrame(one) for one in given)
+    left_frame, right_frame = (pandas.DataFrame(one) for one in given)
+    options: Any = {"lower": "time", "upper": "time", "by": "symbol", "how": "nearest", "direction": "backward"}
+    calls: Calls = {
+        "bp.join, polars": lambda: bp.join(left, right, **options),
+        "bp.join, pandas": lambda: bp.join(left_frame, right_frame, **options),
+        "polars.join_asof": lambda: left.join_asof(right, on="time", by="symbol", check_sortedness=False),
+        "pandas.merge_asof": lambda: pandas.merge_asof(left_frame, right_frame, on="time", by="symbol"),
+    }
+    found = {}
+    for name, call in calls.items():
+        table = call()
+        quotes = table["quote"].fill_null(-1) if name.count("polars") else table["quote"].fillna(-1)
+        found[name] = rows_of(table["event"], quotes)
+    return calls, require_equal(found)
+
+
 def main() -> None:
     """Run the comparison and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -127,17 +183,24 @@ def main() -> None:
             for size in (100, 1000):
                 calls, pairs = make(count, size)
                 compare(title, calls, count, size, pairs)
+        for title, make in (
+            ("the nearest, by chromosome", nearest),
+            ("rows that overlap none, by chromosome", without_partner),
+            ("the last before, by symbol", last_before),
+        ):
+            calls, rows = make(count, 100)
+            compare(title, calls, count, 100, rows, "rows")
 
 
-def compare(title: str, calls: Calls, count: int, size: int, pairs: int) -> None:
+def compare(title: str, calls: Calls, count: int, size: int, found: int, what: str = "pairs") -> None:
     """Time calls in turns, and print how long they take."""
     times = {name: timing.milliseconds for name, timing in median_times(calls, budget=20.0).items()}
     ours = next(iter(times.values()))
     rows = [
         [name, duration(time), f"{1e6 * time / (2 * count):.1f}", factor(time / ours)] for name, time in times.items()
     ]
-    what = f"{title}: 2 x {grouped(count)} rows of {size} on average, {grouped(pairs)} pairs"
-    show_table(["library", "time", "ns a row", "times"], rows, what)
+    title = f"{title}: 2 x {grouped(count)} rows of {size} on average, {grouped(found)} {what}"
+    show_table(["library", "time", "ns a row", "times"], rows, title)
 
 
 if __name__ == "__main__":

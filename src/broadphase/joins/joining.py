@@ -179,7 +179,7 @@ def join(
     >>> bp.join(genes, reads, **on, min_overlap=10, count=True)["count"].to_list()
     [1, 1, 0]
     >>> bp.join(genes, reads, **on, how="nearest", k=2, distance=True).select("gene", "start_right", "distance").rows()
-    [('a', 0, 0), ('a', 30, 0), ('b', 30, 0), ('b', 0, 40), ('c', 20, 0)]
+    [('a', 30, 0), ('a', 0, 0), ('b', 30, 0), ('b', 0, 40), ('c', 20, 0)]
     """
     if how not in HOW:
         raise ValueError(unknown_name("how", how, HOW))
