@@ -111,6 +111,18 @@ def test_rows_that_overlap_come_before_those_that_touch(axes, layout, closed):
             check_nearest("pyarrow", left, right, keys, k=k, ties=ties, closed=closed, direction=direction)
 
 
+@pytest.mark.parametrize("closed", ["both", "left", "neither"])
+@pytest.mark.parametrize("layout", ["lattice", "equal"])
+def test_the_first_of_many_boxes_that_overlap_are_found(layout, closed):
+    rng = np.random.default_rng(2)
+    left, right = (boxes_of(rng, n, 2, layout) for n in (120, 1500))
+    for sides in (1, 3):  # keys with many boxes, and with few
+        keys = [rng.integers(0, sides, n) for n in (120, 1500)]
+        keys[1][rng.random(1500) < 0.5] = 0
+        for k, ties in [(1, "first"), (3, "first"), (400, "first"), (2, "all")]:
+            check_nearest("pyarrow", left, right, keys, k=k, ties=ties, closed=closed)
+
+
 @pytest.mark.parametrize("axes", [1, 2])
 def test_an_event_is_nearest_to_the_session_that_it_belongs_to(axes):
     pl = pytest.importorskip("polars")
