@@ -139,7 +139,7 @@ class Case:
         self.is_one = rng.random() < 0.15
         ways = ["inner", "semi", "anti"] if self.is_one else ["inner", "inner", "left", "semi", "anti", "nearest"]
         self.how = rng.choice(ways)
-        self.axes = 1 if self.how == "nearest" else rng.choice([1, 1, 1, 2, 3, 4])
+        self.axes = rng.choice([1, 1, 1, 2, 3, 4])
         self.counted = rng.choice([True, "hits"]) if self.how == "inner" and rng.random() < 0.3 else False
         self.measured = rng.choice([False, True, "gap"]) if self.how == "nearest" else False
         self.closed = rng.choice(["both", "both", "left", "right", "neither"])
@@ -169,6 +169,8 @@ class Case:
     def add_axis(self, axis, sizes):
         rng = self.rng
         families = [one for one in CORNERS if one != "durations" or self.library != "duckdb"]  # an INTERVAL has months
+        if self.how == "nearest" and self.axes > 1:
+            families = ["whole", "numbers", "floats"]
         family = rng.choice(families)
         self.families.append(family)
         names = [(f"lower{axis}", f"upper{axis}"), (f"from{axis}", f"to{axis}") if self.other_names else None]
@@ -226,12 +228,8 @@ class Case:
         if self.how != "nearest":
             return None
         most = self.length_along(0, [0, 2, 9]) if rng.random() < 0.4 else None
-        return (
-            rng.choice([1, 1, 2, 5, 100]),
-            rng.choice(["first", "all"]),
-            most,
-            rng.choice(["both", "backward", "forward"]),
-        )
+        direction = rng.choice(["both", "backward", "forward"]) if self.axes == 1 else "both"
+        return rng.choice([1, 1, 2, 5, 100]), rng.choice(["first", "all"]), most, direction
 
     def given_length(self, axis, length):
         """Return a length as `join` takes it."""
@@ -416,17 +414,19 @@ class Case:
         return found
 
     def nearest(self, one, right):
-        """Return (gap, begin, row) of the rows that are wanted, the nearest first."""
+        """Return (gap, begin, row) of the rows that are wanted, the nearest first; along several axes no begin."""
         k, ties, most, direction = self.near
         ranked = []
         for j, two in enumerate(right):
             if one is None or two is None or one[0] != two[0]:
                 continue
+            gaps = [max(Fraction(0), c - b, a - d) for (a, b), (c, d) in zip(one[1], two[1], strict=True)]
             (a, b), (c, d) = one[1][0], two[1][0]
             is_away = (c > b and direction == "backward") or (d < a and direction == "forward")
-            gap = max(Fraction(0), c - b, a - d)
-            if not is_away and (most is None or gap <= Fraction(most)):
-                ranked.append((gap, not self.overlap(one, two), c, j))
+            square = sum(gap * gap for gap in gaps)  # small numbers: two squares have two roots in float64
+            if not is_away and (most is None or square <= Fraction(most) ** 2):
+                gap = gaps[0] if self.axes == 1 else math.sqrt(square)
+                ranked.append((gap, not self.overlap(one, two), c if self.axes == 1 else 0, j))
         ranked.sort()
         wanted = [one for one in ranked if one in ranked[:k] or (ties == "all" and one[0] <= ranked[:k][-1][0])]
         return [(gap, begin, row) for gap, _, begin, row in wanted]
@@ -517,8 +517,12 @@ def check_join(seed):
     found_names, found = rows_of(joined)
     assert found_names == names, label
     assert len(found) == len(rows), (label, found, rows)
-    whole_gaps = case.measured and not any(
-        pa.types.is_floating(case.columns[side][name][1]) for side in range(2) for name in case.corners[0][side]
+    whole_gaps = (
+        case.measured
+        and case.axes == 1
+        and not any(
+            pa.types.is_floating(case.columns[side][name][1]) for side in range(2) for name in case.corners[0][side]
+        )
     )
     for k, (one, two) in enumerate(zip(found, rows, strict=True)):
         assert all(map(same, one, two)), (label, k, one, two)
