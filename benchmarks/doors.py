@@ -1,4 +1,4 @@
-"""Search for scenes on which a drop-in is slower than what it stands in for, or gives another answer.
+"""Search for scenes on which a drop-in, or `join`, is slower than what it stands in for, or gives another answer.
 
 Scenes are drawn at random: kinds, sizes on a log scale, densities, mixes, streams of changes. Each is answered by both,
 the answers are compared, and both are timed in turns, by the time of the processor, which other programs do not
@@ -699,6 +699,57 @@ def nms(rng: np.random.Generator, most: float) -> Scene:
     )
 
 
+# ---- Tables ----
+
+
+def tables(rng: np.random.Generator, most: float) -> Scene:
+    """Join two tables as bioframe does, or events with what came before as pandas does."""
+    pandas, bioframe = import_module("pandas"), import_module("bioframe")
+    work = str(rng.choice(("overlap", "count_overlaps", "setdiff", "closest", "merge_asof")))
+    counts = [size(rng, most, 0.3) for _ in range(2)]
+    names = np.array([f"chr{number}" for number in range(1, 2 + int(rng.integers(24)))])
+    length, longest = max(counts) * int(rng.integers(1, 2000)), 1 + int(10 ** rng.uniform(0, 4))
+    frames = []
+    for count in counts:
+        start = np.sort(rng.integers(0, length, count)) if rng.random() < 0.5 else rng.integers(0, length, count)
+        ends = {"start": start, "end": start + rng.integers(1, longest + 1, count)}
+        frames.append(
+            pandas.DataFrame({"chrom": names[rng.integers(0, len(names), count)], **ends, "row": range(count)})
+        )
+    left, right = frames
+    genes: Any = {"lower": "start", "upper": "end", "by": "chrom", "closed": "left"}
+    near: Any = {"how": "nearest", "distance": True}
+    k = int(rng.integers(1, 4))
+    direction = str(rng.choice(("backward", "forward")))
+    # Of several at one time, pandas takes the last before and the first behind, and join the first.
+    right_times = right.drop_duplicates(["chrom", "start"]) if work == "merge_asof" else right
+    calls: dict[str, tuple[dict[str, Any], Callable[[], Any], str]] = {
+        "overlap": ({}, lambda: bioframe.overlap(left, right, how="inner"), "row_"),
+        "count_overlaps": ({"count": True}, lambda: bioframe.count_overlaps(left, right), "count"),
+        "setdiff": ({"how": "anti"}, lambda: bioframe.setdiff(left, right), "row"),
+        "closest": (near | {"k": k}, lambda: bioframe.closest(left, right, k=k), "distance"),
+        "merge_asof": (
+            near | {"direction": direction, "lower": "start", "upper": "start"},
+            lambda: pandas.merge_asof(
+                left.sort_values("start"), right_times.sort_values("start"), on="start", by="chrom",
+                direction=direction, suffixes=("", "_right"),
+            ),
+            "row_right",
+        ),
+    }  # fmt: skip
+    options, theirs, compared = calls[work]
+    mine = {"row_": "row_right"}.get(compared, compared)
+
+    def are_alike(one: Any, other: Any) -> bool:
+        values = [
+            [x["row"].to_numpy(), x[name].astype(float).fillna(-1)] for x, name in ((one, mine), (other, compared))
+        ]
+        return np.array_equal(*(np.stack(x)[:, np.lexsort(x[::-1])] for x in values))
+
+    what = f"{work}, {counts[0]} and {counts[1]} rows of {longest} at most, {len(names)} keys, {length} long, k={k}"
+    return Scene(what, partial(bp.join, left, right_times, **genes | options), theirs, are_alike)
+
+
 DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
     "arcade": arcade_sprites,
     "ase": ase_lists,
@@ -708,6 +759,7 @@ DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
     "rtree": rtree_stream,
     "scipy": scipy_tree,
     "shapely": shapely_query,
+    "tables": tables,
     "trimesh": trimesh_managers,
 }
 

@@ -309,6 +309,31 @@ def test_parts_of_endless_rows():
     assert bp.join(left, right, **options, min_overlap=10**6).rows() == [(5, None), (5, None), (None, 8)]
 
 
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize(
+    "options",
+    [{"closed": x} for x in CLOSED] + [{"margin": 1}, {"min_overlap": 1}, {"min_overlap": ("left", 0.5)}],
+    ids=str,
+)
+def test_rows_that_are_no_intervals_are_named_whatever_the_rule(axes, options):
+    pl = pytest.importorskip("polars")
+    good = pl.DataFrame({"a": [0.0, 1.0, 2.0], "b": [1.0, 2.0, 2.0]})
+    for b, message in [(0.5, r"right: row 1: 'a' > 'b' \(1.0 > 0.5\)"), (math.nan, "right: row 1: 'b' is NaN")]:
+        bad = good.with_columns(b=pl.Series([1.0, b, 2.0]))
+        for how in ("inner", "left", "semi", "anti"):
+            with pytest.raises(InvalidBoxError, match=message) as caught:
+                bp.join(good, bad, lower=["a"] * axes, upper=["b"] * axes, how=how, **options)
+            assert caught.value.row == 1
+
+
+def test_columns_without_a_type_take_any_length():
+    pl = pytest.importorskip("polars")
+    nothing = pl.DataFrame({"a": [None, None], "b": [None, None]})
+    for margin in (1, dt.timedelta(1)):
+        assert bp.join(nothing, nothing, **ENDS, margin=margin).height == 0
+        assert bp.join(nothing, nothing, **ENDS, margin=margin, missing="unbounded").height == 4
+
+
 def test_options_that_are_wrong_are_named():
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"a": [0, 1], "b": [1, 2], "t": [START] * 2})

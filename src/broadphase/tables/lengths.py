@@ -51,9 +51,9 @@ def length_of(given: Any, what: str, axis: Axis) -> Length:
     is_time = axis.family not in ("number", "null")
     span = _nanoseconds(given, what)
     if span is not None:
-        if not is_time:
+        if axis.family == "number":
             raise TypeError(f"{what}: {axis.title} holds numbers: give a number, not {quoted(given)}")
-        length: Length = Fraction(span, UNITS[axis.unit])
+        length: Length = Fraction(span, UNITS.get(axis.unit, 1))
     elif isinstance(given, bool | np.bool_) or not isinstance(given, int | float | np.integer | np.floating | Fraction):
         kinds = "a number or a timedelta" if axis.family == "null" else "a timedelta" if is_time else "a number"
         raise TypeError(f"{what} must be {kinds}, not {quoted(given)}")
