@@ -280,8 +280,10 @@ double even_cost(const SceneShape& shape, double box_count, std::size_t dimensio
 }
 
 // Sets the cost and the tests of a plan by the cells that some of the boxes cover, and the axis that is best in each.
-// An infinite cost where they cover too many to look at.
-void cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimension, GridPlan& plan) {
+// Returns what it costs if all cells are swept along the same axis, to compare plans by: a few boxes do not show which
+// is best in a cell, and the least of their counts is too low, the lower the fewer they are. Infinite costs where they
+// cover too many cells to look at.
+double cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimension, GridPlan& plan) {
   const double* const cells = plan.cells;
   constexpr std::size_t kMostCopies = 8;
   constexpr std::size_t kCompared = 64;     // boxes of a cell
@@ -309,8 +311,7 @@ void cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimen
       covered *= static_cast<std::size_t>((copy.upper[d] >> kCellBits) - at[d]) + 1;
     }
     if (copies.size() + covered > kMostCopies * shape.ranges.size()) {
-      plan.cost = std::numeric_limits<double>::infinity();
-      return;
+      return plan.cost = std::numeric_limits<double>::infinity();
     }
     for (;;) {
       copy.cell = 0;
@@ -328,7 +329,9 @@ void cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimen
   order.resize(copies.size());
   for (std::uint32_t k = 0; k < copies.size(); ++k) order[end[bucket_of(copies[k].cell)]++] = k;
   const double scale = box_count / static_cast<double>(shape.ranges.size());
-  double cost = searches_cost(shape, box_count, dimension), all = 1;
+  // A record of a crowd, which may get a grid of its own. Among plans, one that leaves much to such grids is worse.
+  constexpr double kSplit = 2 * GridCosts::kRecord + GridCosts::kRefile + 2 * GridCosts::kBlock, kAmongPlans = 1.3;
+  double cost = 0, along[4] = {}, all = 1;
   plan.tests = 0;
   std::size_t begin = 0;
   for (std::size_t b = 0; begin < copies.size(); begin = end[b++]) {
@@ -351,28 +354,30 @@ void cost_by_sample(const SceneShape& shape, double box_count, std::size_t dimen
         undecided += least == 0 ? together : 0;
       }
     }
-    std::size_t meeting = std::numeric_limits<std::size_t>::max();
-    for (std::size_t d = 0; d < dimension; ++d) {
-      std::size_t along = 0;
-      for (std::size_t axes = 0; axes < 16; ++axes) along += (axes >> d & 1) != 0 ? 0 : apart_along[axes];
-      meeting = std::min(meeting, along);
-    }
     const double share = static_cast<double>(end[b] - begin) / static_cast<double>(compared.size());
     const double records = static_cast<double>(end[b] - begin) * scale, pairs = share * share * scale * scale;
-    const double tests = pairs * static_cast<double>(meeting);
     // A single one is chance: it stands for as many pairs as would cost more than all the rest.
     const double open = undecided > 1 ? pairs * static_cast<double>(undecided) : 0;
-    const double as_it_is = records * (GridCosts::kRecord + GridCosts::kBlock) + tests / 32 * GridCosts::kBlock +
-                            std::min(open * GridCosts::kUndecided, records * GridCosts::kRank);
-    // A crowd may get a grid of its own.
-    const double split = records > kCrowd
-                             ? records * (2 * GridCosts::kRecord + GridCosts::kRefile + 2 * GridCosts::kBlock)
-                             : std::numeric_limits<double>::infinity();
-    cost += std::min(as_it_is, split);
-    plan.tests += as_it_is <= split ? tests : 2 * kBlockLanes * records;
+    const double split = records > kCrowd ? kSplit * records : std::numeric_limits<double>::infinity();
+    const auto swept = [&](double tests) {
+      return records * (GridCosts::kRecord + GridCosts::kBlock) + tests / 32 * GridCosts::kBlock +
+             std::min(open * GridCosts::kUndecided, records * GridCosts::kRank);
+    };
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t d = 0; d < dimension; ++d) {
+      std::size_t meeting = 0;
+      for (std::size_t axes = 0; axes < 16; ++axes) meeting += (axes >> d & 1) != 0 ? 0 : apart_along[axes];
+      const double tests = pairs * static_cast<double>(meeting);
+      least = std::min(least, tests);
+      along[d] += std::min(swept(tests), kAmongPlans * split);
+    }
+    cost += std::min(swept(least), split);
+    plan.tests += swept(least) <= split ? least : 2 * kBlockLanes * records;
   }
   for (std::size_t d = 0; d < dimension; ++d) all *= cells[d];
-  plan.cost = cost + GridCosts::kCell * all;
+  const double other = searches_cost(shape, box_count, dimension) + GridCosts::kCell * all;
+  plan.cost = cost + other;
+  return *std::min_element(along, along + dimension) + other;
 }
 
 }  // namespace
@@ -386,23 +391,28 @@ GridPlan plan_cells(const SceneShape& shape, double box_count, std::size_t dimen
   });
   // Where the boxes lie unevenly, a closer look at where they do costs little of what it saves.
   constexpr double kUneven = 1.3, kWorthALook = 3e5;
+  // Even cells are left only for a plan that seems so much cheaper: of several that cost the same, the least is chance.
+  constexpr double kSurelyCheaper = 0.95;
   GridPlan best = plan;
-  cost_by_sample(shape, box_count, dimension, best);
-  if (best.cost < kUneven * plan.cost + kWorthALook) {
+  const double even = cost_by_sample(shape, box_count, dimension, best);
+  if (even < kUneven * plan.cost + kWorthALook) {
     const double records = box_count * shape.cells_covered(plan.cells, dimension);
     double all = 1;
     for (std::size_t d = 0; d < dimension; ++d) all *= plan.cells[d];
     plan.tests = records * even_run(shape, records / all, plan.sweep_axis, plan.cells);
     return plan;
   }
+  double least = kSurelyCheaper * even;
   for (double along = 2; along <= 256; along *= 2) {
     GridPlan other = plan;
     double all = 1;
     for (std::size_t d = 0; d < dimension; ++d) all *= other.cells[d] = shape.cut(d) ? along : 1;
-    if (GridCosts::kCell * all > best.cost) break;
-    cost_by_sample(shape, box_count, dimension, other);
-    if (std::isinf(other.cost)) break;
-    if (other.cost < best.cost) best = other;
+    if (GridCosts::kCell * all > even) break;
+    const double cost = cost_by_sample(shape, box_count, dimension, other);
+    if (std::isinf(cost)) break;
+    if (cost >= least) continue;
+    least = cost;
+    best = other;
   }
   return best;
 }

@@ -61,7 +61,7 @@ def test_outline_covers_the_boxes():
 
 
 def test_outline_of_crowded_cells_has_levels():
-    grid = bp.Grid(make_scene("nested", 40_000, seed=1))
+    grid = bp.Grid(make_scene("unlike_clusters", 40_000, seed=1))
     assert grid.outline().level.max() >= 1
     assert grid.stats()["grids"] > 1
     assert grid.stats()["depth"] == grid.outline().level.max() + 1
