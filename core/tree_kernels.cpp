@@ -48,6 +48,7 @@ const TreeKernels kTreeKernels = {
       BROADPHASE_SCALAR_ONLY(collect_near<4, Eight>)},
      {collect_near<2, WideEight>, collect_near<2, WideEight>, collect_near<3, WideEight>,
       BROADPHASE_SCALAR_ONLY(collect_near<4, WideEight>)}},
+    {finish_near<2>, finish_near<2>, finish_near<3>, BROADPHASE_SCALAR_ONLY(finish_near<4>)},
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

@@ -73,11 +73,13 @@ def many_rows(pace: float) -> Iterator[Row]:
     few, axis = asked[:1000], [1.0, 0.0, 0.0]
     scenes = {
         "": (points, asked, (16, 64, 256), MANY),
-        " of a few": (points, few, (64,), BADLY),
+        " of a few": (points, few, (1, 4, 8), MANY),
+        " of a few, but many": (points, few, (64,), BADLY),
         " in the plane": (points[:, :2], asked[:, :2], (16, 64, 256), MANY),
         " on a line": (points * axis, asked * axis, (16, 64, 256), BADLY),
         " of equal points": (np.full_like(points, 0.1), few, (16, 256), BADLY),
         " from 1,000 sizes away": (points, 1e3 * (2 * few - 1), (16, 64, 256), BADLY),
+        " from 1,000,000 sizes away": (points, 1e6 * (2 * few - 1), (1, 4), BADLY),
     }
     for name, (places, queries, wanted, must) in scenes.items():
         index, tree = bp.Index((places, places)), of_scipy(places)

@@ -184,6 +184,9 @@ class ManyQueries {
   }
 
   bool can_interleave() const { return index_.forest != nullptr || queries_.can_interleave(); }
+  bool can_interleave_near(std::size_t wanted) const {
+    return index_.forest == nullptr && queries_.can_interleave_near(wanted);
+  }
   // Whether groups of so many queries may walk together: of those with keys, each group in a tree that can.
   bool walks_together(std::size_t wanted, std::size_t count) const {
     return queries_.walks_together(wanted) && are_groups(count);

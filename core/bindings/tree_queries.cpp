@@ -129,6 +129,8 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   constexpr std::size_t kRowsForAPoint = 32;
   // In space, more than so many are found in less time one point after the other.
   constexpr std::size_t kFewInSpace = 8;
+  // A few take turns for no gain; and in the plane, for many nearest.
+  constexpr std::size_t kFewPoints = 16, kFewInPlane = 8;
   const auto alone = [&](const TreeQueries& queries, std::size_t query, TreeQueries::NearestScratch& scratch) {
     std::size_t at = query * wanted;
     queries.nearest(query, points + query * dimension, wanted, limit[query], scratch,
@@ -137,8 +139,25 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
                       distances[at++] = distance;
                     });
   };
-  if (count < kManyQueries || count < lower.shape(0) / kRowsForAPoint || (dimension > 2 && wanted > kFewInSpace) ||
-      !all.walks_together(wanted, count)) {
+  const auto report = [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {
+    rows[query * wanted + rank] = row;
+    distances[query * wanted + rank] = distance;
+  };
+  const bool are_far_apart = count < kManyQueries || count < lower.shape(0) / kRowsForAPoint;
+  const bool go_together =
+      !are_far_apart && !(dimension > 2 && wanted > kFewInSpace) && all.walks_together(wanted, count);
+  const bool take_turns = are_far_apart && count >= kFewPoints && (dimension > 2 || wanted <= kFewInPlane);
+  if (take_turns && all.can_interleave_near(wanted)) {
+    using Scratch = TreeQueries::InterleavedNearScratch;
+    with_boxes(lower, upper, [&](const auto& boxes) {
+      all.each_interleaved<Scratch>(
+          places, dimension, workers,
+          [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+            queries.interleave_near(boxes, query, points + query * dimension, wanted, limit[query], scratch, report);
+          },
+          [&](const TreeQueries& queries, Scratch& scratch) { queries.finish_near(boxes, wanted, scratch, report); });
+    });
+  } else if (!go_together) {
     using Scratch = TreeQueries::NearestScratch;
     all.each<Scratch>(
         places, dimension, workers, [&](std::size_t query) { read_ahead(points + query * dimension); }, alone);
@@ -157,11 +176,7 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
               for (std::size_t k = 0; k < number; ++k) alone(queries, group[k], scratch);
               return;
             }
-            queries.nearest_together(boxes, group, number, points, wanted, limit, scratch,
-                                     [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {
-                                       rows[query * wanted + rank] = row;
-                                       distances[query * wanted + rank] = distance;
-                                     });
+            queries.nearest_together(boxes, group, number, points, wanted, limit, scratch, report);
           });
     });
   }

@@ -111,6 +111,10 @@ inline Eight root(Eight a) { return {_mm256_sqrt_ps(a.v)}; }
 inline Eight where_at_most(Eight a, Eight b, Eight x, Eight y) {
   return {_mm256_blendv_ps(y.v, x.v, _mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ))};
 }
+inline Eight moved_up(Eight a, float first) {
+  const __m256 moved = _mm256_permutevar8x32_ps(a.v, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
+  return {_mm256_blend_ps(moved, _mm256_set1_ps(first), 1)};
+}
 inline Eight marked(Eight a, std::uint32_t mark) {
   const __m256i bits = _mm256_andnot_si256(_mm256_set1_epi32(0xff), _mm256_castps_si256(a.v));
   return {_mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_set1_epi32(static_cast<int>(mark))))};

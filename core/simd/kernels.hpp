@@ -21,6 +21,7 @@ struct LookUps;
 struct NearWalk;
 struct NearestTogether;
 struct PairWalk;
+struct InterleavedNear;
 struct InterleavedSweep;
 struct SweepRequest;
 struct SweepWalk;
@@ -117,15 +118,16 @@ struct TreeKernels {
   // As next_by_box of those that are not wide, with the rows that surely meet the box apart.
   void (*next_surely_by_box[4])(BoxWalk&);
 
-  // Several sweeps in turn, in trees that are not wide: see tree/interleaved.hpp. None of those on their way may have
-  // an empty stack. The first go on until one of them has been to all blocks within its limit, the others until one has
-  // found rows or has been to all blocks; they return which.
+  // Several motions in turn, in trees that are not wide: see tree/interleaved.hpp. None of those on their way may have
+  // an empty stack. Those that finish go on until one of them has been to all blocks within its limit, the others until
+  // one has found rows or has been to all blocks; they return which.
   std::size_t (*finish_sweep[4])(Interleaved<InterleavedSweep>&);
   std::size_t (*find_touched[4])(Interleaved<InterleavedTouch>&);
   std::size_t (*find_on_ray[4])(Interleaved<InterleavedVisit>&);
 
-  // Candidates for the nearest rows: by whether the tree is wide.
+  // Candidates for the nearest rows: by whether the tree is wide; and of several points in turn.
   void (*collect_near[2][4])(NearWalk&);
+  std::size_t (*finish_near[4])(Interleaved<InterleavedNear>&);
 };
 
 // Boxes of one type, packed in trees, see boxes/pack_boxes.hpp and tree/pack_kernel.hpp, and filed in the grid, see

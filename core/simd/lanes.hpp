@@ -26,6 +26,7 @@
 //   larger(a, b), smaller(a, b)            b where either is NaN
 //   raised(a, b), lowered(a, b)            the same where b is never NaN; of 0 and -0, either
 //   where_at_most(a, b, x, y)              those of x where a is at most b, else those of y
+//   moved_up(a, first)                     those of a, each a lane higher, behind this one
 //   marked(a, mark)                        with the last 8 bits of each replaced by these
 //   at_most(a, b), below(a, b)             8 bits, bit l is lane l
 //   EightTests               several at_most(a, b) and not_below(a, b), all of which a lane must pass; bits(). With

@@ -132,6 +132,7 @@ struct Completed {
     complete(trees.find_touched, below.trees->find_touched);
     complete(trees.find_on_ray, below.trees->find_on_ray);
     for (std::size_t wide = 0; wide < 2; ++wide) complete(trees.collect_near[wide], below.trees->collect_near[wide]);
+    complete(trees.finish_near, below.trees->finish_near);
     complete(eight.balls_together, below.eight->balls_together);
     complete(eight.floats, below.eight->floats);
     complete(eight.doubles, below.eight->doubles);

@@ -133,6 +133,9 @@ inline Eight root(Eight a) { return {vsqrtq_f32(a.low), vsqrtq_f32(a.high)}; }
 inline Eight where_at_most(Eight a, Eight b, Eight x, Eight y) {
   return {vbslq_f32(vcleq_f32(a.low, b.low), x.low, y.low), vbslq_f32(vcleq_f32(a.high, b.high), x.high, y.high)};
 }
+inline Eight moved_up(Eight a, float first) {
+  return {vextq_f32(vdupq_n_f32(first), a.low, 3), vextq_f32(a.low, a.high, 3)};
+}
 inline Eight marked(Eight a, std::uint32_t mark) {
   const uint32x4_t last = vdupq_n_u32(0xff);
   const float32x4_t marks = vreinterpretq_f32_u32(vdupq_n_u32(mark));

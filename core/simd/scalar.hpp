@@ -115,6 +115,9 @@ inline Eight root(const Eight& a) {
 inline Eight where_at_most(const Eight& a, const Eight& b, const Eight& x, const Eight& y) {
   return eight_of<float>([&](std::size_t l) { return a.v[l] <= b.v[l] ? x.v[l] : y.v[l]; });
 }
+inline Eight moved_up(const Eight& a, float first) {
+  return eight_of<float>([&](std::size_t l) { return l > 0 ? a.v[l - 1] : first; });
+}
 inline Eight marked(const Eight& a, std::uint32_t mark) {
   return eight_of<float>([&](std::size_t l) {
     std::uint32_t bits;

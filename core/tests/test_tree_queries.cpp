@@ -308,6 +308,20 @@ class Case {
       CHECK(asked == begin + number);
       begin += number;
     }
+    if (queries.can_interleave_near(wanted)) {
+      const auto in_turn = std::make_unique<TreeQueries::InterleavedNearScratch>();
+      std::vector<std::vector<KeyedRow>> nearest(count);
+      const auto report = [&](std::size_t query, std::size_t rank, std::int32_t row, double far) {
+        CHECK(rank == nearest[query].size());
+        nearest[query].emplace_back(far, row);
+      };
+      for (const std::uint32_t query : order)
+        queries.interleave_near(boxes_.view, query, points.data() + dimension * query, wanted, limits[query], *in_turn,
+                                report);
+      queries.finish_near(boxes_.view, wanted, *in_turn, report);
+      for (std::size_t query = 0; query < count; ++query)
+        CHECK(nearest[query] == plain_nearest(given, query, arguments[query], wanted, limits[query]));
+    }
     if (!queries.walks_together(wanted)) return;
     for (std::size_t begin = 0; begin < count;) {
       const std::size_t number = std::min(count - begin, 1 + random_.below(TreeQueries::TogetherScratch::kGroup));

@@ -56,6 +56,26 @@ struct InterleavedVisit : InterleavedMotion {
   float key[kStackSize + kLanes];
 };
 
+// The rows that may be among those nearest to a point, which is measured as that of a NearWalk. The limit is lowered to
+// what bounds the keys of the rows that are wanted.
+struct InterleavedNear {
+  static constexpr std::size_t kMostWanted = 2 * kLanes, kRoom = 64;
+
+  const float* memory;                // of the blocks of its tree
+  float low[4], high[4], outside[4];  // the center rounded down and up, and `outside` of NearWalk
+  float limit;                        // as OrderedWalk
+  float factor, rest;       // a row that is as near as one with a key may have the key times one, and the other
+  std::size_t wanted;       // rows
+  float best[kMostWanted];  // the smallest keys of rows so far, ascending; infinite behind them
+  bool crowded;             // more than kRoom rows are within the limit: some are missing
+  std::size_t depth, found;
+  // Rows that may be wanted, and their keys: those beyond the limit are not.
+  std::int32_t rows[kRoom + kLanes];
+  float row_key[kRoom + kLanes];
+  std::int32_t stack[kStackSize + kLanes];
+  float key[kStackSize + kLanes];
+};
+
 template <class Motion>
 struct Interleaved {
   static constexpr std::size_t kMost = 8;

@@ -70,23 +70,30 @@ inline std::uint32_t lanes_not_ignored(const InterleavedSweep& sweep, const void
   return kept;
 }
 
+// Adds rows to the candidates. False if there are too many: then the motion has ended.
+template <std::size_t D, class Motion>
+bool add_candidates(Motion& motion, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
+  if (motion.found > Motion::kRoom) {
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < motion.found; ++at) {
+      motion.rows[kept] = motion.rows[at];
+      motion.row_key[kept] = motion.row_key[at];
+      kept += motion.row_key[at] <= motion.limit ? 1 : 0;
+    }
+    motion.found = kept;
+    motion.crowded = kept > Motion::kRoom;
+    if (motion.crowded) motion.depth = motion.found = 0;
+    if (motion.crowded) return false;
+  }
+  keep(keys, rows, motion.row_key + motion.found);
+  motion.found += keep(block.children(), rows, motion.rows + motion.found);
+  return true;
+}
+
 // Takes rows that may be touched to the candidates, and lowers the limit.
 template <std::size_t D>
 void take_touched(InterleavedSweep& sweep, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
-  if (sweep.found > InterleavedSweep::kRoom) {
-    std::size_t kept = 0;
-    for (std::size_t at = 0; at < sweep.found; ++at) {
-      sweep.rows[kept] = sweep.rows[at];
-      sweep.row_key[kept] = sweep.row_key[at];
-      kept += sweep.row_key[at] <= sweep.limit ? 1 : 0;
-    }
-    sweep.found = kept;
-    sweep.crowded = kept > InterleavedSweep::kRoom;
-    if (sweep.crowded) sweep.depth = sweep.found = 0;
-    if (sweep.crowded) return;
-  }
-  keep(keys, rows, sweep.row_key + sweep.found);
-  sweep.found += keep(block.children(), rows, sweep.rows + sweep.found);
+  if (!add_candidates(sweep, block, keys, rows)) return;
   Eight enter;
   std::uint32_t surely = touched_surely<D>(sweep, block, sweep.limit, enter) & rows;
   float time[kLanes], limit = sweep.limit;
@@ -143,6 +150,89 @@ std::size_t finish_sweep(Interleaved<InterleavedSweep>& all) {
     }
     if (sweep.depth == 0) return number;
     prefetch_block<D>(sweep.memory, sweep.stack[sweep.depth - 1]);
+  }
+}
+
+// Takes rows that may be among the nearest to the candidates, and lowers the limit.
+template <std::size_t D>
+void take_near(InterleavedNear& near, const BlockReader<D>& block, Eight keys, std::uint32_t rows) {
+  if (!add_candidates(near, block, keys, rows)) return;
+  float key[kLanes];
+  keys.store(key);
+  // What is in order stays so if each number is put in the place of a larger one behind it.
+  Eight best = Eight::read(near.best);
+  if (near.wanted <= kLanes) {
+    for (; rows != 0; rows &= rows - 1) {
+      const Eight own = Eight::splat(key[lowest_bit(rows)]);
+      best = smaller(best, larger(moved_up(best, 0.0F), own));
+    }
+  } else {
+    Eight behind = Eight::read(near.best + kLanes);
+    for (; rows != 0; rows &= rows - 1) {
+      const Eight own = Eight::splat(key[lowest_bit(rows)]);
+      best.store(near.best);
+      behind = smaller(behind, larger(moved_up(behind, near.best[kLanes - 1]), own));
+      best = smaller(best, larger(moved_up(best, 0.0F), own));
+    }
+    behind.store(near.best + kLanes);
+  }
+  best.store(near.best);
+  const std::size_t last = near.wanted - 1;
+  const float limit = near.best[last] * near.factor + near.rest;
+  near.limit = limit < near.limit ? limit : near.limit;
+}
+
+// As push_below(): only the nearest has its place, the last one. The others are hardly ever visited before the limit is
+// near its end.
+template <std::size_t D>
+void push_nearest_last(InterleavedNear& near, const BlockReader<D>& block, float own_key, Eight keys,
+                       std::uint32_t lanes) {
+  if (block.next() != kNoBlock) {
+    near.key[near.depth] = own_key;
+    near.stack[near.depth++] = block.next();
+  }
+  float* key = near.key + near.depth;
+  std::int32_t* stack = near.stack + near.depth;
+  std::size_t pushed = 0;
+  if (!keep_few_in_order(keys, block.children(), lanes, key, stack, pushed)) {
+    keep(keys, lanes, key);
+    pushed = keep(block.children(), lanes, stack);
+    std::size_t nearest = 0;
+    for (std::size_t at = 1; at < pushed; ++at) nearest = key[at] < key[nearest] ? at : nearest;
+    const float least = key[nearest];
+    const std::int32_t first = stack[nearest];
+    const std::size_t last = pushed > 0 ? pushed - 1 : 0;
+    key[nearest] = key[last];
+    stack[nearest] = stack[last];
+    key[last] = least;
+    stack[last] = first;
+  }
+  near.depth += pushed;
+}
+
+template <std::size_t D>
+std::size_t finish_near(Interleaved<InterleavedNear>& all) {
+  const Eight zero = Eight::splat(0.0F);
+  for (;; all.next = all.next + 1 < all.count ? all.next + 1 : 0) {
+    const std::size_t number = all.active[all.next];
+    InterleavedNear& near = all.motion[number];
+    const float own_key = near.key[--near.depth];
+    const BlockReader<D> block(near.memory, near.stack[near.depth]);
+    ++all.visited;
+    Eight square = zero;
+    for (std::size_t k = 0; k < D; ++k) {
+      // As in collect_near().
+      const Eight gap =
+          larger(larger(block.lower(k) - Eight::splat(near.high[k]), Eight::splat(near.low[k]) - block.upper(k)), zero);
+      square =
+          k == 0 ? gap * (gap + Eight::splat(near.outside[k])) : square + gap * (gap + Eight::splat(near.outside[k]));
+    }
+    const std::uint32_t hits = at_most(square, Eight::splat(near.limit)) & block.occupied(), rows = hits & block.rows();
+    push_nearest_last<D>(near, block, own_key, square, hits ^ rows);
+    if (rows != 0) take_near<D>(near, block, square, rows);
+    while (near.depth > 0 && near.key[near.depth - 1] > near.limit) --near.depth;
+    if (near.depth == 0) return number;
+    prefetch_block<D>(near.memory, near.stack[near.depth - 1]);
   }
 }
 

@@ -11,9 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <type_traits>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/read_ahead.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/any_boxes.hpp"
@@ -547,7 +549,7 @@ class TreeQueries {
         }
         KeyedRow found[NearestTogether::kRoom];
         if (!candidates.is_alone && decide_nearest<D>(candidates.rows, candidates.count, boxes, query, center_of(k),
-                                                      wanted, farthest[query], found, report))
+                                                      wanted, farthest[query], next_copy_, found, report))
           continue;
         std::size_t rank = 0;
         nearest(
@@ -556,6 +558,63 @@ class TreeQueries {
       }
       if (2 * crowded > count) scratch.alone_next = kAloneAfterCrowd * TogetherScratch::kGroup;
     });
+  }
+
+  // The same for points far from each other, several in turn, if can_interleave_near(wanted). interleave_near() may
+  // report the rows of points before, finish_near() those of all that are left. These may be points in other trees of
+  // the same rows. `center` is read until then.
+  struct InterleavedNearScratch {
+    // Not zeroed, as it is large.
+    PlainMemory<Interleaved<InterleavedNear>> kept = allocate_plain<Interleaved<InterleavedNear>>(1);
+    Interleaved<InterleavedNear>& interleaved = *new (kept.get()) Interleaved<InterleavedNear>;
+    struct Begun {
+      std::size_t query;
+      const double* center;
+      double farthest;
+      const std::int32_t* next_copy;  // of its tree
+      std::int32_t root;              // the same
+      double outside;                 // twice how far it is from the box around all rows, in local coordinates
+      float guess, surely;            // the limit to begin with; infinite where it is that which is sure
+    } begun[Interleaved<InterleavedNear>::kMost];
+    // How far behind the first place of the tree points come to their last row, on average, in local coordinates; and
+    // by how much more its key is taken to be.
+    double depth = kNever, more = 2;
+    // The candidates of one that has ended, whose boxes are on their way to the cache.
+    Begun ended;
+    bool is_undecided = false;
+    std::size_t count;
+    std::int32_t rows[InterleavedNear::kRoom + kLanes];
+    NearestScratch alone;
+    std::size_t alone_next = 0;  // so many more points go alone, see InterleavedScratch
+  };
+  bool can_interleave_near(std::size_t wanted) const {
+    return filter_.allows_all() && can_interleave() && wanted > 0 && wanted <= InterleavedNear::kMostWanted;
+  }
+  template <class T, class Report>
+  void interleave_near(const BoxView<T>& boxes, std::size_t query, const double* center, std::size_t wanted,
+                       double farthest, InterleavedNearScratch& scratch, const Report& report) const {
+    Interleaved<InterleavedNear>& interleaved = scratch.interleaved;
+    InterleavedNearScratch::Begun begun{query, center, farthest, next_copy_, tree_.root, 0, 0, 0};
+    if (scratch.alone_next > 0 || !can_interleave()) {
+      scratch.alone_next -= std::min<std::size_t>(scratch.alone_next, 1);
+      return alone(begun, wanted, scratch, report);
+    }
+    while (interleaved.count == interleaved.kMost) end_near(boxes, wanted, scratch, report);
+    const std::size_t number = free_number(interleaved);
+    InterleavedNear& near = interleaved.motion[number];
+    if (!start_near(near, center, wanted, farthest, begun.outside)) return alone(begun, wanted, scratch, report);
+    begun.surely = near.limit;
+    begun.guess = rounded_up(scratch.depth * (scratch.depth + begun.outside) * scratch.more);
+    if (begun.guess < begun.surely) near.limit = begun.guess;
+    scratch.begun[number] = begun;
+    interleaved.active[interleaved.count++] = static_cast<std::uint32_t>(number);
+  }
+  template <class T, class Report>
+  void finish_near(const BoxView<T>& boxes, std::size_t wanted, InterleavedNearScratch& scratch,
+                   const Report& report) const {
+    while (scratch.interleaved.count > 0) end_near(boxes, wanted, scratch, report);
+    with_dimension(dimension_,
+                   [&](auto dimension) { decide_ended<decltype(dimension)::value>(boxes, wanted, scratch, report); });
   }
 
   // Calls report(row, value) with the row touched first, if any. The value is its time, for a ray times the length of
@@ -663,11 +722,7 @@ class TreeQueries {
   // the lowest; the others follow by next_copy().
 
   // The next higher row that is a copy of one visited, and that the filter allows; -1 if there is none.
-  std::int32_t next_copy(std::size_t query, std::int32_t row) const {
-    if (next_copy_ == nullptr) return -1;
-    const std::int32_t next = next_copy_[row];
-    return next < 0 ? -1 : lowest_allowed(query, next);
-  }
+  std::int32_t next_copy(std::size_t query, std::int32_t row) const { return next_copy(query, row, next_copy_); }
 
   // Calls visit(row) for the rows whose boxes may meet `box`, in no order.
   template <class Visit>
@@ -868,6 +923,10 @@ class TreeQueries {
     }
     return row;
   }
+  std::int32_t next_copy(std::size_t query, std::int32_t row, const std::int32_t* next_copy) const {
+    const std::int32_t next = next_copy != nullptr ? next_copy[row] : -1;
+    return next < 0 ? -1 : lowest_allowed(query, next, next_copy);
+  }
   void add(std::size_t query, const std::int32_t* rows, std::size_t count, std::vector<std::int32_t>& found) const {
     if (filter_.allows_all()) {
       found.insert(found.end(), rows, rows + count);
@@ -904,6 +963,81 @@ class TreeQueries {
   static void drop_ended(Interleaved<Motion>& interleaved) {
     interleaved.active[interleaved.next] = interleaved.active[--interleaved.count];
     if (interleaved.next == interleaved.count) interleaved.next = 0;
+  }
+
+  // A number that is not active.
+  template <class Motion>
+  static std::size_t free_number(const Interleaved<Motion>& interleaved) {
+    std::uint32_t used = 0;
+    for (std::size_t k = 0; k < interleaved.count; ++k) used |= 1u << interleaved.active[k];
+    return static_cast<std::size_t>(std::countr_one(used));
+  }
+
+  // Goes on until one of the points has been to all blocks within its limit, and decides the one before.
+  template <class T, class Report>
+  void end_near(const BoxView<T>& boxes, std::size_t wanted, InterleavedNearScratch& scratch,
+                const Report& report) const {
+    const std::size_t number = kernels_.trees->finish_near[dimension_ - 1](scratch.interleaved);
+    InterleavedNear& near = scratch.interleaved.motion[number];
+    InterleavedNearScratch::Begun& begun = scratch.begun[number];
+    const float last = near.best[wanted - 1];
+    if (begun.guess < begun.surely) {
+      constexpr double kLeastMore = 1.1, kMostMore = 6;  // about one guess of 26 is to be too low
+      const bool is_too_low = !near.crowded && last * near.factor + near.rest > begun.guess;
+      scratch.more = is_too_low ? std::min(kMostMore, scratch.more * 1.3) : std::max(kLeastMore, scratch.more * 0.99);
+      if (is_too_low) {
+        near.stack[0] = begun.root;
+        begin_walk(near, begun.surely);
+        begun.guess = std::numeric_limits<float>::infinity();
+        return;
+      }
+    }
+    if (last < std::numeric_limits<float>::infinity()) {
+      constexpr double kShare = 0.25;  // of one point in the average
+      const auto key = static_cast<double>(last);
+      const double own = 2 * key / (std::sqrt(begun.outside * begun.outside + 4 * key) + begun.outside);
+      if (own > 0) scratch.depth = scratch.depth < kNever ? scratch.depth + kShare * (own - scratch.depth) : own;
+    }
+    with_dimension(dimension_, [&](auto dimension) {
+      constexpr std::size_t D = decltype(dimension)::value;
+      decide_ended<D>(boxes, wanted, scratch, report);
+      if (near.crowded) {
+        scratch.alone_next = kAloneAfterCrowd;
+        visited_ += InterleavedNear::kRoom;  // in vain
+        alone(begun, wanted, scratch, report, true);
+      } else {
+        scratch.ended = begun;
+        scratch.is_undecided = true;
+        scratch.count = 0;
+        for (std::size_t at = 0; at < near.found; ++at) {
+          if (near.row_key[at] > near.limit) continue;
+          const auto row = static_cast<std::size_t>(scratch.rows[scratch.count++] = near.rows[at]);
+          read_ahead(boxes.lower_of(row));
+          read_ahead(boxes.upper_of(row) + D - 1);
+        }
+        visited_ += scratch.count;
+      }
+    });
+    drop_ended(scratch.interleaved);
+  }
+  template <std::size_t D, class T, class Report>
+  void decide_ended(const BoxView<T>& boxes, std::size_t wanted, InterleavedNearScratch& scratch,
+                    const Report& report) const {
+    if (!scratch.is_undecided) return;
+    scratch.is_undecided = false;
+    KeyedRow found[InterleavedNear::kRoom + kLanes];
+    const auto& ended = scratch.ended;
+    if (!decide_nearest<D>(scratch.rows, scratch.count, boxes, ended.query, ended.center, wanted, ended.farthest,
+                           ended.next_copy, found, report))
+      alone(ended, wanted, scratch, report);
+  }
+  template <class Report>
+  void alone(const InterleavedNearScratch::Begun& begun, std::size_t wanted, InterleavedNearScratch& scratch,
+             const Report& report, bool alike = false) const {
+    std::size_t rank = 0;
+    nearest(
+        begun.query, begun.center, wanted, begun.farthest, scratch.alone,
+        [&](std::int32_t row, double distance) { report(begun.query, rank++, row, distance); }, alike);
   }
 
   // Goes on until one of the rays has ended. Returns its number.
@@ -1024,11 +1158,11 @@ class TreeQueries {
   // Decides the candidates of a query, in doubles. False if these may have changed the result.
   template <std::size_t D, class T, class Report>
   bool decide_nearest(const std::int32_t* candidates, std::size_t count, const BoxView<T>& boxes, std::size_t query,
-                      const double* center, std::size_t wanted, double farthest, KeyedRow* nearest,
-                      const Report& report) const {
+                      const double* center, std::size_t wanted, double farthest, const std::int32_t* next_copy,
+                      KeyedRow* nearest, const Report& report) const {
     const double squared = farthest * farthest, surely = squared * (1 - kRounding), hardly = squared * (1 + kRounding);
     constexpr std::size_t kMovesEach = 16;  // where there are more, they are sorted at the end
-    std::size_t found = 0, moves_left = next_copy_ == nullptr ? kMovesEach * count : ~std::size_t{0};
+    std::size_t found = 0, moves_left = next_copy == nullptr ? kMovesEach * count : ~std::size_t{0};
     for (std::size_t at = 0; at < count; ++at) {
       const auto row = static_cast<std::size_t>(candidates[at]);
       const T *lower = boxes.lower_of(row), *upper = boxes.upper_of(row);
@@ -1050,11 +1184,11 @@ class TreeQueries {
           nearest[to] = nearest[to - 1];
         nearest[to] = candidate;
       };
-      if (next_copy_ == nullptr) {
+      if (next_copy == nullptr) {
         take();
         continue;
       }
-      for (; candidate.second >= 0; candidate.second = next_copy(query, candidate.second)) {
+      for (; candidate.second >= 0; candidate.second = this->next_copy(query, candidate.second, next_copy)) {
         if (found == wanted && !(candidate < nearest[wanted - 1])) break;
         found = std::min(found, wanted - 1);
         take();
@@ -1112,33 +1246,83 @@ class TreeQueries {
     double less, rounding;  // the latter of squares that were computed from the given numbers
     double error, most_outside;
   };
-  // False where that is more than the size of the tree.
-  bool start_near(NearWalk& walk, const double* center, NearKeys& keys) const {
+  // Where a walk measures from along an axis, and how far the point is from there.
+  struct NearPlace {
+    double nearest, outside;
+    float low(const LocalFrame& frame) const {
+      return outside > 0 ? static_cast<float>(nearest) : frame.below(nearest);
+    }
+    float high(const LocalFrame& frame) const {
+      return outside > 0 ? static_cast<float>(nearest) : frame.above(nearest);
+    }
+  };
+  // False where the point is farther away than floats tell.
+  bool place_near(const double* center, NearPlace* places, NearKeys& keys) const {
     constexpr double kRounding = 5e-7, kLeast = 1e-18, kFarthest = 1e15;
-    begin_walk(walk);
-    const std::size_t axes = tree_.blocks.layout().axes;
     const double* bounds = this->bounds();
     keys = {};
     double size = 0;
-    for (std::size_t k = 0; k < axes; ++k) {
-      walk.center[k] = walk.center[axes + k] = walk.outside[k] = 0;
-      walk.wide_center[k] = walk.wide_outside[k] = 0;
-      if (k >= dimension_) continue;
-      const double at = tree_.frame.local(center[k], k), low = bounds[k], high = bounds[dimension_ + k];
-      const double nearest = std::clamp(at, low, high), out = std::fabs(at - nearest);
-      if (!(out <= kFarthest)) return false;
-      walk.wide_center[k] = nearest;
-      walk.wide_outside[k] = 2 * out;
-      walk.outside[k] = static_cast<float>(2 * out);
-      walk.center[k] = out > 0 ? static_cast<float>(nearest) : tree_.frame.below(nearest);
-      walk.center[axes + k] = out > 0 ? static_cast<float>(nearest) : tree_.frame.above(nearest);
-      keys.less += out * out;
-      keys.most_outside = std::max(keys.most_outside, 2 * out);
+    for (std::size_t k = 0; k < dimension_; ++k) {
+      const double at = tree_.frame.local(center[k], k), nearest = std::clamp(at, bounds[k], bounds[dimension_ + k]);
+      const double outside = std::fabs(at - nearest);
+      if (!(outside <= kFarthest)) return false;
+      places[k] = {nearest, outside};
+      keys.less += outside * outside;
+      keys.most_outside = std::max(keys.most_outside, 2 * outside);
       size += std::fabs(nearest);
     }
     keys.rounding = keys.less * 0x1p-47;
     keys.error = tree_.is_wide() ? 0 : size * kRounding + kLeast;
     return true;
+  }
+  bool start_near(NearWalk& walk, const double* center, NearKeys& keys) const {
+    NearPlace places[4];
+    if (!place_near(center, places, keys)) return false;
+    begin_walk(walk);
+    const std::size_t axes = tree_.blocks.layout().axes;
+    for (std::size_t k = 0; k < axes; ++k) {
+      const bool is_used = k < dimension_;
+      walk.center[k] = is_used ? places[k].low(tree_.frame) : 0;
+      walk.center[axes + k] = is_used ? places[k].high(tree_.frame) : 0;
+      walk.outside[k] = is_used ? static_cast<float>(2 * places[k].outside) : 0;
+      walk.wide_center[k] = is_used ? places[k].nearest : 0;
+      walk.wide_outside[k] = is_used ? 2 * places[k].outside : 0;
+    }
+    return true;
+  }
+  // The same for one of several in turn.
+  bool start_near(InterleavedNear& near, const double* center, std::size_t wanted, double farthest,
+                  double& outside) const {
+    NearPlace places[4];
+    NearKeys keys;
+    if (!place_near(center, places, keys)) return false;
+    for (std::size_t k = 0; k < tree_.blocks.layout().axes; ++k) {
+      const bool is_used = k < dimension_;
+      near.low[k] = is_used ? places[k].low(tree_.frame) : 0;
+      near.high[k] = is_used ? places[k].high(tree_.frame) : 0;
+      near.outside[k] = is_used ? static_cast<float>(2 * places[k].outside) : 0;
+    }
+    // As limit_of_key(): twice the product of a root and an error is less than kShare of the square of the root, and
+    // the square of the error over kShare.
+    constexpr double kShare = 1e-5;
+    near.factor = static_cast<float>(1 + kShare + 6e-6);
+    near.rest = rounded_up(
+        (keys.error * keys.error * (1 + 1 / kShare) + keys.error * keys.most_outside + keys.rounding) * (1 + 1e-6));
+    outside = keys.less > 0 ? 2 * std::sqrt(keys.less) : 0;
+    near.memory = tree_.blocks.memory();
+    near.wanted = wanted;
+    near.stack[0] = tree_.root;
+    begin_walk(near, limit_of_reach(farthest, keys));
+    return true;
+  }
+  // Where it begins is on its stack already.
+  static void begin_walk(InterleavedNear& near, float limit) {
+    near.limit = limit;
+    std::fill_n(near.best, InterleavedNear::kMostWanted, std::numeric_limits<float>::infinity());
+    near.crowded = false;
+    near.found = 0;
+    near.depth = 1;
+    near.key[0] = 0;
   }
   // The key up to which a row may be at most so far away.
   float limit_of_reach(double reach, const NearKeys& keys) const {
@@ -1204,7 +1388,7 @@ class TreeQueries {
       }
       std::size_t found = 0;
       double last = 0;
-      if (!decide_nearest<D>(rows, count, boxes, query, center, wanted, farthest, scratch.found.data(),
+      if (!decide_nearest<D>(rows, count, boxes, query, center, wanted, farthest, next_copy_, scratch.found.data(),
                              [&](std::size_t, std::size_t rank, std::int32_t row, double distance) {
                                report(row, distance);
                                found = rank + 1;

@@ -12,7 +12,7 @@ import broadphase as bp
 from oracles import queries as oracle
 
 COUNT = 2000
-FEW, MANY = 6, 520  # queries: in their own order, and along a curve
+FEW, SEVERAL, MANY = 6, 60, 520  # queries: in their own order, several in turn, and along a curve
 WANTED = (5, 16, 17, 64, 300)
 KINDS = ("even", "boxes", "crowds", "decades", "on a line", "along an axis", "in a plane", "twice", "equal")
 
@@ -63,6 +63,22 @@ def test_many_nearest_of_any_scene_are_those_of_the_oracle(kind: str, dtype: Any
             limits = np.where(random.random(count) < 0.7, np.inf, random.random(count) * 0.3)
             expected = oracle.nearest(boxes, points, wanted, limits)
             oracle.assert_same_answers(index.nearest(points, wanted, limits), expected, f"{kind}, {dim}, {wanted}")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_nearest_of_points_far_from_each_other_are_those_of_the_oracle(kind: str, dtype: Any) -> None:
+    random = np.random.default_rng([KINDS.index(kind), np.dtype(dtype).itemsize, 1])
+    for dim in (1, 2, 3, 4):
+        boxes = scene(kind, dim, dtype, random)
+        index = bp.Index(boxes)
+        for wanted in (1, 2, 4, 8, 9, 16):
+            points = points_of(boxes, SEVERAL, random)
+            limits = np.where(random.random(SEVERAL) < 0.7, np.inf, random.random(SEVERAL) * 0.3)
+            expected = oracle.nearest(boxes, points, wanted, limits)
+            label = f"{kind}, {dim}, {wanted}"
+            oracle.assert_same_answers(index.nearest(points, wanted, limits), expected, label)
+            oracle.assert_same_answers(index.nearest(points, wanted, limits, workers=2), expected, label)
 
 
 @pytest.mark.parametrize("tree", ["BVH", "Octree", "LinearTree"])
