@@ -13,6 +13,7 @@
 #include "base/forks.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "base/row_numbers.hpp"
 #include "boxes/any_boxes.hpp"
 #include "linear_tree/cells.hpp"
@@ -127,6 +128,12 @@ class LinearBlocks {
   void add_rows(std::size_t number, std::size_t begin, std::size_t end, Number* bounds) {
     const auto block = static_cast<std::int32_t>(number);
     for (std::size_t entry = begin; entry < end; ++entry) {
+      if (entry + kRowsAhead < order_.item.size()) {
+        const std::size_t soon = order_.item[entry + kRowsAhead];
+        read_ahead(boxes_.lower_of(soon));
+        read_ahead(boxes_.upper_of(soon) + dimension_ - 1);
+        read_ahead(&block_of_[soon]);
+      }
       Number box[8];
       local_box(tree_.frame, boxes_, order_.item[entry], dimension_, box);
       tree_.blocks.set_lane(block, entry - begin, box, static_cast<std::int32_t>(order_.item[entry]), true);
