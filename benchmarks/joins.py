@@ -1,4 +1,4 @@
-"""Joins of tables by overlap, or of the nearest rows: `bp.join` beside polars-bio, bioframe, pandas, polars and ncls.
+"""Joins of tables, and sets of intervals: `bp.join` and `bp.intervals` beside polars-bio, bioframe, pandas and others.
 
 Two tables of intervals on 24 chromosomes, or of events and quotes of 24 symbols. All libraries give the same result, or
 the run stops; times are medians of interleaved runs on one core. ncls has no tables and no chromosomes: it is given the
@@ -170,6 +170,70 @@ def last_before(count: int, size: int) -> tuple[Calls, int]:
     return calls, require_equal(found)
 
 
+def sets(count: int, size: int) -> dict[str, tuple[Calls, int]]:
+    """Return, for each function of sets of intervals, calls that give the same rows, and how many rows."""
+    polars, pandas = load("polars"), load("pandas")
+    bioframe, polars_bio = load("bioframe"), load("polars_bio", "polars-bio")
+    given = [columns(seed, count, size) for seed in (1, 2)]
+    ends = {"chrom": CHROMOSOMES, "start": np.zeros(len(CHROMOSOMES), np.int64), "end": np.full(24, LENGTH + 2 * size)}
+    tables = [polars.DataFrame(one) for one in (*given, ends)]
+    frames = [pandas.DataFrame(one) for one in (*given, ends)]
+    for table in tables:
+        table.config_meta.set(coordinate_system_zero_based=True)
+    view = frames[2].assign(name=CHROMOSOMES)
+    by = {"lower": "start", "upper": "end", "by": "chrom"}
+    as_polars = {"output_type": "polars.DataFrame"}
+    both = {"cols1": COLUMNS, "cols2": COLUMNS, **as_polars}
+    functions: dict[str, tuple[list[str], list[Callable[[], Any]]]] = {
+        "merge": (COLUMNS, [
+            lambda: bp.intervals.merge(tables[0], **by), lambda: bp.intervals.merge(frames[0], **by),
+            lambda: polars_bio.merge(tables[0], cols=COLUMNS, **as_polars), lambda: bioframe.merge(frames[0]),
+        ]),
+        "cluster": (["row", "cluster"], [
+            lambda: bp.intervals.cluster(tables[0], **by), lambda: bp.intervals.cluster(frames[0], **by),
+            lambda: polars_bio.cluster(tables[0], cols=COLUMNS, **as_polars), lambda: bioframe.cluster(frames[0]),
+        ]),
+        "coverage": (["row", "coverage"], [
+            lambda: bp.intervals.coverage(tables[0], tables[1], **by),
+            lambda: bp.intervals.coverage(frames[0], frames[1], **by),
+            lambda: polars_bio.coverage(tables[0], tables[1], **both),
+            lambda: bioframe.coverage(frames[0], frames[1]),
+        ]),
+        "subtract": (COLUMNS, [
+            lambda: bp.intervals.subtract(tables[0], tables[1], **by),
+            lambda: bp.intervals.subtract(frames[0], frames[1], **by),
+            lambda: polars_bio.subtract(tables[0], tables[1], **both),
+            lambda: bioframe.subtract(frames[0], frames[1]),
+        ]),
+        "complement": (COLUMNS, [
+            lambda: bp.intervals.complement(tables[0], tables[2], **by),
+            lambda: bp.intervals.complement(frames[0], frames[2], **by),
+            lambda: polars_bio.complement(tables[0], tables[2], cols=COLUMNS, view_cols=COLUMNS, **as_polars),
+            lambda: bioframe.complement(frames[0], view),
+        ]),
+    }  # fmt: skip
+    names = ("bp, polars", "bp, pandas", "polars-bio", "bioframe")
+    compared = {}
+    for function, (wanted, calls) in functions.items():
+        found = {name: sorted_rows(call(), wanted) for name, call in zip(names, calls, strict=True)}
+        compared[function] = dict(zip(names, calls, strict=True)), require_equal(found)
+    return compared
+
+
+def sorted_rows(table: Any, names: list[str]) -> NDArray[Any]:
+    """Return columns of a table of pandas or polars, as numbers, in lexicographic order of the rows."""
+    numbers = []
+    for name in names:
+        values = np.asarray(table[name])
+        if name == "cluster":  # which numbers they have differs: the first row of each
+            order = np.argsort(np.asarray(table["row"]))
+            _, first, which = np.unique(values[order], return_index=True, return_inverse=True)
+            values = np.empty_like(first, shape=len(values))
+            values[order] = first[which]
+        numbers.append(np.unique(values, return_inverse=True)[1] if name == "chrom" else values.astype(np.int64))
+    return np.stack(numbers, axis=1)[np.lexsort(numbers[::-1])]
+
+
 def main() -> None:
     """Run the comparison and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -182,25 +246,26 @@ def main() -> None:
         for title, make in (("by chromosome, tables to a table", joins), ("one chromosome, arrays to rows", searches)):
             for size in (100, 1000):
                 calls, pairs = make(count, size)
-                compare(title, calls, count, size, pairs)
+                what = f"{title}: 2 x {grouped(count)} rows of {size} on average, {grouped(pairs)} pairs"
+                compare(what, calls, 2 * count)
         for title, make in (
             ("the nearest, by chromosome", nearest),
             ("rows that overlap none, by chromosome", without_partner),
             ("the last before, by symbol", last_before),
         ):
             calls, rows = make(count, 100)
-            compare(title, calls, count, 100, rows, "rows")
+            compare(f"{title}: 2 x {grouped(count)} rows, {grouped(rows)} rows", calls, 2 * count)
+        for size in (100, 1000):
+            for function, (calls, rows) in sets(count, size).items():
+                compare(f"{function}: {grouped(count)} rows of {size} on average, to {grouped(rows)}", calls, count)
 
 
-def compare(title: str, calls: Calls, count: int, size: int, found: int, what: str = "pairs") -> None:
+def compare(what: str, calls: Calls, count: int) -> None:
     """Time calls in turns, and print how long they take."""
     times = {name: timing.milliseconds for name, timing in median_times(calls, budget=20.0).items()}
     ours = next(iter(times.values()))
-    rows = [
-        [name, duration(time), f"{1e6 * time / (2 * count):.1f}", factor(time / ours)] for name, time in times.items()
-    ]
-    title = f"{title}: 2 x {grouped(count)} rows of {size} on average, {grouped(found)} {what}"
-    show_table(["library", "time", "ns a row", "times"], rows, title)
+    rows = [[name, duration(time), f"{1e6 * time / count:.1f}", factor(time / ours)] for name, time in times.items()]
+    show_table(["library", "time", "ns a row", "times"], rows, what)
 
 
 if __name__ == "__main__":

@@ -19,21 +19,11 @@
 #include "boxes/box_view.hpp"
 #include "query/method.hpp"
 #include "query/problem.hpp"
+#include "sweep/keyed_order.hpp"
 #include "sweep/sorted_intervals.hpp"
 #include "sweep/sweep_direction.hpp"
 
 namespace broadphase {
-
-// The key of a row that is in no pair, whatever its corners.
-inline constexpr std::uint32_t kNoKey = 0xffffffffu;
-
-// One set of intervals: floating-point or whole numbers. `keys`: of each row, below a count that both sets share, or
-// kNoKey; null: all rows have key 0.
-template <class T>
-struct KeyedIntervals {
-  BoxView<T> boxes;
-  const std::uint32_t* keys = nullptr;
-};
 
 // Numbers in the leaves of a binary tree, whose nodes have the greatest number below them.
 template <class T>
@@ -78,10 +68,6 @@ class MaximumTree {
 //
 // and of each pair, one is in the run of the other. (In one set, a run is what comes behind the interval.)
 //
-// Rows are sorted by scattering them to buckets of some hundred, of equal width between the ends of a sample, which is
-// one pass through memory; each bucket is sorted in the nearest cache by counting, and what that leaves by insertion.
-// Crowded buckets are sorted by radix, so that the time is linear whatever the numbers.
-//
 // A run is read eight numbers at a time, all of which are written before it is known how many of them belong to it: of
 // short runs, whose ends cannot be predicted, none costs more than another. Time O(n + pairs). The memory of an item
 // and of the sorted columns: 52 bytes a row of doubles while it sorts, 28 then.
@@ -95,13 +81,14 @@ class IntervalPairs {
   template <class Given>
   IntervalPairs(const KeyedIntervals<Given>& first, const KeyedIntervals<Given>& second, bool cross,
                 std::size_t key_count, bool touching, T grow, unsigned workers, Interrupt& interrupt)
-      : is_cross_(cross), is_closed_(touching), grow_(grow), rows_{first.boxes.count, second.boxes.count} {
-    const KeyedIntervals<Given> sets[2] = {first, second};
-    if (!plan_buckets(sets, std::max<std::size_t>(key_count, 1)) || !scatter(sets, workers, interrupt)) {
-      is_exact_ = false;
-      return;
-    }
-    sort(workers, interrupt);
+      : is_cross_(cross),
+        is_closed_(touching),
+        order_(first, second, cross, key_count, touching, grow, workers, interrupt) {
+    if (!order_.is_exact()) return;
+    order_.keep_stretches([&](const Stretch& stretch) {
+      const std::size_t own = stretch.end[0] - stretch.begin[0], other = stretch.end[1] - stretch.begin[1];
+      return is_cross_ ? own > 0 && other > 0 : own > 1;
+    });
     add_tasks(0, workers, interrupt);
     if (is_cross_) add_tasks(1, workers, interrupt);
   }
@@ -113,7 +100,7 @@ class IntervalPairs {
   IntervalPairs& operator=(const IntervalPairs&) = delete;
 
   // False if T does not hold all numbers: then there is nothing here, and they have to be kept as they are.
-  bool is_exact() const { return is_exact_; }
+  bool is_exact() const { return order_.is_exact(); }
 
   std::size_t task_count() const { return tasks_.size(); }
 
@@ -124,13 +111,7 @@ class IntervalPairs {
   void run(std::size_t number, PairBuffer& out) const;
 
   // What a sweep tells of itself.
-  std::size_t bytes() const {
-    std::size_t result = tasks_.capacity() * sizeof(Task) + stretches_.capacity() * sizeof(Stretch);
-    for (const Column& column : columns_)
-      result += (column.lower.size() + column.upper.size()) * sizeof(T) +
-                (column.rows.size() + column.begins.size()) * sizeof(std::int32_t);
-    return result;
-  }
+  std::size_t bytes() const { return order_.bytes() + tasks_.capacity() * sizeof(Task); }
   const SweepDirection& direction() const { return direction_; }
   std::uint64_t candidate_count() const {
     std::uint64_t pairs = 0;
@@ -142,13 +123,13 @@ class IntervalPairs {
   // Of two sets: how many of the second each row of the first is in a pair with; `counts` has room for all rows.
   // Time O(n), however many pairs there are.
   void count_each(std::int64_t* counts, Interrupt& interrupt) const {
-    std::fill_n(counts, rows_[0], 0);
-    const Column &first = columns_[0], &second = columns_[1];
+    std::fill_n(counts, order_.rows(0), 0);
+    const Column &first = order_.column(0), &second = order_.column(1);
     // A run of the second set's intervals adds 1 to all in it: where it begins, and less 1 behind it.
     PlainArray<std::int32_t> steps;
     steps.grow(first.count + 1);
     std::fill_n(steps.get(), first.count + 1, 0);
-    for (const Stretch& stretch : stretches_)
+    for (const Stretch& stretch : order_.stretches())
       in_stretches(stretch.end[1] - stretch.begin[1], interrupt, [&](std::size_t from, std::size_t to) {
         for (std::size_t k = stretch.begin[1] + from; k < stretch.begin[1] + to; ++k) {
           const std::size_t begin = second.begins[k], end = end_of(first, begin, stretch.end[0], second.upper[k]);
@@ -157,7 +138,7 @@ class IntervalPairs {
           if (end < stretch.end[0]) --steps[end];
         }
       });
-    for (const Stretch& stretch : stretches_) {
+    for (const Stretch& stretch : order_.stretches()) {
       std::int64_t begun = 0;
       in_stretches(stretch.end[0] - stretch.begin[0], interrupt, [&](std::size_t from, std::size_t to) {
         for (std::size_t k = stretch.begin[0] + from; k < stretch.begin[0] + to; ++k) {
@@ -180,12 +161,12 @@ class IntervalPairs {
   // near, the one that begins first, and then the first row. Time O(n log n).
   template <class Gap>
   void find_nearest(Reach reach, std::int32_t* nearest, Gap* gaps, Interrupt& interrupt) const {
-    std::fill_n(nearest, rows_[0], -1);
-    std::fill_n(gaps, rows_[0], Gap(0));
-    const Column &first = columns_[0], &second = columns_[1];
+    std::fill_n(nearest, order_.rows(0), -1);
+    std::fill_n(gaps, order_.rows(0), Gap(0));
+    const Column &first = order_.column(0), &second = order_.column(1);
     PlainArray<std::uint32_t> furthest;  // of those up to each: the first of those that end last
     furthest.grow(second.count + 1);
-    for (const Stretch& stretch : stretches_) {
+    for (const Stretch& stretch : order_.stretches()) {
       const std::size_t start = stretch.begin[1], end = stretch.end[1];
       for (std::size_t k = start; k < end; ++k)
         furthest[k] = static_cast<std::uint32_t>(
@@ -235,7 +216,7 @@ class IntervalPairs {
   // As `find_nearest`, the nearest intervals in the order of gap, begin and row. Time O((n + those found) log n).
   template <class Gap>
   Near<Gap> find_near(Reach reach, const Wanted<Gap>& wanted, Interrupt& interrupt) const {
-    const Column &first = columns_[0], &second = columns_[1];
+    const Column &first = order_.column(0), &second = order_.column(1);
     const MaximumTree<T> ends(second.upper.get(), second.count);
     struct End {
       T upper;
@@ -245,7 +226,7 @@ class IntervalPairs {
     std::vector<std::int32_t> rows;
     std::vector<Gap> gaps;
     std::vector<std::size_t> found(first.count + 1);  // by the positions of the first set
-    for (const Stretch& stretch : stretches_) {
+    for (const Stretch& stretch : order_.stretches()) {
       const std::size_t start = stretch.begin[1], end = stretch.end[1];
       falling.clear();
       if (reach.before) {
@@ -287,45 +268,12 @@ class IntervalPairs {
   }
 
  private:
-  // Some hundred items of 24 bytes fit the nearest cache, and a few thousand buckets as many lines of the next one.
-  static constexpr std::size_t kBucketRows = 512, kMostInCache = 2048, kParts = 1024, kFew = 16;
-  static constexpr std::size_t kSample = 4096;
+  using Column = typename KeyedOrder<T>::Column;
+  using Stretch = typename KeyedOrder<T>::Stretch;
   // Rows whose runs are looked at together, and numbers of a run.
   static constexpr std::size_t kTogether = 64, kWindow = 8;
   // A quarter of what a task may find, so that a few threads have equal shares.
   static constexpr std::uint64_t kCandidates = kTaskCandidates / 4;
-  static constexpr std::uint32_t kSecond = std::uint32_t{1} << 31;  // marks rows of the second set
-
-  struct Item {
-    T lower, upper;
-    std::uint32_t row;
-    std::uint32_t part;  // of the bucket
-  };
-  // Where the begins of a key's intervals go: evenly from `low` on; what lies outside goes to the ends.
-  struct Place {
-    double low = 0, scale = 0, top = 0;
-    std::uint32_t bucket = 0, buckets = 1;
-
-    double of(T begin) const {
-      double place = (static_cast<double>(begin) - low) * scale;
-      place = place > 0 ? place : 0;  // and NaN
-      return place < top ? place : top;
-    }
-  };
-  // Where its items begin, and how many items of the first set are before it.
-  struct Bucket {
-    std::uint32_t begin, of_first;
-  };
-  struct Column {
-    std::size_t count = 0;
-    PlainArray<T> lower, upper;
-    PlainArray<std::int32_t> rows;
-    PlainArray<std::uint32_t> begins;  // of two sets: of the run, in the other one
-  };
-  // The positions of a key in both sets.
-  struct Stretch {
-    std::size_t begin[2], end[2];
-  };
   // The runs of positions [begin, end) of a set, whose first lies in a stretch; of a piece, one run's [from, to).
   struct Task {
     std::uint32_t set, begin, end, from, to;
@@ -333,275 +281,10 @@ class IntervalPairs {
     bool is_piece;
   };
 
-  // A number as T, or another one where T does not hold it.
-  template <class Given>
-  static T kept(Given given) {
-    if constexpr (std::is_same_v<Given, T>) {
-      return given;
-    } else {
-      constexpr T kLeast = std::numeric_limits<T>::lowest(), kMost = std::numeric_limits<T>::max();
-      return given >= static_cast<Given>(kLeast) && given <= static_cast<Given>(kMost) ? static_cast<T>(given) : T(0);
-    }
-  }
-
-  template <class Given>
-  static std::uint32_t key_of(const KeyedIntervals<Given>& set, std::size_t row) {
-    return set.keys == nullptr ? 0 : set.keys[row];
-  }
-
-  // By a sample: as many buckets for a key as it has rows, between the first and the last begin. False if T does not
-  // hold it.
-  template <class Given>
-  bool plan_buckets(const KeyedIntervals<Given> (&sets)[2], std::size_t key_count) {
-    struct Seen {
-      double low = std::numeric_limits<double>::infinity(), high = -low;
-      std::size_t count = 0;
-    };
-    std::vector<Seen> seen(key_count);
-    std::size_t sampled = 0;
-    for (const KeyedIntervals<Given>& set : sets) {
-      const StratifiedSample sample(set.boxes.count, kSample);
-      for (std::size_t k = 0; k < sample.size(); ++k) {
-        const std::uint32_t key = key_of(set, sample[k]);
-        const Given given = set.boxes.lower_of(sample[k])[0];
-        const T lower = kept(given);
-        const double begin = static_cast<double>(lower - grow_);
-        if (key != kNoKey && given == given && static_cast<Given>(lower) != given) return false;
-        if (key == kNoKey || !std::isfinite(begin)) continue;
-        seen[key].low = std::min(seen[key].low, begin);
-        seen[key].high = std::max(seen[key].high, begin);
-        ++seen[key].count;
-        ++sampled;
-      }
-    }
-    const double rows = static_cast<double>(rows_[0] + rows_[1]);
-    places_.resize(key_count);
-    std::uint32_t next = 0;
-    for (std::size_t key = 0; key < key_count; ++key) {
-      Place& place = places_[key];
-      place.bucket = next;
-      if (seen[key].count > 0) {
-        const double share = static_cast<double>(seen[key].count) / static_cast<double>(sampled);
-        place.buckets = 1 + static_cast<std::uint32_t>(share * rows / kBucketRows);
-        place.low = seen[key].low;
-        const double width = seen[key].high - seen[key].low;
-        place.scale = width > 0 ? place.buckets / width : 0;
-        place.top = place.buckets - 0.5 / kParts;
-      }
-      next += place.buckets;
-    }
-    bucket_count_ = next;
-    return true;
-  }
-
-  static std::uint32_t part_of(double place, std::uint32_t bucket) {
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>((place - static_cast<std::int32_t>(bucket)) * kParts));
-  }
-
-  // Calls use(row, bucket, item) for each row; the bucket behind the last is for those that are in no pair.
-  template <class Given, class Use>
-  void each_row(const KeyedIntervals<Given>& set, std::size_t from, std::size_t to, const Use& use) const {
-    const bool leave_out_empty = !is_closed_;
-    if (set.keys == nullptr) {
-      const Place place = places_[0];
-      for (std::size_t row = from; row < to; ++row) {
-        const T lower = kept(set.boxes.lower_of(row)[0]) - grow_, upper = kept(set.boxes.upper_of(row)[0]) + grow_;
-        const double at = place.of(lower);
-        auto bucket = static_cast<std::uint32_t>(static_cast<std::int32_t>(at));
-        const std::uint32_t part = part_of(at, bucket);
-        if (leave_out_empty) bucket = lower < upper ? bucket : bucket_count_;
-        use(row, bucket, Item{lower, upper, static_cast<std::uint32_t>(row), part});
-      }
-      return;
-    }
-    for (std::size_t row = from; row < to; ++row) {
-      const std::uint32_t key = set.keys[row];
-      const Place& place = places_[key == kNoKey ? 0 : key];
-      const T lower = kept(set.boxes.lower_of(row)[0]) - grow_, upper = kept(set.boxes.upper_of(row)[0]) + grow_;
-      const double at = place.of(lower);
-      auto bucket = static_cast<std::uint32_t>(static_cast<std::int32_t>(at));
-      const std::uint32_t part = part_of(at, bucket);
-      bucket += place.bucket;
-      bucket = key == kNoKey || (leave_out_empty && !(lower < upper)) ? bucket_count_ : bucket;
-      use(row, bucket, Item{lower, upper, static_cast<std::uint32_t>(row), part});
-    }
-  }
-
-  // Rows of one set that one task counts, and then puts into their buckets.
-  struct Part {
-    std::size_t set, begin, end;
-    std::vector<std::uint32_t> next;  // for each bucket: a count, then the place of its next row
-  };
-
-  // Counts the rows of each bucket, looks for invalid ones, and puts all rows into their buckets, those of the first
-  // set first, each set in the order of its rows. False if T does not hold one of them. Numbers are read twice, and
-  // another thread may write to them in between: a row goes to the bucket in which it was counted.
-  template <class Given>
-  bool scatter(const KeyedIntervals<Given> (&sets)[2], unsigned workers, Interrupt& interrupt) {
-    constexpr std::size_t kPartRows = 20000;  // fewer are read sooner than a thread wakes
-    std::vector<Part> parts;
-    for (std::size_t set = 0; set < 2; ++set) {
-      const EvenSplit split{rows_[set], std::clamp<std::size_t>(rows_[set] / kPartRows, 1, std::max(1u, workers))};
-      for (std::size_t k = 0; k < split.parts; ++k)
-        parts.push_back({set, split.at(k), split.at(k + 1), std::vector<std::uint32_t>(bucket_count_ + 1, 0)});
-    }
-    const PlainMemory<std::uint32_t> buckets = allocate_plain<std::uint32_t>(rows_[0] + rows_[1]);
-    const PlainMemory<std::uint16_t> bucket_parts = allocate_plain<std::uint16_t>(rows_[0] + rows_[1]);
-    std::atomic<bool> is_exact{true};
-    // Calls work(part, from, to, bucket_of, part_of_row) for stretches of the parts' rows.
-    const auto in_parts = [&](const auto& work) {
-      for_each_task(parts.size(), workers, interrupt, [&](unsigned worker, std::size_t number) {
-        Interrupt alone;  // for threads other than the calling one
-        Part& part = parts[number];
-        const std::size_t before = part.set == 0 ? 0 : rows_[0];
-        in_stretches(part.end - part.begin, worker == 0 ? interrupt : alone, [&](std::size_t from, std::size_t to) {
-          work(part, part.begin + from, part.begin + to, buckets.get() + before, bucket_parts.get() + before);
-        });
-      });
-    };
-    in_parts([&](Part& part, std::size_t from, std::size_t to, std::uint32_t* bucket_of, std::uint16_t* part_of_row) {
-      if (!is_exact.load(std::memory_order_relaxed)) return;
-      const KeyedIntervals<Given>& set = sets[part.set];
-      const bool has_keys = set.keys != nullptr;
-      bool are_exact = true, are_valid = true;
-      std::uint32_t* const counts = part.next.data();
-      each_row(set, from, to, [&](std::size_t row, std::uint32_t bucket, const Item& item) {
-        const Given lower = set.boxes.lower_of(row)[0], upper = set.boxes.upper_of(row)[0];
-        const bool matters = !has_keys || set.keys[row] != kNoKey;
-        are_valid &= lower <= upper || !matters;  // false for NaN
-        if constexpr (!std::is_same_v<Given, T>)
-          are_exact &= (static_cast<Given>(item.lower) == lower && static_cast<Given>(item.upper) == upper) || !matters;
-        ++counts[bucket];
-        bucket_of[row] = bucket;
-        part_of_row[row] = static_cast<std::uint16_t>(item.part);
-      });
-      if (!are_valid) throw InvalidBoxes();
-      if (!are_exact) is_exact.store(false, std::memory_order_relaxed);
-    });
-    if (!is_exact.load(std::memory_order_relaxed)) return false;
-    buckets_.resize(bucket_count_ + 1);
-    std::uint32_t sum = 0, of_first = 0;
-    for (std::uint32_t bucket = 0; bucket <= bucket_count_; ++bucket) {
-      buckets_[bucket] = {sum, of_first};
-      for (Part& part : parts) {
-        const std::uint32_t count = std::exchange(part.next[bucket], sum);
-        sum += count;
-        of_first += part.set == 0 ? count : 0;
-      }
-    }
-    items_ = allocate_plain<Item>(rows_[0] + rows_[1]);
-    in_parts([&](Part& part, std::size_t from, std::size_t to, const std::uint32_t* bucket_of,
-                 const std::uint16_t* part_of_row) {
-      const BoxView<Given>& boxes = sets[part.set].boxes;
-      const std::uint32_t mark = part.set == 0 ? 0 : kSecond;
-      std::uint32_t* const next = part.next.data();
-      bool are_valid = true;
-      for (std::size_t row = from; row < to; ++row) {
-        const T lower = kept(boxes.lower_of(row)[0]) - grow_, upper = kept(boxes.upper_of(row)[0]) + grow_;
-        const std::uint32_t bucket = bucket_of[row];
-        are_valid &= lower <= upper || bucket == bucket_count_;
-        items_[next[bucket]++] = {lower, upper, static_cast<std::uint32_t>(row) | mark, part_of_row[row]};
-      }
-      if (!are_valid) throw InvalidBoxes();
-    });
-    return true;
-  }
-
-  // Sorts the items of each bucket, and puts them into the columns of their sets.
-  void sort(unsigned workers, Interrupt& interrupt);
-
-  void sort_bucket(std::uint32_t bucket, PlainArray<Item>& spare, unsigned workers, Interrupt& interrupt) {
-    const Bucket& from = buckets_[bucket];
-    Item* const items = items_.get() + from.begin;
-    const std::size_t count = buckets_[bucket + 1].begin - from.begin;
-    const auto in_place = [](std::size_t k) { return k; };
-    if (count > kMostInCache) return file(sort_many(items, count, spare, workers, interrupt), count, from, in_place);
-    std::uint16_t order[kMostInCache];
-    if (count <= kFew) {
-      for (std::size_t k = 0; k < count; ++k) order[k] = static_cast<std::uint16_t>(k);
-    } else {
-      std::uint16_t places[kParts] = {};
-      for (std::size_t k = 0; k < count; ++k) ++places[items[k].part];
-      std::uint16_t sum = 0;
-      for (std::uint16_t& next : places) {
-        const std::uint16_t here = next;
-        next = sum;
-        sum = static_cast<std::uint16_t>(sum + here);
-      }
-      for (std::size_t k = 0; k < count; ++k) order[places[items[k].part]++] = static_cast<std::uint16_t>(k);
-    }
-    // Many have the same place where numbers are crowded, or lie beyond the sample.
-    const auto begin = [&](std::uint16_t k) { return items[k].lower; };
-    if (!insertion_sort(order, count, begin, 4 * count + kFew * kFew))
-      std::sort(order, order + count, [&](std::uint16_t a, std::uint16_t b) {
-        return items[a].lower < items[b].lower || (items[a].lower == items[b].lower && a < b);
-      });
-    file(items, count, from, [&](std::size_t k) { return order[k]; });
-  }
-
-  // By radix: the highest 33 bits, which settle all but a few, or all of them. Returns where the items are then.
-  Item* sort_many(Item* items, std::size_t count, PlainArray<Item>& spare, unsigned workers, Interrupt& interrupt) {
-    spare.grow(count);
-    using Bits = OrderBits<T>;
-    const auto bits = [](const Item& item) {
-      if constexpr (std::is_floating_point_v<T>)
-        return order_bits(item.lower);
-      else
-        return static_cast<Bits>(static_cast<Bits>(item.lower) ^ Bits{1} << (8 * sizeof(T) - 1));
-    };
-    Bits least = bits(items[0]), most = least;
-    for (std::size_t k = 1; k < count; ++k) {
-      const Bits here = bits(items[k]);
-      least = here < least ? here : least;
-      most = here > most ? here : most;
-    }
-    const auto key = [&](const Item& item) { return static_cast<Bits>(bits(item) - least); };
-    const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(most - least)));
-    const int skipped = width > 33 ? width - 33 : 0;
-    Item* sorted = radix_sort<11>(items, spare.get(), count, skipped, width, key, workers, interrupt);
-    const auto begin = [](const Item& item) { return item.lower; };
-    if (skipped > 0 && !insertion_sort(sorted, count, begin, 4 * count))
-      sorted = radix_sort<11>(sorted, sorted == items ? spare.get() : items, count, 0, width, key, workers, interrupt);
-    return sorted;
-  }
-
-  template <class Order>
-  void file(const Item* items, std::size_t count, const Bucket& from, const Order& order) {
-    if (is_cross_)
-      file<true>(items, count, from, order);
-    else
-      file<false>(items, count, from, order);
-  }
-  template <bool Cross, class Order>
-  void file(const Item* items, std::size_t count, const Bucket& from, const Order& order) {
-    T *lower[2], *upper[2];
-    std::int32_t* rows[2];
-    std::uint32_t* begins[2];
-    for (std::size_t k = 0; k < 2; ++k) {
-      lower[k] = columns_[k].lower.get();
-      upper[k] = columns_[k].upper.get();
-      rows[k] = columns_[k].rows.get();
-      begins[k] = columns_[k].begins.get();
-    }
-    std::size_t first = from.of_first, second = from.begin - from.of_first;
-    for (std::size_t k = 0; k < count; ++k) {
-      const Item& item = items[order(k)];
-      // Without a branch, which would be as good as random.
-      const std::size_t set = Cross ? item.row / kSecond : 0;
-      const std::size_t at = Cross ? first ^ ((first ^ second) & (0 - set)) : first;
-      lower[set][at] = item.lower;
-      upper[set][at] = item.upper;
-      rows[set][at] = static_cast<std::int32_t>(item.row & ~kSecond);
-      if constexpr (Cross) begins[set][at] = static_cast<std::uint32_t>(first + second - at);
-      first += 1 - set;
-      second += set;
-    }
-  }
-
   // The set in which the runs of a set lie.
   std::size_t other(std::size_t set) const { return is_cross_ ? 1 - set : 0; }
   std::size_t begin_of_run(std::size_t set, std::size_t position) const {
-    return is_cross_ ? columns_[set].begins[position] : position + 1;
+    return is_cross_ ? order_.column(set).begins[position] : position + 1;
   }
   // Where the run of an interval that ends at `upper` ends: looked for from its begin.
   std::size_t end_of(const Column& column, std::size_t begin, std::size_t end, T upper) const {
@@ -625,10 +308,10 @@ class IntervalPairs {
 
   // Long runs, one by one.
   void divide(std::uint32_t set, std::uint32_t s, std::size_t begin, std::size_t end) {
-    const Column& column = columns_[other(set)];
-    const std::size_t last = stretches_[s].end[other(set)];
+    const Column& column = order_.column(other(set));
+    const std::size_t last = order_.stretches()[s].end[other(set)];
     for (std::size_t k = begin; k < end; ++k) {
-      const std::size_t to = end_of(column, begin_of_run(set, k), last, columns_[set].upper[k]);
+      const std::size_t to = end_of(column, begin_of_run(set, k), last, order_.column(set).upper[k]);
       for (std::size_t from = begin_of_run(set, k); from < to; from += kCandidates)
         tasks_.push_back({set, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k + 1),
                           static_cast<std::uint32_t>(from),
@@ -640,9 +323,9 @@ class IntervalPairs {
   template <class Use>
   void each_stretch(const Task& task, const Use& use) const {
     std::size_t begin = task.begin;
-    for (std::size_t s = task.stretch; s < stretches_.size() && begin < task.end; ++s) {
-      const std::size_t end = std::min<std::size_t>(task.end, stretches_[s].end[task.set]);
-      use(std::max(begin, stretches_[s].begin[task.set]), end, stretches_[s].end[other(task.set)]);
+    for (std::size_t s = task.stretch; s < order_.stretches().size() && begin < task.end; ++s) {
+      const std::size_t end = std::min<std::size_t>(task.end, order_.stretches()[s].end[task.set]);
+      use(std::max(begin, order_.stretches()[s].begin[task.set]), end, order_.stretches()[s].end[other(task.set)]);
       begin = end;
     }
   }
@@ -659,8 +342,8 @@ class IntervalPairs {
   template <bool Closed>
   std::uint64_t count(const Task& task) const {
     if (task.is_piece) return task.to - task.from;
-    const Column& queried = columns_[task.set];
-    const T* begins = columns_[other(task.set)].lower.get();
+    const Column& queried = order_.column(task.set);
+    const T* begins = order_.column(other(task.set)).lower.get();
     std::uint64_t pairs = 0;
     each_stretch(task, [&](std::size_t from, std::size_t to, std::size_t last) {
       for (std::size_t k = from; k < to; ++k) {
@@ -736,11 +419,11 @@ class IntervalPairs {
 
   template <bool Closed, bool Cross, class Write>
   void find(const Task& task, PairBuffer& out, const Write& write) const {
-    const T* uppers = columns_[task.set].upper.get();
-    const std::int32_t* own = columns_[task.set].rows.get();
-    const std::uint32_t* run_begins = columns_[task.set].begins.get();
-    const T* begins = columns_[other(task.set)].lower.get();
-    const std::int32_t* rows = columns_[other(task.set)].rows.get();
+    const T* uppers = order_.column(task.set).upper.get();
+    const std::int32_t* own = order_.column(task.set).rows.get();
+    const std::uint32_t* run_begins = order_.column(task.set).begins.get();
+    const T* begins = order_.column(other(task.set)).lower.get();
+    const std::int32_t* rows = order_.column(other(task.set)).rows.get();
     Writer to(out);
     if (task.is_piece) {
       for (std::size_t at = task.from; at < task.to; to.make_room()) {
@@ -802,11 +485,11 @@ class IntervalPairs {
   template <class Gap>
   Near<Gap> by_rows(const Column& column, const std::vector<std::size_t>& found, const std::vector<std::int32_t>& rows,
                     const std::vector<Gap>& gaps) const {
-    Near<Gap> result{std::vector<std::int64_t>(rows_[0] + 1), std::vector<std::int32_t>(rows.size()),
+    Near<Gap> result{std::vector<std::int64_t>(order_.rows(0) + 1), std::vector<std::int32_t>(rows.size()),
                      std::vector<Gap>(rows.size())};
     for (std::size_t k = 0; k < column.count; ++k)
       result.offsets[static_cast<std::size_t>(column.rows[k]) + 1] = static_cast<std::int64_t>(found[k]);
-    for (std::size_t row = 0; row < rows_[0]; ++row) result.offsets[row + 1] += result.offsets[row];
+    for (std::size_t row = 0; row < order_.rows(0); ++row) result.offsets[row + 1] += result.offsets[row];
     for (std::size_t k = 0, from = 0; k < column.count; from += found[k++]) {
       const auto to = static_cast<std::size_t>(result.offsets[static_cast<std::size_t>(column.rows[k])]);
       std::copy_n(rows.data() + from, found[k], result.rows.data() + to);
@@ -821,16 +504,9 @@ class IntervalPairs {
     return begin > end ? static_cast<Gap>(begin) - static_cast<Gap>(end) : Gap(0);
   }
 
-  bool is_cross_, is_closed_, is_exact_ = true;
-  T grow_;
-  std::size_t rows_[2];
+  bool is_cross_, is_closed_;
   SweepDirection direction_{0, {}};
-  std::vector<Place> places_;  // of each key
-  std::uint32_t bucket_count_ = 0;
-  std::vector<Bucket> buckets_;  // and one for the rows that are in no pair
-  PlainMemory<Item> items_;
-  Column columns_[2];
-  std::vector<Stretch> stretches_;
+  KeyedOrder<T> order_;
   std::vector<Task> tasks_;
 };
 
@@ -845,47 +521,12 @@ void IntervalPairs<T>::run(std::size_t number, PairBuffer& out) const {
     find<false>(task, out);
 }
 
-template <class T>
-void IntervalPairs<T>::sort(unsigned workers, Interrupt& interrupt) {
-  constexpr std::uint32_t kTogetherBuckets = 16;
-  constexpr std::size_t kLarge = std::size_t{1} << 17;  // items that take some milliseconds, on all threads
-  for (std::size_t k = 0; k < 2; ++k) {
-    columns_[k].lower.grow(rows_[k]);
-    columns_[k].upper.grow(rows_[k]);
-    columns_[k].rows.grow(rows_[k]);
-    if (is_cross_) columns_[k].begins.grow(rows_[k]);
-  }
-  columns_[0].count = buckets_[bucket_count_].of_first;
-  columns_[1].count = buckets_[bucket_count_].begin - columns_[0].count;
-  std::vector<PlainArray<Item>> spares(std::max(1u, workers));
-  const auto is_large = [&](std::uint32_t bucket) {
-    return buckets_[bucket + 1].begin - buckets_[bucket].begin > kLarge;
-  };
-  for (std::uint32_t bucket = 0; bucket < bucket_count_; ++bucket)
-    if (is_large(bucket)) sort_bucket(bucket, spares[0], workers, interrupt);
-  const std::uint32_t tasks = (bucket_count_ + kTogetherBuckets - 1) / kTogetherBuckets;
-  const bool is_alone = rows_[0] + rows_[1] < kLarge / 8;
-  for_each_task(tasks, is_alone ? 1 : workers, interrupt, [&](unsigned worker, std::size_t task) {
-    Interrupt alone;  // for threads other than the calling one
-    const auto begin = static_cast<std::uint32_t>(task) * kTogetherBuckets;
-    for (std::uint32_t bucket = begin; bucket < std::min(begin + kTogetherBuckets, bucket_count_); ++bucket)
-      if (!is_large(bucket)) sort_bucket(bucket, spares[worker], 1, alone);
-  });
-  for (const Place& place : places_) {
-    const Bucket &begin = buckets_[place.bucket], &end = buckets_[place.bucket + place.buckets];
-    const Stretch stretch{{begin.of_first, begin.begin - begin.of_first}, {end.of_first, end.begin - end.of_first}};
-    const std::size_t own = stretch.end[0] - stretch.begin[0], other = stretch.end[1] - stretch.begin[1];
-    if (is_cross_ ? own > 0 && other > 0 : own > 1) stretches_.push_back(stretch);
-  }
-  items_.reset();
-}
-
 // For each kTogether rows of a set in a stretch, one stretch after the other: how long a run of theirs can be.
 template <class T>
 std::vector<std::uint64_t> IntervalPairs<T>::reaches(std::uint32_t set, unsigned workers, Interrupt& interrupt) const {
-  const Column &queried = columns_[set], &column = columns_[other(set)];
+  const Column &queried = order_.column(set), &column = order_.column(other(set));
   std::vector<std::size_t> first(1, 0);  // of each stretch
-  for (const Stretch& stretch : stretches_)
+  for (const Stretch& stretch : order_.stretches())
     first.push_back(first.back() + (stretch.end[set] - stretch.begin[set] + kTogether - 1) / kTogether);
   std::vector<std::uint64_t> found(first.back());
   constexpr std::size_t kATask = 512;
@@ -894,7 +535,7 @@ std::vector<std::uint64_t> IntervalPairs<T>::reaches(std::uint32_t set, unsigned
     auto s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), at) - first.begin()) - 1;
     for (const std::size_t last = std::min(found.size(), at + kATask); at < last; ++at) {
       while (first[s + 1] <= at) ++s;
-      const Stretch& stretch = stretches_[s];
+      const Stretch& stretch = order_.stretches()[s];
       const std::size_t k = stretch.begin[set] + (at - first[s]) * kTogether;
       const std::size_t end = std::min(k + kTogether, stretch.end[set]), stop = stretch.end[other(set)];
       const std::size_t begin = begin_of_run(set, k);
@@ -916,8 +557,8 @@ void IntervalPairs<T>::add_tasks(std::uint32_t set, unsigned workers, Interrupt&
     pending = 0;
   };
   std::size_t group = 0;
-  for (std::uint32_t s = 0; s < stretches_.size(); ++s) {
-    const Stretch& stretch = stretches_[s];
+  for (std::uint32_t s = 0; s < order_.stretches().size(); ++s) {
+    const Stretch& stretch = order_.stretches()[s];
     for (std::size_t k = stretch.begin[set]; k < stretch.end[set]; k += kTogether) {
       const std::size_t end = std::min(k + kTogether, stretch.end[set]);
       const std::uint64_t reach = all_reaches[group++];

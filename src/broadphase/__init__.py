@@ -10,6 +10,7 @@ Pairs of boxes
     pairs, count_pairs, iter_pairs, explain, triangle_pairs
 Tables
     join (rows of pandas, polars, PyArrow and DuckDB that overlap)
+    intervals (merge, cluster, coverage, subtract, complement and split them; also of arrays)
 Points
     neighbors (within a cutoff, also in periodic cells), NeighborList
 Detections
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         explanation as explanation,
         gpu as gpu,
         index as index,
+        intervals as intervals,
         io as io,
         morton as morton,
         narrow as narrow,
@@ -143,8 +145,8 @@ _HOMES = {
 
 _SUBMODULES = frozenset(
     {
-        "adapters", "boxes", "cameras", "data", "demo", "errors", "explanation", "gpu", "index", "io", "morton",
-        "narrow", "points", "recording", "robots", "scale", "scenes", "shapes", "testing", "world",
+        "adapters", "boxes", "cameras", "data", "demo", "errors", "explanation", "gpu", "index", "intervals", "io",
+        "morton", "narrow", "points", "recording", "robots", "scale", "scenes", "shapes", "testing", "world",
     }
 )  # fmt: skip
 _MODULE_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

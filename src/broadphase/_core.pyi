@@ -1212,6 +1212,18 @@ def near_intervals(first: tuple[Annotated[NDArray, dict(device='cpu', writable=F
     The k nearest of the second to each of the first: offsets, rows and gaps.
     """
 
+def merged_intervals(columns: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int, gap: object | None, workers: int) -> tuple:
+    """
+    The intervals that clusters cover, the first row of each, and how many rows there are.
+    """
+
+def number_clusters(columns: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int, gap: object | None, workers: int) -> object: ...
+
+def covered_lengths(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int, workers: int) -> object: ...
+
+def pieces_of_intervals(first: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], second: tuple[Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray, dict(device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None], key_count: int, cuts: bool, workers: int) -> tuple:
+    """What the second set leaves of the first, and the row of each piece."""
+
 def number_names(capsules: list, titles: list) -> object:
     """
     Number the names in Arrow streams: an array each, and how many there are; None for other data. ValueError names by its title the stream whose data is damaged.

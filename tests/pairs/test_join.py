@@ -436,7 +436,7 @@ def test_options_that_do_not_go_together_are_refused():
         bp.join(frame, frame, **ends, how="left", count=True)
     with pytest.raises(ValueError, match="as many columns, 1 to 4, not 2 and 1"):
         bp.join(frame, lower=["a", "a"], upper="b")
-    with pytest.raises(ValueError, match="a tuple has the name in left and the name in right, not 3 names"):
+    with pytest.raises(ValueError, match="a tuple has the names of a column in two tables, not 3 names"):
         bp.join(frame, lower=("a", "a", "a"), upper="b")
     with pytest.raises(TypeError, match=r"left, column 't' has the type String, and corners are integers, floats"):
         bp.join(frame, lower="t", upper="t")

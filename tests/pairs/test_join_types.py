@@ -255,6 +255,6 @@ def test_geometries_get_advice():
 def test_names_of_two_tables_need_two_tables():
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"a": [0, 1], "b": [1, 2], "c": [0, 0]})
-    with pytest.raises(ValueError, match=r"lower: \('a', 'c'\) has a name in left and one in right, and there is no"):
+    with pytest.raises(ValueError, match=r"lower: \('a', 'c'\) has names in two tables, and there is one; for"):
         bp.join(frame, lower=("a", "c"), upper="b")
     assert bp.join(frame, lower=("a", "a"), upper="b").height == 1

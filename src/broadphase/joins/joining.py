@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_real, as_whole
+from broadphase.arguments import as_real, as_whole
 from broadphase.errors import TooManyPairsError, quoted, unknown_name
 from broadphase.floats import MAX_DIMENSION
 from broadphase.joins.nearest_intervals import Wanted
 from broadphase.joins.search import Search, Share
 from broadphase.searches import pair_limit
-from broadphase.tables.lengths import Length, length_of, lengths_of
+from broadphase.tables.lengths import Length, as_lengths, length_of, lengths_of
 from broadphase.tables.libraries import Table, advice_for, known, opened
 from broadphase.tables.meeting import CLOSED, Closed, Rule
-from broadphase.tables.names import listed
+from broadphase.tables.options import added_column, column_names, require_distinct
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from broadphase.joins.search import Ends
-    from broadphase.tables.corners import Axis
 
 __all__ = ["join"]
 
@@ -41,6 +40,7 @@ HOW = ("inner", "left", "semi", "anti", "nearest")
 MISSING = ("drop", "unbounded")
 TIES = ("first", "all")
 SIDES = ("both", "backward", "forward")
+_FOR_ALL_PAIRS = "; for all pairs of rows of one table, pass it as left and as right"
 OF: tuple[Literal["left", "right", "both"], ...] = ("left", "right", "both")
 
 
@@ -195,7 +195,7 @@ def join(
     ):  # fmt: skip
         if not isinstance(value, str) or value not in known_ones:
             raise ValueError(unknown_name(option, value, known_ones))
-    counted, measured = _column_name(count, "count"), _column_name(distance, "distance")
+    counted, measured = added_column(count, "count"), added_column(distance, "distance")
     if counted is not None and how != "inner":
         raise ValueError(f"count has one row for each row of left anyway; leave how={how!r} out")
     if is_one and how in ("left", "nearest"):
@@ -213,8 +213,8 @@ def join(
         raise ValueError(f'{given[0]} is not for how="nearest", which takes max_distance')
     if all(of_overlap.values()):
         raise ValueError("margin is for rows that are apart, and min_overlap for rows that overlap: give one of them")
-    ends = _axes(lower, upper, tables, is_one)
-    keys = [] if by is None else _names(by, "by", tables, is_one)
+    ends = _axes(lower, upper, tables)
+    keys: Any = [] if by is None else column_names(by, "by", tables, _FOR_ALL_PAIRS)
     search = Search.of(tables, ends, keys, is_one, missing)
     search = _ruled(search, closed, margin, min_overlap)
     is_left_only = counted is not None or how in ("semi", "anti")
@@ -237,7 +237,7 @@ def join(
             gone = second < 0
             has_missing = bool(gone.any())
             if measured is not None:
-                distances = gaps if len(search.axes) > 1 else _gaps(search.axes[0], gaps, first)
+                distances = gaps if len(search.axes) > 1 else as_lengths(search.axes[0], gaps, "left", first)
                 more[measured] = left_table.made(distances, gone if has_missing else None)
         else:
             found = search.pairs(worker_count(workers), pair_limit(max_pairs))
@@ -299,39 +299,17 @@ def _one_length(given: Any, search: Search) -> Length:
     return length_of(given, "max_distance", search.axes[0])
 
 
-def _axes(lower: Any, upper: Any, tables: Sequence[Table], is_one: bool) -> Ends:
-    begins, ends = _names(lower, "lower", tables, is_one), _names(upper, "upper", tables, is_one)
+def _axes(lower: Any, upper: Any, tables: Sequence[Table]) -> Ends:
+    begins: Any
+    ends: Any
+    begins, ends = (
+        column_names(x, option, tables, _FOR_ALL_PAIRS) for option, x in (("lower", lower), ("upper", upper))
+    )
     if len(begins) != len(ends) or not 0 < len(begins) <= MAX_DIMENSION:
         raise ValueError(
             f"lower and upper must name as many columns, 1 to {MAX_DIMENSION}, not {len(begins)} and {len(ends)}"
         )
     return list(zip(begins, ends, strict=True))
-
-
-def _names(given: Any, what: str, tables: Sequence[Table], is_one: bool) -> list[tuple[str, str]]:
-    """Return columns as names in the left and in the right table."""
-    columns = given if isinstance(given, list) else [given]
-    names = []
-    for column in columns:
-        if isinstance(column, tuple) and len(column) != 2:
-            raise ValueError(
-                f"{what}: a tuple has the name in left and the name in right, not {len(column)} names; for axes, or"
-                " several keys, give a list"
-            )
-        left, right = column if isinstance(column, tuple) else (column, column)
-        if is_one and left != right:
-            raise ValueError(
-                f"{what}: {quoted(column)} has a name in left and one in right, and there is no right; for all pairs of"
-                " rows of one table, pass it as left and as right"
-            )
-        names.append((known(tables[0], left, what), known(tables[1], right, what)))
-    return names
-
-
-def _column_name(given: Any, default: str) -> str | None:
-    if isinstance(given, str):
-        return given
-    return default if as_flag(given, default) else None
 
 
 def _columns(
@@ -358,12 +336,7 @@ def _columns(
         for names, suffix in zip((left, right), suffixes, strict=True)
     )
     all_names = [*named[0].values(), *named[1].values(), *([] if added is None else [added])]
-    all_folded = [folded(name) for name in all_names]
-    twice = [name for name in dict.fromkeys(all_names) if all_folded.count(folded(name)) > 1]
-    if twice:
-        raise ValueError(
-            f"the result has several columns of one name: {listed(map(str, twice))}; see suffixes and keep"
-        )
+    require_distinct(all_names, tables[0], "; see suffixes and keep")
     return named[0], named[1]
 
 
@@ -389,19 +362,3 @@ def _kept(tables: Sequence[Table], keep: Any) -> tuple[list[str], list[str]]:
 
 def _taken(table: Table, columns: dict[str, str], rows: Any, has_missing: bool = False) -> dict[str, Any]:
     return dict(zip(columns.values(), table.rows(list(columns), rows, has_missing).values(), strict=True))
-
-
-def _gaps(axis: Axis, gaps: NDArray[Any], first: NDArray[np.int32] | None) -> NDArray[Any]:
-    """Return distances of rows of the left table (None: of all, once) as numbers, or durations."""
-    if gaps.dtype.kind == "f":
-        return gaps
-    if len(gaps) and gaps.max() > np.iinfo(np.int64).max:
-        place = int(np.argmax(gaps))
-        row = place if first is None else first[place]
-        raise ValueError(f"left: row {row} is {gaps.max()} from the nearest, which int64 cannot hold")
-    whole = gaps.astype(np.int64)
-    if axis.family in ("number", "null"):
-        return whole
-    if axis.unit == "D":  # which not all libraries have durations of
-        return (whole * 86_400_000).view("m8[ms]")
-    return whole.view(f"m8[{axis.unit}]")

@@ -26,7 +26,7 @@ Keys = tuple["list[NDArray[np.uint32]]", int]
 
 
 def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]]) -> Keys:
-    """Assign numbers to the keys of two tables; each of `names` has the column of a key in the left and the right one.
+    """Assign numbers to the keys of tables; each of `names` has the column of a key in each of them.
 
     TypeError names columns of different kinds, such as text and numbers, or of neither.
     """
@@ -106,7 +106,7 @@ def _small(values: list[NDArray[Any]], missing: list[NDArray[np.bool_] | None]) 
                 for x, gone in zip(values, missing, strict=True)
             ], most - least + 1
     distinct, numbers = np.unique(np.concatenate(values), return_inverse=True)
-    parts = np.split(numbers.astype(np.uint32), [len(values[0])])
+    parts = np.split(numbers.astype(np.uint32), np.cumsum([len(x) for x in values])[:-1])
     return [_marked(x, gone) for x, gone in zip(parts, missing, strict=True)], len(distinct)
 
 

@@ -15,9 +15,11 @@ from broadphase.tables.corners import UNITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from broadphase.tables.corners import Axis
 
-__all__ = ["Length", "length_of", "lengths_of"]
+__all__ = ["Length", "as_lengths", "length_of", "lengths_of"]
 
 #: An exact number, or infinity.
 Length = Fraction | float
@@ -81,3 +83,22 @@ def _nanoseconds(given: Any, what: str) -> int | None:
     if np.isnat(given) or unit not in _SPANS:
         raise ValueError(f"{what} must be a span of weeks, days, hours or less, down to nanoseconds, not {given!r}")
     return int(given.astype(np.int64)) * count * _SPANS[unit]
+
+
+def as_lengths(axis: Axis, lengths: NDArray[Any], title: str, rows: NDArray[np.int32] | None = None) -> NDArray[Any]:
+    """Return what the core measured along an axis as numbers, or durations.
+
+    Each is of a row of the table `title`: of `rows` (None: of all, once), which a message names.
+    """
+    if lengths.dtype.kind == "f":
+        return lengths
+    if len(lengths) and lengths.max() > np.iinfo(np.int64).max:
+        place = int(np.argmax(lengths))
+        row = place if rows is None else rows[place]
+        raise ValueError(f"{title}: row {row}: int64 cannot hold the length {lengths.max()}")
+    whole = lengths.astype(np.int64)
+    if axis.family in ("number", "null"):
+        return whole
+    if axis.unit == "D":  # which not all libraries have durations of
+        return (whole * 86_400_000).view("m8[ms]")
+    return whole.view(f"m8[{axis.unit}]")

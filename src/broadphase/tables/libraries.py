@@ -90,6 +90,10 @@ class Table(ABC):
         """Return a column of the library."""
 
     @abstractmethod
+    def like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        """Return a column of the type of another one, of numbers as its `Column.values` are."""
+
+    @abstractmethod
     def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         """Return a table of columns; `rows` are those of this one that it has, None if they are other ones."""
 
@@ -234,12 +238,25 @@ class _Pandas(Table):
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         if missing is None:
             return values
-        if values.dtype.kind == "m":
-            return np.where(missing, np.timedelta64("NaT"), values)
+        if values.dtype.kind in "mM":
+            return np.where(missing, np.array("NaT", values.dtype), values)
         if values.dtype.kind == "f":
             return np.where(missing, np.nan, values)
         kind = self._pandas.arrays.BooleanArray if values.dtype.kind == "b" else self._pandas.arrays.IntegerArray
         return kind(values, missing)
+
+    def like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        pandas, dtype = self._pandas, self._frame[name].dtype
+        if isinstance(dtype, pandas.ArrowDtype):
+            return pandas.arrays.ArrowExtensionArray(_like(dtype.pyarrow_dtype, values, missing))
+        if isinstance(dtype, pandas.DatetimeTZDtype):
+            utc = pandas.DatetimeIndex(self.made(values.view(f"M8[{dtype.unit}]"), missing)).tz_localize("UTC")
+            return utc.tz_convert(dtype.tz).array
+        if isinstance(dtype, np.dtype):
+            plain = dtype.newbyteorder("=")
+            return self.made(values.view(plain) if dtype.kind in "mM" else values.astype(plain, copy=False), missing)
+        gone = np.zeros(len(values), np.bool_) if missing is None else missing
+        return dtype.construct_array_type()(values.astype(dtype.numpy_dtype), gone)
 
     def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         index = None if rows is None else self._frame.index[rows]
@@ -310,6 +327,12 @@ class _Polars(Table):
         column = self._polars.Series(values)
         return column if missing is None else column.zip_with(self._polars.Series(~missing), column.clear(len(column)))
 
+    def like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        dtype = self._frame[name].dtype
+        if dtype == self._polars.Date:
+            values = values.astype(np.int32)
+        return self.made(values, missing).cast(dtype)
+
     def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         frame = self._polars.DataFrame(columns)
         return frame.lazy() if self._is_lazy else frame
@@ -340,6 +363,9 @@ class _Arrow(Table):
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return import_module("pyarrow").array(values, mask=missing)
+
+    def like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        return _like(plain_type(self._arrow(name).type), values, missing)
 
     def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         return import_module("pyarrow").table(columns)
@@ -379,6 +405,9 @@ class _DuckDB(_Arrow):
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return super().made(values, missing), None
+
+    def like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+        return super().like(name, values, missing), self._types[name]
 
     def table(self, columns: dict[str, Any], rows: Rows | slice | None = None) -> Any:
         made = self._relation_of(super().table({name: values for name, (values, _) in columns.items()}))
@@ -476,6 +505,14 @@ def _taken(column: Any, places: Any, title: str) -> Any:
         raise ValueError(
             f"{title} has the type {kind}, of which pyarrow takes no rows: convert it, or see keep ({error})"
         ) from None
+
+
+def _like(kind: Any, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
+    """Return numbers as an array of a type of pyarrow, times as numbers of its unit."""
+    pyarrow: Any = import_module("pyarrow")
+    if not pyarrow.types.is_temporal(kind):
+        return pyarrow.array(values, mask=missing).cast(kind)
+    return pyarrow.array(values.astype(f"i{kind.bit_width // 8}"), mask=missing).view(kind)
 
 
 def _arrow_names(column: Any) -> Any:
