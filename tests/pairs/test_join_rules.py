@@ -273,6 +273,33 @@ def test_rows_share_a_part_of_one_or_of_both():
         bp.join(left, right, **ENDS, min_overlap=("left", 0.7), max_pairs=2)
 
 
+@pytest.mark.parametrize("most", [1, 7, 200])
+def test_parts_are_compared_a_few_pairs_at_a_time(most, monkeypatch):
+    from broadphase.joins import search
+
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(14)
+    tables = [
+        pl.DataFrame({"a": low, "b": low + rng.integers(0, 9, 80), "k": rng.integers(0, 2, 80), "row": np.arange(80)})
+        for low in rng.integers(0, 40, (2, 80))
+    ]
+    options = {**ENDS, "by": "k", "min_overlap": ("left", 0.4), "closed": "left"}
+
+    def answers():
+        yield bp.join(*tables, **options, keep=["row"]).rows()
+        yield bp.join(tables[0], **options, keep=["row"]).rows()
+        yield bp.join(*tables, **options, count=True)["count"].to_list()
+        yield bp.join(tables[0], **options, count=True)["count"].to_list()
+        yield bp.join(*tables, **options | {"by": None}, how="anti").rows()
+
+    expected = list(answers())
+    assert all(map(len, expected[:4]))
+    monkeypatch.setattr(search, "_MOST_PAIRS", most)
+    assert list(answers()) == expected
+    with pytest.raises(bp.errors.TooManyPairsError):
+        bp.join(*tables, **options, max_pairs=len(expected[0]) - 1)
+
+
 def test_parts_are_decimal_fractions_of_whole_lengths():
     pl = pytest.importorskip("polars")
     for length, percent in [(100, 7), (10, 70), (1000, 29), (100, 57)]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Ends", "Search", "Share"]
 
 _SIDES = ("left", "right")
+_MOST_PAIRS = 1 << 23  # that are compared with their lengths at a time: some hundred bytes each
 
 #: Of each axis, the columns of lower and of upper corners: in the left, and in the right table.
 Ends = list[tuple[tuple[str, str], tuple[str, str]]]
@@ -70,25 +71,24 @@ class Search:
 
     def pairs(self, workers: int, limit: int) -> Rows:
         """Return rows of the left and the right table that overlap, in order."""
-        if self.share is not None:
-            found = self._sharing(self._all_pairs(workers, pair_limit(None)))
-            if len(found) > limit:
+        if self.share is None:
+            return self._all_pairs(workers, limit)
+        parts = [np.empty((0, 2), np.int32)]
+        for found in self._chunks(workers):
+            parts.append(self._sharing(found))
+            limit -= len(parts[-1])
+            if limit < 0:
                 raise _native.TooManyPairs
-            return found
-        return self._all_pairs(workers, limit)
+        rows = np.concatenate(parts)
+        return rows if len(self.axes) == 1 else rows[np.lexsort((rows[:, 1], rows[:, 0]))]
 
     def counts(self) -> NDArray[np.int64]:
         """Return how many rows of the right table overlap each of the left one; a row itself is not counted."""
         if len(self.axes) == 1 and self.share is None:
-            counts: NDArray[np.int64] = self._checked(
-                _native.count_each_interval,
-                *_columns(self._meeting.numbers(), self._keys()),
-                self.key_count,
-                self._meeting.touching,
-            )
+            counts = self._counts_of_axis()
             return counts - (counts > 0) if self.is_one else counts
         counts = np.zeros(self._height(0), np.int64)
-        for found in self._chunks():
+        for found in self._chunks(1):
             if self.share is None:
                 for rows in (found[:, 0], found[:, 1]) if self.is_one else (found[:, 0],):
                     counts += np.bincount(rows, minlength=len(counts))
@@ -196,14 +196,40 @@ class Search:
         most = limit if limit < 2**63 else None
         return _renumbered(pairs(*boxes, **options, workers=workers, sort=True, max_pairs=most), numbers)
 
-    def _chunks(self) -> Iterator[Rows]:
-        """Yield the pairs, of boxes a chunk at a time."""
-        if len(self.axes) == 1:
-            yield self._all_pairs(1, pair_limit(None))
+    def _counts_of_axis(self) -> NDArray[np.int64]:
+        """Return how many rows overlap each row of the left table; of one table, also itself."""
+        columns = _columns(self._meeting.numbers(), self._keys())
+        counts: NDArray[np.int64] = self._checked(
+            _native.count_each_interval, *columns, self.key_count, self._meeting.touching
+        )
+        return counts
+
+    def _chunks(self, workers: int) -> Iterator[Rows]:
+        """Yield the pairs, so many at a time as do not fill the memory; of intervals in order."""
+        if len(self.axes) > 1:
+            boxes, numbers, options = self._boxes()
+            for found in iter_pairs(*boxes, **options, workers=workers):
+                yield _renumbered(found, numbers)
             return
-        boxes, numbers, options = self._boxes()
-        for found in iter_pairs(*boxes, **options):
-            yield _renumbered(found, numbers)
+        ends = np.cumsum(self._counts_of_axis())
+        total = int(ends[-1]) if len(ends) else 0
+        if total <= _MOST_PAIRS:
+            yield self._all_pairs(workers, pair_limit(None))
+            return
+        (lower, upper, keys), second = _columns(self._meeting.numbers(), self._keys())
+        stops = np.searchsorted(ends, np.arange(_MOST_PAIRS, total, _MOST_PAIRS), "right")
+        begin = 0
+        for end in np.unique(np.append(stops, len(ends))).tolist():
+            if end == begin:
+                continue
+            rows = slice(begin, end)
+            first = lower[rows], upper[rows], None if keys is None else keys[rows]
+            some: Any = _native.interval_pairs(
+                first, second, self.key_count, self._meeting.touching, None, workers, True, pair_limit(None)
+            )
+            some[:, 0] += begin
+            yield some[some[:, 0] < some[:, 1]] if self.is_one else some
+            begin = end
 
     def _boxes(self) -> tuple[list[Any], list[Any], dict[str, Any]]:
         """Return the boxes that have keys, of one table or two, their rows (None: all), and options of `pairs`."""
@@ -256,8 +282,9 @@ class Search:
             shared = _length(np.maximum(*lower), np.minimum(*upper), is_far)
             own = _length(lower[side], upper[side], far_lower[side] | far_upper[side])
             with np.errstate(invalid="ignore", divide="ignore"):
-                part = shared / own
-            shares *= np.where(np.isnan(part), 1, part)
+                part = np.divide(shared, own, out=shared)
+            part[np.isnan(part)] = 1
+            shares *= part
         return shares
 
 
@@ -282,7 +309,7 @@ def _length(lower: NDArray[Any], upper: NDArray[Any], is_far: Any) -> NDArray[np
             length: NDArray[np.float64] = upper.astype(np.float64) - lower.astype(np.float64)
     else:  # which wraps around to the true difference
         length = (upper.astype(np.int64).view(np.uint64) - lower.astype(np.int64).view(np.uint64)).astype(np.float64)
-    return np.where(is_far, np.inf, length)
+    return np.where(is_far, np.inf, length) if np.any(is_far) else length
 
 
 def _boxes_of(axes: Sequence[Sequence[NDArray[Any]]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
