@@ -52,7 +52,6 @@ class KeptBoxes {
 
   void clear() {
     kept_.clear();
-    orders_.clear();
     cells_.clear();
     count_ = 0;
   }
@@ -68,47 +67,73 @@ class KeptBoxes {
       note(to);
       return;
     }
-    kept_.push_back(box);
-    orders_.push_back(count_++);
+    kept_.push_back({box, count_++});
     if (kept_.size() == kMostScanned && rest > kMostScanned) {
       file(rest, next, threads);
       filed_ = {};
     }
   }
 
-  // The same for `count` boxes, row(k), of which `rest` follow.
-  template <class Row, class Next>
-  void keep_all(std::size_t count, Row&& row, std::size_t rest, Next&& next, const Threads& threads) {
-    const bool chooses_cells = cells_.empty();
-    if (chooses_cells) {
-      if (count_ + count <= kMostScanned) {
-        for (std::size_t k = 0; k < count; ++k) {
-          kept_.push_back(boxes_[row(k)]);
-          orders_.push_back(count_++);
-        }
-        return;
-      }
-      file(count + rest, [&](std::size_t k) { return k < count ? row(k) : next(k - count); }, threads);
-    }
-    filed_.resize(count);
-    if (!chooses_cells) threads.each(count, kFiledATask, [&](std::size_t k) { filed_[k] = cell_of(boxes_[row(k)]); });
-    by_cell(threads, [&](std::size_t k) { put(boxes_[row(k)], count_ + static_cast<std::uint32_t>(k), filed_[k]); });
-    for (const Filed& to : filed_) note(to);
-    count_ += static_cast<std::uint32_t>(count);
+  // Chooses cells for `count` boxes that are to come, unless it has some: `next(k)` is the row of the k-th.
+  template <class Next>
+  void prepare(std::size_t count, Next&& next, const Threads& threads) {
+    if (cells_.empty()) file(count, next, threads);
   }
 
+  // Puts `count` boxes, row(k), with those that are kept until it is known which of them are: these have numbers from
+  // count() on, ascending. Needs cells.
+  template <class Row>
+  void propose(std::size_t count, Row&& row, const Threads& threads) {
+    filed_.resize(count);
+    threads.each(count, kFiledATask, [&](std::size_t k) {
+      if (k + kRowsAhead < count) boxes_.read_ahead(row(k + kRowsAhead));
+      filed_[k] = cell_of(boxes_[row(k)]);
+    });
+    by_cell(threads, [&](std::size_t k) { put(boxes_[row(k)], count_ + static_cast<std::uint32_t>(k), filed_[k]); });
+    for (std::size_t level = 0; level < kLevels; ++level) kept_by_level_[level] = by_level_[level].size();
+    for (const Filed& to : filed_) note(to);
+  }
+  // Takes all of them out again.
+  void withdraw(const Threads& threads) {
+    by_cell(threads, [&](std::size_t k) { --cells_[filed_[k].cell].size; });
+    for (std::size_t level = 0; level < kLevels; ++level) by_level_[level].resize(kept_by_level_[level]);
+  }
+  // Keeps one of them; those with lower numbers come before it.
+  void confirm(std::size_t k) {
+    move_back(filed_[k]);
+    note(filed_[k]);
+  }
+  // Keeps all for which is_kept(k) holds.
+  template <class IsKept>
+  void confirm_all(const IsKept& is_kept, const Threads& threads) {
+    by_cell(threads, [&](std::size_t k) {
+      if (is_kept(k)) move_back(filed_[k]);
+    });
+    for (std::size_t k = 0; k < filed_.size(); ++k)
+      if (is_kept(k)) note(filed_[k]);
+  }
+  // Ends what `propose` has begun: all of them have had their numbers.
+  void settle() { count_ += static_cast<std::uint32_t>(filed_.size()); }
+
+  // Which of those that are proposed are visited.
+  struct Better {
+    std::uint32_t until;       // only those with lower numbers
+    std::uint32_t most_tests;  // of all boxes, then only of those that are kept
+    bool has_more = false;     // some were not visited
+  };
+
   // Calls visit(kept, number) for those with a number from `since` on that may overlap the box by more than the
-  // threshold, until one returns true. In no order, and some twice.
+  // threshold, until one returns true. In no order, and some twice. `better` is null where none are proposed.
   template <class Visit>
-  bool any_near(const Box& box, std::uint32_t since, Visit&& visit) const {
-    if (cells_.empty()) return any_of(since, 0, static_cast<std::uint32_t>(kept_.size()), at_place, visit);
+  bool any_near(const Box& box, std::uint32_t since, Visit&& visit, Better* better = nullptr) const {
+    if (cells_.empty()) return any_of(since, 0, static_cast<std::uint32_t>(kept_.size()), at_place, visit, better);
     const double size = size_of(box), least_share = reach_.least_share();
     for (std::size_t level = 0; level < levels_; ++level) {
       if (by_level_[level].empty()) continue;
       // Boxes that are too short, or too long.
       const double most = most_of(level), least = level == 0 ? 0 : most_of(level - 1);
       if (most < size * least_share || size < least * least_share) continue;
-      if (any_in(box, level, most, since, visit)) return true;
+      if (any_in(box, level, most, since, visit, better)) return true;
     }
     return false;
   }
@@ -116,9 +141,14 @@ class KeptBoxes {
  private:
   static constexpr std::size_t D = Box::kDimension;
   static constexpr std::size_t kMostScanned = 48, kFiledATask = 1024;
+  static constexpr std::uint32_t kLongList = 32;
   static constexpr double kMore = 1e-5;
   static constexpr std::size_t kLevels = 64;
 
+  struct Entry {
+    Box box;
+    std::uint32_t order;
+  };
   struct Cell {
     std::uint32_t begin, size;  // of what is kept, in `kept_`
   };
@@ -147,24 +177,23 @@ class KeptBoxes {
     by_level_.resize(kLevels);
     for (std::vector<std::uint32_t>& slots : by_level_) slots.clear();
     levels_ = 0;
-    const std::vector<Box> before = std::move(kept_);
+    const std::vector<Entry> before = std::move(kept_);
     filed_.resize(count);
     threads.each(count, kFiledATask, [&](std::size_t k) {
       if (k + kRowsAhead < count) boxes_.read_ahead(next(k + kRowsAhead));
       filed_[k] = cell_of(boxes_[next(k)]);
     });
     by_cell(threads, [&](std::size_t k) { ++cells_[filed_[k].cell].size; });
-    for (const Box& box : before) ++cells_[cell_of(box).cell].size;
+    for (const Entry& entry : before) ++cells_[cell_of(entry.box).cell].size;
     std::uint32_t end = 0;
     for (Cell& cell : cells_) {
       cell.begin = end;
       end += std::exchange(cell.size, 0);
     }
     kept_.resize(end);
-    orders_.resize(end);
     for (std::uint32_t k = 0; k < before.size(); ++k) {
-      Filed to = cell_of(before[k]);
-      put(before[k], k, to);
+      Filed to = cell_of(before[k].box);
+      put(before[k].box, k, to);
       note(to);
     }
   }
@@ -226,8 +255,15 @@ class KeptBoxes {
   void put(const Box& box, std::uint32_t order, Filed& to) {
     Cell& cell = cells_[to.cell];
     to.slot = cell.begin + cell.size++;
-    kept_[to.slot] = box;
-    orders_[to.slot] = order;
+    kept_[to.slot] = {box, order};
+  }
+  // To the place behind those that are kept in its cell, where it is or which is before it.
+  void move_back(Filed& at) {
+    Cell& cell = cells_[at.cell];
+    const std::uint32_t slot = cell.begin + cell.size++;
+    if (slot == at.slot) return;
+    kept_[slot] = kept_[at.slot];
+    at.slot = slot;
   }
   void note(const Filed& at) {
     by_level_[at.level].push_back(at.slot);
@@ -236,18 +272,46 @@ class KeptBoxes {
 
   // Slots [begin, end) of a list that has them in the order in which they came.
   template <class Slot, class Visit>
-  bool any_of(std::uint32_t since, std::uint32_t begin, std::uint32_t end, Slot&& slot, Visit&& visit) const {
+  bool any_of(std::uint32_t since, std::uint32_t begin, std::uint32_t end, Slot&& slot, Visit&& visit,
+              Better* better) const {
     std::uint32_t from = begin;
-    if (since > 0)
-      for (from = end; from > begin && orders_[slot(from - 1)] >= since;) --from;
+    if (end - begin > kLongList) {
+      if (since > 0) from = place_in_order(since, begin, end, slot);
+      if (better != nullptr) end = limited(from, end, slot, *better);
+    } else if (since > 0) {
+      for (from = end; from > begin && kept_[slot(from - 1)].order >= since;) --from;
+    }
     for (std::uint32_t k = from; k < end; ++k)
-      if (visit(kept_[slot(k)], orders_[slot(k)])) return true;
+      if (visit(kept_[slot(k)].box, kept_[slot(k)].order)) return true;
     return false;
+  }
+  // The first of a list whose number is no less than this one.
+  template <class Slot>
+  std::uint32_t place_in_order(std::uint32_t number, std::uint32_t begin, std::uint32_t end, Slot&& slot) const {
+    while (begin < end) {
+      const std::uint32_t middle = begin + (end - begin) / 2;
+      const bool is_less = kept_[slot(middle)].order < number;
+      (is_less ? begin : end) = is_less ? middle + 1 : middle;
+    }
+    return begin;
+  }
+  // The end of those in a long list that are to be visited.
+  template <class Slot>
+  std::uint32_t limited(std::uint32_t begin, std::uint32_t end, Slot&& slot, Better& better) const {
+    const std::uint32_t wanted = place_in_order(better.until, begin, end, slot);
+    if (wanted - begin <= better.most_tests) {
+      better.most_tests -= wanted - begin;
+      return wanted;
+    }
+    better.has_more = true;
+    better.until = count_;
+    return place_in_order(count_, begin, end, slot);
   }
   static constexpr auto at_place = [](std::uint32_t k) { return k; };
 
   template <class Visit>
-  bool any_in(const Box& box, std::size_t level, double most, std::uint32_t since, Visit&& visit) const {
+  bool any_in(const Box& box, std::size_t level, double most, std::uint32_t since, Visit&& visit,
+              Better* better) const {
     std::array<std::int64_t, D> from, to;
     double cells = 1;
     for (std::size_t k = 0; k < D; ++k) {
@@ -258,18 +322,13 @@ class KeptBoxes {
     }
     const std::vector<std::uint32_t>& all = by_level_[level];
     if (cells > static_cast<double>(all.size()))
-      return any_of(since, 0, static_cast<std::uint32_t>(all.size()), [&](std::uint32_t k) { return all[k]; }, visit);
-    const bool is_full = since == 0 && count_ == kept_.size();  // no room is left between cells
+      return any_of(
+          since, 0, static_cast<std::uint32_t>(all.size()), [&](std::uint32_t k) { return all[k]; }, visit, better);
     for (std::array<std::int64_t, D> place = from;;) {
       const std::size_t line = line_of(place, level);
-      const std::size_t first = cell_of(line, from[0]), last = cell_of(line, to[0]);
-      if (is_full && first <= last) {
-        if (any_of(0, cells_[first].begin, cells_[last].begin + cells_[last].size, at_place, visit)) return true;
-      } else {
-        for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
-          const Cell cell = cells_[cell_of(line, place[0])];
-          if (any_of(since, cell.begin, cell.begin + cell.size, at_place, visit)) return true;
-        }
+      for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
+        const Cell cell = cells_[cell_of(line, place[0])];
+        if (any_of(since, cell.begin, cell.begin + cell.size, at_place, visit, better)) return true;
       }
       std::size_t axis = 1;
       while (axis < D && ++place[axis] > to[axis]) {
@@ -283,12 +342,12 @@ class KeptBoxes {
   const Boxes& boxes_;
   Reach reach_;
   double cell_;  // of a level, as a share of the side of its longest boxes
-  std::vector<Box> kept_;
-  std::vector<std::uint32_t> orders_;  // of what is in `kept_`
+  std::vector<Entry> kept_;
   std::uint32_t count_ = 0;
   std::vector<Cell> cells_;   // by hash of the place; empty: all boxes are scanned
   std::vector<Filed> filed_;  // of those that are filed together
   std::vector<std::vector<std::uint32_t>> by_level_;
+  std::array<std::size_t, kLevels> kept_by_level_{};  // of these, without those that are proposed
   std::size_t levels_ = 0;
   std::array<double, D> side_{}, boxes_a_unit_{};  // of a usual box
   std::array<std::array<double, D>, kLevels> cells_a_unit_{};
@@ -402,13 +461,12 @@ class Greedy {
       : boxes_(boxes),
         exclusion_(exclusion),
         flags_(flags),
-        kept_(boxes, typename Kept::Reach(exclusion.threshold, exclusion.measure)),
-        portion_(kept_) {}
+        kept_(boxes, typename Kept::Reach(exclusion.threshold, exclusion.measure)) {}
 
   // Of rows in the order of their scores. With several workers, in portions: the boxes of a portion are compared with
-  // all that were kept before, then those that are left with each other. The first ones are few, and each is half as
-  // long as all before: most boxes have met what excludes them when their turn comes. What is left then is decided in
-  // order.
+  // all that were kept before, and with better ones of the portion, which may be kept. The first ones are few, and each
+  // is an eighth as long as all before: most boxes have met what excludes them, or are known to be kept, when their
+  // turn comes, and few are compared with boxes that are not kept. What is left then is decided in order.
   void run(const std::int32_t* rows, std::size_t count, unsigned workers, Interrupt& interrupt) {
     constexpr std::size_t kFirst = 1024;
     const Threads threads{count < kFewestShared ? 1 : workers, interrupt};
@@ -416,25 +474,48 @@ class Greedy {
     kept_.clear();
     if (threads.workers <= 1) return run_in_order(count, threads);
     run_in_order(kFirst, threads);
+    double share = 0;  // of the last portion that was kept
     for (std::size_t begin = kFirst, end = 0; begin < count; begin = end) {
-      end = std::min(count, begin + begin / 2);
-      leave_out_excluded(begin, end, threads);
-      decide_open(threads);
-      keep_open(end, threads);
+      // Where most are excluded by what was kept before, it is looked for first: the others are few.
+      constexpr double kMost = 0.4;
+      constexpr std::size_t kFew = 64;
+      const bool are_most_kept = share > kMost;
+      end = std::min(count, begin + begin / 8);
+      open_portion(begin, end, !are_most_kept, threads);
+      std::size_t kept = 0;
+      if (open_.size() <= kFew) {
+        kept = keep_in_order(end, threads);
+      } else {
+        const std::size_t rest = open_.size() + (count - end);
+        kept_.prepare(rest, [&](std::size_t k) { return row_to_come(k, end); }, threads);
+        kept_.propose(open_.size(), [&](std::size_t k) { return row(open_[k].place); }, threads);
+        look_for_rivals(are_most_kept, threads);
+        kept = decide(threads);
+      }
+      share = static_cast<double>(kept) / static_cast<double>(end - begin);
     }
   }
 
  private:
   static constexpr std::size_t kRowsAhead = Kept::kRowsAhead;
   static constexpr std::size_t kComparedATask = 64;
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kMostRivals = 4;
   enum class State : std::uint8_t { kOpen, kKept, kGone };
-  // A box of a portion that nothing kept before excludes.
+  // A box of a portion.
   struct Open {
     std::uint32_t place;
-    std::uint32_t tests;          // that it is worth to compare it with others of the portion
-    std::uint32_t rival = kNone;  // a better one that excludes it if it is kept
-    State state = State::kOpen, next = State::kOpen;
+    std::array<std::uint32_t, kMostRivals> rivals;  // better ones of the portion: each excludes it if it is kept
+    std::uint8_t rival_count = 0;
+    bool has_more = false;  // there may be more
+    State state = State::kOpen;
+
+    // Returns false: the search goes on.
+    bool add(std::uint32_t number, std::uint32_t first, typename Kept::Better& better) {
+      if (number >= better.until) return false;
+      rivals[rival_count++] = number - first;
+      if (rival_count == kMostRivals) better.has_more = true, better.until = first;
+      return false;
+    }
   };
 
   std::size_t row(std::size_t place) const { return static_cast<std::size_t>(rows_[place]); }
@@ -458,114 +539,106 @@ class Greedy {
     }
   }
 
-  // Sets `open_`.
-  void leave_out_excluded(std::size_t begin, std::size_t end, const Threads& threads) {
-    // To find a rival in the portion is worth some times as much as it took to find none before.
-    constexpr std::uint32_t kFewTests = 256, kTimes = 2;
+  // Sets `open_`; without what is excluded by those that were kept before, if these are to be compared. A box without
+  // volume overlaps none, and is kept.
+  void open_portion(std::size_t begin, std::size_t end, bool are_compared, const Threads& threads) {
     open_.resize(end - begin);
+    std::atomic<bool> are_some_gone{false};
     threads.each(end - begin, kComparedATask, [&](std::size_t k) {
       const std::size_t place = begin + k;
       read_ahead(place);
       const auto& box = boxes_[row(place)];
-      Open& own = open_[k] = {static_cast<std::uint32_t>(place), kFewTests, kNone, State::kGone, State::kOpen};
-      if (!box.has_volume()) {
+      Open& own = open_[k] = {static_cast<std::uint32_t>(place), {}};
+      if (!box.has_volume())
         flags_[row(place)] = 1;
+      else if (!are_compared ||
+               !kept_.any_near(box, 0, [&](const Box& other, std::uint32_t) { return exceed(other, box); }))
         return;
-      }
-      std::uint32_t tests = 0;
-      const bool is_excluded = kept_.any_near(box, 0, [&](const Box& other, std::uint32_t) {
-        ++tests;
-        return exceed(other, box);
-      });
-      own.tests += kTimes * tests;
-      if (!is_excluded) own.state = State::kOpen;
-    });
-    std::erase_if(open_, [](const Open& box) { return box.state == State::kGone; });
-  }
-
-  // Leaves in `undecided_` what is not to be decided side by side.
-  void decide_open(const Threads& threads) {
-    constexpr std::size_t kFew = 64, kLeastShare = 4;
-    portion_.clear();
-    portion_.keep_all(
-        open_.size(), [&](std::size_t k) { return row(open_[k].place); }, 0, [](std::size_t) { return std::size_t{0}; },
-        threads);
-    undecided_.resize(open_.size());
-    for (std::uint32_t k = 0; k < undecided_.size(); ++k) undecided_[k] = k;
-    // In each round, those are decided whose rivals were before. They are few where rivals are mostly one behind the
-    // other, or too many to be looked at.
-    while (undecided_.size() > kFew) {
-      const std::size_t before = undecided_.size();
-      threads.each(before, kComparedATask, [&](std::size_t k) { look(undecided_[k]); });
-      std::erase_if(undecided_, [&](std::uint32_t k) {
-        open_[k].state = open_[k].next;
-        return open_[k].state != State::kOpen;
-      });
-      if (before - undecided_.size() < before / kLeastShare) break;
-    }
-  }
-
-  // Keeps what has been decided to be, and decides the rest, of a portion up to `end`.
-  void keep_open(std::size_t end, const Threads& threads) {
-    const std::uint32_t first = kept_.count();
-    places_.clear();
-    for (const Open& own : open_)
-      if (own.state == State::kKept) places_.push_back(own.place);
-    const std::size_t left = undecided_.size();
-    const auto next = [&](std::size_t k) { return row(k < left ? open_[undecided_[k]].place : end + (k - left)); };
-    const std::size_t rest = left + (count_ - end);
-    kept_.keep_all(places_.size(), [&](std::size_t k) { return row(places_[k]); }, rest, next, threads);
-    for (std::size_t k = 0; k < left; ++k) {
-      Open& own = open_[undecided_[k]];
-      const Box& box = boxes_[row(own.place)];
-      if (k % 1024 == 1023) threads.interrupt.check();
       own.state = State::kGone;
-      if (own.rival != kNone && open_[own.rival].state == State::kKept) continue;
-      if (kept_.any_near(box, first, [&](const Box& other, std::uint32_t) { return exceed(other, box); })) continue;
-      own.state = State::kKept;
-      flags_[row(own.place)] = 1;
-      kept_.keep(box, rest - k - 1, [&](std::size_t at) { return next(k + 1 + at); }, threads);
-    }
+      are_some_gone.store(true, std::memory_order_relaxed);
+    });
+    if (are_some_gone) std::erase_if(open_, [](const Open& own) { return own.state == State::kGone; });
   }
 
-  // Decides for one that is open, if that can be done by what was decided before. Writes to it and its flag alone.
-  void look(std::uint32_t k) {
-    Open& own = open_[k];
-    if (own.tests == 0) return;
-    if (own.rival != kNone && open_[own.rival].state != State::kGone) {
-      if (open_[own.rival].state == State::kKept) own.next = State::kGone;
-      return;
+  // The row of box k of `open_`, or of those from place `end` on behind these.
+  std::size_t row_to_come(std::size_t k, std::size_t end) const {
+    return row(k < open_.size() ? open_[k].place : end + (k - open_.size()));
+  }
+
+  // Keeps what is to be kept of `open_`, of a portion up to `end`. Returns how many these are.
+  std::size_t keep_in_order(std::size_t end, const Threads& threads) {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < open_.size(); ++k) {
+      const auto& box = boxes_[row(open_[k].place)];
+      if (kept_.any_near(box, 0, [&](const Box& other, std::uint32_t) { return exceed(other, box); })) continue;
+      flags_[row(open_[k].place)] = 1;
+      ++kept;
+      const std::size_t rest = open_.size() - k - 1 + (count_ - end);
+      kept_.keep(box, rest, [&](std::size_t at) { return row_to_come(k + 1 + at, end); }, threads);
     }
-    const Box& box = boxes_[row(own.place)];
-    std::uint32_t tests = own.tests;
-    own.rival = kNone;
-    const bool stops = portion_.any_near(box, 0, [&](const Box& other, std::uint32_t number) {
-      if (tests-- == 0) return true;
-      // A worse one that is kept does not exclude this one: it would still be open, too.
-      const State state = open_[number].state;
-      if (state == State::kGone || (state == State::kOpen && number >= k) || !exceed(other, box)) return false;
-      own.rival = number;
-      return true;
+    return kept;
+  }
+
+  // Finds which boxes of `open_` are excluded, which are kept as no better one excludes them, and which have rivals.
+  void look_for_rivals(bool among_all, const Threads& threads) {
+    constexpr std::uint32_t kMostTests = 512;
+    const std::uint32_t first = kept_.count();
+    threads.each(open_.size(), kComparedATask, [&](std::size_t k) {
+      Open& own = open_[k];
+      read_ahead(own.place);
+      const auto& box = boxes_[row(own.place)];
+      typename Kept::Better better{first + static_cast<std::uint32_t>(k), kMostTests};
+      const auto excludes = [&](const Box& other, std::uint32_t number) {
+        return exceed(other, box) && (number < first || own.add(number, first, better));
+      };
+      if (kept_.any_near(box, among_all ? 0 : first, excludes, &better)) {
+        own.state = State::kGone;
+      } else if (own.rival_count == 0 && !better.has_more) {
+        own.state = State::kKept;
+      }
+      own.has_more = better.has_more;
     });
-    if (!stops) {
-      own.next = State::kKept;
+  }
+
+  // Decides the rest of `open_` in order, and keeps what is to be kept. Returns how many these are.
+  std::size_t decide(const Threads& threads) {
+    const std::uint32_t first = kept_.count();
+    bool has_more = false;
+    for (const Open& own : open_) has_more |= own.state == State::kOpen && own.has_more;
+    kept_.withdraw(threads);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < open_.size(); ++k) {
+      Open& own = open_[k];
+      if (own.state == State::kOpen) {
+        if (k % 1024 == 1023) threads.interrupt.check();
+        own.state = is_excluded(own, first) ? State::kGone : State::kKept;
+      }
+      if (own.state != State::kKept) continue;
+      ++kept;
       flags_[row(own.place)] = 1;
-    } else if (own.rival == kNone) {
-      own.tests = 0;
-    } else if (open_[own.rival].state == State::kKept) {
-      own.next = State::kGone;
+      if (has_more) kept_.confirm(k);
     }
+    if (!has_more) kept_.confirm_all([&](std::size_t k) { return open_[k].state == State::kKept; }, threads);
+    kept_.settle();
+    return kept;
+  }
+
+  // Whether a better one of the portion that is kept excludes it; all these have been decided.
+  bool is_excluded(const Open& own, std::uint32_t first) const {
+    for (std::size_t k = 0; k < own.rival_count; ++k)
+      if (open_[own.rivals[k]].state == State::kKept) return true;
+    if (!own.has_more) return false;
+    const auto& box = boxes_[row(own.place)];
+    return kept_.any_near(box, first, [&](const Box& other, std::uint32_t) { return exceed(other, box); });
   }
 
   const Boxes& boxes_;
   Exclusion exclusion_;
   std::uint8_t* flags_;
-  Kept kept_, portion_;
+  Kept kept_;
   const std::int32_t* rows_ = nullptr;
   std::size_t count_ = 0;
-  std::vector<Open> open_;                // of a portion
-  std::vector<std::uint32_t> undecided_;  // of `open_`
-  std::vector<std::uint32_t> places_;     // that are kept
+  std::vector<Open> open_;  // of a portion
 };
 
 // Flags of the rows that are kept, of `rows` in the order of their scores. Only rows with the same key exclude each

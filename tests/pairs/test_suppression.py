@@ -87,6 +87,9 @@ def detections(rng, name, count, dimension):
         center[0], sides[1] = 1e9, 1e9
     elif name == "flat":
         sides[::2, 0] = 0
+    elif name == "late crowd":
+        center[::2] *= 50
+        center[1::2] = 3000 + center[1::2] / 20
     return np.stack([center - sides / 2, center + sides / 2], axis=1)
 
 
@@ -109,7 +112,7 @@ def test_nms_of_many_boxes_as_the_loop(name, dimension, dtype):
 
 @pytest.mark.parametrize("order", ["any", "by place", "chain"])
 @pytest.mark.parametrize(
-    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "nearly equal", "far", "flat"]
+    "name", ["uniform", "clusters", "one spot", "sizes", "sticks", "equal", "nearly equal", "far", "flat", "late crowd"]
 )
 def test_nms_of_one_large_class_is_the_same_for_any_number_of_workers(name, order):
     rng = np.random.default_rng(7)
@@ -125,7 +128,20 @@ def test_nms_of_one_large_class_is_the_same_for_any_number_of_workers(name, orde
         alone = bp.nms(boxes, scores, threshold, metric=metric, batch=keys)
         if keys is None and len(alone) < 500:
             assert alone.tolist() == nms_in_dtype(boxes, scores, threshold, metric)
-        assert np.array_equal(bp.nms(boxes, scores, threshold, metric=metric, batch=keys, workers=3), alone)
+        for workers in (2, 3, 8):
+            found = bp.nms(boxes, scores, threshold, metric=metric, batch=keys, workers=workers)
+            assert np.array_equal(found, alone), workers
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4095, 4096, 4097])
+def test_nms_of_few_or_just_many_rows_is_the_same_for_any_number_of_workers(count):
+    rng = np.random.default_rng(count)
+    boxes, scores = detections(rng, "uniform", count, 2), rng.random(count)
+    boxes += rng.integers(0, 5, (count, 1, 2)) * 40.0
+    for threshold in (0.1, 0.5, 0.9):
+        alone = nms_in_dtype(boxes, scores, threshold, "iou")
+        for workers in (1, 2, 3, 8):
+            assert bp.nms(boxes, scores, threshold, workers=workers).tolist() == alone
 
 
 @pytest.mark.parametrize("form", ["cxcywhr", "xyzlwhr"])
