@@ -155,6 +155,21 @@ def _joined(part: float) -> Work:
     return lambda workers: bp.join(*tables, lower="begin", upper="end", workers=workers)
 
 
+def _sets(function: str) -> Callable[[float], Work]:
+    def make(part: float) -> Work:
+        rng = np.random.default_rng(7)
+        count = int(1_000_000 * part)
+        sets = [
+            begin + np.stack((np.zeros(count), rng.uniform(0, 2, count)), 1)
+            for begin in (rng.uniform(0, 2 * count, (count, 1)) for _ in range(2))
+        ]
+        call = getattr(bp.intervals, function)
+        given = sets[:1] if function in ("merge", "cluster") else sets
+        return lambda workers: call(*given, workers=workers)
+
+    return make
+
+
 CASES = (
     Case("pairs", _pairs(), 0.03),
     Case("pairs, grid", _pairs(method="grid"), 0.03),
@@ -168,6 +183,10 @@ CASES = (
     Case("pairs, batch=, 1,000 each", _batches, 0.11),
     Case("pairs of 5,000 and many", _few_many, 0.05),
     Case("join of intervals", _joined, 0.05),
+    Case("intervals.merge", _sets("merge"), 0.10),
+    Case("intervals.cluster", _sets("cluster"), 0.10),
+    Case("intervals.coverage", _sets("coverage"), 0.10),
+    Case("intervals.subtract", _sets("subtract"), 0.10),
     Case("BVH made", _made(bp.BVH), 0.06),
     Case("Index made", _made(bp.Index), 0.06),
     Case("Octree made", _made(bp.Octree), 0.06),
