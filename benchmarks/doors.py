@@ -204,6 +204,45 @@ def _made_and_asked(kind: Any, tree: Any, name: str, inputs: Any, given: dict[st
     return getattr(kind(tree), name)(inputs, **given)
 
 
+def shapely_period(rng: np.random.Generator, most: float) -> Scene:
+    """Join frames of the whole world across the antimeridian, beside a join of three moved copies of the left one."""
+    geopandas, shapely = (import_module(name) for name in ("geopandas", "shapely"))
+    drop_in: Any = import_module("broadphase.adapters.shapely")
+    count, others = size(rng, max(most, 3), 3), size(rng, max(most - 0.5, 2), 2)
+    kinds = [str(rng.choice(KINDS)) for _ in range(2)]
+    scale = float(rng.uniform(0.3, 3)) * max(count, others) ** -0.5
+    places: list[Any] = []
+    for kind, n in zip(kinds, (count, others), strict=True):
+        made = geometries(rng, kind, n, 180 / scale)
+        places.append(_in_degrees(made, scale))
+    predicate = PREDICATES[1 + int(rng.integers(len(PREDICATES) - 3))]
+    what = f"{count} {kinds[0]}, {others} {kinds[1]}, {predicate}, in degrees"
+
+    def ours() -> Any:
+        left, right = (_frame(geopandas, made, np.arange(len(made))) for made in places)
+        joined = drop_in.sjoin(left, right, predicate=predicate, period=(360, None))
+        return joined[["row_left", "row_right"]].to_numpy()
+
+    def theirs() -> Any:
+        moved = [shapely.transform(places[0], lambda at, k=k: at + np.array((k, 0))) for k in (0.0, 360.0, -360.0)]
+        rows = np.tile(np.arange(len(places[0])), 3)
+        left, right = _frame(geopandas, np.concatenate(moved), rows), _frame(geopandas, places[1], np.arange(others))
+        joined = drop_in.own("sjoin")(left, right, predicate=predicate)
+        return joined[["row_left", "row_right"]].drop_duplicates().to_numpy()
+
+    return Scene(what, ours, theirs, lambda one, other: {*map(tuple, one)} == {*map(tuple, other)})
+
+
+def _in_degrees(made: Any, scale: float) -> Any:
+    """Stretch geometries of a square over all longitudes and half of the latitudes."""
+    shapely: Any = import_module("shapely")
+    return shapely.transform(made, lambda at: at * (2 * scale, scale) - (180, 90))
+
+
+def _frame(geopandas: Any, made: Any, rows: Any) -> Any:
+    return geopandas.GeoDataFrame({"row": rows}, geometry=np.array(made, object))
+
+
 # ---- rtree ----
 
 
@@ -759,6 +798,7 @@ DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
     "rtree": rtree_stream,
     "scipy": scipy_tree,
     "shapely": shapely_query,
+    "shapely period": shapely_period,
     "tables": tables,
     "trimesh": trimesh_managers,
 }

@@ -27,9 +27,14 @@ from broadphase._native import (
     str_order,
 )
 from broadphase.extras import import_extra
+from broadphase.periods import periods_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    from broadphase.periods import Period
 
 __all__ = ["STRtree", "sjoin", "sjoin_nearest"]
 
@@ -78,6 +83,8 @@ _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
 _SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
 _POINT = 0
+_MULTIPLE = 4  # the first type of several parts
+_ABOVE = 1 + 1e-12  # more than a distance is rounded by
 # Of a point and an area, by where the point is: outside, inside, on the boundary; in doubt, which shapely decides.
 _INTERIOR, _CLOSED, _BOUNDARY, _NEVER = ((0, 1, 0, 2), (0, 1, 1, 2), (0, 0, 1, 2), (0, 0, 0, 2))
 _POINT_IN_AREA = {
@@ -528,15 +535,240 @@ class STRtree:
         return visited
 
 
-def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
+class _PeriodicTree(STRtree):
+    """Geometries in a plane that repeats: those that some image of an input meets, or is nearest to.
+
+    An image is the input moved by whole multiples of the periods, in float64. With `is_flipped`, the images are those
+    of the geometries of the tree, and the predicate is that of these and an input, which is "within".
+    """
+
+    def __init__(self, geoms: Any, periods: NDArray[np.float64], name: str, is_flipped: bool = False) -> None:
+        super().__init__(geoms)
+        self._periods, self._name, self._is_flipped = periods, name, is_flipped
+        self._repeating = np.flatnonzero(np.isfinite(periods))
+
+    def query(self, geometry: Any, predicate: str | None = None, distance: Any = None) -> NDArray[np.int64]:
+        """Find the geometries that an image of each input meets, by input and number."""
+        inputs, other = np.array(geometry, np.object_), _OTHER[self._name]
+        if self._is_flipped:
+            flipped = _PeriodicTree(inputs, self._periods, other)
+            return flipped.query(self.geometries, "within")[::-1]
+        bounds, asking = self._required(other, *_bounded(inputs))
+        self._required(self._name, *self._read)
+        reach = None
+        if predicate == "dwithin":
+            reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
+            asking = asking[reach[asking] >= 0]
+        if not len(asking) or not len(self):
+            return np.empty((2, 0), np.int64)
+        moved, steps, pairs = self._candidates(
+            inputs, bounds, asking, np.zeros(len(inputs)) if reach is None else reach
+        )
+        images = self._moved(inputs, moved, steps)
+        if predicate is not None:
+            reach = None if reach is None else reach[moved]
+            pairs = np.compress(self._meet(images, pairs, predicate, reach), pairs, axis=1)
+        return self._once(moved[pairs[0]], pairs[1])
+
+    def query_nearest(
+        self,
+        geometry: Any,
+        max_distance: float | None = None,
+        return_distance: bool = False,
+        exclusive: bool = False,
+        all_matches: bool = True,
+    ) -> Any:
+        """Find the geometries nearest to an image of each input, by input and number."""
+        if exclusive:
+            raise ValueError("exclusive=True is not for period, with which a geometry is near to its own images")
+        inputs = np.array(geometry, np.object_)
+        bounds, asking = self._required(_OTHER[self._name], *_bounded(inputs))
+        self._required(self._name, *self._read)
+        pairs, distances = super().query_nearest(inputs, max_distance, return_distance=True)
+        nearest = np.full(len(inputs), np.inf if max_distance is None else max_distance)
+        np.minimum.at(nearest, pairs[0], distances)
+        # An image is nearest only if it is not farther from all geometries than what is nearest so far.
+        moved, steps = self._images(bounds[asking], nearest[asking]) if len(self) else (asking[:0], np.empty((0, 2)))
+        is_away = steps.any(axis=1)
+        moved, steps = asking[moved[is_away]], steps[is_away]
+        if len(moved):
+            images = self._moved(inputs, moved, steps)
+            more, farther = super().query_nearest(images, max_distance, return_distance=True)
+            pairs = np.concatenate((pairs, (moved[more[0]], more[1])), axis=1)
+            distances = np.concatenate((distances, farther))
+            np.minimum.at(nearest, pairs[0], distances)
+        pairs = self._once(*pairs[:, distances == nearest[pairs[0]]])
+        if not all_matches:
+            pairs = pairs[:, np.unique(pairs[0], return_index=True)[1]]
+        return (pairs, nearest[pairs[0]]) if return_distance else pairs
+
+    def _candidates(
+        self,
+        inputs: NDArray[np.object_],
+        bounds: NDArray[np.float64],
+        asking: NDArray[np.int64],
+        reach: NDArray[np.float64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return images, as inputs and steps in periods, and the pairs of one and a geometry whose boxes overlap."""
+        boxes, numbers = self._pieces(inputs, bounds, asking)
+        pieces, steps = self._images(boxes, reach[numbers])
+        at = boxes[pieces] + np.tile(self._lengths(steps), 2)
+        # Rounded outward; the predicate decides what is near.
+        margin = (reach[numbers[pieces]] * _ABOVE)[:, np.newaxis]
+        lower, upper = np.nextafter(at[:, :2] - margin, -np.inf), np.nextafter(at[:, 2:] + margin, np.inf)
+        found = self._piece_index.query((lower, upper))
+        # An image is one whichever of its pieces is found.
+        across, along = (steps - steps.min(axis=0, initial=0)).astype(np.int64).T
+        keys = (numbers[pieces] * (across.max(initial=0) + 1) + across) * (along.max(initial=0) + 1) + along
+        _, one_of, image_of = np.unique(keys, return_index=True, return_inverse=True)
+        pairs = self._once(np.repeat(image_of, np.diff(found.offsets)), self._own_pieces[1][found.rows])
+        used, places = _numbered(pairs[0], len(one_of))
+        return numbers[pieces[one_of[used]]], steps[one_of[used]], np.stack((places[pairs[0]], pairs[1]))
+
+    def _images(
+        self, boxes: NDArray[np.float64], reach: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return boxes and steps that take each within reach, or one period, of the box around all geometries."""
+        own = self._bounds[self._present]
+        least, most = own[:, :2].min(axis=0), own[:, 2:].max(axis=0)
+        rows, steps = np.arange(len(boxes)), np.zeros((len(boxes), 2))
+        for axis in self._repeating:
+            period = self._periods[axis]
+            # Where a step more brings two geometries nearer to each other along the axis, fewer are never nearest.
+            far = np.minimum(reach[rows], period) * _ABOVE
+            lower, upper = boxes[rows, axis], boxes[rows, 2 + axis]
+            first = np.floor((least[axis] - far - upper) / period)
+            counts = (np.ceil((most[axis] + far - lower) / period) - first + 1).astype(np.int64)
+            begins = np.cumsum(counts) - counts
+            of = np.repeat(np.arange(len(rows)), counts)
+            step = first[of] + (np.arange(len(of)) - begins[of])
+            far = np.nextafter(far[of], np.inf)
+            is_near = np.nextafter(lower[of] + step * period - far, -np.inf) <= most[axis]
+            is_near &= np.nextafter(upper[of] + step * period + far, np.inf) >= least[axis]
+            of, step = of[is_near], step[is_near]
+            rows, steps = rows[of], steps[of]
+            steps[:, axis] = step
+        return rows, steps
+
+    def _pieces(
+        self, geometries: NDArray[np.object_], bounds: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the boxes of geometries, and their numbers: of the parts of one that is split and fills half a period.
+
+        The box around both ends of a map is the box of all that is between them.
+        """
+        sizes = (bounds[:, 2:] - bounds[:, :2])[rows][:, self._repeating]
+        is_wide = np.asarray((sizes > self._periods[self._repeating] / 2).any(axis=1))
+        is_wide[is_wide] = theirs.get_type_id(geometries[rows[is_wide]]) >= _MULTIPLE
+        whole, split = rows[~is_wide], rows[is_wide]
+        parts, of = theirs.get_parts(geometries[split], return_index=True)
+        boxes = theirs.bounds(parts)
+        is_there = ~np.isnan(boxes[:, 0])
+        return np.concatenate((bounds[whole], boxes[is_there])), np.concatenate((whole, split[of[is_there]]))
+
+    def _meet(
+        self,
+        images: NDArray[np.object_],
+        pairs: NDArray[np.int64],
+        predicate: str,
+        reach: NDArray[np.float64] | None,
+    ) -> NDArray[np.bool_]:
+        decided = None
+        if reach is None or np.isfinite(reach).all():
+            types, bounds = theirs.get_type_id(images), _bounded(images)[0]
+            decided = self._decide(images, types, bounds, pairs, predicate, reach)
+        if decided is None:
+            return self._meeting(images, pairs, predicate, reach)
+        return self._or_by_geos(decided, images, pairs, predicate, reach)
+
+    def _moved(
+        self, inputs: NDArray[np.object_], rows: NDArray[np.int64], steps: NDArray[np.float64]
+    ) -> NDArray[np.object_]:
+        images: NDArray[np.object_] = inputs[rows]
+        away = np.flatnonzero(steps.any(axis=1))
+        coordinates, of = theirs.get_coordinates(images[away], return_index=True)
+        images[away] = theirs.set_coordinates(
+            theirs.force_2d(images[away]), coordinates + self._lengths(steps[away])[of]
+        )
+        return images
+
+    def _lengths(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+        return steps * np.where(np.isfinite(self._periods), self._periods, 0)
+
+    def _once(self, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return pairs in order, each once."""
+        count = len(self.geometries)
+        return np.stack(np.divmod(np.unique(rows * count + numbers), max(count, 1)))
+
+    def _required(
+        self, name: str, bounds: NDArray[np.float64], present: NDArray[np.int64], is_finite: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return bounds and present geometries; ValueError for those that do not fit into a period."""
+        if not is_finite:
+            bad = present[np.argmax(~np.isfinite(bounds[present]).all(axis=1))]
+            raise ValueError(f"{name}: geometry {bad} has coordinates that are not finite, which period does not allow")
+        there = bounds[present]
+        for axis in self._repeating if len(there) else ():
+            period, lower, upper = self._periods[axis], there[:, axis], there[:, 2 + axis]
+            sizes = upper - lower
+            widest, span = int(np.argmax(sizes)), upper.max() - lower.min()
+            if sizes[widest] > period * (1 + 1e-6):
+                what = f"{name}: geometry {present[widest]} is {sizes[widest]:.6g} wide"
+            elif span > 2 * period:
+                what = f"{name}: the geometries are in {span:.6g}"
+            else:
+                continue
+            limit = "the period" if sizes[widest] > period * (1 + 1e-6) else "two periods"
+            raise ValueError(f"{what} along {'xy'[axis]}, more than {limit} of {period:.6g}: is that their unit?")
+        return bounds, present
+
+    @cached_property
+    def _own_pieces(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self._pieces(self.geometries, self._bounds, self._present)
+
+    @cached_property
+    def _piece_index(self) -> bp.Index:
+        return bp.Index(self._own_pieces[0])
+
+
+_OTHER = {"left_df": "right_df", "right_df": "left_df"}
+
+
+def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **options: Any) -> Any:
     """Join two GeoDataFrames by where their geometries are, as ``geopandas.sjoin``.
 
     Values, index, columns and order are those of geopandas. The ``sindex`` of one frame is made over `STRtree`, and
     kept by the frame as that of geopandas is.
+
+    Parameters
+    ----------
+    left_df, right_df, *args, **options
+        As of ``geopandas.sjoin``.
+    period : float, or two floats or None, optional
+        How far it is until the plane repeats, along x and y; None along an axis that does not. ``(360, None)`` for
+        longitudes and latitudes in degrees: geometries on both sides of the antimeridian meet. Rows are joined if the
+        predicate is true of some image of the left geometry and the right geometry. An image is the whole geometry,
+        moved by whole multiples of the period; moved coordinates are rounded to float64. Rows of one geometry are in
+        the order of the other frame, and no frame keeps a ``sindex`` of this.
+
+    Raises
+    ------
+    ValueError
+        A period that is not positive, or not one for each axis; with `period`, infinite coordinates, a geometry wider
+        than the period, or a frame wider than two: names the frame and the geometry, counted from 0.
+
+    Examples
+    --------
+    >>> from geopandas import GeoDataFrame
+    >>> from shapely import Point, box
+    >>> zones = GeoDataFrame({"zone": ["Fiji", "Samoa"]}, geometry=[box(176, -20, 182, -15), box(-173, -15, -171, -13)])
+    >>> ships = GeoDataFrame({"ship": ["a", "b"]}, geometry=[Point(-179, -18), Point(-172, -14)])
+    >>> sjoin(ships, zones, period=(360, None))["zone"].tolist()
+    ['Fiji', 'Samoa']
     """
     predicate = options.get("predicate", args[1] if len(args) > 1 else "intersects")
     theirs_own = own("sjoin")
-    _index_over_ours(left_df if predicate == "within" else right_df)  # as geopandas chooses
+    left_df, right_df = _with_index(left_df, right_df, predicate == "within", period)  # as geopandas chooses
     token = _IN_ANY_ORDER.set(predicate == "within")  # what geopandas asks for then, it sorts
     try:
         return theirs_own(left_df, right_df, *args, **options)
@@ -544,11 +776,24 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
         _IN_ANY_ORDER.reset(token)
 
 
-def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, **options: Any) -> Any:
-    """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``; see `sjoin`."""
+def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, period: Period = None, **options: Any) -> Any:
+    """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``.
+
+    Parameters
+    ----------
+    left_df, right_df, *args, **options
+        As of ``geopandas.sjoin_nearest``; ``exclusive`` only without `period`.
+    period : float, or two floats or None, optional
+        As of `sjoin`. The distance is the least of those of all images, in the plane and the unit of the coordinates.
+
+    Raises
+    ------
+    ValueError
+        As of `sjoin`; ``exclusive`` and `period`.
+    """
     how = options.get("how", args[0] if args else "inner")
     theirs_own = own("sjoin_nearest")
-    _index_over_ours(left_df if how == "right" else right_df)
+    left_df, right_df = _with_index(left_df, right_df, how == "right", period, is_nearest=True)
     return theirs_own(left_df, right_df, *args, **options)
 
 
@@ -563,17 +808,29 @@ def _own(name: str) -> Any:
     return getattr(sys.modules["geopandas.tools.sjoin"], name)  # the attribute of the package is the function
 
 
-def _index_over_ours(frame: Any) -> None:
-    """Make the ``sindex`` of a frame of geopandas over `STRtree`, unless it is one."""
+def _with_index(left: Any, right: Any, of_left: bool, period: Period, is_nearest: bool = False) -> tuple[Any, Any]:
+    """Return two frames of which one has a ``sindex`` over our tree; with a period, a copy of the frame has it."""
     geopandas: Any = sys.modules["geopandas"]
+    periods = periods_of(period, 2)
+    frame = left if of_left else right
     if not isinstance(frame, geopandas.GeoDataFrame):
-        return
-    if frame.has_sindex and isinstance(frame.sindex._tree, STRtree):
-        return
-    geometries = frame.geometry.values
+        return left, right
+    if periods is None:
+        if not (frame.has_sindex and isinstance(frame.sindex._tree, STRtree)):
+            _index_over(frame.geometry.values, STRtree)
+        return left, right
+    frame = frame.set_geometry(frame.geometry.copy())
+    name, is_flipped = "left_df" if of_left else "right_df", of_left and not is_nearest
+    _index_over(frame.geometry.values, lambda geometries: _PeriodicTree(geometries, periods, name, is_flipped))
+    return (frame, right) if of_left else (left, frame)
+
+
+def _index_over(geometries: Any, tree: Callable[[NDArray[np.object_]], STRtree]) -> None:
+    """Make the ``sindex`` of geometries of geopandas over a tree."""
+    geopandas: Any = sys.modules["geopandas"]
     index = geopandas.sindex.SpatialIndex.__new__(geopandas.sindex.SpatialIndex)
     index.geometries = np.array(geometries, dtype=np.object_)
-    index._tree = STRtree(index.geometries)
+    index._tree = tree(index.geometries)
     geometries._sindex = index
 
 
