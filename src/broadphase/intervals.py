@@ -17,7 +17,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.errors import InvalidBoxError
 from broadphase.tables.corners import Axis, alike, axis_of, require_intervals
-from broadphase.tables.keys import NO_KEY, keys_of
+from broadphase.tables.keys import NO_KEY, keys_of, take_key
 from broadphase.tables.lengths import as_lengths, length_of
 from broadphase.tables.libraries import Column, Table, opened
 from broadphase.tables.options import added_column, column_names, require_distinct
@@ -425,11 +425,7 @@ class _Sets:
             keys = list(numbered)
         for side, table in enumerate(tables):
             for gone in axis.missing[2 * side : 2 * side + 2]:
-                if gone is not None:
-                    of_side = keys[side]
-                    marked = np.zeros(table.height, np.uint32) if of_side is None else of_side
-                    marked[gone] = NO_KEY
-                    keys[side] = marked
+                take_key(keys, side, gone, table.height)
         titles = [table.title for table in tables]
         pairs = list(zip(begins, ends, strict=True))
         return cls(axis, keys, key_count, pairs, titles, tables, [name[0] for name in names])

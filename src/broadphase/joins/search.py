@@ -14,7 +14,7 @@ from broadphase.joins.nearest_boxes import nearest_boxes
 from broadphase.joins.nearest_intervals import Wanted, nearest_interval, nearest_intervals
 from broadphase.searches import iter_pairs, pair_limit, pairs
 from broadphase.tables.corners import Axis, axis_of, filled_axis, holds_exactly, require_intervals
-from broadphase.tables.keys import NO_KEY, keys_of
+from broadphase.tables.keys import NO_KEY, keys_of, take_key
 from broadphase.tables.meeting import Meeting, Rule
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Search:
         for side in range(2):
             for axis in axes:
                 for gone in axis.missing[2 * side : 2 * side + 2]:
-                    _take_key(keys, side, gone, tables[side].height)
+                    take_key(keys, side, gone, tables[side].height)
         return cls(axes, ends, keys, key_count, is_one, Rule.plain(len(axes)))
 
     def pairs(self, workers: int, limit: int) -> Rows:
@@ -166,7 +166,7 @@ class Search:
         """Return the keys of the rows, of which those that are too short to share what they must have none."""
         keys = [None if x is None else x.copy() for x in self.keys] if any_there(self._meeting.short) else self.keys
         for side, short in enumerate(self._meeting.short):
-            _take_key(keys, side, short, self._height(side))
+            take_key(keys, side, short, self._height(side))
         return keys
 
     def _checked(self, ask: Any, *arguments: Any) -> Any:
@@ -321,13 +321,3 @@ def _boxes_of(axes: Sequence[Sequence[NDArray[Any]]]) -> list[tuple[NDArray[Any]
 def _renumbered(found: Rows, rows: Sequence[Any]) -> Rows:
     parts = [found[:, side] if of_side is None else of_side[found[:, side]] for side, of_side in enumerate(rows)]
     return np.stack(parts, axis=1).astype(np.int32, copy=False)
-
-
-def _take_key(keys: Keys, side: int, gone: NDArray[np.bool_] | None, height: int) -> None:
-    """Take their keys from rows, so that they are in no pair."""
-    if gone is None:
-        return
-    of_side = keys[side]
-    marked = np.zeros(height, np.uint32) if of_side is None else of_side
-    marked[gone] = NO_KEY
-    keys[side] = marked

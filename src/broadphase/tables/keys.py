@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NO_KEY", "Keys", "keys_of"]
+__all__ = ["NO_KEY", "Keys", "keys_of", "take_key"]
 
 #: The number of rows that are in no pair.
 NO_KEY = 2**32 - 1
@@ -39,6 +39,16 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]]) -> Keys:
         ]
         keys, count = _small(wide, [if_any(x < 0) for x in wide])
     return keys, count
+
+
+def take_key(keys: list[NDArray[np.uint32] | None], side: int, gone: NDArray[np.bool_] | None, height: int) -> None:
+    """Take their keys from rows of a table, so that they are in no pair."""
+    if gone is None:
+        return
+    of_side = keys[side]
+    marked = np.zeros(height, np.uint32) if of_side is None else of_side
+    marked[gone] = NO_KEY
+    keys[side] = marked
 
 
 def _numbers(tables: Sequence[Table], names: Sequence[str]) -> Keys:
