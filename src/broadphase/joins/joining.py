@@ -12,6 +12,7 @@ from broadphase.arguments import as_real, as_whole
 from broadphase.errors import TooManyPairsError, quoted, unknown_name
 from broadphase.floats import MAX_DIMENSION
 from broadphase.joins.nearest_intervals import Wanted
+from broadphase.joins.periodic import PeriodicSearch, periods_along
 from broadphase.joins.search import Search, Share
 from broadphase.searches import pair_limit
 from broadphase.tables.lengths import Length, as_lengths, length_of, lengths_of
@@ -61,6 +62,7 @@ def join(
     missing: Literal["drop", "unbounded"] = "drop",
     margin: OneLength | list[OneLength] = 0.0,
     min_overlap: OneLength | list[OneLength] | tuple[Literal["left", "right", "both"], float] | None = None,
+    period: OneLength | Sequence[OneLength | None] | None = None,
     keep: list[str] | tuple[list[str] | None, list[str] | None] | None = None,
     suffixes: tuple[str, str] = ("", "_right"),
     count: bool | str = False,
@@ -101,6 +103,12 @@ def join(
         Rows overlap only if they share this length along each axis. ``("left", 0.5)``: only if half of the row of
         `left` or more is in the row of `right`; ``("right", 0.5)``, the other way round; ``("both", 0.5)``, both ways.
         Along several axes, that part of the area or volume; of a row without length, all of it.
+    period : number, timedelta, or list of these or None, optional
+        How far it is until an axis repeats, such as a day for times of day, 168 for hours of the week, or ``(360,
+        None)`` for longitudes and latitudes in degrees: for all axes, or one for each, None along those that do not.
+        Rows overlap if they do when one of them is moved by whole periods. A row may begin in one period and end in a
+        later one; one that ends less than a period before it begins goes on into the next: 22:00 to 06:00. Not with
+        "nearest", `margin` and `min_overlap`.
     k : int
         With ``how="nearest"``: how many rows of `right` for each row of `left`.
     ties : {"first", "all"}
@@ -162,7 +170,8 @@ def join(
     float64, of numbers alone. Margins and shared lengths are added exactly; a part of a row is a quotient of float64.
 
     O(n log n) time at most, O(n) for most data, and the result's. Along one axis, "semi", "anti" and `count` take O(n),
-    however many rows overlap, unless `min_overlap` is a part.
+    however many rows overlap, unless `min_overlap` is a part; with `period`, `count` and the rows of one table take the
+    time of the pairs.
 
     Examples
     --------
@@ -217,15 +226,22 @@ def join(
     keys: Any = [] if by is None else column_names(by, "by", tables, _FOR_ALL_PAIRS)
     search = Search.of(tables, ends, keys, is_one, missing)
     search = _ruled(search, closed, margin, min_overlap)
+    periods = [] if period is None else periods_along(period, search.axes)
+    is_plain = all(one is None for one in periods)
+    if not is_plain and (how == "nearest" or any(of_overlap.values())):
+        what = 'how="nearest"' if how == "nearest" else next(name for name, is_given in of_overlap.items() if is_given)
+        raise ValueError(f"{what} is not for period")
+    overlapping = search if is_plain else PeriodicSearch.of(search, periods)
     is_left_only = counted is not None or how in ("semi", "anti")
     columns = _columns(tables, keys, keep, suffixes, counted or measured, is_left_only)
     if is_left_only:
-        counts = search.counts()
         if counted is not None:
-            made = _taken(left_table, columns[0], None) | {counted: left_table.made(counts, None)}
-            counted_rows: AnyTable = left_table.table(made, slice(None))
+            counts = left_table.made(overlapping.counts(), None)
+            counted_rows: AnyTable = left_table.table(
+                _taken(left_table, columns[0], None) | {counted: counts}, slice(None)
+            )
             return counted_rows
-        rows = np.flatnonzero((counts > 0) == (how == "semi")).astype(np.int32)
+        rows = np.flatnonzero(overlapping.have_partners() == (how == "semi")).astype(np.int32)
         some_rows: AnyTable = left_table.table(_taken(left_table, columns[0], rows), rows)
         return some_rows
     has_missing, more = how == "left", {}
@@ -240,7 +256,7 @@ def join(
                 distances = gaps if len(search.axes) > 1 else as_lengths(search.axes[0], gaps, "left", first)
                 more[measured] = left_table.made(distances, gone if has_missing else None)
         else:
-            found = search.pairs(worker_count(workers), pair_limit(max_pairs))
+            found = overlapping.pairs(worker_count(workers), pair_limit(max_pairs))
             first, second = found[:, 0], found[:, 1]
             if how == "left":
                 first, second = _with_the_others(first, second, left_table.height)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Keys = list[NDArray[np.uint32] | None]
 
-__all__ = ["Ends", "Search", "Share"]
+__all__ = ["SIDES", "Ends", "Search", "Share"]
 
-_SIDES = ("left", "right")
+SIDES = ("left", "right")
 _MOST_PAIRS = 1 << 23  # that are compared with their lengths at a time: some hundred bytes each
 
 #: Of each axis, the columns of lower and of upper corners: in the left, and in the right table.
@@ -98,6 +98,10 @@ class Search:
                 counts += np.bincount(self._sharing(both)[:, 0], minlength=len(counts))
         return counts
 
+    def have_partners(self) -> NDArray[np.bool_]:
+        """Return which rows of the left table overlap some row of the right one, other than themselves."""
+        return self.counts() > 0
+
     def nearest(self, wanted: Wanted, limit: int) -> tuple[Rows | None, Rows, NDArray[Any]]:
         """Return rows of the left table (None: each once), the nearest rows of the right one, and the gaps.
 
@@ -152,9 +156,9 @@ class Search:
 
     @cached_property
     def _meeting(self) -> Meeting:
-        return Meeting(self.axes, self.rule, self._skipped, self._require)
+        return Meeting(self.axes, self.rule, self.skipped, self._require)
 
-    def _skipped(self, side: int) -> NDArray[np.bool_] | None:
+    def skipped(self, side: int) -> NDArray[np.bool_] | None:
         """Return the rows that are in no pair."""
         keys = self.keys[side]
         return None if keys is None else keys == NO_KEY
@@ -178,8 +182,8 @@ class Search:
 
     def _require(self) -> None:
         """Raise InvalidBoxError for the first invalid row."""
-        for side, title in enumerate(_SIDES):
-            skipped = self._skipped(side)
+        for side, title in enumerate(SIDES):
+            skipped = self.skipped(side)
             for axis, names in zip(self.axes, self.ends, strict=True):
                 lower, upper = axis.values[2 * side : 2 * side + 2]
                 require_intervals(lower, upper, skipped, title, (names[0][side], names[1][side]))
@@ -262,7 +266,7 @@ class Search:
             return found
         enough = np.ones(len(found), np.bool_)
         for side in range(2):
-            if share.of in (_SIDES[side], "both"):
+            if share.of in (SIDES[side], "both"):
                 enough &= self._shares(found, side) >= share.fraction
         return found[enough]
 
