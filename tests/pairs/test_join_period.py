@@ -148,6 +148,10 @@ def test_a_period_may_be_part_of_the_unit():
     for hours, found in ((12, [4, 5, 6]), (16, [4, 6]), (36, [5])):  # 2, 3 and 4 days later
         joined = bp.join(days, start, lower="a", upper="a", period=dt.timedelta(hours=hours), how="semi")
         assert [day.day for day in joined["a"]] == found
+    pd = pytest.importorskip("pandas")
+    moments = pd.DataFrame({"a": pd.to_datetime(["2026-03-01 00:00", None, "2026-03-02 12:00"]).as_unit("s")})
+    found = bp.join(moments, lower="a", upper="a", period=dt.timedelta(milliseconds=1500), keep=["a"])
+    assert found["a"].tolist() == [moments["a"][0]]
     numbers = pl.DataFrame({"a": [0, 1, 5, 10, 25]})
     for period, found in ((2.5, [0, 5, 10, 25]), (0.1, [0])):  # 0.1 is a little more than a tenth
         one = pl.DataFrame({"a": [0]})

@@ -149,12 +149,13 @@ def _reduced(
     axis: Axis, period: Fraction, skipped: Sequence[Mask], names: tuple[tuple[str, str], tuple[str, str]]
 ) -> tuple[Axis, int]:
     """Return an axis of whole numbers in which rows begin in [0, length), and that length."""
-    if _is_reducible(axis, period):
-        parts, length = period.denominator, period.numerator
-        whole = [x.astype(np.int64) * parts for x in axis.values]
-        places, turns = [x % length for x in whole], [x // length for x in whole]
+    corners = [_cleared(x, (skipped[place // 2], axis.endless[place])) for place, x in enumerate(axis.values)]
+    if _is_reducible(corners, period):
+        length = period.numerator
+        parts = [x.astype(np.int64) * period.denominator for x in corners]
+        places, turns = [x % length for x in parts], [x // length for x in parts]
     else:
-        places, turns, length = _ranked(axis, period, skipped)
+        places, turns, length = _ranked(corners, period, axis.title)
     values: list[NDArray[Any]] = []
     for side in range(2):
         both = slice(2 * side, 2 * side + 2)
@@ -176,12 +177,20 @@ def _reduced(
     return replace(axis, values=values, endless=(None,) * 4, family="number", unit=""), length
 
 
-def _is_reducible(axis: Axis, period: Fraction) -> bool:
+def _cleared(values: NDArray[Any], masks: Sequence[Mask]) -> NDArray[Any]:
+    """Return corners with 0 where they do not matter, and at infinity, which is checked elsewhere."""
+    unused = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
+    for mask in masks:
+        unused = unused if mask is None else unused | mask
+    return np.where(unused, values.dtype.type(0), values)
+
+
+def _is_reducible(corners: Sequence[NDArray[Any]], period: Fraction) -> bool:
     """Return whether corners are integers, and in parts of their unit, of which a period is a whole number, too."""
-    if axis.values[0].dtype.kind == "f" or period.numerator >= _MOST_PERIOD:
+    if corners[0].dtype.kind == "f" or period.numerator >= _MOST_PERIOD:
         return False
     parts = period.denominator
-    return parts == 1 or all(not len(x) or max(int(x.max()), -int(x.min())) * parts < _MOST_PERIOD for x in axis.values)
+    return parts == 1 or all(not len(x) or max(int(x.max()), -int(x.min())) * parts < _MOST_PERIOD for x in corners)
 
 
 def _require_placed(
@@ -196,23 +205,16 @@ def _require_placed(
         raise InvalidBoxError(f"{SIDES[side]}: row {row} is at {lower[row]}, which is nowhere in a period", row)
 
 
-def _ranked(axis: Axis, period: Fraction, skipped: Sequence[Mask]) -> tuple[list[Whole], list[Whole], int]:
+def _ranked(corners: Sequence[NDArray[Any]], period: Fraction, title: str) -> tuple[list[Whole], list[Whole], int]:
     """Return where in its period each corner is, as ranks, in which period, and how many ranks there are."""
     step = float(period)
-    is_whole = axis.values[0].dtype.kind != "f"
-    plain = [x if mask is None else np.where(mask, 0, x) for x, mask in zip(axis.values, axis.endless, strict=True)]
-    if is_whole and not holds_exactly(plain):
-        raise ValueError(f"period: {axis.title} holds integers beyond 2**53: give a whole number, below 2**61")
+    if corners[0].dtype.kind != "f" and not holds_exactly(corners):
+        raise ValueError(f"period: {title} holds integers beyond 2**53: give a whole number, below 2**61")
     if Fraction(step) != period:
-        raise ValueError(f"period: {axis.title}: float64 cannot hold {period} exactly")
+        raise ValueError(f"period: {title}: float64 cannot hold {period} exactly")
     residues, errors, turns = [], [], []
-    for place, values in enumerate(plain):
+    for place, values in enumerate(corners):
         floats = values.astype(np.float64)
-        unplaced = ~np.isfinite(floats)
-        mask = skipped[place // 2]
-        if mask is not None:
-            unplaced |= mask
-        floats[unplaced] = 0  # what stands here is checked elsewhere
         residue = np.fmod(floats, step)
         turn = np.rint((floats - residue) / step)
         if (is_far := abs(turn) > _MOST_TURNS).any():
