@@ -249,7 +249,7 @@ def test_wrong_periods_and_geometries_that_do_not_fit_are_named():
     for call in (ours.sjoin, ours.sjoin_nearest):
         for one, message in (
             (wide, wider),
-            (metres, "the geometries are in 1e+06 along x, more than two periods of 360: is that their unit?"),
+            (metres, "the geometries span 1e+06 along x, more than two periods of 360: is that their unit?"),
             (infinite, "geometry 0 has coordinates that are not finite"),
         ):
             for name, frames in (("left_df", (one, points)), ("right_df", (points, one))):

@@ -715,7 +715,7 @@ class _PeriodicTree(STRtree):
             if sizes[widest] > period * (1 + 1e-6):
                 what = f"{name}: geometry {present[widest]} is {sizes[widest]:.6g} wide"
             elif span > 2 * period:
-                what = f"{name}: the geometries are in {span:.6g}"
+                what = f"{name}: the geometries span {span:.6g}"
             else:
                 continue
             limit = "the period" if sizes[widest] > period * (1 + 1e-6) else "two periods"
