@@ -8,6 +8,7 @@ import math
 import random
 import warnings
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -154,6 +155,7 @@ class Case:
             self.add_axis(axis, sizes)
         self.margins, self.shared, self.share = self.choose_rule()
         self.near = self.choose_near()
+        self.periods = self.choose_periods(random.Random(f"periods of {seed}"))
         for key in range(rng.choice([0, 0, 1, 1, 2])):
             self.add_key(key, sizes)
         for side in range(2):
@@ -230,6 +232,13 @@ class Case:
         most = self.length_along(0, [0, 2, 9]) if rng.random() < 0.4 else None
         direction = rng.choice(["both", "backward", "forward"]) if self.axes == 1 else "both"
         return rng.choice([1, 1, 2, 5, 100]), rng.choice(["first", "all"]), most, direction
+
+    def choose_periods(self, rng):
+        """Return how far it is until each axis repeats, or None; rows that overlap then have no other rule."""
+        if self.how == "nearest" or rng.random() < 0.7:
+            return [None] * self.axes
+        self.margins, self.shared, self.share = [0] * self.axes, [0] * self.axes, None
+        return [rng.choice([None, 1, 7, 24, 24, 60]) and rng.choice([1, 7, 24, 60]) * step for step in self.steps]
 
     def given_length(self, axis, length):
         """Return a length as `join` takes it."""
@@ -335,6 +344,8 @@ class Case:
                 given[option] = [self.given_length(axis, length) for axis, length in enumerate(lengths)]
                 if self.axes == 1 and self.rng.random() < 0.5:
                     given[option] = given[option][0]
+        if any(self.periods):
+            given["period"] = [x and self.given_length(axis, x) for axis, x in enumerate(self.periods)]
         if self.share:
             given["min_overlap"] = self.share
         if self.near:
@@ -356,12 +367,49 @@ class Case:
             is_there = not any(x is None or x != x for x in key)
             if self.missing == "drop":
                 is_there &= not any(None in pair for pair in ends)
-            result.append((key, [end_of(a, b) for a, b in ends]) if is_there else None)
+            intervals = [self.around(*end_of(a, b), period) for (a, b), period in zip(ends, self.periods, strict=True)]
+            result.append((key, intervals) if is_there else None)
         return result
+
+    def around(self, low, high, period):
+        """Return an interval that goes on into the next period if it ends before it begins."""
+        return low, high + period if period and high < low < high + period else high
 
     def overlap(self, one, two):
         if one is None or two is None or one[0] != two[0]:
             return False
+        if not any(self.periods):
+            return self.overlap_in_place(one, two)
+        steps = []
+        for (a, b), (c, d), period in zip(one[1], two[1], self.periods, strict=True):
+            if not period:
+                steps.append([0])
+            elif math.inf in (b, d) or -math.inf in (a, c):
+                steps.append([None])
+            else:
+                numbers = range(math.floor((c - b) / period) - 1, math.ceil((d - a) / period) + 2)
+                steps.append([period * k for k in numbers])
+        return any(
+            self.overlap_in_place(
+                (
+                    one[0],
+                    [
+                        (a, b) if step is None else (a + step, b + step)
+                        for (a, b), step in zip(one[1], moves, strict=True)
+                    ],
+                ),
+                (
+                    two[0],
+                    [
+                        one[1][k] if step is None else pair
+                        for k, (pair, step) in enumerate(zip(two[1], moves, strict=True))
+                    ],
+                ),
+            )
+            for moves in product(*steps)
+        )
+
+    def overlap_in_place(self, one, two):
         for axis, ((a, b), (c, d)) in enumerate(zip(one[1], two[1], strict=True)):
             margin, shared = Fraction(self.margins[axis]), Fraction(self.shared[axis])
             if shared:
