@@ -64,7 +64,9 @@ def joined(case: Case) -> Work:
         columns = {f"{end}{axis}": boxes[:, place, axis] for place, end in enumerate("ab") for axis in range(case.dim)}
         tables.append(pandas.DataFrame(columns | keys_of(case, len(boxes))))
     names = [[f"{end}{axis}" for axis in range(case.dim)] for end in "ab"]
-    more: dict[str, Any] = {"touching": False} if "touching" in case.features else {}
+    more: dict[str, Any] = {"closed": case.features["closed"]} if "closed" in case.features else {}
+    if "period" in case.features:
+        more["period"] = 2.0 if case.features["period"] == "wide" else 1.0
     more |= {"by": "batch"} if "batch" in case.features else {}
     more |= {"lower": names[0], "upper": names[1], "how": case.kind}
     return Work(partial(bp.join, *tables, **more), sum(map(len, tables)))
@@ -461,6 +463,7 @@ FEATURES: dict[str, tuple[Any, ...]] = {
     "period": ("tight", "wide"),
     "margin": ("tiny", "size"),
     "touching": (False,),
+    "closed": ("left", "neither"),
     "sort": (True,),
     "chunk": (10, 100, 100_000),  # of 1: a row of pairs.py
     "workers": (2,),
@@ -527,7 +530,7 @@ SUBJECTS: dict[str, Subject] = {
     "explain": Subject(search, ("period",)),
     "Index.pairs": Subject(search, (*_BY_PAIR, "period", "sort")),
     "Index.count_pairs": Subject(search, (*_BY_PAIR, "period")),
-    "join": Subject(joined, ("touching", "batch"), 64_000, (1, 2, 3), ("inner", "left")),
+    "join": Subject(joined, ("closed", "batch", "period"), 64_000, (1, 2, 3), ("inner", "left")),
     "join nearest": Subject(joined, ("batch",), 64_000, (1,), ("nearest",)),
     "nms": Subject(suppressed, ("threshold", "scores", "metric", "batch"), 64_000, (2,), ("", "turned")),
     "soft_nms": Subject(
