@@ -108,9 +108,8 @@ def merge(
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.intervals.merge([[8, 9], [0, 2], [1, 5], [5, 6]])
-    array([[0, 6],
-           [8, 9]])
+    >>> bp.intervals.merge([[8, 9], [0, 2], [1, 5], [5, 6]]).tolist()
+    [[0, 6], [8, 9]]
     >>> import polars as pl
     >>> calls = pl.DataFrame({"line": ["a", "b", "a"], "start": [0, 3, 4], "end": [5, 6, 9]})
     >>> bp.intervals.merge(calls, lower="start", upper="end", by="line", count=True).rows()
@@ -159,10 +158,10 @@ def cluster(
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.intervals.cluster([[8, 9], [0, 2], [1, 5], [5, 6]])
-    array([1, 0, 0, 0])
-    >>> bp.intervals.cluster([[0, 2], [3, 5], [9, 9]], gap=1)
-    array([0, 0, 1])
+    >>> bp.intervals.cluster([[8, 9], [0, 2], [1, 5], [5, 6]]).tolist()
+    [1, 0, 0, 0]
+    >>> bp.intervals.cluster([[0, 2], [3, 5], [9, 9]], gap=1).tolist()
+    [0, 0, 1]
     """
     sets = _Sets.of([("intervals", intervals)], lower, upper, by)
     numbers = sets.ask(_native.number_clusters, _gap(gap, sets.axis), worker_count(workers))
@@ -215,8 +214,8 @@ def coverage(
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.intervals.coverage([[0, 10], [20, 30]], [[2, 5], [4, 6], [8, 21]])
-    array([6, 1])
+    >>> bp.intervals.coverage([[0, 10], [20, 30]], [[2, 5], [4, 6], [8, 21]]).tolist()
+    [6, 1]
     """
     sets = _Sets.of([("intervals", intervals), ("others", others)], lower, upper, by)
     lengths = as_lengths(sets.axis, sets.ask(_native.covered_lengths, worker_count(workers)), "intervals")
@@ -302,12 +301,10 @@ def complement(
     Examples
     --------
     >>> import broadphase as bp
-    >>> bp.intervals.complement([[2, 5], [4, 6], [8, 9]])
-    array([[6, 8]])
-    >>> bp.intervals.complement([[2, 5], [4, 6], [8, 9]], within=(0, 10))
-    array([[ 0,  2],
-           [ 6,  8],
-           [ 9, 10]])
+    >>> bp.intervals.complement([[2, 5], [4, 6], [8, 9]]).tolist()
+    [[6, 8]]
+    >>> bp.intervals.complement([[2, 5], [4, 6], [8, 9]], within=(0, 10)).tolist()
+    [[0, 2], [6, 8], [9, 10]]
     """
     if within is not None:
         if not _is_table(within) and np.ndim(within) == 1:
