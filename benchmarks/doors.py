@@ -783,7 +783,8 @@ def tables(rng: np.random.Generator, most: float) -> Scene:
         values = [
             [x["row"].to_numpy(), x[name].astype(float).fillna(-1)] for x, name in ((one, mine), (other, compared))
         ]
-        return np.array_equal(*(np.stack(x)[:, np.lexsort(x[::-1])] for x in values))
+        first, second = (np.stack(x)[:, np.lexsort(x[::-1])] for x in values)
+        return np.array_equal(first, second)
 
     what = f"{work}, {counts[0]} and {counts[1]} rows of {longest} at most, {len(names)} keys, {length} long, k={k}"
     return Scene(what, partial(bp.join, left, right_times, **genes | options), theirs, are_alike)

@@ -181,7 +181,7 @@ def sets(count: int, size: int) -> dict[str, tuple[Calls, int]]:
     for table in tables:
         table.config_meta.set(coordinate_system_zero_based=True)
     view = frames[2].assign(name=CHROMOSOMES)
-    by = {"lower": "start", "upper": "end", "by": "chrom"}
+    by: Any = {"lower": "start", "upper": "end", "by": "chrom"}
     as_polars = {"output_type": "polars.DataFrame"}
     both = {"cols1": COLUMNS, "cols2": COLUMNS, **as_polars}
     functions: dict[str, tuple[list[str], list[Callable[[], Any]]]] = {
