@@ -64,7 +64,7 @@ def merge(
     count: bool | str = False,
     workers: int = 1,
 ) -> Any:
-    """Unite intervals that overlap or touch, or are less than a gap apart.
+    """Unite intervals that overlap or touch, or are at most a gap apart.
 
     Parameters
     ----------
