@@ -183,15 +183,16 @@ def sets(count: int, size: int) -> dict[str, tuple[Calls, int]]:
     view = frames[2].assign(name=CHROMOSOMES)
     by: Any = {"lower": "start", "upper": "end", "by": "chrom"}
     as_polars = {"output_type": "polars.DataFrame"}
+    touching = {"min_dist": 1, **as_polars}  # polars-bio unites what is less than that apart
     both = {"cols1": COLUMNS, "cols2": COLUMNS, **as_polars}
     functions: dict[str, tuple[list[str], list[Callable[[], Any]]]] = {
         "merge": (COLUMNS, [
             lambda: bp.intervals.merge(tables[0], **by), lambda: bp.intervals.merge(frames[0], **by),
-            lambda: polars_bio.merge(tables[0], cols=COLUMNS, **as_polars), lambda: bioframe.merge(frames[0]),
+            lambda: polars_bio.merge(tables[0], cols=COLUMNS, **touching), lambda: bioframe.merge(frames[0]),
         ]),
         "cluster": (["row", "cluster"], [
             lambda: bp.intervals.cluster(tables[0], **by), lambda: bp.intervals.cluster(frames[0], **by),
-            lambda: polars_bio.cluster(tables[0], cols=COLUMNS, **as_polars), lambda: bioframe.cluster(frames[0]),
+            lambda: polars_bio.cluster(tables[0], cols=COLUMNS, **touching), lambda: bioframe.cluster(frames[0]),
         ]),
         "coverage": (["row", "coverage"], [
             lambda: bp.intervals.coverage(tables[0], tables[1], **by),
