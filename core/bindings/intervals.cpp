@@ -271,25 +271,33 @@ nb::tuple pieces_of_intervals(Columns first, Columns second, std::size_t key_cou
   std::size_t size = 0;
   query.made<KeyedOrder>([&]<class T, class Kept>(T, const KeyedOrder<Kept>& order, Interrupt& interrupt) {
     const Coverage<Kept> coverage(order, cuts, workers, interrupt);
-    const PlainMemory<std::int64_t> places = allocate_plain<std::int64_t>(count);  // first counts
-    coverage.count_pieces(places.get(), workers, interrupt);
-    std::int64_t sum = 0;
-    for (std::size_t row = 0; row < count; ++row) sum += std::exchange(places[row], sum);
-    size = static_cast<std::size_t>(sum);
+    const PlainMemory<typename Coverage<Kept>::Run> runs = allocate_plain<typename Coverage<Kept>::Run>(count);
+    coverage.find_runs(runs.get(), workers, interrupt);
+    const BoxView<T> given = IntervalQuery::as<T>(first).boxes;
+    const auto lower = [&](std::size_t row) { return static_cast<Kept>(*given.lower_of(row)); };
+    const auto upper = [&](std::size_t row) { return static_cast<Kept>(*given.upper_of(row)); };
+    const PlainMemory<std::size_t> places = allocate_plain<std::size_t>(count);  // first counts
+    in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row)
+        places[row] = runs[row].is_empty() ? 1 : coverage.piece_count(lower(row), upper(row), runs[row]);
+    });
+    for (std::size_t row = 0; row < count; ++row) size += std::exchange(places[row], size);
     Corners<T> corners(size);
     rows = allocate_plain<std::int32_t>(size);
-    const auto at = [&](std::size_t row) { return static_cast<std::size_t>(places[row]); };
-    const KeyedIntervals<T> given = IntervalQuery::as<T>(first);
     in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {
-        const std::size_t last = row + 1 < count ? at(row + 1) : size;
-        std::fill(rows.get() + at(row), rows.get() + last, static_cast<std::int32_t>(row));
-        if (given.keys != nullptr && given.keys[row] == kNoKey)
-          corners.set(at(row), *given.boxes.lower_of(row), *given.boxes.upper_of(row));
+        std::size_t place = places[row];
+        if (runs[row].is_empty()) {  // as it was given: what has no key may be any number
+          rows[place] = static_cast<std::int32_t>(row);
+          corners.set(place, *given.lower_of(row), *given.upper_of(row));
+          continue;
+        }
+        coverage.each_piece(lower(row), upper(row), runs[row], [&](Kept from, Kept to) {
+          rows[place] = static_cast<std::int32_t>(row);
+          corners.set(place++, from, to);
+        });
       }
     });
-    coverage.write_pieces(workers, interrupt, at,
-                          [&](std::size_t k, Kept lower, Kept upper) { corners.set(k, lower, upper); });
     intervals = std::move(corners);
   });
   return nb::make_tuple(array_of(std::move(intervals)), as_array(std::move(rows), {size}));

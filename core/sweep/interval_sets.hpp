@@ -240,28 +240,34 @@ class Coverage {
     });
   }
 
-  // How many pieces are left of each interval of the first set; 1 for a row without a key.
-  void count_pieces(std::int64_t* counts, unsigned workers, Interrupt& interrupt) const {
-    std::fill_n(counts, order_.rows(0), 1);
+  // The blocks that an interval has something of, or, of one without length, the one that covers it: blocks
+  // [begin, end).
+  struct Run {
+    std::uint32_t begin, end;
+    bool is_empty() const { return begin == end; }
+  };
+  // Of each row of the first set; without any for a row without a key.
+  void find_runs(Run* runs, unsigned workers, Interrupt& interrupt) const {
     const auto& column = order_.column(0);
+    if (column.count < order_.rows(0)) std::fill_n(runs, order_.rows(0), Run{0, 0});
     each(workers, interrupt, [&](std::size_t k, std::size_t begin, std::size_t end) {
-      counts[column.rows[k]] = static_cast<std::int64_t>(piece_count(column.lower[k], column.upper[k], begin, end));
+      runs[column.rows[k]] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
     });
   }
-  // The pieces of each row that has a key, from the place at(row) on. Calls write(place, lower, upper).
-  template <class At, class Write>
-  void write_pieces(unsigned workers, Interrupt& interrupt, const At& at, const Write& write) const {
-    const auto& column = order_.column(0);
-    each(workers, interrupt, [&](std::size_t k, std::size_t begin, std::size_t end) {
-      const T lower = column.lower[k], upper = column.upper[k];
-      std::size_t place = at(static_cast<std::size_t>(column.rows[k]));
-      T from = lower;
-      for (std::size_t block = begin; block < end; ++block) {
-        if (from < lower_[block]) write(place++, from, lower_[block]);
-        from = upper_[block];
-      }
-      if (from < upper || begin == end) write(place, from, upper);
-    });
+  // How many pieces are left of an interval whose run is not empty: all is left of others.
+  std::size_t piece_count(T lower, T upper, const Run& run) const {
+    if (!(lower < upper)) return 0;
+    return (lower < lower_[run.begin] ? 1 : 0) + (run.end - run.begin - 1) + (upper_[run.end - 1] < upper ? 1 : 0);
+  }
+  // Calls write(lower, upper) for these.
+  template <class Write>
+  void each_piece(T lower, T upper, const Run& run, const Write& write) const {
+    T from = lower;
+    for (std::uint32_t block = run.begin; block < run.end; ++block) {
+      if (from < lower_[block]) write(from, lower_[block]);
+      from = upper_[block];
+    }
+    if (from < upper) write(from, upper);
   }
 
  private:
@@ -308,14 +314,6 @@ class Coverage {
         }
       }
     });
-  }
-
-  // Of blocks [begin, end) that end behind `lower`; they begin before `upper`, or, of an interval without length, there
-  // is one if it covers that.
-  std::size_t piece_count(T lower, T upper, std::size_t begin, std::size_t end) const {
-    if (begin == end) return 1;
-    if (!(lower < upper)) return 0;
-    return (lower < lower_[begin] ? 1 : 0) + (end - begin - 1) + (upper_[end - 1] < upper ? 1 : 0);
   }
 
   // Long runs of blocks by what is between the first and the last of them: those two may be infinite.

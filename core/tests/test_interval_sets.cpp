@@ -168,15 +168,8 @@ void check_coverage(std::uint64_t seed, std::size_t count) {
       Coverage<Kept> coverage(order, cuts, workers, never);
       std::vector<LengthOf<T>> lengths(first.count());
       coverage.measure(lengths.data(), workers, never);
-      std::vector<std::int64_t> counts(first.count());
-      coverage.count_pieces(counts.data(), workers, never);
-      std::vector<std::size_t> places_of(first.count() + 1, 0);
-      for (std::size_t row = 0; row < first.count(); ++row)
-        places_of[row + 1] = places_of[row] + static_cast<std::size_t>(counts[row]);
-      std::vector<std::pair<Kept, Kept>> pieces(places_of.back());
-      coverage.write_pieces(
-          workers, never, [&](std::size_t row) { return places_of[row]; },
-          [&](std::size_t place, Kept lower, Kept upper) { pieces[place] = {lower, upper}; });
+      std::vector<typename Coverage<Kept>::Run> runs(first.count());
+      coverage.find_runs(runs.data(), workers, never);
       for (std::size_t row = 0; row < first.count(); ++row) {
         LengthOf<T> length = 0;
         const auto begin = static_cast<std::size_t>(first.lower[row]), end = static_cast<std::size_t>(first.upper[row]);
@@ -184,11 +177,16 @@ void check_coverage(std::uint64_t seed, std::size_t count) {
           for (std::size_t place = begin; place < end; ++place) length += cells[first.keys[row]][place] ? 1 : 0;
         CHECK(lengths[row] == length);
         const auto expected = plain_pieces(first, row, cells, second, cuts);
-        CHECK(static_cast<std::size_t>(counts[row]) == expected.size());
-        for (std::size_t k = 0; k < expected.size() && first.keys[row] != kNoKey; ++k) {
-          CHECK(static_cast<T>(pieces[places_of[row] + k].first) == expected[k].first);
-          CHECK(static_cast<T>(pieces[places_of[row] + k].second) == expected[k].second);
+        const auto lower = static_cast<Kept>(first.lower[row]), upper = static_cast<Kept>(first.upper[row]);
+        if (runs[row].is_empty()) {
+          CHECK(expected == (std::vector<std::pair<T, T>>{{first.lower[row], first.upper[row]}}));
+          continue;
         }
+        CHECK(coverage.piece_count(lower, upper, runs[row]) == expected.size());
+        std::vector<std::pair<T, T>> pieces;
+        coverage.each_piece(lower, upper, runs[row],
+                            [&](Kept from, Kept to) { pieces.push_back({static_cast<T>(from), static_cast<T>(to)}); });
+        CHECK(pieces == expected);
       }
     }
 }

@@ -273,6 +273,15 @@ def test_finer_units_and_fractions_of_the_others_are_kept():
     assert bp.intervals.subtract(whole, real, lower="start", upper="end").rows() == [(0.0, 0.5), (1.5, 3.0)]
 
 
+def test_rows_without_a_key_keep_any_numbers():
+    for far in (2**40, -(2**62), math.nan, math.inf):
+        left = pl.DataFrame({"start": [0, far], "end": [9, far], "key": ["a", None]}, strict=False)
+        right = pl.DataFrame({"start": [2], "end": [3], "key": ["a"]}).cast({"start": left.schema["start"]})
+        found = bp.intervals.subtract(left, right, lower="start", upper="end", by="key")
+        assert found.rows()[:2] == [(0, 2, "a"), (3, 9, "a")]
+        assert str(found.rows()[2]) == str((left["start"][1], left["end"][1], None))
+
+
 def test_bad_input_is_named():
     table = pl.DataFrame({"start": [0, 5], "end": [3, 4], "key": ["a", None]})
     ends = {"lower": "start", "upper": "end"}
