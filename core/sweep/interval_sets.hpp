@@ -272,6 +272,7 @@ class Coverage {
 
  private:
   static constexpr std::size_t kRows = std::size_t{1} << 12;  // of a task
+  static constexpr std::size_t kFew = 4;
 
   void leave_out_empty() {
     std::size_t to = 0;
@@ -301,12 +302,17 @@ class Coverage {
         const T *const first = upper_.get() + first_[s], *const last = upper_.get() + first_[s + 1];
         std::size_t begin =
             first_[s] + static_cast<std::size_t>(std::upper_bound(first, last, column.lower[k]) - first);
-        std::size_t guess = begin;
+        std::size_t guess = begin;  // where a long run ends
         for (const std::size_t until = std::min(end, stretches[s].end[0]); k < until; ++k) {
           while (begin < first_[s + 1] && upper_[begin] <= column.lower[k]) ++begin;
           if (column.lower[k] < column.upper[k]) {
-            guess = end_of_run<false>(lower_.get(), begin, first_[s + 1], guess, column.upper[k]);
-            use(k, begin, guess);
+            std::size_t behind = begin;  // mostly there are few
+            for (const std::size_t few = std::min(begin + kFew, first_[s + 1]);
+                 behind < few && lower_[behind] < column.upper[k];)
+              ++behind;
+            if (behind == begin + kFew)
+              behind = guess = end_of_run<false>(lower_.get(), behind, first_[s + 1], guess, column.upper[k]);
+            use(k, begin, behind);
           } else {
             const bool is_covered = begin < first_[s + 1] && lower_[begin] <= column.lower[k];
             use(k, begin, begin + is_covered);
@@ -318,12 +324,12 @@ class Coverage {
 
   // Long runs of blocks by what is between the first and the last of them: those two may be infinite.
   Length covered(T lower, T upper, std::size_t begin, std::size_t end) const {
-    constexpr std::size_t kFew = 8;
+    constexpr std::size_t kAdded = 8;
     Length sum(0);
     const auto add = [&](std::size_t block) {
       sum += length_between(std::max(lower, lower_[block]), std::min(upper, upper_[block]));
     };
-    if (end - begin <= kFew) {
+    if (end - begin <= kAdded) {
       for (std::size_t block = begin; block < end; ++block) add(block);
       return sum;
     }
