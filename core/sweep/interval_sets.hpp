@@ -114,12 +114,7 @@ class Clusters {
 
   const typename Order::Column& column() const { return order_.column(set_); }
   const std::vector<Stretch>& stretches() const { return order_.stretches(); }
-  // The last that begins at the position or before: those without rows come before it.
-  std::size_t stretch_of(std::size_t position) const {
-    const auto behind = std::partition_point(stretches().begin(), stretches().end(),
-                                             [&](const Stretch& stretch) { return stretch.end[set_] <= position; });
-    return static_cast<std::size_t>(behind - stretches().begin());
-  }
+  std::size_t stretch_of(std::size_t position) const { return order_.stretch_of(set_, position); }
   // Of two positions the one that ends later; the latter if both end together, as `find` has it.
   std::uint32_t later(std::uint32_t one, std::uint32_t two) const {
     return column().upper[two] >= column().upper[one] ? two : one;
@@ -295,9 +290,7 @@ class Coverage {
     for_each_task((column.count + kRows - 1) / kRows, workers, interrupt, [&](unsigned, std::size_t task) {
       std::size_t k = task * kRows;
       const std::size_t end = std::min(column.count, k + kRows);
-      auto s = static_cast<std::size_t>(
-          std::partition_point(stretches.begin(), stretches.end(), [&](const auto& x) { return x.end[0] <= k; }) -
-          stretches.begin());
+      std::size_t s = order_.stretch_of(0, k);
       for (; k < end; ++s) {
         const T *const first = upper_.get() + first_[s], *const last = upper_.get() + first_[s + 1];
         std::size_t begin =

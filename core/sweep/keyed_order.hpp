@@ -73,6 +73,12 @@ class KeyedOrder {
   const Column& column(std::size_t set) const { return columns_[set]; }
   // Of each key, one behind the other, unless some have been left out.
   const std::vector<Stretch>& stretches() const { return stretches_; }
+  // The first that ends behind a position of a set.
+  std::size_t stretch_of(std::size_t set, std::size_t position) const {
+    const auto found = std::partition_point(stretches_.begin(), stretches_.end(),
+                                            [&](const Stretch& stretch) { return stretch.end[set] <= position; });
+    return static_cast<std::size_t>(found - stretches_.begin());
+  }
   template <class Wanted>
   void keep_stretches(const Wanted& wanted) {
     std::erase_if(stretches_, [&](const Stretch& stretch) { return !wanted(stretch); });

@@ -16,11 +16,11 @@ import numpy as np
 
 from broadphase import _native
 from broadphase.errors import InvalidBoxError
-from broadphase.tables.corners import Axis, alike, axis_of, require_intervals
-from broadphase.tables.keys import NO_KEY, keys_of, take_key
+from broadphase.tables.corners import Axis, alike, axis_of, finest, require_intervals
+from broadphase.tables.keys import NO_KEY, keys_of_rows
 from broadphase.tables.lengths import as_lengths, length_of
-from broadphase.tables.libraries import Column, Table, opened
-from broadphase.tables.options import added_column, column_names, require_distinct
+from broadphase.tables.libraries import Column, Table, if_any, opened, require_one_library
+from broadphase.tables.options import added_column, column_names, require_distinct, require_ends
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -405,24 +405,12 @@ class _Sets:
 
     @classmethod
     def _of_tables(cls, tables: list[Table], lower: Any, upper: Any, by: Any) -> _Sets:
-        if tables[0].library != tables[-1].library:
-            raise TypeError(
-                f"{tables[0].title} is of {tables[0].library}, and {tables[-1].title} of {tables[-1].library}: convert"
-                " one of them"
-            )
-        if lower is None or upper is None:
-            raise TypeError("give lower and upper, the columns in which a row begins and ends")
+        require_one_library(tables)
+        require_ends(lower, upper, tables[0])
         begins, ends = (_one_column(one, option, tables) for option, one in (("lower", lower), ("upper", upper)))
         axis = axis_of(tables, begins, ends, False)
         names = [] if by is None else column_names(by, "by", tables)
-        keys: list[Keys] = [None] * len(tables)
-        key_count = 1
-        if names:
-            numbered, key_count = keys_of(tables, names)
-            keys = list(numbered)
-        for side, table in enumerate(tables):
-            for gone in axis.missing[2 * side : 2 * side + 2]:
-                take_key(keys, side, gone, table.height)
+        keys, key_count = keys_of_rows(tables, names, [axis])
         titles = [table.title for table in tables]
         pairs = list(zip(begins, ends, strict=True))
         return cls(axis, keys, key_count, pairs, titles, tables, [name[0] for name in names])
@@ -439,7 +427,7 @@ class _Sets:
                 columns.append(Column(whole.values[:, end], None, whole.family, whole.unit))
                 names.append(f"{title}, {name}")
         values = alike(columns, names, "give all ends as int64")
-        axis = Axis(values, [None] * len(values), columns[0].family, _unit_of(columns), names[0])
+        axis = Axis(values, [None] * len(values), columns[0].family, finest(columns), names[0])
         return cls(axis, [None] * len(arrays), 1, [("lower", "upper")] * len(arrays), titles, [], [], arrays[0])
 
     @property
@@ -454,9 +442,8 @@ class _Sets:
         try:
             return ask(*columns, self.key_count, *arguments)
         except _native.InvalidBoxes:
-            for k, keys in enumerate(self.keys):
-                skipped = None if keys is None else keys == NO_KEY
-                require_intervals(values[2 * k], values[2 * k + 1], skipped, self.titles[k], self.ends[k])
+            for k in range(len(self.keys)):
+                require_intervals(values[2 * k], values[2 * k + 1], self.skipped(k), self.titles[k], self.ends[k])
             raise
 
     def skipped(self, k: int) -> NDArray[np.bool_] | None:
@@ -484,8 +471,8 @@ class _Sets:
         """Return the first table with one more column."""
         table = self.tables[0]
         require_distinct([*table.names, name], table)
-        missing = None if missing is None or not missing.any() else missing
-        return table.table(table.rows(table.names, None, False) | {name: table.made(values, missing)}, slice(None))
+        gone = None if missing is None else if_any(missing)
+        return table.table(table.rows(table.names, None, False) | {name: table.made(values, gone)}, slice(None))
 
     def pieces(self, cuts: bool, workers: int) -> Any:
         """Return what the second set leaves of the first: pieces of an array, or rows of a table."""
@@ -510,9 +497,8 @@ class _Sets:
         columns = {}
         for end, name in enumerate(self.ends[0]):
             gone = self.axis.missing[end]
-            missing = None if rows is None or gone is None else gone[rows]
-            values = np.ascontiguousarray(found[:, end])
-            columns[name] = self._like(name, values, None if missing is None or not missing.any() else missing)
+            missing = None if rows is None or gone is None else if_any(gone[rows])
+            columns[name] = self._like(name, np.ascontiguousarray(found[:, end]), missing)
         return columns
 
     def _like(self, name: str, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
@@ -563,11 +549,6 @@ def _as_column(array: NDArray[Any], title: str) -> Column:
         row, end = np.argwhere(gone)[0].tolist()
         raise InvalidBoxError(f"{title}: row {row}: {('lower', 'upper')[end]!r} is NaT", row)
     return Column(plain.view(np.int64), None, "datetime" if array.dtype.kind == "M" else "duration", unit)
-
-
-def _unit_of(columns: list[Column]) -> str:
-    order = ("ns", "us", "ms", "s", "D", "")
-    return min((column.unit for column in columns), key=order.index)
 
 
 def _gap(gap: Any, axis: Axis) -> float | int | None:

@@ -16,9 +16,9 @@ from broadphase.joins.periodic import PeriodicSearch, periods_along
 from broadphase.joins.search import Search, Share
 from broadphase.searches import pair_limit
 from broadphase.tables.lengths import Length, as_lengths, length_of, lengths_of
-from broadphase.tables.libraries import Table, advice_for, known, opened
+from broadphase.tables.libraries import Table, known, opened, require_one_library
 from broadphase.tables.meeting import CLOSED, Closed, Rule
-from broadphase.tables.options import added_column, column_names, require_distinct
+from broadphase.tables.options import added_column, column_names, require_distinct, require_ends
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -194,11 +194,9 @@ def join(
         raise ValueError(unknown_name("how", how, HOW))
     left_table = opened(left, "left")
     tables = (left_table, left_table if right is None else opened(right, "right"))
-    if tables[0].library != tables[1].library:
-        raise TypeError(f"left is of {tables[0].library}, and right of {tables[1].library}: convert one of them")
+    require_one_library(tables)
     is_one = right is None
-    if lower is None or upper is None:
-        raise TypeError(f"give lower and upper, the columns in which a row begins and ends{advice_for(left_table)}")
+    require_ends(lower, upper, left_table)
     for option, value, known_ones in (
         ("closed", closed, CLOSED), ("missing", missing, MISSING), ("ties", ties, TIES), ("direction", direction, SIDES)
     ):  # fmt: skip

@@ -14,7 +14,7 @@ from broadphase.joins.nearest_boxes import nearest_boxes
 from broadphase.joins.nearest_intervals import Wanted, nearest_interval, nearest_intervals
 from broadphase.searches import iter_pairs, pair_limit, pairs
 from broadphase.tables.corners import Axis, axis_of, filled_axis, holds_exactly, require_intervals
-from broadphase.tables.keys import NO_KEY, keys_of, take_key
+from broadphase.tables.keys import NO_KEY, keys_of_rows, take_key
 from broadphase.tables.meeting import Meeting, Rule
 
 if TYPE_CHECKING:
@@ -58,15 +58,7 @@ class Search:
     def of(cls, tables: Sequence[Table], ends: Ends, by: list[tuple[str, str]], is_one: bool, missing: str) -> Search:
         """Read the columns; the rule is that of closed intervals."""
         axes = [axis_of(tables, lower, upper, missing == "unbounded") for lower, upper in ends]
-        keys: Keys = [None, None]
-        key_count = 1
-        if by:
-            numbered, key_count = keys_of(tables, by)
-            keys = list(numbered)
-        for side in range(2):
-            for axis in axes:
-                for gone in axis.missing[2 * side : 2 * side + 2]:
-                    take_key(keys, side, gone, tables[side].height)
+        keys, key_count = keys_of_rows(tables, by, axes)
         return cls(axes, ends, keys, key_count, is_one, Rule.plain(len(axes)))
 
     def pairs(self, workers: int, limit: int) -> Rows:

@@ -22,6 +22,7 @@ __all__ = [
     "as_floats",
     "axis_of",
     "filled_axis",
+    "finest",
     "holds_exactly",
     "ranks_of",
     "require_intervals",
@@ -70,7 +71,7 @@ def axis_of(tables: Sequence[Table], lower: Sequence[str], upper: Sequence[str],
             titles.append(table.at(name))
     values = alike(given, titles, "give all corners as int64")
     typed = [column for column in given if column.family != "null"] or given
-    axis = Axis(values, [x.missing for x in given], typed[0].family, _finest(typed), titles[0])
+    axis = Axis(values, [x.missing for x in given], typed[0].family, finest(typed), titles[0])
     if not is_unbounded:
         return axis
     is_endless = [lower[side] != upper[side] for side in range(2) for _ in range(2)]
@@ -100,7 +101,7 @@ def alike(columns: Sequence[Column], titles: Sequence[str], advice: str) -> list
         if column.zone != first.zone:
             raise ValueError(f"{titles[0]} is {first}, and {title} is {column}: convert one to the zone of the other")
     if first.family not in ("number", "null"):
-        unit = _finest(columns)
+        unit = finest(columns)
         return [_in_unit(column, unit, title) for column, title in zip(columns, titles, strict=True)]
     kinds = {column.values.dtype.kind for column in columns}
     sizes = {column.values.dtype.itemsize for column in columns}
@@ -141,7 +142,8 @@ def _refuse(column: Column, bad: NDArray[np.bool_], title: str, what: str, dtype
         )
 
 
-def _finest(columns: Sequence[Column]) -> str:
+def finest(columns: Sequence[Column]) -> str:
+    """Return the finest unit of columns of times."""
     return min((column.unit for column in columns), key=lambda unit: UNITS.get(unit, 0))
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NO_KEY", "Keys", "keys_of", "take_key"]
+    from broadphase.tables.corners import Axis
+
+__all__ = ["NO_KEY", "Keys", "keys_of", "keys_of_rows", "take_key"]
 
 #: The number of rows that are in no pair.
 NO_KEY = 2**32 - 1
@@ -38,6 +40,25 @@ def keys_of(tables: Sequence[Table], names: Sequence[Sequence[str]]) -> Keys:
             for one, two in zip(keys, others, strict=True)
         ]
         keys, count = _small(wide, [if_any(x < 0) for x in wide])
+    return keys, count
+
+
+def keys_of_rows(
+    tables: Sequence[Table], names: Sequence[Sequence[str]], axes: Sequence[Axis]
+) -> tuple[list[NDArray[np.uint32] | None], int]:
+    """Return the keys of rows, None for a table whose rows all have one, and how many numbers there are.
+
+    Rows without a corner along one of the axes have none.
+    """
+    keys: list[NDArray[np.uint32] | None] = [None] * len(tables)
+    count = 1
+    if names:
+        numbered, count = keys_of(tables, names)
+        keys = list(numbered)
+    for side, table in enumerate(tables):
+        for axis in axes:
+            for gone in axis.missing[2 * side : 2 * side + 2]:
+                take_key(keys, side, gone, table.height)
     return keys, count
 
 

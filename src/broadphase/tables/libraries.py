@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FOR_GEOMETRIES", "Column", "Table", "advice_for", "either", "if_any", "known", "opened", "without_nan"]
+__all__ = [
+    "FOR_GEOMETRIES", "Column", "Table", "advice_for", "either", "if_any", "known", "opened", "require_one_library",
+    "without_nan",
+]  # fmt: skip
 
 Rows: TypeAlias = "NDArray[np.int32]"
 
@@ -142,6 +145,13 @@ def opened(values: Any, name: str) -> Table:
     if twice:
         raise ValueError(f"{name} has several columns of one name: {listed(map(str, twice))}")
     return table
+
+
+def require_one_library(tables: Sequence[Table]) -> None:
+    """Raise TypeError if tables, one or two, are of different libraries."""
+    first, last = tables[0], tables[-1]
+    if first.library != last.library:
+        raise TypeError(f"{first.title} is of {first.library}, and {last.title} of {last.library}: convert one of them")
 
 
 def known(table: Table, name: str, option: str) -> str:

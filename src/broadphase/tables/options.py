@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broadphase.arguments import as_flag
 from broadphase.errors import quoted
-from broadphase.tables.libraries import known
+from broadphase.tables.libraries import advice_for, known
 from broadphase.tables.names import listed
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from broadphase.tables.libraries import Table
 
-__all__ = ["added_column", "column_names", "require_distinct"]
+__all__ = ["added_column", "column_names", "require_distinct", "require_ends"]
 
 
 def column_names(given: Any, option: str, tables: Sequence[Table], advice: str = "") -> list[tuple[str, ...]]:
@@ -50,3 +50,9 @@ def require_distinct(names: Iterable[str], table: Table, advice: str = "") -> No
     twice = [name for name in dict.fromkeys(all_names) if folded.count(table.folded(name)) > 1]
     if twice:
         raise ValueError(f"the result has several columns of one name: {listed(map(str, twice))}{advice}")
+
+
+def require_ends(lower: Any, upper: Any, table: Table) -> None:
+    """Raise TypeError if an option that names the ends of rows is not given; for geometries it says what to do."""
+    if lower is None or upper is None:
+        raise TypeError(f"give lower and upper, the columns in which a row begins and ends{advice_for(table)}")
